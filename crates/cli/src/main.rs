@@ -1,0 +1,2 @@
+//! The `alluvium` command.
+fn main() {}

@@ -1,0 +1,24 @@
+//! Checksums and hashes: XXH3 throughout.
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// A 64-bit checksum of `bytes` that also depends on `seed`.
+///
+/// Callers put the file's number and the offset into the seed, so that a block that is
+/// whole but in the wrong place does not pass.
+#[inline]
+pub fn checksum64(bytes: &[u8], seed: u64) -> u64 {
+    xxh3_64_with_seed(bytes, seed)
+}
+
+/// The low 32 bits of [`checksum64`], for small blocks.
+#[inline]
+pub fn checksum32(bytes: &[u8], seed: u64) -> u32 {
+    checksum64(bytes, seed) as u32
+}
+
+/// The hash that partitions keys and feeds filters. It is part of the format: it never changes.
+#[inline]
+pub fn hash64(bytes: &[u8]) -> u64 {
+    xxh3_64(bytes)
+}

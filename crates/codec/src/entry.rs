@@ -1,0 +1,93 @@
+//! The entries of memtables and sorted files, their order, and the iterator that walks them.
+//!
+//! An entry is (key, sequence number, kind, value). Entries are ordered by key bytes, and
+//! those of one key by falling sequence number, so that the newest comes first. No two
+//! entries have the same key and number.
+
+use std::cmp::Ordering;
+
+/// The number of an operation; rises by one with each operation of the database. 0 is none.
+pub type Seq = u64;
+
+/// The highest number: reads everything.
+pub const MAX_SEQ: Seq = (1 << 56) - 1;
+
+/// What an entry does to its key. The numbers are on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// The key has this value: a full write.
+    Put = 1,
+    /// The key is gone: a tombstone, a full write.
+    Delete = 2,
+    /// An operation to fold onto what lies below. Reserved: nothing writes it yet.
+    Delta = 3,
+    /// A range of keys is gone. Reserved: nothing writes it yet.
+    RangeDelete = 4,
+    /// A value of which the full write has another number. Reserved: nothing writes it yet.
+    Folded = 5,
+}
+
+impl Kind {
+    /// The kind with this number, if there is one that this build can read.
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            1 => Some(Self::Put),
+            2 => Some(Self::Delete),
+            _ => None,
+        }
+    }
+}
+
+/// An entry, borrowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// The key.
+    pub key: &'a [u8],
+    /// The number.
+    pub seq: Seq,
+    /// The kind.
+    pub kind: Kind,
+    /// The value; empty for a tombstone.
+    pub value: &'a [u8],
+}
+
+/// The order of entries: key, then falling number.
+#[inline]
+pub fn compare(a_key: &[u8], a_seq: Seq, b_key: &[u8], b_seq: Seq) -> Ordering {
+    a_key.cmp(b_key).then_with(|| b_seq.cmp(&a_seq))
+}
+
+/// A position in a sorted sequence of entries, moving either way.
+///
+/// A new iterator is not positioned. When a move runs off either end, the iterator is not
+/// valid, and stays so until the next seek. The accessors may be called only while
+/// [`EntryIter::valid`]; otherwise they return empty values.
+pub trait EntryIter {
+    /// What a move can fail with.
+    type Error;
+
+    /// Moves to the first entry.
+    fn seek_first(&mut self) -> std::result::Result<(), Self::Error>;
+    /// Moves to the last entry.
+    fn seek_last(&mut self) -> std::result::Result<(), Self::Error>;
+    /// Moves to the first entry at or after (`key`, `seq`) in entry order: the newest version
+    /// of `key` not above `seq`, or the first entry of a later key.
+    fn seek(&mut self, key: &[u8], seq: Seq) -> std::result::Result<(), Self::Error>;
+    /// Moves to the last entry whose key is below `key` (any version of it).
+    fn seek_before(&mut self, key: &[u8]) -> std::result::Result<(), Self::Error>;
+    /// Moves one entry forward. Does nothing when not valid.
+    fn next(&mut self) -> std::result::Result<(), Self::Error>;
+    /// Moves one entry back. Does nothing when not valid.
+    fn prev(&mut self) -> std::result::Result<(), Self::Error>;
+    /// True while on an entry.
+    fn valid(&self) -> bool;
+    /// The entry's key.
+    fn key(&self) -> &[u8];
+    /// The entry's number.
+    fn seq(&self) -> Seq;
+    /// The entry's kind.
+    fn kind(&self) -> Kind;
+    /// The entry's value.
+    fn value(&self) -> &[u8];
+}

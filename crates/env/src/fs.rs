@@ -1,0 +1,93 @@
+//! Files and directories, as traits.
+
+use crate::Result;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How [`Fs::open`] opens a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenMode {
+    /// An existing file, for reading.
+    Read,
+    /// An existing file, for reading and writing.
+    ReadWrite,
+    /// A new file, for reading and writing; an error if it exists.
+    CreateNew,
+}
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirEntry {
+    /// The name, without the directory.
+    pub name: String,
+    /// The length in bytes; 0 for a directory.
+    pub len: u64,
+    /// True for a directory.
+    pub is_dir: bool,
+}
+
+/// A file system. Every method names the path and the operation in its error.
+///
+/// What is promised about durability, and no more: bytes of a file are durable after
+/// [`File::sync`]; the existence, absence or name of an entry is durable after
+/// [`Fs::sync_dir`] on its directory.
+pub trait Fs: Send + Sync {
+    /// Opens or creates a file.
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>>;
+    /// Renames a file, replacing what has the new name.
+    fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> Result<()>;
+    /// Creates a directory and its parents; no error if it exists.
+    fn create_dir_all(&self, path: &Path) -> Result<()>;
+    /// Removes an empty directory.
+    fn remove_dir(&self, path: &Path) -> Result<()>;
+    /// Lists a directory, sorted by name.
+    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>>;
+    /// True if there is a file or directory of that name.
+    fn exists(&self, path: &Path) -> Result<bool>;
+    /// Makes the entries of a directory durable.
+    fn sync_dir(&self, dir: &Path) -> Result<()>;
+    /// Gives a file a second name.
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Takes an exclusive lock on a file (created if absent), released on drop or when the
+    /// process dies. `Ok(None)` if somebody else holds it.
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
+    /// Bytes that may still be written on the file system that holds `path`.
+    fn available_bytes(&self, path: &Path) -> Result<u64>;
+}
+
+/// An open file. All methods may be called from any thread.
+pub trait File: Send + Sync {
+    /// Reads up to `buf.len()` bytes at `offset`; fewer only at the end of the file.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize>;
+    /// Writes all of `buf` at `offset`, extending the file if it must.
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()>;
+    /// Reserves space for `len` bytes from the start and makes the file at least that long;
+    /// the new part reads as zeros.
+    fn allocate(&self, len: u64) -> Result<()>;
+    /// Sets the length.
+    fn set_len(&self, len: u64) -> Result<()>;
+    /// Makes all bytes written so far, and the length, durable.
+    fn sync(&self) -> Result<()>;
+    /// The length in bytes.
+    fn len(&self) -> Result<u64>;
+    /// True if the length is 0.
+    fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+    /// The path that the file was opened with.
+    fn path(&self) -> &Path;
+    /// Fills `buf` from `offset`; a shorter file is [`crate::Error::Corrupt`].
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let got = self.read_at(buf, offset)?;
+        if got == buf.len() {
+            return Ok(());
+        }
+        let what = format!("the file ends after {} of {} bytes", got, buf.len());
+        Err(crate::Error::corrupt(self.path(), offset, what))
+    }
+}
+
+/// A held lock; see [`Fs::try_lock`].
+pub trait FileLock: Send + Sync {}

@@ -1,0 +1,57 @@
+//! The outside world: files, time, randomness, threads and locks, swappable as a whole.
+//!
+//! Nothing above this crate touches the operating system. [`Env::os`] is the real
+//! machine; [`mem::MemFs`] is a file system in memory that can be cloned as a power cut
+//! would leave it; [`fault::FaultFs`] wraps either and fails on demand.
+
+#![deny(missing_docs)]
+
+mod clock;
+mod error;
+pub mod fault;
+mod fs;
+pub mod mem;
+mod os;
+mod rng;
+pub mod sync;
+pub mod thread;
+
+pub use clock::{Clock, ManualClock};
+pub use error::{Error, Result};
+pub use fs::{DirEntry, File, FileLock, Fs, OpenMode};
+pub use rng::{Rng, SeededRng};
+
+use std::sync::Arc;
+
+/// A handle on the outside world: a file system, a clock and a source of randomness.
+///
+/// Cheap to clone. Everything that a database does to the world goes through one of these.
+#[derive(Clone)]
+pub struct Env {
+    /// The file system.
+    pub fs: Arc<dyn Fs>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The source of randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+impl Env {
+    /// The real machine.
+    pub fn os() -> Self {
+        Self {
+            fs: Arc::new(os::OsFs::new()),
+            clock: Arc::new(clock::OsClock::new()),
+            rng: Arc::new(rng::OsRng::new()),
+        }
+    }
+
+    /// An environment in memory with a manual clock and a seeded source of randomness.
+    pub fn in_memory(seed: u64) -> Self {
+        Self {
+            fs: Arc::new(mem::MemFs::new()),
+            clock: Arc::new(ManualClock::new()),
+            rng: Arc::new(SeededRng::new(seed)),
+        }
+    }
+}

@@ -1,0 +1,2 @@
+//! Tidy checks and figures.
+fn main() {}
