@@ -39,11 +39,7 @@ pub struct Env {
 impl Env {
     /// The real machine.
     pub fn os() -> Self {
-        Self {
-            fs: Arc::new(os::OsFs::new()),
-            clock: Arc::new(clock::OsClock::new()),
-            rng: Arc::new(rng::OsRng::new()),
-        }
+        Self { fs: Arc::new(os::OsFs::new()), clock: Arc::new(clock::OsClock::new()), rng: Arc::new(rng::OsRng::new()) }
     }
 
     /// An environment in memory with a manual clock and a seeded source of randomness.

@@ -1,0 +1,213 @@
+//! The file system of the operating system.
+
+// This module is where the banned calls and types of clippy.toml live.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use crate::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
+use std::fs::{self, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The operating system's files. Every descriptor is closed on exec.
+pub(crate) struct OsFs;
+
+impl OsFs {
+    /// The one that there is.
+    pub(crate) fn new() -> Self {
+        Self
+    }
+}
+
+/// Turns an `io::Result` into ours.
+trait At<T> {
+    fn at(self, op: &'static str, path: &Path) -> Result<T>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, op: &'static str, path: &Path) -> Result<T> {
+        self.map_err(|source| Error::io(op, path, source))
+    }
+}
+
+impl Fs for OsFs {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        let op = match mode {
+            OpenMode::Read => "open",
+            OpenMode::ReadWrite => {
+                options.write(true);
+                "open"
+            }
+            OpenMode::CreateNew => {
+                options.write(true).create_new(true);
+                "create"
+            }
+        };
+        let file = options.open(path).at(op, path)?;
+        // Reading needs no second look: opening a directory for writing fails by itself.
+        if mode == OpenMode::Read && file.metadata().at(op, path)?.is_dir() {
+            return Err(Error::io(op, path, ErrorKind::IsADirectory.into()));
+        }
+        Ok(Arc::new(OsFile { file, path: path.to_owned() }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        fs::rename(from, to).at("rename", from)
+    }
+
+    fn remove(&self, path: &Path) -> Result<()> {
+        fs::remove_file(path).at("remove", path)
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        fs::create_dir_all(path).at("create", path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        fs::remove_dir(path).at("remove", path)
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(dir).at("list", dir)? {
+            let entry = entry.at("list", dir)?;
+            let metadata = match fs::metadata(entry.path()) {
+                // Removed since, or a symbolic link to nothing.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                other => other.at("list", dir)?,
+            };
+            let is_dir = metadata.is_dir();
+            let len = if is_dir { 0 } else { metadata.len() };
+            let name = entry.file_name().to_string_lossy().into_owned();
+            entries.push(DirEntry { name, len, is_dir });
+        }
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool> {
+        path.try_exists().at("look for", path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        let file = fs::File::open(dir).at("open", dir)?;
+        file.sync_all().at("sync", dir)
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        fs::hard_link(from, to).at("link", to)
+    }
+
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(path).at("open", path)?;
+        // `flock` on Linux: bound to this open file, so that a second open in the same
+        // process is refused too, and gone with the process.
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Box::new(OsLock { _file: file }))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(Error::io("lock", path, error)),
+        }
+    }
+
+    fn available_bytes(&self, path: &Path) -> Result<u64> {
+        let stat = rustix::fs::statvfs(path).map_err(io::Error::from).at("ask for space at", path)?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+}
+
+struct OsLock {
+    _file: fs::File,
+}
+
+impl FileLock for OsLock {}
+
+struct OsFile {
+    file: fs::File,
+    path: PathBuf,
+}
+
+/// Zeros are written in pieces of this many bytes where the file system cannot reserve.
+const ZEROS_LEN: usize = 64 * 1024;
+
+impl OsFile {
+    /// Writes zeros from the end of the file up to `len`.
+    fn write_zeros(&self, len: u64) -> io::Result<()> {
+        let mut at = self.file.metadata()?.len();
+        let zeros = vec![0; ZEROS_LEN];
+        while at < len {
+            let piece = usize::try_from(len - at).map_or(ZEROS_LEN, |n| n.min(ZEROS_LEN));
+            self.file.write_all_at(&zeros[..piece], at)?;
+            at += piece as u64;
+        }
+        Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reserve(&self, len: u64) -> io::Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        loop {
+            match fallocate(&self.file, FallocateFlags::empty(), 0, len) {
+                Ok(()) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => {}
+                // A file system without it (some network and FUSE ones).
+                Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
+                    return self.write_zeros(len);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn reserve(&self, len: u64) -> io::Result<()> {
+        self.write_zeros(len)
+    }
+}
+
+impl File for OsFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let mut got = 0;
+        while got < buf.len() {
+            match self.file.read_at(&mut buf[got..], offset + got as u64) {
+                Ok(0) => break,
+                Ok(n) => got += n,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io("read", &self.path, error)),
+            }
+        }
+        Ok(got)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.file.write_all_at(buf, offset).at("write", &self.path)
+    }
+
+    fn allocate(&self, len: u64) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        self.reserve(len).at("reserve space for", &self.path)
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.file.set_len(len).at("set the length of", &self.path)
+    }
+
+    fn sync(&self) -> Result<()> {
+        // `fdatasync` on Linux, which covers the length; `F_FULLFSYNC` on Apple's systems.
+        self.file.sync_data().at("sync", &self.path)
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.file.metadata().at("ask for the length of", &self.path)?.len())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}

@@ -1,0 +1,96 @@
+//! Threads.
+
+// This module is where the banned calls of clippy.toml live.
+#![allow(clippy::disallowed_methods)]
+
+#[cfg(feature = "shuttle")]
+use shuttle::thread as host;
+#[cfg(not(feature = "shuttle"))]
+use std::thread as host;
+
+use std::any::Any;
+use std::io;
+
+/// What [`JoinHandle::join`] returns for a thread that panicked.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the thread {thread} panicked: {message}")]
+pub struct Panicked {
+    /// The thread's name.
+    pub thread: String,
+    /// The panic's message, if it was text.
+    pub message: String,
+}
+
+/// A running thread. Dropping the handle lets the thread run on.
+pub struct JoinHandle<T> {
+    name: String,
+    inner: host::JoinHandle<T>,
+}
+
+impl<T> JoinHandle<T> {
+    /// Waits for the thread to end and returns its result.
+    ///
+    /// # Errors
+    /// [`Panicked`] if the thread did.
+    pub fn join(self) -> Result<T, Panicked> {
+        let Self { name, inner } = self;
+        inner.join().map_err(|payload| Panicked { thread: name, message: message(&*payload) })
+    }
+
+    /// The thread's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (_, Some(text)) => text.clone(),
+        _ => "(no message)".to_owned(),
+    }
+}
+
+/// Starts a thread with a name (Linux shows its first 15 bytes).
+///
+/// # Panics
+/// If the operating system has no thread left to give; see [`try_spawn`].
+pub fn spawn<T, F>(name: &str, f: F) -> JoinHandle<T>
+where
+    T: Send + 'static,
+    F: FnOnce() -> T + Send + 'static,
+{
+    match try_spawn(name, f) {
+        Ok(handle) => handle,
+        // Like `std::thread::spawn`. The threads of a database start when it opens, so this
+        // is seen before anything was acknowledged.
+        #[allow(clippy::panic)]
+        Err(error) => panic!("cannot start the thread {name}: {error}"),
+    }
+}
+
+/// Starts a thread with a name.
+///
+/// # Errors
+/// The operating system's, if it has no thread left to give.
+pub fn try_spawn<T, F>(name: &str, f: F) -> io::Result<JoinHandle<T>>
+where
+    T: Send + 'static,
+    F: FnOnce() -> T + Send + 'static,
+{
+    let inner = host::Builder::new().name(name.to_owned()).spawn(f)?;
+    Ok(JoinHandle { name: name.to_owned(), inner })
+}
+
+/// Lets another thread run.
+pub fn yield_now() {
+    host::yield_now();
+}
+
+/// The number of threads that can run at once here, at least 1.
+pub fn available_parallelism() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+#[cfg(test)]
+mod tests;
