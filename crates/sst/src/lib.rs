@@ -1,1 +1,51 @@
-//! sst
+//! Immutable sorted files: blocks, dictionary, filter and index, writer, reader, iterator.
+//!
+//! A file is written once, front to back, by a [`Writer`], and then read by a [`Reader`]. Every
+//! byte is drawn in `docs/format/sst.md`. A point read goes through the top-level index (in
+//! memory) to one index partition (filter and index, cached) and at most one data block.
+
+#![deny(missing_docs)]
+
+mod block;
+mod dictionary;
+mod iter;
+mod meta;
+mod options;
+mod reader;
+mod writer;
+
+pub use block::Block;
+pub use dictionary::{Dictionary, DictionaryRegistry};
+pub use iter::SstIter;
+pub use meta::{FileCheck, FileMeta, FooterInfo};
+pub use options::{Compression, WriterOptions};
+pub use reader::Reader;
+pub use writer::Writer;
+
+use std::sync::Arc;
+
+/// The format version that this build writes, and the highest that it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Where decoded blocks are kept between reads; implemented above this crate.
+///
+/// A block is named by its file's number and its offset in the file. Both are never reused for
+/// other bytes. A cache may forget anything at any time.
+pub trait BlockCache: Send + Sync {
+    /// The block, if it is held.
+    fn get(&self, file: u64, offset: u64) -> Option<Arc<Block>>;
+    /// Offers a block to the cache; [`Block::weight`] is what it costs.
+    fn insert(&self, file: u64, offset: u64, block: &Arc<Block>);
+}
+
+/// A cache that keeps nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoCache;
+
+impl BlockCache for NoCache {
+    fn get(&self, _file: u64, _offset: u64) -> Option<Arc<Block>> {
+        None
+    }
+
+    fn insert(&self, _file: u64, _offset: u64, _block: &Arc<Block>) {}
+}
