@@ -1,1 +1,10 @@
-//! memtable
+//! Recent writes of one partition in memory: found by key through a hash, ordered on demand,
+//! their memory accounted.
+
+#![deny(missing_docs)]
+
+mod iter;
+mod table;
+
+pub use iter::MemtableIter;
+pub use table::Memtable;

@@ -1,0 +1,96 @@
+//! What goes into the log and what recovery tells.
+
+use codec::entry::Seq;
+use std::path::PathBuf;
+
+/// What recovery does with a damaged group that was once durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnDamage {
+    /// Refuse with [`env::Error::Corrupt`], naming file and offset.
+    #[default]
+    Refuse,
+    /// Go on behind it with the next whole group, and name the lost numbers in
+    /// [`Recovery::lost`].
+    Skip,
+}
+
+/// How a log is opened.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The size of a segment, in bytes. A group that does not fit gets a larger one.
+    pub segment_bytes: u64,
+    /// The database that the log belongs to; segments of another are refused.
+    pub database_id: u64,
+    /// What to do about damage.
+    pub on_damage: OnDamage,
+    /// New records are numbered from here, or from behind the last one found if that is higher.
+    /// 0 and 1 ask for nothing.
+    pub next_seq: Seq,
+}
+
+impl Options {
+    /// Segments of 64 MiB, damage refused.
+    pub fn new(database_id: u64) -> Self {
+        Self { segment_bytes: 64 << 20, database_id, on_damage: OnDamage::Refuse, next_seq: 1 }
+    }
+}
+
+/// One write batch: the numbers of its operations, and bytes that the log does not look into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The number of its first operation.
+    pub first_seq: Seq,
+    /// The number of its last operation; not below the first.
+    pub last_seq: Seq,
+    /// The bytes.
+    pub payload: &'a [u8],
+}
+
+/// A place in the log, ordered as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Position {
+    /// The number of the segment.
+    pub segment: u64,
+    /// The offset in it, in bytes.
+    pub offset: u64,
+}
+
+/// An unfinished tail that recovery cut off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// The segment.
+    pub path: PathBuf,
+    /// Where the tail begins, in bytes.
+    pub offset: u64,
+    /// Its length up to the last byte that is not zero.
+    pub bytes: u64,
+}
+
+/// Numbers that [`OnDamage::Skip`] could not recover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lost {
+    /// The first lost number.
+    pub first: Seq,
+    /// The last lost number.
+    pub last: Seq,
+}
+
+/// What recovery found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// The number before the first that the log holds or will hold next: records from
+    /// `first_seq` to `last_seq` were replayed. With nothing there it is `last_seq + 1`.
+    pub first_seq: Seq,
+    /// The last number found, or the one before the first; new records continue behind it.
+    pub last_seq: Seq,
+    /// The tail that was cut off, if there was one.
+    pub dropped: Option<Dropped>,
+    /// True if the log was closed cleanly, or is new.
+    pub clean: bool,
+    /// The records replayed.
+    pub records: u64,
+    /// The bytes of their payloads.
+    pub bytes: u64,
+    /// Numbers lost to damage, ascending; only with [`OnDamage::Skip`].
+    pub lost: Vec<Lost>,
+}
