@@ -4,6 +4,9 @@
 
 #![deny(missing_docs)]
 
+pub mod decimal;
+pub mod encoding;
 pub mod value;
 
-pub use value::{Binary, Map, Regex, Timestamp, Value};
+pub use decimal::{Decimal, DecimalError};
+pub use value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};

@@ -2,13 +2,22 @@
 
 use crate::decimal::Decimal;
 
+mod convert;
+
+/// The deepest nesting of arrays and maps that is accepted from outside: `[]` is 1 deep, `[[]]` 2.
+///
+/// Parsers refuse more; whoever builds values by hand asks [`Value::is_too_deep`] before storing one,
+/// since decoders refuse more, too.
+pub const MAX_DEPTH: usize = 100;
+
 /// Any value that a document can hold.
 ///
 /// `PartialEq` is identity: the same type and the same content (1 is not 1.0). The order in
 /// which values sort, where 1 and 1.0 are equal, is [`crate::compare`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Value {
     /// Nothing.
+    #[default]
     Null,
     /// True or false.
     Bool(bool),
@@ -35,7 +44,7 @@ pub enum Value {
     /// BSON's internal timestamp.
     Timestamp(Timestamp),
     /// A regular expression.
-    Regex(Regex),
+    Regex(Box<Regex>),
     /// Below everything.
     MinKey,
     /// Above everything.
@@ -43,11 +52,11 @@ pub enum Value {
     /// BSON's undefined (deprecated there).
     Undefined,
     /// JavaScript code, with a scope or without.
-    Code(String, Option<Map>),
+    Code(Box<Code>),
     /// BSON's symbol (deprecated there).
     Symbol(String),
     /// BSON's pointer into another collection (deprecated there).
-    DbPointer(String, [u8; 12]),
+    DbPointer(Box<DbPointer>),
 }
 
 /// A double whose equality is identity of bits, so that NaN equals itself and -0.0 is not 0.0.
@@ -60,10 +69,12 @@ impl PartialEq for Double {
     }
 }
 
+impl Eq for Double {}
+
 /// A map: entries in the order in which they were written.
 ///
 /// Keys are strings in every document that came from JSON or BSON; inside the library they may be any value.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Map {
     /// The entries. A key may stand twice only in a map that came from BSON; look-up takes the first.
     pub entries: Vec<(Value, Value)>,
@@ -78,8 +89,8 @@ pub struct Binary {
     pub bytes: Vec<u8>,
 }
 
-/// BSON's internal timestamp.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// BSON's internal timestamp. Ordered by time, then increment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp {
     /// Seconds since 1970.
     pub time: u32,
@@ -95,3 +106,204 @@ pub struct Regex {
     /// The options, sorted.
     pub options: String,
 }
+
+/// JavaScript code as stored; it is never run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Code {
+    /// The source text.
+    pub code: String,
+    /// The variables that it sees. Code without a scope is another type than code with an empty one.
+    pub scope: Option<Map>,
+}
+
+/// A pointer into another collection, as old BSON had it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DbPointer {
+    /// The full name of the collection.
+    pub namespace: String,
+    /// The `_id` of the document there.
+    pub id: [u8; 12],
+}
+
+impl Value {
+    /// The value as text, if it is a [`Value::String`].
+    #[inline]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value as a map, if it is one.
+    #[inline]
+    pub fn as_map(&self) -> Option<&Map> {
+        match self {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The elements, if the value is an array.
+    #[inline]
+    pub fn as_array(&self) -> Option<&[Value]> {
+        match self {
+            Value::Array(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// The value as a 64-bit integer: an integer of either width, or a double or decimal that equals one.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::Int32(n) => Some(i64::from(*n)),
+            Value::Int64(n) => Some(*n),
+            Value::Double(Double(x)) => {
+                let n = *x as i64;
+                // 2^63 itself saturates to 2^63 - 1, which as a double is 2^63 again.
+                (n as f64 == *x && n != i64::MAX).then_some(n)
+            }
+            Value::Decimal(decimal) => decimal.to_i64(),
+            _ => None,
+        }
+    }
+
+    /// The value as a double, rounded to the nearest, if it is a number.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Value::Int32(n) => Some(f64::from(*n)),
+            Value::Int64(n) => Some(*n as f64),
+            Value::Double(Double(x)) => Some(*x),
+            Value::Decimal(decimal) => Some(decimal.to_f64()),
+            _ => None,
+        }
+    }
+
+    /// True if the value is a number of any type.
+    #[inline]
+    pub fn is_number(&self) -> bool {
+        matches!(self, Value::Int32(_) | Value::Int64(_) | Value::Double(_) | Value::Decimal(_))
+    }
+
+    /// True if the value nests deeper than [`MAX_DEPTH`] and must not be stored.
+    pub fn is_too_deep(&self) -> bool {
+        exceeds(self, MAX_DEPTH)
+    }
+
+    /// The name of the type, as MongoDB's `$type` spells it.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "bool",
+            Value::Int32(_) => "int",
+            Value::Int64(_) => "long",
+            Value::Double(_) => "double",
+            Value::Decimal(_) => "decimal",
+            Value::String(_) => "string",
+            Value::Binary(_) => "binData",
+            Value::Array(_) => "array",
+            Value::Map(_) => "object",
+            Value::ObjectId(_) => "objectId",
+            Value::DateTime(_) => "date",
+            Value::Timestamp(_) => "timestamp",
+            Value::Regex(_) => "regex",
+            Value::MinKey => "minKey",
+            Value::MaxKey => "maxKey",
+            Value::Undefined => "undefined",
+            Value::Code(code) if code.scope.is_some() => "javascriptWithScope",
+            Value::Code(_) => "javascript",
+            Value::Symbol(_) => "symbol",
+            Value::DbPointer(_) => "dbPointer",
+        }
+    }
+}
+
+/// True if `value` nests deeper than `levels`. Its own recursion is bounded by `levels`.
+fn exceeds(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(elements) => levels == 0 || elements.iter().any(|e| exceeds(e, levels - 1)),
+        Value::Map(map) => levels == 0 || map_exceeds(map, levels - 1),
+        Value::Code(code) => match &code.scope {
+            Some(scope) => levels == 0 || map_exceeds(scope, levels - 1),
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+fn map_exceeds(map: &Map, levels: usize) -> bool {
+    map.entries.iter().any(|(k, v)| exceeds(k, levels) || exceeds(v, levels))
+}
+
+impl Map {
+    /// An empty map.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty map with room for `capacity` entries.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { entries: Vec::with_capacity(capacity) }
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True if there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The value of the first entry whose key is the string `name`.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.entries.iter().find(|(k, _)| k.as_str() == Some(name)).map(|(_, v)| v)
+    }
+
+    /// As [`Map::get`], to change the value in place.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        self.entries.iter_mut().find(|(k, _)| k.as_str() == Some(name)).map(|(_, v)| v)
+    }
+
+    /// The value of the first entry whose key is identical to `key`.
+    pub fn get_key(&self, key: &Value) -> Option<&Value> {
+        self.entries.iter().find(|(k, _)| k == key).map(|(_, v)| v)
+    }
+
+    /// True if a key is the string `name`.
+    pub fn contains(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Sets the value of `key`, in its place if it is there, else at the end. Returns what was there.
+    pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
+        let (key, value) = (key.into(), value.into());
+        match self.entries.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, old)) => Some(std::mem::replace(old, value)),
+            None => {
+                self.entries.push((key, value));
+                None
+            }
+        }
+    }
+
+    /// Appends an entry without looking whether the key is there.
+    pub fn push(&mut self, key: impl Into<Value>, value: impl Into<Value>) {
+        self.entries.push((key.into(), value.into()));
+    }
+
+    /// Removes the first entry whose key is the string `name`; the others keep their order.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        let at = self.entries.iter().position(|(k, _)| k.as_str() == Some(name))?;
+        Some(self.entries.remove(at).1)
+    }
+
+    /// The entries in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&Value, &Value)> {
+        self.entries.iter().map(|(k, v)| (k, v))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! Exact addition and multiplication, and division to 34 digits.
+
+use super::{Decimal, DecimalError, Finite, Repr};
+use num_bigint::{BigInt, Sign};
+use std::cmp::Ordering;
+
+/// The digits of a quotient, as in BSON's decimal128.
+const QUOTIENT_DIGITS: i64 = 34;
+
+impl Decimal {
+    /// The most digits of an exact result, so that 1e1000000000 + 1 is an error and not the end of the memory.
+    pub const MAX_RESULT_DIGITS: usize = 10_000;
+
+    /// The exact sum. Its scale is the larger of the two. Infinities and NaN go as for doubles.
+    ///
+    /// # Errors
+    /// [`DecimalError::TooManyDigits`].
+    pub fn add(&self, other: &Decimal) -> Result<Decimal, DecimalError> {
+        let (a, b) = match (&self.repr, &other.repr) {
+            (Repr::Finite(a), Repr::Finite(b)) => (a, b),
+            (Repr::Infinity { negative: x }, Repr::Infinity { negative: y }) if x != y => return Ok(Decimal::NAN),
+            (Repr::Nan, _) | (_, Repr::Nan) => return Ok(Decimal::NAN),
+            (Repr::Infinity { .. }, _) => return Ok(self.clone()),
+            _ => return Ok(other.clone()),
+        };
+        let exponent = a.exponent.min(b.exponent);
+        let sum = a.scaled_to(exponent)? + b.scaled_to(exponent)?;
+        Decimal::from_big(sum, exponent)
+    }
+
+    /// The exact difference; see [`Decimal::add`].
+    ///
+    /// # Errors
+    /// [`DecimalError::TooManyDigits`].
+    pub fn subtract(&self, other: &Decimal) -> Result<Decimal, DecimalError> {
+        self.add(&other.negated())
+    }
+
+    /// The exact product. Infinities and NaN go as for doubles.
+    ///
+    /// # Errors
+    /// [`DecimalError::TooManyDigits`], [`DecimalError::Exponent`].
+    pub fn multiply(&self, other: &Decimal) -> Result<Decimal, DecimalError> {
+        let negative = self.is_negative() != other.is_negative();
+        match (&self.repr, &other.repr) {
+            (Repr::Finite(a), Repr::Finite(b)) => {
+                if a.digits.len() + b.digits.len() > Self::MAX_RESULT_DIGITS {
+                    return Err(DecimalError::TooManyDigits);
+                }
+                Decimal::from_big(a.unscaled() * b.unscaled(), a.exponent + b.exponent)
+            }
+            _ if self.is_nan() || other.is_nan() || self.is_zero() || other.is_zero() => Ok(Decimal::NAN),
+            _ => Ok(Decimal { repr: Repr::Infinity { negative } }),
+        }
+    }
+
+    /// The quotient with at most 34 digits, rounded half to even.
+    ///
+    /// # Errors
+    /// [`DecimalError::DivisionByZero`], [`DecimalError::TooManyDigits`], [`DecimalError::Exponent`].
+    pub fn divide(&self, other: &Decimal) -> Result<Decimal, DecimalError> {
+        let negative = self.is_negative() != other.is_negative();
+        let (a, b) = match (&self.repr, &other.repr) {
+            (Repr::Finite(a), Repr::Finite(b)) => (a, b),
+            (Repr::Nan, _) | (_, Repr::Nan) => return Ok(Decimal::NAN),
+            (Repr::Infinity { .. }, Repr::Infinity { .. }) => return Ok(Decimal::NAN),
+            (Repr::Infinity { .. }, _) => return Ok(Decimal { repr: Repr::Infinity { negative } }),
+            _ => return Decimal::finite(negative, "0", 0),
+        };
+        if b.is_zero() {
+            return Err(DecimalError::DivisionByZero);
+        }
+        if a.digits.len().max(b.digits.len()) > Self::MAX_RESULT_DIGITS {
+            return Err(DecimalError::TooManyDigits);
+        }
+        // Two digits more than wanted, and a last one that tells whether anything was left over.
+        let shift = (QUOTIENT_DIGITS + 2 + b.digits.len() as i64 - a.digits.len() as i64).max(0);
+        let ten = BigInt::from(10);
+        let dividend = a.unscaled() * ten.pow(u32::try_from(shift).unwrap_or(u32::MAX));
+        let divisor = b.unscaled();
+        let (quotient, rest) = (&dividend / &divisor, &dividend % &divisor);
+        let mut digits = quotient.magnitude().to_string();
+        let mut exponent = a.exponent - b.exponent - shift;
+        if rest.sign() != Sign::NoSign {
+            digits.push('1');
+            exponent -= 1;
+        }
+        let (digits, exponent) = round_digits(&digits, exponent, QUOTIENT_DIGITS as usize);
+        // An exact quotient is given without the zeros that the shift brought, down to the ideal scale.
+        let ideal = a.exponent - b.exponent;
+        let zeros = digits.len() - digits.trim_end_matches('0').len();
+        let extra = (ideal - exponent).clamp(0, zeros as i64);
+        let kept = digits.len() - extra as usize;
+        Decimal::finite(negative, &digits[..kept.max(1)], if kept == 0 { ideal } else { exponent + extra })
+    }
+
+    /// The same with the other sign; NaN stays.
+    pub fn negated(&self) -> Decimal {
+        let mut result = self.clone();
+        match &mut result.repr {
+            Repr::Nan => {}
+            Repr::Infinity { negative } => *negative = !*negative,
+            Repr::Finite(finite) => finite.negative = !finite.negative,
+        }
+        result
+    }
+
+    /// Rounded half to even to at most `max_digits` digits (at least 1); finite decimals only, others stay.
+    ///
+    /// # Errors
+    /// [`DecimalError::Exponent`].
+    pub fn rounded(&self, max_digits: usize) -> Result<Decimal, DecimalError> {
+        match self.parts() {
+            Some((negative, digits, exponent)) if digits.len() > max_digits => {
+                let (digits, exponent) = round_digits(digits, exponent, max_digits.max(1));
+                Decimal::finite(negative, &digits, exponent)
+            }
+            _ => Ok(self.clone()),
+        }
+    }
+
+    fn from_big(value: BigInt, exponent: i64) -> Result<Decimal, DecimalError> {
+        Decimal::finite(value.sign() == Sign::Minus, &value.magnitude().to_string(), exponent)
+    }
+}
+
+impl Finite {
+    /// The digits with their sign, as if the exponent were 0.
+    fn unscaled(&self) -> BigInt {
+        let sign = if self.negative { Sign::Minus } else { Sign::Plus };
+        let magnitude = num_bigint::BigUint::parse_bytes(self.digits.as_bytes(), 10).unwrap_or_default();
+        BigInt::from_biguint(sign, magnitude)
+    }
+
+    /// The integer that times ten to the power of `exponent`, which is not above ours, is the value.
+    fn scaled_to(&self, exponent: i64) -> Result<BigInt, DecimalError> {
+        if self.is_zero() {
+            return Ok(BigInt::default());
+        }
+        let zeros = self.exponent - exponent;
+        if zeros + self.digits.len() as i64 > Decimal::MAX_RESULT_DIGITS as i64 {
+            return Err(DecimalError::TooManyDigits);
+        }
+        let power = BigInt::from(10).pow(u32::try_from(zeros).map_err(|_| DecimalError::TooManyDigits)?);
+        Ok(self.unscaled() * power)
+    }
+}
+
+/// Cuts to `keep` digits, rounding half to even. The digits are ASCII and have no leading zero.
+fn round_digits(digits: &str, exponent: i64, keep: usize) -> (String, i64) {
+    if digits.len() <= keep {
+        return (digits.to_owned(), exponent);
+    }
+    let (head, tail) = digits.split_at(keep);
+    let exponent = exponent + tail.len() as i64;
+    let odd = head.as_bytes()[keep - 1] % 2 == 1;
+    let up = match tail.as_bytes()[0].cmp(&b'5') {
+        Ordering::Less => false,
+        Ordering::Greater => true,
+        Ordering::Equal => odd || tail.bytes().skip(1).any(|b| b != b'0'),
+    };
+    if !up {
+        return (head.to_owned(), exponent);
+    }
+    match head.trim_end_matches('9') {
+        "" => (format!("1{}", "0".repeat(keep - 1)), exponent + 1),
+        rest => {
+            let (front, last) = rest.split_at(rest.len() - 1);
+            let last = char::from(last.as_bytes()[0] + 1);
+            (format!("{front}{last}{}", "0".repeat(keep - rest.len())), exponent)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Decimals and doubles: exact comparison and rounding.
+
+use super::{Decimal, Finite, Repr};
+use num_bigint::BigUint;
+use std::cmp::Ordering;
+
+/// A double's exact decimal expansion has at most 767 significant digits; more digits of a
+/// decimal can only tell that it is above what the first ones say.
+const DOUBLE_DIGITS: usize = 800;
+
+impl Decimal {
+    /// The double whose shortest text has this value: `from_f64(0.1)` is 0.1.
+    pub fn from_f64(x: f64) -> Decimal {
+        if x.is_nan() {
+            return Decimal::NAN;
+        }
+        if x.is_infinite() {
+            return if x < 0.0 { Decimal::NEG_INFINITY } else { Decimal::INFINITY };
+        }
+        let text = zmij::Buffer::new().format_finite(x).to_owned();
+        let decimal = text.strip_suffix(".0").unwrap_or(&text).parse();
+        decimal.unwrap_or(Decimal::NAN)
+    }
+
+    /// The nearest double, ties to even; beyond the range an infinity.
+    pub fn to_f64(&self) -> f64 {
+        match &self.repr {
+            Repr::Nan => f64::NAN,
+            Repr::Infinity { negative: true } => f64::NEG_INFINITY,
+            Repr::Infinity { negative: false } => f64::INFINITY,
+            Repr::Finite(_) => self.to_string().parse().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// The order by exact value; NaN is equal to NaN and below all else.
+    pub fn compare_f64(&self, x: f64) -> Ordering {
+        let finite = match &self.repr {
+            Repr::Nan => return if x.is_nan() { Ordering::Equal } else { Ordering::Less },
+            _ if x.is_nan() => return Ordering::Greater,
+            Repr::Finite(finite) => finite,
+            Repr::Infinity { .. } => return total(self.to_f64(), x),
+        };
+        if x.is_infinite() || x == 0.0 {
+            let sign = if finite.is_zero() { 0.0 } else { f64::from(1 - 2 * i8::from(finite.negative)) };
+            return total(sign, x);
+        }
+        // Rounding to the nearest is monotone: if the rounded decimal is on one side, so is the decimal.
+        match total(self.to_f64(), x) {
+            Ordering::Equal if x < 0.0 => finite.compare_magnitude_f64(-x).reverse(),
+            Ordering::Equal => finite.compare_magnitude_f64(x),
+            order => order,
+        }
+    }
+
+    /// The greatest double that is not above the value, and whether it is the value exactly.
+    /// NaN gives NaN. Below the range it is -infinity and not exact.
+    pub fn floor_f64(&self) -> (f64, bool) {
+        let nearest = self.to_f64();
+        match self.compare_f64(nearest) {
+            Ordering::Equal => (nearest, true),
+            Ordering::Greater => (nearest, false),
+            Ordering::Less => (nearest.next_down(), false),
+        }
+    }
+}
+
+/// The order of two doubles that are not NaN.
+fn total(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b).unwrap_or(Ordering::Equal)
+}
+
+impl Finite {
+    /// Compares magnitudes exactly. `x` is positive, finite, and the double next to the magnitude,
+    /// so that both sides have the same number of digits, give or take one.
+    fn compare_magnitude_f64(&self, x: f64) -> Ordering {
+        let (all_digits, mut exponent) = self.normalized();
+        let digits = &all_digits.as_bytes()[..all_digits.len().min(DOUBLE_DIGITS)];
+        let cut = all_digits.len() - digits.len();
+        exponent += cut as i64;
+
+        let bits = x.to_bits();
+        let biased = (bits >> 52) as i64;
+        let fraction = bits & ((1 << 52) - 1);
+        let (mantissa, binary) = if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) };
+
+        // digits * 10^exponent against mantissa * 2^binary, with all powers made positive.
+        let mut ours = BigUint::parse_bytes(digits, 10).unwrap_or_default();
+        let mut theirs = BigUint::from(mantissa);
+        let ten = BigUint::from(10u8);
+        let power = ten.pow(u32::try_from(exponent.unsigned_abs()).unwrap_or(u32::MAX));
+        if exponent >= 0 {
+            ours *= power;
+        } else {
+            theirs *= power;
+        }
+        if binary >= 0 {
+            theirs <<= binary;
+        } else {
+            ours <<= -binary;
+        }
+        match ours.cmp(&theirs) {
+            Ordering::Equal if cut > 0 => Ordering::Greater,
+            order => order,
+        }
+    }
+}
