@@ -1,0 +1,172 @@
+//! One memory budget in bytes, and who uses how much of it.
+//!
+//! Memtables have a share of their own, jobs (flushes and compactions) a reserve. What files and
+//! dictionaries pin is taken from what remains; the block cache gets the rest and follows when
+//! that changes. Locking: atomics only; the listener may take the cache's own locks.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Who uses memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// Active and immutable memtables.
+    Memtables,
+    /// Decoded blocks.
+    Cache,
+    /// What open files hold for themselves: their top-level indexes.
+    Pinned,
+    /// Compression dictionaries.
+    Dictionaries,
+    /// Buffers of running flushes and compactions.
+    Jobs,
+}
+
+const OWNERS: usize = 5;
+
+/// Called with the new capacity of the cache, in bytes.
+type Listener = Box<dyn Fn(usize) + Send + Sync>;
+
+/// A memory budget, shared by all partitions of a store.
+pub struct Budget {
+    total: usize,
+    memtable_share: AtomicUsize,
+    job_reserve: usize,
+    used: [AtomicUsize; OWNERS],
+    told: AtomicUsize,
+    listener: OnceLock<Listener>,
+}
+
+impl std::fmt::Debug for Budget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Budget").field("total", &self.total).field("used", &self.used).finish_non_exhaustive()
+    }
+}
+
+impl Budget {
+    /// A budget of `total` bytes: three eighths for memtables, an eighth (at most 24 MiB)
+    /// reserved for jobs.
+    pub fn new(total: usize) -> Arc<Self> {
+        Self::with_shares(total, total / 8 * 3, (total / 8).min(24 << 20))
+    }
+
+    /// A budget of `total` bytes, of which memtables may use `memtable_share` and running jobs
+    /// are expected to use `job_reserve`.
+    pub fn with_shares(total: usize, memtable_share: usize, job_reserve: usize) -> Arc<Self> {
+        let budget = Self {
+            total,
+            memtable_share: AtomicUsize::new(memtable_share.min(total)),
+            job_reserve: job_reserve.min(total),
+            used: Default::default(),
+            told: AtomicUsize::new(0),
+            listener: OnceLock::new(),
+        };
+        budget.told.store(budget.cache_capacity(), Ordering::Relaxed);
+        Arc::new(budget)
+    }
+
+    /// The whole budget in bytes.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// The bytes that memtables may use together.
+    pub fn memtable_share(&self) -> usize {
+        self.memtable_share.load(Ordering::Relaxed)
+    }
+
+    /// Changes the memtables' share; the cache follows.
+    pub fn set_memtable_share(&self, bytes: usize) {
+        self.memtable_share.store(bytes.min(self.total), Ordering::Relaxed);
+        self.tell();
+    }
+
+    /// The bytes that running jobs are expected to use together.
+    pub fn job_reserve(&self) -> usize {
+        self.job_reserve
+    }
+
+    /// The bytes in use by one owner.
+    pub fn used(&self, owner: Owner) -> usize {
+        self.used[owner as usize].load(Ordering::Relaxed)
+    }
+
+    /// The bytes in use by all owners.
+    pub fn used_by_all(&self) -> usize {
+        self.used.iter().map(|used| used.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Says how much an owner uses, for owners that are measured as a whole.
+    pub fn set(&self, owner: Owner, bytes: usize) {
+        self.used[owner as usize].store(bytes, Ordering::Relaxed);
+        if owner != Owner::Cache {
+            self.tell();
+        }
+    }
+
+    /// Adds to what an owner uses, until the charge is dropped.
+    pub fn charge(self: &Arc<Self>, owner: Owner, bytes: usize) -> Charge {
+        self.used[owner as usize].fetch_add(bytes, Ordering::Relaxed);
+        self.tell();
+        Charge { budget: self.clone(), owner, bytes }
+    }
+
+    /// What is left for the block cache, in bytes: never less than a 32nd of the budget.
+    pub fn cache_capacity(&self) -> usize {
+        let memtables = self.memtable_share().max(self.used(Owner::Memtables));
+        let jobs = self.job_reserve.max(self.used(Owner::Jobs));
+        let taken = memtables + jobs + self.used(Owner::Pinned) + self.used(Owner::Dictionaries);
+        self.total.saturating_sub(taken).max(self.total / 32)
+    }
+
+    /// Sets who is told when the capacity of the cache changes. Only the first caller is.
+    pub(crate) fn listen(&self, listener: Listener) {
+        if self.listener.set(listener).is_ok() {
+            self.tell();
+        }
+    }
+
+    /// Passes a changed capacity on, unless the change is too small to pay for the locks.
+    fn tell(&self) {
+        let Some(listener) = self.listener.get() else { return };
+        let capacity = self.cache_capacity();
+        let told = self.told.load(Ordering::Relaxed);
+        if capacity.abs_diff(told) > self.total / 256 {
+            self.told.store(capacity, Ordering::Relaxed);
+            listener(capacity);
+        }
+    }
+}
+
+/// Memory charged to an owner; given back on drop.
+#[derive(Debug)]
+pub struct Charge {
+    budget: Arc<Budget>,
+    owner: Owner,
+    bytes: usize,
+}
+
+impl Charge {
+    /// The bytes charged.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Changes the bytes charged.
+    pub fn resize(&mut self, bytes: usize) {
+        let used = &self.budget.used[self.owner as usize];
+        if bytes >= self.bytes {
+            used.fetch_add(bytes - self.bytes, Ordering::Relaxed);
+        } else {
+            used.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
+        }
+        self.bytes = bytes;
+        self.budget.tell();
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.resize(0);
+    }
+}

@@ -1,0 +1,114 @@
+//! The block cache: decoded blocks by (file number, offset), shared by all partitions.
+//!
+//! The policy is quick_cache's (CLOCK-PRO with ghosts, after Jiang, Chen and Zhang 2005).
+//! A cached block can never be stale: file numbers are never reused, and files never change.
+
+use crate::{Budget, Owner};
+use quick_cache::Weighter;
+use sst::{Block, BlockCache};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+type Key = (u64, u64);
+type Blocks = quick_cache::sync::Cache<Key, Arc<Block>, ByBytes>;
+
+/// What an entry costs beside the block: slab slot (some 64 bytes, growing by doubling), ghost
+/// slots, hash table, the block's `Arc`.
+const ENTRY_OVERHEAD: u64 = 160;
+
+/// Weighs a block by the memory it takes. Allocators round sizes up by some 6% on average.
+#[derive(Clone)]
+struct ByBytes;
+
+impl Weighter<Key, Arc<Block>> for ByBytes {
+    fn weight(&self, _key: &Key, block: &Arc<Block>) -> u64 {
+        let bytes = block.weight() as u64;
+        bytes + bytes / 16 + ENTRY_OVERHEAD
+    }
+}
+
+const STRIPES: usize = 16;
+
+/// Counters on cache lines of their own, so that readers on many cores do not share one.
+#[derive(Default)]
+#[repr(align(128))]
+struct Stripe {
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// The block cache.
+pub struct Cache {
+    blocks: Blocks,
+    budget: Arc<Budget>,
+    counters: [Stripe; STRIPES],
+}
+
+impl std::fmt::Debug for Cache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cache").field("bytes", &self.bytes()).field("capacity", &self.capacity()).finish()
+    }
+}
+
+impl Cache {
+    /// A cache that takes what `budget` leaves it, now and later.
+    pub fn new(budget: &Arc<Budget>) -> Arc<Self> {
+        let capacity = budget.cache_capacity();
+        let items = (capacity / (8 << 10)).max(64);
+        let blocks = Blocks::with_weighter(items, capacity as u64, ByBytes);
+        let cache = Arc::new(Self { blocks, budget: budget.clone(), counters: Default::default() });
+        let weak: Weak<Self> = Arc::downgrade(&cache);
+        budget.listen(Box::new(move |bytes| {
+            if let Some(cache) = weak.upgrade() {
+                cache.blocks.set_capacity(bytes as u64);
+            }
+        }));
+        cache
+    }
+
+    /// The bytes that cached blocks take, bookkeeping included.
+    pub fn bytes(&self) -> u64 {
+        let bytes = self.blocks.weight();
+        self.budget.set(Owner::Cache, bytes as usize);
+        bytes
+    }
+
+    /// The bytes that cached blocks may take.
+    pub fn capacity(&self) -> u64 {
+        self.blocks.capacity()
+    }
+
+    /// The number of blocks held.
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Look-ups that found their block.
+    pub fn hits(&self) -> u64 {
+        self.counters.iter().map(|stripe| stripe.hits.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Look-ups that did not.
+    pub fn misses(&self) -> u64 {
+        self.counters.iter().map(|stripe| stripe.misses.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Forgets all blocks.
+    pub fn clear(&self) {
+        self.blocks.clear();
+    }
+}
+
+impl BlockCache for Cache {
+    fn get(&self, file: u64, offset: u64) -> Option<Arc<Block>> {
+        let found = self.blocks.get(&(file, offset));
+        let stripe = &self.counters[(offset >> 11) as usize % STRIPES];
+        let counter = if found.is_some() { &stripe.hits } else { &stripe.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    fn insert(&self, file: u64, offset: u64, block: &Arc<Block>) {
+        self.blocks.insert((file, offset), block.clone());
+    }
+}

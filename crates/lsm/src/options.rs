@@ -1,0 +1,143 @@
+//! What a partition is told from above: options, the policy, and what all partitions share.
+
+use crate::{Budget, Cache};
+use codec::entry::Seq;
+use env::Env;
+use sst::{Compression, DictionaryRegistry, WriterOptions};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The options of all partitions of a store. `Default` suits documents and budgets from 64 MiB.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Names the database; a manifest of another database is refused.
+    pub database_id: u64,
+    /// Blocks, filters and compression of all files. The dictionary is chosen file by file.
+    pub writer: WriterOptions,
+    /// The compression of files in the base; `None`: the same as elsewhere. Files that reach the
+    /// base by a trivial move keep the compression that they were flushed with.
+    pub base_compression: Option<Compression>,
+    /// The compressed bytes after which an output file is closed. Default: 16 MiB.
+    pub target_file_bytes: u64,
+    /// A tree with fewer raw bytes than this in one output shares its file with its neighbours.
+    /// Default: 1 MiB.
+    pub small_tree_bytes: u64,
+    /// The longest dictionary in bytes; 0 turns dictionaries off. Default: 64 KiB.
+    pub dictionary_bytes: usize,
+    /// A file gets a dictionary if it has at least so many raw bytes of one tree. So much is held
+    /// in memory by each running job until the decision. Default: 4 MiB.
+    pub dictionary_file_bytes: u64,
+    /// The runs above the base may have so many percent of the base's bytes. Default: 15.
+    pub upper_percent: u32,
+    /// They may have so many bytes in any case (the picker allows four average flushes, if that
+    /// is more). Default: 16 MiB.
+    pub upper_floor_bytes: u64,
+    /// Above so many runs over the base, runs of similar size are merged. Default: 4.
+    pub soft_upper_runs: usize,
+    /// Above so many runs in all, runs are merged whatever their size. Default: 10.
+    pub max_runs: usize,
+    /// The input bytes that a base merge tries not to exceed. Default: 192 MiB.
+    pub max_job_bytes: u64,
+    /// A manifest that grows beyond this, and beyond four times its first frame, is written anew.
+    /// Default: 1 MiB.
+    pub manifest_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            database_id: 0,
+            writer: WriterOptions::default(),
+            base_compression: None,
+            target_file_bytes: 16 << 20,
+            small_tree_bytes: 1 << 20,
+            dictionary_bytes: 64 << 10,
+            dictionary_file_bytes: 4 << 20,
+            upper_percent: 15,
+            upper_floor_bytes: 16 << 20,
+            soft_upper_runs: 4,
+            max_runs: 10,
+            max_job_bytes: 192 << 20,
+            manifest_bytes: 1 << 20,
+        }
+    }
+}
+
+/// What a partition cannot know, answered from above.
+///
+/// Called without any lock of the partition held, except [`Policy::before_edit`]: by a flush,
+/// under the partition's flush lock.
+pub trait Policy: Send + Sync {
+    /// The numbers that reads may use: live snapshots, and *visible* itself, ascending, taken
+    /// under one lock. Versions above the last one are all kept.
+    fn snapshots(&self) -> Vec<Seq>;
+
+    /// False if the keys of a tree may be removed: it was dropped, the drop is durable, and no
+    /// snapshot at which it lives is left. Iterators at `now` pass over such keys.
+    fn tree_is_live(&self, tree: u32, now: Seq) -> bool;
+
+    /// Called before a flush writes its version edit: makes the log durable past `max_seq`, the
+    /// highest number in the new files.
+    ///
+    /// # Errors
+    /// What kept the log from being synced; the flush then ends with this error and can be tried again.
+    fn before_edit(&self, max_seq: Seq) -> env::Result<()>;
+
+    /// Opaque bytes to keep in a file that holds these trees, for salvage. Default: none.
+    ///
+    /// # Errors
+    /// What kept them from being read; the flush or compaction then fails.
+    fn aux(&self, trees: &[u32]) -> env::Result<Vec<u8>> {
+        let _ = trees;
+        Ok(Vec::new())
+    }
+}
+
+/// What the partitions of a store share.
+pub struct Shared {
+    /// The outside world.
+    pub env: Env,
+    /// The options.
+    pub options: Options,
+    /// The block cache.
+    pub cache: Arc<Cache>,
+    /// The memory budget.
+    pub budget: Arc<Budget>,
+    /// Every dictionary in use, once.
+    pub dictionaries: Arc<DictionaryRegistry>,
+    /// The answers from above.
+    pub policy: Arc<dyn Policy>,
+    file_numbers: AtomicU64,
+}
+
+impl Shared {
+    /// What partitions share, with a new cache that fits `budget`.
+    pub fn new(env: Env, options: Options, budget: Arc<Budget>, policy: Arc<dyn Policy>) -> Arc<Self> {
+        let cache = Cache::new(&budget);
+        Arc::new(Self {
+            env,
+            options,
+            cache,
+            budget,
+            dictionaries: Arc::new(DictionaryRegistry::new()),
+            policy,
+            file_numbers: AtomicU64::new(1),
+        })
+    }
+
+    /// A file number that was never used. All partitions are opened before the first call, since
+    /// opening raises the numbers above those in use.
+    pub(crate) fn next_file_number(&self) -> u64 {
+        self.file_numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The number that the next call of [`Shared::next_file_number`] returns, or a lower one.
+    pub(crate) fn file_number_bound(&self) -> u64 {
+        self.file_numbers.load(Ordering::Relaxed)
+    }
+
+    /// Makes all further numbers at least `bound`.
+    pub(crate) fn raise_file_numbers(&self, bound: u64) {
+        self.file_numbers.fetch_max(bound, Ordering::Relaxed);
+    }
+}
