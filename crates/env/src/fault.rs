@@ -1,1 +1,250 @@
-//! A file system that fails on demand.
+//! A file system that counts its operations, lets a test look before each change, and
+//! fails on demand.
+//!
+//! Locking: no lock is held while the hook or the file system below runs.
+
+mod plan;
+
+pub use plan::{Fault, Op, OpKind};
+
+use crate::mem::{MemFile, MemFs};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, RwLock};
+use crate::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
+use plan::{Effect, Failure};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a test wants to do before each change; see [`FaultFs::set_hook`].
+pub type Hook = Arc<dyn Fn(&Op<'_>) + Send + Sync>;
+
+/// What the file system and its open files share.
+struct Control {
+    total: AtomicU64,
+    counts: [AtomicU64; OpKind::ALL.len()],
+    fired: AtomicU64,
+    /// False while there are no faults, so that nobody waits for their lock.
+    armed: AtomicBool,
+    faults: Mutex<Vec<Fault>>,
+    hook: RwLock<Option<Hook>>,
+}
+
+impl Control {
+    /// Counts an operation, calls the hook, and says whether it is to fail.
+    fn begin(&self, kind: OpKind, path: &Path) -> Option<Failure> {
+        self.counts[kind as usize].fetch_add(1, Ordering::SeqCst);
+        let op = Op { number: self.total.fetch_add(1, Ordering::SeqCst) + 1, kind, path };
+        if kind.changes() {
+            let hook = self.hook.read().clone();
+            if let Some(hook) = hook {
+                hook(&op);
+            }
+        }
+        if !self.armed.load(Ordering::SeqCst) {
+            return None;
+        }
+        let mut faults = self.faults.lock();
+        // All faults count the operation; the first that strikes decides.
+        let strikes = faults.iter_mut().filter_map(|fault| fault.strike(&op));
+        let failure = strikes.reduce(|first, _| first);
+        faults.retain(|fault| !fault.is_spent());
+        self.armed.store(!faults.is_empty(), Ordering::SeqCst);
+        if failure.is_some() {
+            self.fired.fetch_add(1, Ordering::SeqCst);
+        }
+        failure
+    }
+
+    /// Runs `act`, or fails as a fault wants it.
+    fn run<T>(&self, kind: OpKind, op: &'static str, path: &Path, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        let Some(failure) = self.begin(kind, path) else {
+            return act();
+        };
+        if failure.effect == Effect::All {
+            // An error of its own is as good as the one asked for.
+            act()?;
+        }
+        Err(Error::io(op, path, failure.error))
+    }
+}
+
+/// A file system over another one, which counts, calls a hook and fails on demand.
+pub struct FaultFs {
+    inner: Arc<dyn Fs>,
+    mem: Option<Arc<MemFs>>,
+    control: Arc<Control>,
+}
+
+impl FaultFs {
+    /// Over any file system.
+    pub fn new(inner: Arc<dyn Fs>) -> Self {
+        let control = Control {
+            total: AtomicU64::new(0),
+            counts: OpKind::ALL.map(|_| AtomicU64::new(0)),
+            fired: AtomicU64::new(0),
+            armed: AtomicBool::new(false),
+            faults: Mutex::new(Vec::new()),
+            hook: RwLock::new(None),
+        };
+        Self { inner, mem: None, control: Arc::new(control) }
+    }
+
+    /// Over a file system in memory, which can lose pages at a failed sync.
+    pub fn over(mem: Arc<MemFs>) -> Self {
+        Self { mem: Some(Arc::clone(&mem)), ..Self::new(mem) }
+    }
+
+    /// Adds a fault. All faults count at the same time; where two strike at the same
+    /// operation, the one added first decides how it fails.
+    pub fn inject(&self, fault: Fault) {
+        let mut faults = self.control.faults.lock();
+        faults.push(fault);
+        self.control.armed.store(true, Ordering::SeqCst);
+    }
+
+    /// Takes all faults away.
+    pub fn clear(&self) {
+        let mut faults = self.control.faults.lock();
+        faults.clear();
+        self.control.armed.store(false, Ordering::SeqCst);
+    }
+
+    /// How many operations have failed on demand. A test that injects a fault should see
+    /// that it struck.
+    pub fn fired(&self) -> u64 {
+        self.control.fired.load(Ordering::SeqCst)
+    }
+
+    /// How many operations of this kind were asked for, failed ones too.
+    pub fn count(&self, kind: OpKind) -> u64 {
+        self.control.counts[kind as usize].load(Ordering::SeqCst)
+    }
+
+    /// How many operations were asked for in all.
+    pub fn total(&self) -> u64 {
+        self.control.total.load(Ordering::SeqCst)
+    }
+
+    /// Calls `hook` before each operation that [changes](OpKind::changes) something, in the
+    /// thread that does it and without locks: a crash clone that it takes is the disk before
+    /// that change, and a fault that it injects can strike at it. `None` takes it away.
+    pub fn set_hook(&self, hook: Option<Hook>) {
+        *self.control.hook.write() = hook;
+    }
+}
+
+impl Fs for FaultFs {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        let (kind, op) = match mode {
+            OpenMode::Read | OpenMode::ReadWrite => (OpKind::Open, "open"),
+            OpenMode::CreateNew => (OpKind::Create, "create"),
+        };
+        let control = Arc::clone(&self.control);
+        self.control.run(kind, op, path, || {
+            Ok(Arc::new(match &self.mem {
+                Some(mem) => {
+                    let file = mem.open_file(path, mode)?;
+                    FaultFile { inner: Arc::clone(&file) as Arc<dyn File>, mem: Some(file), control }
+                }
+                None => FaultFile { inner: self.inner.open(path, mode)?, mem: None, control },
+            }) as Arc<dyn File>)
+        })
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.control.run(OpKind::Rename, "rename", from, || self.inner.rename(from, to))
+    }
+
+    fn remove(&self, path: &Path) -> Result<()> {
+        self.control.run(OpKind::Remove, "remove", path, || self.inner.remove(path))
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.control.run(OpKind::CreateDir, "create", path, || self.inner.create_dir_all(path))
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.control.run(OpKind::RemoveDir, "remove", path, || self.inner.remove_dir(path))
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
+        self.control.run(OpKind::List, "list", dir, || self.inner.list(dir))
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.control.run(OpKind::Exists, "look for", path, || self.inner.exists(path))
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        self.control.run(OpKind::SyncDir, "sync", dir, || self.inner.sync_dir(dir))
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.control.run(OpKind::HardLink, "link", from, || self.inner.hard_link(from, to))
+    }
+
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        self.control.run(OpKind::Lock, "lock", path, || self.inner.try_lock(path))
+    }
+
+    fn available_bytes(&self, path: &Path) -> Result<u64> {
+        self.control.run(OpKind::Space, "ask for space at", path, || self.inner.available_bytes(path))
+    }
+}
+
+struct FaultFile {
+    inner: Arc<dyn File>,
+    mem: Option<Arc<MemFile>>,
+    control: Arc<Control>,
+}
+
+impl File for FaultFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        self.control.run(OpKind::Read, "read", self.path(), || self.inner.read_at(buf, offset))
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        let Some(failure) = self.control.begin(OpKind::Write, self.path()) else {
+            return self.inner.write_at(buf, offset);
+        };
+        match failure.effect {
+            Effect::Prefix(bytes) => self.inner.write_at(&buf[..bytes.min(buf.len())], offset)?,
+            Effect::All => self.inner.write_at(buf, offset)?,
+            Effect::Nothing | Effect::LosePages => {}
+        }
+        Err(Error::io("write", self.path(), failure.error))
+    }
+
+    fn allocate(&self, len: u64) -> Result<()> {
+        let op = "reserve space for";
+        self.control.run(OpKind::Allocate, op, self.path(), || self.inner.allocate(len))
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        let op = "set the length of";
+        self.control.run(OpKind::SetLen, op, self.path(), || self.inner.set_len(len))
+    }
+
+    fn sync(&self) -> Result<()> {
+        let Some(failure) = self.control.begin(OpKind::Sync, self.path()) else {
+            return self.inner.sync();
+        };
+        match (failure.effect, &self.mem) {
+            (Effect::All, _) => self.inner.sync()?,
+            (Effect::LosePages, Some(file)) => file.forget_unsynced(),
+            _ => {}
+        }
+        Err(Error::io("sync", self.path(), failure.error))
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.control.run(OpKind::Len, "ask for the length of", self.path(), || self.inner.len())
+    }
+
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,56 +1,204 @@
-//! A file system in memory.
+//! A file system in memory, for tests: it knows which bytes and entries a disk would hold
+//! after a power cut, and can be cloned as one would leave it.
+//!
+//! What it assumes of a disk, and no more: a sector of 512 bytes is written wholly or not
+//! at all; [`crate::File::sync`] makes a file's bytes and length durable, not its name;
+//! [`crate::Fs::sync_dir`] makes a directory's entries durable, not the files' bytes, and
+//! not the directory's own name in its parent; a rename is one step.
+//!
+//! Locking: `Shared::names` first, then one file's state; never two files at once. Every
+//! change holds `names` at least shared, so that who holds it alone sees one moment.
 
+mod content;
+mod crash;
+mod file;
+mod names;
+
+pub use crash::CrashStyle;
+
+use crate::sync::RwLock;
+use crate::sync::atomic::Ordering;
 use crate::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
+use content::Content;
+pub(crate) use file::MemFile;
+use file::{FileNode, FileState, MemLock, Space};
+use names::{Names, Node};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
+/// What the file system and its open files share.
+struct Shared {
+    names: RwLock<Names>,
+    space: Space,
+}
+
 /// A file system in memory that can be cloned as a power cut would leave it.
-#[derive(Default)]
-pub struct MemFs {}
+///
+/// Paths are taken from one root, relative ones too; there are no symbolic links and no
+/// permissions. Memory grows with what is written, and with what is written between two
+/// syncs of a file once more.
+pub struct MemFs {
+    shared: Arc<Shared>,
+}
 
 impl MemFs {
     /// An empty file system without a capacity limit.
     pub fn new() -> Self {
-        Self {}
+        Self::with_capacity(u64::MAX)
+    }
+
+    /// An empty file system that holds `bytes` bytes of files, in pages of 4096.
+    pub fn with_capacity(bytes: u64) -> Self {
+        let names = RwLock::new(Names::new());
+        Self { shared: Arc::new(Shared { names, space: Space::new(bytes) }) }
+    }
+
+    /// Changes the capacity, to any number of bytes. Below [`MemFs::used_bytes`] nothing is
+    /// lost; writes to new space fail until enough is removed.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.shared.space.capacity.store(bytes, Ordering::SeqCst);
+    }
+
+    /// The bytes that files take, in pages of 4096: written or allocated, not holes. A
+    /// removed file takes them until its last handle is closed.
+    pub fn used_bytes(&self) -> u64 {
+        self.shared.space.used.load(Ordering::SeqCst)
+    }
+
+    /// The disk as a power cut at this moment may leave it. The same seed gives the same
+    /// disk. Nobody holds a lock on the clone, and all that it holds is durable.
+    ///
+    /// With [`CrashStyle::Any`], of what was not synced: each sector of 512 bytes has what it
+    /// had at the last sync or after any write since; the length is the synced one or any
+    /// since, or within an extending write; what was never written reads as zeros. An
+    /// operation on entries (create, rename, remove, link) that no `sync_dir` of its
+    /// directory covered happened or did not, whatever became of the bytes, and in any
+    /// order among different names; a rename happened whole or not at all. Some seeds lose
+    /// nearly everything, some nearly nothing.
+    pub fn crash_clone(&self, seed: u64, style: CrashStyle) -> Self {
+        Self { shared: Arc::new(self.shared.copy(seed, Some(style))) }
+    }
+
+    /// The file system as the death of the process leaves it: nothing is lost, nobody holds
+    /// a lock, and what was not synced may still be lost in a later crash.
+    pub fn kill_clone(&self) -> Self {
+        Self { shared: Arc::new(self.shared.copy(0, None)) }
+    }
+
+    /// [`Fs::open`], with the concrete type.
+    pub(crate) fn open_file(&self, path: &Path, mode: OpenMode) -> Result<Arc<MemFile>> {
+        let shared = &self.shared;
+        let (node, writable) = match mode {
+            OpenMode::Read => (shared.names.read().file(path).at("open", path)?, false),
+            OpenMode::ReadWrite => (shared.names.read().file(path).at("open", path)?, true),
+            OpenMode::CreateNew => {
+                let node = Arc::new(FileNode::new(FileState::new(Arc::new(Content::default()), 1)));
+                let named = Node::File(Arc::clone(&node));
+                shared.names.write().add(path, named).at("create", path)?;
+                (node, true)
+            }
+        };
+        Ok(Arc::new(MemFile::open(shared, node, path, writable)))
     }
 }
 
-fn unsupported<T>(path: &Path) -> Result<T> {
-    Err(Error::io("use", path, std::io::ErrorKind::Unsupported.into()))
+impl Default for MemFs {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Turns an `io::Result` into ours.
+trait At<T> {
+    fn at(self, op: &'static str, path: &Path) -> Result<T>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, op: &'static str, path: &Path) -> Result<T> {
+        self.map_err(|source| Error::io(op, path, source))
+    }
 }
 
 impl Fs for MemFs {
-    fn open(&self, path: &Path, _mode: OpenMode) -> Result<Arc<dyn File>> {
-        unsupported(path)
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        Ok(self.open_file(path, mode)?)
     }
-    fn rename(&self, from: &Path, _to: &Path) -> Result<()> {
-        unsupported(from)
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        let mut names = self.shared.names.write();
+        names.rename(from, to, &self.shared.space).at("rename", from)
     }
+
     fn remove(&self, path: &Path) -> Result<()> {
-        unsupported(path)
+        let mut names = self.shared.names.write();
+        names.remove_file(path, &self.shared.space).at("remove", path)
     }
+
     fn create_dir_all(&self, path: &Path) -> Result<()> {
-        unsupported(path)
+        self.shared.names.write().create_dir_all(path).at("create", path)
     }
+
     fn remove_dir(&self, path: &Path) -> Result<()> {
-        unsupported(path)
+        self.shared.names.write().remove_dir(path).at("remove", path)
     }
+
     fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
-        unsupported(dir)
+        let names = self.shared.names.read();
+        let id = names.dir(dir).at("list", dir)?;
+        let entry = |(name, node): (&Arc<str>, &Node)| match node {
+            Node::File(node) => {
+                let len = node.state.lock().now.len();
+                DirEntry { name: name.to_string(), len, is_dir: false }
+            }
+            Node::Dir(_) => DirEntry { name: name.to_string(), len: 0, is_dir: true },
+        };
+        Ok(names.dirs[id].now.iter().map(entry).collect())
     }
+
     fn exists(&self, path: &Path) -> Result<bool> {
-        unsupported(path)
+        match self.shared.names.read().node(path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::io("look for", path, error)),
+        }
     }
+
     fn sync_dir(&self, dir: &Path) -> Result<()> {
-        unsupported(dir)
+        let mut names = self.shared.names.write();
+        let id = names.dir(dir).at("sync", dir)?;
+        names.sync_dir(id);
+        Ok(())
     }
-    fn hard_link(&self, from: &Path, _to: &Path) -> Result<()> {
-        unsupported(from)
+
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        let mut names = self.shared.names.write();
+        let node = names.file(from).at("link", to)?;
+        names.add(to, Node::File(Arc::clone(&node))).at("link", to)?;
+        node.add_link();
+        Ok(())
     }
+
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        unsupported(path)
+        let mut names = self.shared.names.write();
+        let node = match names.file(path) {
+            Ok(node) => node,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let node = Arc::new(FileNode::new(FileState::new(Arc::new(Content::default()), 1)));
+                names.add(path, Node::File(Arc::clone(&node))).at("open", path)?;
+                node
+            }
+            Err(error) => return Err(Error::io("open", path, error)),
+        };
+        let lock = MemLock::try_new(&self.shared, node);
+        Ok(lock.map(|lock| Box::new(lock) as Box<dyn FileLock>))
     }
+
     fn available_bytes(&self, path: &Path) -> Result<u64> {
-        unsupported(path)
+        self.shared.names.read().node(path).at("ask for space at", path)?;
+        Ok(self.shared.space.available())
     }
 }
+
+#[cfg(test)]
+mod tests;

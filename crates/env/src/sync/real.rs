@@ -19,12 +19,12 @@ impl Condvar {
 
     /// Gives up the lock, waits to be notified, and takes the lock again. May wake without
     /// a notification: call it in a loop around the condition.
-    pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
+    pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         self.inner.wait(guard);
     }
 
     /// Like [`Condvar::wait`], for at most `timeout`. True if the time ran out.
-    pub fn wait_for<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>, timeout: Duration) -> bool {
+    pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Duration) -> bool {
         self.inner.wait_for(guard, timeout).timed_out()
     }
 

@@ -1,1 +1,182 @@
+//! The same names on shuttle's scheduler.
 
+// `Option` is empty only while `Condvar::wait` holds the guard by value.
+#![allow(clippy::expect_used)]
+
+pub use shuttle::sync::atomic;
+
+use shuttle::rand::Rng;
+use shuttle::sync as host;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{PoisonError, TryLockError};
+use std::time::Duration;
+
+/// A lock that one thread holds at a time.
+#[derive(Default)]
+pub struct Mutex<T: ?Sized> {
+    inner: host::Mutex<T>,
+}
+
+/// A held [`Mutex`].
+pub struct MutexGuard<'a, T: ?Sized> {
+    inner: Option<host::MutexGuard<'a, T>>,
+    mutex: &'a host::Mutex<T>,
+}
+
+impl<T> Mutex<T> {
+    /// A free lock around `value`.
+    pub const fn new(value: T) -> Self {
+        Self { inner: host::Mutex::new(value) }
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// Waits for the lock and takes it.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        let guard = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        MutexGuard { inner: Some(guard), mutex: &self.inner }
+    }
+
+    /// Takes the lock if it is free.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        let guard = free(self.inner.try_lock())?;
+        Some(MutexGuard { inner: Some(guard), mutex: &self.inner })
+    }
+
+    /// The value, which nobody else can see.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn free<G>(result: Result<G, TryLockError<G>>) -> Option<G> {
+    match result {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.inner.as_ref().expect("the guard is not being waited on")
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.inner.as_mut().expect("the guard is not being waited on")
+    }
+}
+
+/// A lock that many readers or one writer hold at a time.
+#[derive(Default)]
+pub struct RwLock<T: ?Sized> {
+    inner: host::RwLock<T>,
+}
+
+/// An [`RwLock`] held for reading.
+pub type RwLockReadGuard<'a, T> = host::RwLockReadGuard<'a, T>;
+
+/// An [`RwLock`] held for writing.
+pub type RwLockWriteGuard<'a, T> = host::RwLockWriteGuard<'a, T>;
+
+impl<T> RwLock<T> {
+    /// A free lock around `value`.
+    pub const fn new(value: T) -> Self {
+        Self { inner: host::RwLock::new(value) }
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    /// Waits for the lock and takes it for reading.
+    pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the lock and takes it for writing.
+    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.inner.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the lock for reading if no writer holds it.
+    pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
+        free(self.inner.try_read())
+    }
+
+    /// Takes the lock for writing if it is free.
+    pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
+        free(self.inner.try_write())
+    }
+
+    /// The value, which nobody else can see.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+/// A condition variable for [`Mutex`].
+#[derive(Default)]
+pub struct Condvar {
+    inner: host::Condvar,
+}
+
+impl Condvar {
+    /// A condition variable that nobody waits on.
+    pub const fn new() -> Self {
+        Self { inner: host::Condvar::new() }
+    }
+
+    /// Gives up the lock, waits to be notified, and takes the lock again. May wake without
+    /// a notification: call it in a loop around the condition.
+    pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+        let held = guard.inner.take().expect("the guard is not being waited on");
+        guard.inner = Some(self.inner.wait(held).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Like [`Condvar::wait`], for at most `timeout`. True if the time ran out.
+    ///
+    /// Shuttle knows no time, and its own `wait_timeout` never ends by itself, which would
+    /// be a deadlock where only the timeout can wake. Here every call ends: other threads
+    /// get a turn, and whether the time ran out is left to chance.
+    pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _timeout: Duration) -> bool {
+        drop(guard.inner.take());
+        shuttle::thread::yield_now();
+        guard.inner = Some(guard.mutex.lock().unwrap_or_else(PoisonError::into_inner));
+        shuttle::rand::thread_rng().r#gen()
+    }
+
+    /// Wakes one waiter.
+    pub fn notify_one(&self) {
+        self.inner.notify_one();
+    }
+
+    /// Wakes all waiters.
+    pub fn notify_all(&self) {
+        self.inner.notify_all();
+    }
+}

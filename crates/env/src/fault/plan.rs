@@ -1,0 +1,218 @@
+//! What fails, when, and how.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// The kinds of operation on a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum OpKind {
+    /// [`crate::Fs::open`] of an existing file.
+    Open,
+    /// [`crate::Fs::open`] of a new file.
+    Create,
+    /// [`crate::File::read_at`].
+    Read,
+    /// [`crate::File::write_at`].
+    Write,
+    /// [`crate::File::allocate`].
+    Allocate,
+    /// [`crate::File::set_len`].
+    SetLen,
+    /// [`crate::File::sync`].
+    Sync,
+    /// [`crate::File::len`].
+    Len,
+    /// [`crate::Fs::rename`].
+    Rename,
+    /// [`crate::Fs::remove`].
+    Remove,
+    /// [`crate::Fs::create_dir_all`].
+    CreateDir,
+    /// [`crate::Fs::remove_dir`].
+    RemoveDir,
+    /// [`crate::Fs::list`].
+    List,
+    /// [`crate::Fs::exists`].
+    Exists,
+    /// [`crate::Fs::sync_dir`].
+    SyncDir,
+    /// [`crate::Fs::hard_link`].
+    HardLink,
+    /// [`crate::Fs::try_lock`].
+    Lock,
+    /// [`crate::Fs::available_bytes`].
+    Space,
+}
+
+impl OpKind {
+    /// Every kind.
+    pub const ALL: [Self; 18] = [
+        Self::Open,
+        Self::Create,
+        Self::Read,
+        Self::Write,
+        Self::Allocate,
+        Self::SetLen,
+        Self::Sync,
+        Self::Len,
+        Self::Rename,
+        Self::Remove,
+        Self::CreateDir,
+        Self::RemoveDir,
+        Self::List,
+        Self::Exists,
+        Self::SyncDir,
+        Self::HardLink,
+        Self::Lock,
+        Self::Space,
+    ];
+
+    /// True for the operations that change what a crash may leave: all but open, read, len,
+    /// list, exists and space. A lock counts, for it may create its file.
+    pub fn changes(self) -> bool {
+        use OpKind::{Exists, Len, List, Open, Read, Space};
+        !matches!(self, Open | Read | Len | List | Exists | Space)
+    }
+}
+
+/// One operation, as a hook sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Op<'a> {
+    /// Which one it is, counted from 1 over all kinds.
+    pub number: u64,
+    /// Its kind.
+    pub kind: OpKind,
+    /// The file or directory; of a rename or link, the old name.
+    pub path: &'a Path,
+}
+
+/// The operating system's number for "Input/output error" (`EIO`).
+const EIO: i32 = 5;
+
+/// An operation that is to fail, built step by step:
+/// `Fault::nth(3).of(OpKind::Sync).losing_pages()`.
+///
+/// Without more said, any operation fails with an I/O error, once, and does nothing.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    left: u64,
+    kind: Option<OpKind>,
+    changes_only: bool,
+    part: Option<String>,
+    lasting: bool,
+    reason: Reason,
+    effect: Effect,
+}
+
+/// The error that a fault gives.
+#[derive(Debug, Clone, Copy)]
+enum Reason {
+    Os(i32),
+    Kind(ErrorKind),
+}
+
+/// What a failing operation does all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    Nothing,
+    Prefix(usize),
+    LosePages,
+    All,
+}
+
+impl Fault {
+    /// The `n`-th matching operation after [`super::FaultFs::inject`]; 1 is the next (and so is 0).
+    pub fn nth(n: u64) -> Self {
+        Self {
+            left: n.max(1),
+            kind: None,
+            changes_only: false,
+            part: None,
+            lasting: false,
+            reason: Reason::Os(EIO),
+            effect: Effect::Nothing,
+        }
+    }
+
+    /// Matches only this kind.
+    pub fn of(self, kind: OpKind) -> Self {
+        Self { kind: Some(kind), ..self }
+    }
+
+    /// Matches only the kinds for which [`OpKind::changes`].
+    pub fn of_changes(self) -> Self {
+        Self { changes_only: true, ..self }
+    }
+
+    /// Matches only paths that contain this text; of a rename or link, the old one.
+    pub fn on(self, part: impl Into<String>) -> Self {
+        Self { part: Some(part.into()), ..self }
+    }
+
+    /// Every later matching operation fails as well, until [`super::FaultFs::clear`].
+    pub fn from_then_on(self) -> Self {
+        Self { lasting: true, ..self }
+    }
+
+    /// Fails with an error of the operating system, by its number.
+    pub fn os_error(self, number: i32) -> Self {
+        Self { reason: Reason::Os(number), ..self }
+    }
+
+    /// Fails because the disk is full.
+    pub fn no_space(self) -> Self {
+        Self { reason: Reason::Kind(ErrorKind::StorageFull), ..self }
+    }
+
+    /// A failing write leaves its first bytes, at most `bytes` of them. Other operations do
+    /// nothing.
+    pub fn short(self, bytes: usize) -> Self {
+        Self { effect: Effect::Prefix(bytes), ..self }
+    }
+
+    /// A failing sync marks the unsynced pages as clean, as Linux does: they read as they
+    /// were written, no later sync writes them, and a crash loses them. Needs
+    /// [`super::FaultFs::over`]; over another file system the sync just fails.
+    pub fn losing_pages(self) -> Self {
+        Self { effect: Effect::LosePages, ..self }
+    }
+
+    /// The operation happens, and then says that it failed. A read still fails.
+    pub fn though_done(self) -> Self {
+        Self { effect: Effect::All, ..self }
+    }
+
+    /// Counts `op`. If it is to fail: the error and what it does all the same.
+    pub(super) fn strike(&mut self, op: &Op<'_>) -> Option<Failure> {
+        let matches = self.kind.is_none_or(|kind| kind == op.kind)
+            && (!self.changes_only || op.kind.changes())
+            && self.part.as_ref().is_none_or(|part| op.path.to_string_lossy().contains(part.as_str()));
+        if !matches || self.is_spent() {
+            return None;
+        }
+        self.left -= 1;
+        if self.left > 0 {
+            return None;
+        }
+        if self.lasting {
+            self.left = 1;
+        }
+        let error = match self.reason {
+            Reason::Os(number) => io::Error::from_raw_os_error(number),
+            Reason::Kind(kind) => kind.into(),
+        };
+        Some(Failure { error, effect: self.effect })
+    }
+
+    /// True once it has failed what it was to fail.
+    pub(super) fn is_spent(&self) -> bool {
+        self.left == 0
+    }
+}
+
+/// How one operation fails.
+pub(super) struct Failure {
+    pub(super) error: io::Error,
+    pub(super) effect: Effect,
+}

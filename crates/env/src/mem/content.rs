@@ -1,0 +1,127 @@
+//! The bytes of a file, in pages that clones share until one of them writes.
+
+use std::sync::Arc;
+
+/// Bytes per page.
+pub(super) const PAGE: u64 = 4096;
+
+/// What a disk writes wholly or not at all, in bytes.
+pub(super) const SECTOR: u64 = 512;
+
+/// The longest file, in bytes; keeps the list of leaves small.
+pub(super) const MAX_LEN: u64 = 1 << 40;
+
+const LEAF_PAGES: usize = 64;
+
+type Page = [u8; PAGE as usize];
+
+/// Some pages in a row. An absent page, like an absent leaf, reads as zeros.
+#[derive(Clone)]
+struct Leaf {
+    pages: [Option<Arc<Page>>; LEAF_PAGES],
+}
+
+/// A file's bytes. Bytes past the length are zeros in every page.
+#[derive(Clone, Default)]
+pub(super) struct Content {
+    len: u64,
+    leaves: Vec<Option<Arc<Leaf>>>,
+}
+
+impl Content {
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn page(&self, page: u64) -> Option<&Arc<Page>> {
+        let page = page as usize;
+        let leaf = self.leaves.get(page / LEAF_PAGES)?.as_ref()?;
+        leaf.pages[page % LEAF_PAGES].as_ref()
+    }
+
+    /// True if the page takes memory.
+    pub(super) fn has_page(&self, page: u64) -> bool {
+        self.page(page).is_some()
+    }
+
+    /// How many pages of `pages` take memory.
+    pub(super) fn pages_in(&self, pages: std::ops::Range<u64>) -> u64 {
+        let end = pages.end.min((self.leaves.len() * LEAF_PAGES) as u64);
+        (pages.start..end).filter(|page| self.has_page(*page)).count() as u64
+    }
+
+    /// Reads up to `buf.len()` bytes at `offset`; fewer only at the end.
+    pub(super) fn read(&self, buf: &mut [u8], offset: u64) -> usize {
+        let len = self.len.saturating_sub(offset).min(buf.len() as u64) as usize;
+        let mut done = 0;
+        while done < len {
+            let at = offset + done as u64;
+            let within = (at % PAGE) as usize;
+            let n = (len - done).min(PAGE as usize - within);
+            let part = &mut buf[done..done + n];
+            match self.page(at / PAGE) {
+                Some(page) => part.copy_from_slice(&page[within..within + n]),
+                None => part.fill(0),
+            }
+            done += n;
+        }
+        len
+    }
+
+    /// Writes `buf` at `offset`, extending the file if it must. The caller has seen to it
+    /// that the end is not above [`MAX_LEN`].
+    pub(super) fn write(&mut self, buf: &[u8], offset: u64) {
+        let mut done = 0;
+        while done < buf.len() {
+            let at = offset + done as u64;
+            let within = (at % PAGE) as usize;
+            let n = (buf.len() - done).min(PAGE as usize - within);
+            self.page_mut(at / PAGE)[within..within + n].copy_from_slice(&buf[done..done + n]);
+            done += n;
+        }
+        if !buf.is_empty() {
+            self.len = self.len.max(offset + buf.len() as u64);
+        }
+    }
+
+    fn page_mut(&mut self, page: u64) -> &mut Page {
+        let page = page as usize;
+        let at = page / LEAF_PAGES;
+        if self.leaves.len() <= at {
+            self.leaves.resize(at + 1, None);
+        }
+        let empty = || Arc::new(Leaf { pages: [const { None }; LEAF_PAGES] });
+        let leaf = Arc::make_mut(self.leaves[at].get_or_insert_with(empty));
+        let zeros = || Arc::new([0; PAGE as usize]);
+        Arc::make_mut(leaf.pages[page % LEAF_PAGES].get_or_insert_with(zeros))
+    }
+
+    /// Sets the length: what is cut off is gone, what is added reads as zeros.
+    pub(super) fn set_len(&mut self, len: u64) {
+        if len < self.len {
+            let keep = len.div_ceil(PAGE) as usize;
+            self.leaves.truncate(keep.div_ceil(LEAF_PAGES));
+            let within = keep % LEAF_PAGES;
+            if within != 0
+                && let Some(Some(last)) = self.leaves.get_mut(keep / LEAF_PAGES)
+            {
+                Arc::make_mut(last).pages[within..].fill(None);
+            }
+            let tail = (len % PAGE) as usize;
+            if tail != 0 && self.has_page(len / PAGE) {
+                self.page_mut(len / PAGE)[tail..].fill(0);
+            }
+        }
+        self.len = len;
+    }
+
+    /// The bytes of a sector, zeros past the end of the file.
+    pub(super) fn sector(&self, sector: u64) -> [u8; SECTOR as usize] {
+        let mut bytes = [0; SECTOR as usize];
+        self.read(&mut bytes, sector * SECTOR);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+//! Directories: what readers see, what the disk holds, and the operations between.
+
+use super::file::{FileNode, Space};
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+/// A directory's number; never reused.
+pub(super) type DirId = usize;
+
+/// The root directory.
+pub(super) const ROOT: DirId = 0;
+
+/// What a name leads to.
+#[derive(Clone)]
+pub(super) enum Node {
+    File(Arc<FileNode>),
+    Dir(DirId),
+}
+
+pub(super) type Entries = BTreeMap<Arc<str>, Node>;
+
+/// One directory.
+#[derive(Clone, Default)]
+pub(super) struct Dir {
+    /// What readers see.
+    pub(super) now: Arc<Entries>,
+    /// What the disk is sure to hold.
+    pub(super) durable: Arc<Entries>,
+}
+
+/// A name got a new meaning.
+#[derive(Clone)]
+pub(super) struct NameChange {
+    pub(super) dir: DirId,
+    pub(super) name: Arc<str>,
+    pub(super) node: Option<Node>,
+}
+
+/// One operation on entries: the disk holds all of its changes or none.
+pub(super) type EntryOp = Vec<NameChange>;
+
+/// All directories of a file system.
+#[derive(Clone)]
+pub(super) struct Names {
+    pub(super) dirs: Vec<Dir>,
+    /// What no `sync_dir` has covered yet, in order.
+    pub(super) pending: Vec<EntryOp>,
+}
+
+/// The names that operations touch.
+#[derive(Default)]
+pub(super) struct Touched {
+    names: HashSet<(DirId, Arc<str>)>,
+}
+
+impl Touched {
+    pub(super) fn add(&mut self, op: &EntryOp) {
+        self.names.extend(op.iter().map(|change| (change.dir, Arc::clone(&change.name))));
+    }
+
+    pub(super) fn touches(&self, op: &EntryOp) -> bool {
+        op.iter().any(|change| self.names.contains(&(change.dir, Arc::clone(&change.name))))
+    }
+}
+
+/// The path's parts from the root. The working directory is the root; `..` is taken by
+/// name, which is exact without symbolic links.
+fn parts(path: &Path) -> io::Result<Vec<&str>> {
+    let mut parts = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(part) => parts.push(part.to_str().ok_or(ErrorKind::InvalidFilename)?),
+            Component::ParentDir => {
+                parts.pop();
+            }
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    Ok(parts)
+}
+
+impl Names {
+    pub(super) fn new() -> Self {
+        Self { dirs: vec![Dir::default()], pending: Vec::new() }
+    }
+
+    fn step(&self, dir: DirId, name: &str) -> io::Result<DirId> {
+        match self.dirs[dir].now.get(name) {
+            Some(Node::Dir(next)) => Ok(*next),
+            Some(Node::File(_)) => Err(ErrorKind::NotADirectory.into()),
+            None => Err(ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// The directory that holds `path`, and the last part of `path`.
+    pub(super) fn parent<'p>(&self, path: &'p Path) -> io::Result<(DirId, &'p str)> {
+        let parts = parts(path)?;
+        let (last, dirs) = parts.split_last().ok_or(ErrorKind::InvalidInput)?;
+        let dir = dirs.iter().try_fold(ROOT, |dir, name| self.step(dir, name))?;
+        Ok((dir, last))
+    }
+
+    /// The directory at `path`.
+    pub(super) fn dir(&self, path: &Path) -> io::Result<DirId> {
+        parts(path)?.iter().try_fold(ROOT, |dir, name| self.step(dir, name))
+    }
+
+    /// What is at `path`.
+    pub(super) fn node(&self, path: &Path) -> io::Result<Node> {
+        if parts(path)?.is_empty() {
+            return Ok(Node::Dir(ROOT));
+        }
+        let (dir, name) = self.parent(path)?;
+        self.dirs[dir].now.get(name).cloned().ok_or_else(|| ErrorKind::NotFound.into())
+    }
+
+    /// The file at `path`.
+    pub(super) fn file(&self, path: &Path) -> io::Result<Arc<FileNode>> {
+        match self.node(path)? {
+            Node::File(node) => Ok(node),
+            Node::Dir(_) => Err(ErrorKind::IsADirectory.into()),
+        }
+    }
+
+    fn apply(&mut self, op: EntryOp) {
+        for change in &op {
+            set(Arc::make_mut(&mut self.dirs[change.dir].now), change);
+        }
+        self.pending.push(op);
+    }
+
+    /// Gives `node`, which has no name in its count yet for this one, a name that is free.
+    pub(super) fn add(&mut self, path: &Path, node: Node) -> io::Result<()> {
+        let (dir, name) = self.parent(path)?;
+        if self.dirs[dir].now.contains_key(name) {
+            return Err(ErrorKind::AlreadyExists.into());
+        }
+        self.apply(vec![NameChange { dir, name: name.into(), node: Some(node) }]);
+        Ok(())
+    }
+
+    pub(super) fn remove_file(&mut self, path: &Path, space: &Space) -> io::Result<()> {
+        let node = self.file(path)?;
+        let (dir, name) = self.parent(path)?;
+        self.apply(vec![NameChange { dir, name: name.into(), node: None }]);
+        node.drop_link(space);
+        Ok(())
+    }
+
+    pub(super) fn remove_dir(&mut self, path: &Path) -> io::Result<()> {
+        let id = self.dir(path)?;
+        let (dir, name) = self.parent(path)?;
+        if !self.dirs[id].now.is_empty() {
+            return Err(ErrorKind::DirectoryNotEmpty.into());
+        }
+        self.apply(vec![NameChange { dir, name: name.into(), node: None }]);
+        Ok(())
+    }
+
+    pub(super) fn create_dir_all(&mut self, path: &Path) -> io::Result<()> {
+        let mut at = ROOT;
+        for name in parts(path)? {
+            at = match self.step(at, name) {
+                Ok(next) => next,
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    let id = self.dirs.len();
+                    self.dirs.push(Dir::default());
+                    let node = Some(Node::Dir(id));
+                    self.apply(vec![NameChange { dir: at, name: name.into(), node }]);
+                    id
+                }
+                Err(error) => return Err(error),
+            };
+        }
+        Ok(())
+    }
+
+    pub(super) fn rename(&mut self, from: &Path, to: &Path, space: &Space) -> io::Result<()> {
+        let node = self.node(from)?;
+        let (from_dir, from_name) = self.parent(from)?;
+        let (to_dir, to_name) = self.parent(to)?;
+        let target = self.dirs[to_dir].now.get(to_name).cloned();
+        match (&node, &target) {
+            // Two names of one file: POSIX leaves both.
+            (Node::File(a), Some(Node::File(b))) if Arc::ptr_eq(a, b) => return Ok(()),
+            (Node::Dir(a), Some(Node::Dir(b))) if a == b => return Ok(()),
+            (Node::File(_), Some(Node::Dir(_))) => return Err(ErrorKind::IsADirectory.into()),
+            (Node::Dir(_), Some(Node::File(_))) => return Err(ErrorKind::NotADirectory.into()),
+            (Node::Dir(_), Some(Node::Dir(old))) if !self.dirs[*old].now.is_empty() => {
+                return Err(ErrorKind::DirectoryNotEmpty.into());
+            }
+            (Node::Dir(_), _) if parts(to)?.starts_with(&parts(from)?) => {
+                return Err(ErrorKind::InvalidInput.into());
+            }
+            _ => {}
+        }
+        self.apply(vec![
+            NameChange { dir: from_dir, name: from_name.into(), node: None },
+            NameChange { dir: to_dir, name: to_name.into(), node: Some(node) },
+        ]);
+        if let Some(Node::File(old)) = target {
+            old.drop_link(space);
+        }
+        Ok(())
+    }
+
+    /// Makes the entries of `dir` durable: the pending operations that touch it, and the
+    /// earlier ones that those stand on. A rename over two directories is one operation, so
+    /// syncing either makes it durable in both.
+    pub(super) fn sync_dir(&mut self, dir: DirId) {
+        let mut needed = Touched::default();
+        let mut keep = vec![false; self.pending.len()];
+        for (op, keep) in self.pending.iter().zip(&mut keep).rev() {
+            if op.iter().any(|change| change.dir == dir) || needed.touches(op) {
+                needed.add(op);
+                *keep = true;
+            }
+        }
+        let mut keep = keep.into_iter();
+        let durable: Vec<EntryOp> = self.pending.extract_if(.., |_| keep.next() == Some(true)).collect();
+        for change in durable.iter().flatten().filter(|change| change.dir != dir) {
+            set(Arc::make_mut(&mut self.dirs[change.dir].durable), change);
+        }
+        let dir = &mut self.dirs[dir];
+        dir.durable = Arc::clone(&dir.now);
+    }
+}
+
+/// Does `change` to the entries of its directory.
+pub(super) fn set(entries: &mut Entries, change: &NameChange) {
+    match &change.node {
+        Some(node) => entries.insert(Arc::clone(&change.name), node.clone()),
+        None => entries.remove(&change.name),
+    };
+}
