@@ -6,6 +6,8 @@
 
 pub mod decimal;
 pub mod encoding;
+pub mod row;
+pub mod shape;
 pub mod value;
 
 pub use decimal::{Decimal, DecimalError};

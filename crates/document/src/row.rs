@@ -1,0 +1,198 @@
+//! Rows: a document's values under its shape.
+//!
+//! A row is `varint shape number`, then the value of each stored field in the self-describing encoding. Number 0 is
+//! followed by one self-describing map. Inside either, a map with string keys whose shape is known is written as code 14:
+//! shape number, byte length of what follows, values. `docs/FORMAT.md` draws the bytes.
+
+use std::sync::Arc;
+
+use codec::{DecodeError, varint};
+
+use crate::encoding::{self, ARRAY, MAP, SHAPED, put_head};
+use crate::shape::{FieldKind, Shape, ShapeTable, hash_fields};
+use crate::value::{MAX_DEPTH, Map, Value};
+
+mod view;
+
+pub(crate) use view::Context;
+pub use view::{ArrayIter, ArrayRef, MapIter, MapRef, ValueRef};
+
+/// The name of the field that identifies a document.
+pub const ID: &str = "_id";
+
+/// Why a row could not be written or read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// The bytes are no row. Storage is damaged, or a row of another collection was given.
+    #[error("a row is damaged: {0}")]
+    Damaged(#[from] DecodeError),
+    /// A row names a shape that the collection does not have.
+    #[error("a row uses shape {0}, which the collection does not have")]
+    UnknownShape(u32),
+    /// Arrays and maps nest deeper than [`MAX_DEPTH`].
+    #[error("a document nests deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+}
+
+/// Appends the row of `document` to `row`, and to `new_shapes` the shapes that it uses whose definitions must go along
+/// in the batch, because they are not committed (each once, also over several calls).
+///
+/// `id_copy` names a further field (besides `_id`) that costs nothing in the row as long as it equals `_id`.
+/// A document need not have an `_id`; then all of it is in the row.
+///
+/// # Errors
+/// [`RowError::TooDeep`]; `row` and `new_shapes` are then as before.
+pub fn encode_row(
+    document: &Map,
+    table: &ShapeTable,
+    id_copy: Option<&str>,
+    row: &mut Vec<u8>,
+    new_shapes: &mut Vec<Arc<Shape>>,
+) -> Result<(), RowError> {
+    let (row_len, shapes_len) = (row.len(), new_shapes.len());
+    let mut encoder = RowEncoder { table, row, new_shapes };
+    let result = encoder.put_document(document, id_copy);
+    if result.is_err() {
+        row.truncate(row_len);
+        new_shapes.truncate(shapes_len);
+    }
+    result
+}
+
+/// Decodes a row into a document. `id` is the document's `_id`, as decoded from its key.
+///
+/// # Errors
+/// [`RowError`] if the bytes are no row of this collection.
+pub fn decode_row(row: &[u8], table: &ShapeTable, id: &Value) -> Result<Map, RowError> {
+    let mut id_bytes = Vec::new();
+    encoding::encode(id, &mut id_bytes);
+    MapRef::of_row(row, Context { table, id: &id_bytes })?.to_map()
+}
+
+/// Whether decoding the key of `id` gives exactly `id`, so that a row need not hold it.
+pub fn is_natural_id(id: &Value) -> bool {
+    match id {
+        Value::String(_) | Value::ObjectId(_) | Value::Int32(_) => true,
+        Value::Int64(n) => i32::try_from(*n).is_err(),
+        Value::Array(_) | Value::Map(_) => false,
+        _ => false,
+    }
+}
+
+/// Adds `shape` if its definition must go along in the batch and is not there yet.
+pub(crate) fn note_shape(shape: &Arc<Shape>, new_shapes: &mut Vec<Arc<Shape>>) {
+    if !shape.is_committed() && !new_shapes.iter().any(|known| Arc::ptr_eq(known, shape)) {
+        new_shapes.push(Arc::clone(shape));
+    }
+}
+
+/// Begins a map under a shape; its values follow, and then [`end_shaped`] with what this returned.
+#[inline]
+pub(crate) fn begin_shaped(out: &mut Vec<u8>, number: u32) -> usize {
+    put_head(out, SHAPED, u64::from(number));
+    out.push(0);
+    out.len()
+}
+
+/// Writes the length of the map whose values begin at `start` before them.
+#[inline]
+pub(crate) fn end_shaped(out: &mut Vec<u8>, start: usize) {
+    let len = out.len() - start;
+    if len < 0x80 {
+        out[start - 1] = len as u8;
+    } else {
+        let mut length = Vec::with_capacity(varint::MAX_LEN);
+        varint::put_u64(&mut length, len as u64);
+        out.splice(start - 1..start, length);
+    }
+}
+
+struct RowEncoder<'a> {
+    table: &'a ShapeTable,
+    row: &'a mut Vec<u8>,
+    new_shapes: &'a mut Vec<Arc<Shape>>,
+}
+
+impl RowEncoder<'_> {
+    fn put_document(&mut self, document: &Map, id_copy: Option<&str>) -> Result<(), RowError> {
+        let id = document.get(ID).filter(|id| is_natural_id(id));
+        let kind = |name: &str, value: &Value| match id {
+            Some(id) if (name == ID || Some(name) == id_copy) && value == id => FieldKind::IsId,
+            _ => FieldKind::Stored,
+        };
+        let fields = document.entries.iter().map(|(key, value)| {
+            let name = key.as_str().unwrap_or_default();
+            (name, kind(name, value))
+        });
+        let Some(shape) = self.shape_of(document, true, fields.clone()) else {
+            self.row.push(0);
+            return self.put_plain(document, MAX_DEPTH - 1);
+        };
+        varint::put_u64(self.row, u64::from(shape.number()));
+        for ((_, value), field) in document.entries.iter().zip(shape.fields()) {
+            if field.kind == FieldKind::Stored {
+                self.put(value, MAX_DEPTH - 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn shape_of<'a>(
+        &mut self,
+        map: &Map,
+        is_document: bool,
+        fields: impl Iterator<Item = (&'a str, FieldKind)> + Clone,
+    ) -> Option<Arc<Shape>> {
+        if !map.entries.iter().all(|(key, _)| key.as_str().is_some()) {
+            return None;
+        }
+        let shape = self.table.find_or_make(hash_fields(fields.clone()), is_document, fields)?;
+        note_shape(shape, self.new_shapes);
+        Some(Arc::clone(shape))
+    }
+
+    /// Writes a value inside a row; `levels` is how deep it may nest.
+    fn put(&mut self, value: &Value, levels: usize) -> Result<(), RowError> {
+        match value {
+            Value::Array(elements) => {
+                let levels = levels.checked_sub(1).ok_or(RowError::TooDeep)?;
+                put_head(self.row, ARRAY, elements.len() as u64);
+                elements.iter().try_for_each(|element| self.put(element, levels))
+            }
+            Value::Map(map) => self.put_map(map, levels.checked_sub(1).ok_or(RowError::TooDeep)?),
+            Value::Code(_) if value.is_too_deep() => Err(RowError::TooDeep),
+            scalar => {
+                encoding::encode(scalar, self.row);
+                Ok(())
+            }
+        }
+    }
+
+    fn put_map(&mut self, map: &Map, levels: usize) -> Result<(), RowError> {
+        if map.is_empty() {
+            self.row.push(MAP);
+            return Ok(());
+        }
+        let fields = map.entries.iter().map(|(key, _)| (key.as_str().unwrap_or_default(), FieldKind::Stored));
+        let Some(shape) = self.shape_of(map, false, fields) else {
+            return self.put_plain(map, levels);
+        };
+        let start = begin_shaped(self.row, shape.number());
+        map.entries.iter().try_for_each(|(_, value)| self.put(value, levels))?;
+        end_shaped(self.row, start);
+        Ok(())
+    }
+
+    /// Writes a self-describing map; maps inside it may have shapes.
+    fn put_plain(&mut self, map: &Map, levels: usize) -> Result<(), RowError> {
+        put_head(self.row, MAP, map.len() as u64);
+        for (key, value) in &map.entries {
+            self.put(key, levels)?;
+            self.put(value, levels)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

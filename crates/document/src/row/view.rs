@@ -1,0 +1,493 @@
+//! Reading values inside a row without decoding what is not asked for.
+
+use std::cell::Cell;
+
+use codec::{DecodeError, varint};
+
+use super::RowError;
+use crate::encoding::{self, ARRAY, BINARY, FALSE, MAP, NULL, SHAPED, STRING, Shapes, TRUE};
+use crate::shape::{FieldKind, Shape, ShapeTable};
+use crate::value::{Binary, Double, MAX_DEPTH, Map, Value};
+
+/// What a row needs besides its own bytes: the collection's shapes, and the self-describing encoding of `_id`.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) table: &'a ShapeTable,
+    pub(crate) id: &'a [u8],
+}
+
+/// Finds the shapes of nested maps for [`encoding::decode_with`], and keeps the number that it did not find.
+struct RowShapes<'a> {
+    table: &'a ShapeTable,
+    unknown: Cell<Option<u32>>,
+}
+
+impl Shapes for RowShapes<'_> {
+    fn decode_shaped(&self, number: u64, row: &[u8], depth: usize) -> codec::Result<Map> {
+        let shape = shape_of(number, self.table).map_err(|error| match error {
+            RowError::UnknownShape(number) => {
+                self.unknown.set(Some(number));
+                DecodeError::Invalid("an unknown shape")
+            }
+            RowError::Damaged(error) => error,
+            RowError::TooDeep => DecodeError::Invalid("too many levels"),
+        })?;
+        self.decode_fields(shape, None, row, depth)
+    }
+}
+
+impl<'a> RowShapes<'a> {
+    /// Runs a decoder, and gives its error the unknown shape's number if that was the cause.
+    fn run<T>(table: &'a ShapeTable, decode: impl FnOnce(&Self) -> codec::Result<T>) -> Result<T, RowError> {
+        let shapes = Self { table, unknown: Cell::new(None) };
+        decode(&shapes).map_err(|error| shapes.unknown.get().map_or(error.into(), RowError::UnknownShape))
+    }
+
+    fn decode_fields(&self, shape: &Shape, id: Option<&[u8]>, row: &[u8], depth: usize) -> codec::Result<Map> {
+        let mut rest = row;
+        let mut entries = Vec::with_capacity(shape.fields().len().min(row.len() + 2));
+        for field in shape.fields() {
+            let value = match field.kind {
+                FieldKind::Stored => encoding::decode_with(&mut rest, depth, self)?,
+                FieldKind::IsId => encoding::decode_with(&mut id.ok_or(NESTED_ID)?, depth, self)?,
+            };
+            entries.push((Value::String((*field.name).to_owned()), value));
+        }
+        if rest.is_empty() { Ok(Map { entries }) } else { Err(TRAILING) }
+    }
+}
+
+const NESTED_ID: DecodeError = DecodeError::Invalid("a nested map with the document's _id");
+const TRAILING: DecodeError = DecodeError::Invalid("bytes after the last field");
+
+fn shape_of(number: u64, table: &ShapeTable) -> Result<&Shape, RowError> {
+    let number = u32::try_from(number).map_err(|_| DecodeError::Invalid("a shape's number"))?;
+    Ok(table.get(number).ok_or(RowError::UnknownShape(number))?)
+}
+
+/// Passes over `count` values.
+#[inline]
+fn skip(input: &mut &[u8], count: usize) -> Result<(), RowError> {
+    for _ in 0..count {
+        encoding::skip(input)?;
+    }
+    Ok(())
+}
+
+/// The number that goes with a first byte, as a length or count of things of at least a byte each.
+#[inline]
+fn take_len(nibble: u8, input: &mut &[u8]) -> Result<usize, RowError> {
+    match usize::try_from(encoding::number(nibble, input)?) {
+        Ok(len) if len <= input.len() => Ok(len),
+        _ => Err(DecodeError::Truncated.into()),
+    }
+}
+
+#[inline]
+fn take<'a>(input: &mut &'a [u8], len: usize) -> Result<&'a [u8], RowError> {
+    let (bytes, rest) = input.split_at_checked(len).ok_or(DecodeError::Truncated)?;
+    *input = rest;
+    Ok(bytes)
+}
+
+/// A value inside a row, borrowed from it. Arrays and maps are not decoded further until they are asked.
+#[derive(Debug, Clone)]
+pub enum ValueRef<'a> {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// An integer of 32 bits.
+    Int32(i32),
+    /// An integer of 64 bits.
+    Int64(i64),
+    /// A double.
+    Double(f64),
+    /// Text.
+    String(&'a str),
+    /// BSON's object id.
+    ObjectId([u8; 12]),
+    /// Milliseconds since 1970 in UTC.
+    DateTime(i64),
+    /// BSON's subtype, and bytes.
+    Binary(u8, &'a [u8]),
+    /// A sequence of values.
+    Array(ArrayRef<'a>),
+    /// Names (or any values) and values, in order.
+    Map(MapRef<'a>),
+    /// A value of any other type, decoded.
+    Other(Value),
+}
+
+impl<'a> ValueRef<'a> {
+    /// Takes a value from the front of `input`.
+    pub(crate) fn take(input: &mut &'a [u8], table: &'a ShapeTable) -> Result<Self, RowError> {
+        let before = *input;
+        let (code, nibble) = encoding::take_head(input)?;
+        Ok(match code {
+            NULL => Self::Null,
+            TRUE => Self::Bool(true),
+            FALSE => Self::Bool(false),
+            STRING => {
+                let len = take_len(nibble, input)?;
+                Self::String(text(take(input, len)?)?)
+            }
+            BINARY => {
+                let len = take_len(nibble, input)?;
+                let bytes = take(input, len + 1)?;
+                Self::Binary(bytes[0], &bytes[1..])
+            }
+            ARRAY => {
+                let count = take_len(nibble, input)?;
+                let bytes = take_values(input, count)?;
+                Self::Array(ArrayRef { table, count, bytes })
+            }
+            MAP => {
+                let count = take_len(nibble, input)?;
+                let bytes = take_values(input, count * 2)?;
+                Self::Map(MapRef { table, form: Form::Plain { count }, bytes })
+            }
+            SHAPED => {
+                let shape = shape_of(encoding::number(nibble, input)?, table)?;
+                let bytes = varint::get_bytes(input)?;
+                Self::Map(MapRef { table, form: Form::Shaped { shape, id: None }, bytes })
+            }
+            _ => {
+                *input = before;
+                Self::from_value(encoding::decode(input)?)
+            }
+        })
+    }
+
+    /// A scalar that was decoded whole.
+    fn from_value(value: Value) -> Self {
+        match value {
+            Value::Int32(n) => Self::Int32(n),
+            Value::Int64(n) => Self::Int64(n),
+            Value::Double(Double(x)) => Self::Double(x),
+            Value::ObjectId(id) => Self::ObjectId(id),
+            Value::DateTime(ms) => Self::DateTime(ms),
+            other => Self::Other(other),
+        }
+    }
+
+    /// The value, owned.
+    ///
+    /// # Errors
+    /// [`RowError`] if what is inside is damaged.
+    pub fn to_value(&self) -> Result<Value, RowError> {
+        Ok(match self {
+            Self::Null => Value::Null,
+            Self::Bool(b) => Value::Bool(*b),
+            Self::Int32(n) => Value::Int32(*n),
+            Self::Int64(n) => Value::Int64(*n),
+            Self::Double(x) => Value::Double(Double(*x)),
+            Self::String(text) => Value::String((*text).to_owned()),
+            Self::ObjectId(id) => Value::ObjectId(*id),
+            Self::DateTime(ms) => Value::DateTime(*ms),
+            Self::Binary(subtype, bytes) => Value::Binary(Binary { subtype: *subtype, bytes: bytes.to_vec() }),
+            Self::Array(array) => Value::Array(array.to_values()?),
+            Self::Map(map) => Value::Map(map.to_map()?),
+            Self::Other(value) => value.clone(),
+        })
+    }
+
+    /// The text, if it is a string.
+    pub fn as_str(&self) -> Option<&'a str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What lies at `path` below: field names and array positions, separated by dots. An empty path is the value itself.
+    ///
+    /// # Errors
+    /// [`RowError`] if bytes on the way are damaged.
+    pub fn get_path(self, path: &str) -> Result<Option<ValueRef<'a>>, RowError> {
+        let mut value = self;
+        if path.is_empty() {
+            return Ok(Some(value));
+        }
+        for step in path.split('.') {
+            let next = match &value {
+                Self::Map(map) => map.get(step)?,
+                Self::Array(array) => match step.parse() {
+                    Ok(position) => array.get(position)?,
+                    Err(_) => None,
+                },
+                _ => None,
+            };
+            match next {
+                Some(next) => value = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(value))
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, RowError> {
+    std::str::from_utf8(bytes).map_err(|_| DecodeError::Invalid("text that is not UTF-8").into())
+}
+
+/// The bytes of the next `count` values.
+fn take_values<'a>(input: &mut &'a [u8], count: usize) -> Result<&'a [u8], RowError> {
+    let before = *input;
+    skip(input, count)?;
+    Ok(&before[..before.len() - input.len()])
+}
+
+/// An array inside a row.
+#[derive(Clone, Copy)]
+pub struct ArrayRef<'a> {
+    table: &'a ShapeTable,
+    count: usize,
+    bytes: &'a [u8],
+}
+
+impl std::fmt::Debug for ArrayRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<'a> ArrayRef<'a> {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The element at `position`, from 0.
+    ///
+    /// # Errors
+    /// [`RowError`] if bytes up to it are damaged.
+    pub fn get(&self, position: usize) -> Result<Option<ValueRef<'a>>, RowError> {
+        if position >= self.count {
+            return Ok(None);
+        }
+        let mut rest = self.bytes;
+        skip(&mut rest, position)?;
+        ValueRef::take(&mut rest, self.table).map(Some)
+    }
+
+    /// The elements in order. After an error there are no more.
+    pub fn iter(&self) -> ArrayIter<'a> {
+        ArrayIter { array: *self }
+    }
+
+    /// The elements, owned.
+    ///
+    /// # Errors
+    /// [`RowError`] if what is inside is damaged.
+    pub fn to_values(&self) -> Result<Vec<Value>, RowError> {
+        let mut rest = self.bytes;
+        RowShapes::run(self.table, |shapes| {
+            (0..self.count).map(|_| encoding::decode_with(&mut rest, MAX_DEPTH - 1, shapes)).collect()
+        })
+    }
+}
+
+/// The elements of an [`ArrayRef`].
+#[derive(Debug, Clone)]
+pub struct ArrayIter<'a> {
+    /// What is left.
+    array: ArrayRef<'a>,
+}
+
+impl<'a> Iterator for ArrayIter<'a> {
+    type Item = Result<ValueRef<'a>, RowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.array.count = self.array.count.checked_sub(1)?;
+        let element = ValueRef::take(&mut self.array.bytes, self.array.table);
+        if element.is_err() {
+            self.array.count = 0;
+        }
+        Some(element)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Form<'a> {
+    /// Values only. `id` is what fields that equal `_id` hold; it is there in a document.
+    Shaped { shape: &'a Shape, id: Option<&'a [u8]> },
+    /// Keys and values.
+    Plain { count: usize },
+}
+
+/// A map inside a row, or a document.
+#[derive(Clone, Copy)]
+pub struct MapRef<'a> {
+    pub(crate) table: &'a ShapeTable,
+    pub(crate) form: Form<'a>,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl std::fmt::Debug for MapRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<'a> MapRef<'a> {
+    /// The document that a row holds.
+    pub(crate) fn of_row(row: &'a [u8], context: Context<'a>) -> Result<Self, RowError> {
+        let mut bytes = row;
+        let number = varint::get_u64(&mut bytes)?;
+        let table = context.table;
+        if number > 0 {
+            let shape = shape_of(number, table)?;
+            return Ok(Self { table, form: Form::Shaped { shape, id: Some(context.id) }, bytes });
+        }
+        let (code, nibble) = encoding::take_head(&mut bytes)?;
+        if code != MAP {
+            return Err(DecodeError::Invalid("a row that is no map").into());
+        }
+        let count = take_len(nibble, &mut bytes)?;
+        Ok(Self { table, form: Form::Plain { count }, bytes })
+    }
+
+    /// The number of fields.
+    pub fn len(&self) -> usize {
+        match self.form {
+            Form::Shaped { shape, .. } => shape.fields().len(),
+            Form::Plain { count } => count,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The shape, unless the map is self-describing.
+    pub fn shape(&self) -> Option<&'a Shape> {
+        match self.form {
+            Form::Shaped { shape, .. } => Some(shape),
+            Form::Plain { .. } => None,
+        }
+    }
+
+    /// The value of the first field with this name. What lies before it is skipped, not decoded.
+    ///
+    /// # Errors
+    /// [`RowError`] if bytes up to it are damaged.
+    pub fn get(&self, name: &str) -> Result<Option<ValueRef<'a>>, RowError> {
+        let mut rest = self.bytes;
+        match self.form {
+            Form::Shaped { shape, id } => {
+                let Some(position) = shape.position(name) else { return Ok(None) };
+                if shape.fields()[position].kind == FieldKind::IsId {
+                    rest = id.ok_or(NESTED_ID)?;
+                } else {
+                    skip(&mut rest, shape.stored_before(position))?;
+                }
+            }
+            Form::Plain { count } => {
+                if !find_plain(&mut rest, count, name)? {
+                    return Ok(None);
+                }
+            }
+        }
+        ValueRef::take(&mut rest, self.table).map(Some)
+    }
+
+    /// The fields in order: key (a string in documents from JSON and BSON) and value. After an error there are no more.
+    pub fn iter(&self) -> MapIter<'a> {
+        MapIter { map: *self, position: 0 }
+    }
+
+    /// The map, owned.
+    ///
+    /// # Errors
+    /// [`RowError`] if what is inside is damaged.
+    pub fn to_map(&self) -> Result<Map, RowError> {
+        let depth = MAX_DEPTH - 1;
+        RowShapes::run(self.table, |shapes| match self.form {
+            Form::Shaped { shape, id } => shapes.decode_fields(shape, id, self.bytes, depth),
+            Form::Plain { count } => {
+                let mut rest = self.bytes;
+                let mut entries = Vec::with_capacity(count.min(self.bytes.len()));
+                for _ in 0..count {
+                    let key = encoding::decode_with(&mut rest, depth, shapes)?;
+                    entries.push((key, encoding::decode_with(&mut rest, depth, shapes)?));
+                }
+                if rest.is_empty() { Ok(Map { entries }) } else { Err(TRAILING) }
+            }
+        })
+    }
+}
+
+/// Skips to the value of the first key that is the string `name`; whether there is one.
+fn find_plain(rest: &mut &[u8], count: usize, name: &str) -> Result<bool, RowError> {
+    for _ in 0..count {
+        let before = *rest;
+        let (code, nibble) = encoding::take_head(rest)?;
+        if code == STRING {
+            let len = take_len(nibble, rest)?;
+            if take(rest, len)? == name.as_bytes() {
+                return Ok(true);
+            }
+        } else {
+            *rest = before;
+            skip(rest, 1)?;
+        }
+        skip(rest, 1)?;
+    }
+    Ok(false)
+}
+
+/// The fields of a [`MapRef`].
+#[derive(Debug, Clone)]
+pub struct MapIter<'a> {
+    /// The map, its bytes those that are left.
+    map: MapRef<'a>,
+    position: usize,
+}
+
+impl<'a> MapIter<'a> {
+    fn take(&mut self) -> Result<(ValueRef<'a>, ValueRef<'a>), RowError> {
+        let table = self.map.table;
+        match self.map.form {
+            Form::Shaped { shape, id } => {
+                let field = &shape.fields()[self.position];
+                let value = match field.kind {
+                    FieldKind::Stored => ValueRef::take(&mut self.map.bytes, table)?,
+                    FieldKind::IsId => {
+                        let mut id = id.ok_or(NESTED_ID)?;
+                        ValueRef::take(&mut id, table)?
+                    }
+                };
+                Ok((ValueRef::String(&field.name), value))
+            }
+            Form::Plain { .. } => {
+                let key = ValueRef::take(&mut self.map.bytes, table)?;
+                Ok((key, ValueRef::take(&mut self.map.bytes, table)?))
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for MapIter<'a> {
+    type Item = Result<(ValueRef<'a>, ValueRef<'a>), RowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let len = self.map.len();
+        if self.position >= len {
+            if self.position == len && !self.map.bytes.is_empty() {
+                self.position += 1;
+                return Some(Err(TRAILING.into()));
+            }
+            return None;
+        }
+        let field = self.take();
+        self.position = if field.is_ok() { self.position + 1 } else { usize::MAX };
+        Some(field)
+    }
+}

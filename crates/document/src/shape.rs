@@ -1,0 +1,281 @@
+//! Shapes: the field names that documents (and maps inside them) share, so that rows hold only values.
+//!
+//! A shape is an ordered list of names, each with a kind, under a number of its collection. It never
+//! changes, and its number is never used again.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use codec::varint;
+
+mod table;
+
+pub(crate) use table::hash_fields;
+pub use table::{ShapeOptions, ShapeTable};
+
+/// The most fields that a shape can have; a map with more stays self-describing.
+pub const MAX_FIELDS: usize = 2048;
+
+/// The most bytes that the names of a shape can have together; a map with more stays self-describing.
+pub const MAX_NAME_BYTES: usize = 64 * 1024;
+
+/// The highest number of a shape; past it no shape is made, and maps stay self-describing.
+pub const MAX_NUMBER: u32 = (1 << 20) - 1;
+
+/// Why a shape was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    /// The bytes of a definition do not decode.
+    #[error("a shape's definition is damaged: {0}")]
+    Decode(#[from] codec::DecodeError),
+    /// A definition that no encoder writes.
+    #[error("a shape's definition is damaged: {0}")]
+    Invalid(&'static str),
+    /// Two different definitions carry one number.
+    #[error("shape {0} is defined twice, differently")]
+    Conflict(u32),
+}
+
+/// What a row holds for a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FieldKind {
+    /// The row holds the field's value.
+    Stored,
+    /// The field equals the document's `_id`, which is restored from the key: the row holds nothing.
+    IsId,
+}
+
+/// A field of a shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// The name.
+    pub name: Box<str>,
+    /// What a row holds for it.
+    pub kind: FieldKind,
+}
+
+/// Field names in order, under a number.
+#[derive(Debug)]
+pub struct Shape {
+    number: u32,
+    hash: u64,
+    fields: Box<[Field]>,
+    /// Open addressing over the names' hashes: position + 1, 0 is empty. None for few fields.
+    lookup: Option<Box<[u16]>>,
+    /// `"name":` of every field, one after the other, escaped as JSON.
+    json: Box<[u8]>,
+    json_ends: Box<[u32]>,
+    /// How many stored fields stand before each field.
+    stored_before: Box<[u16]>,
+    /// The definition is visible in the system tree; batches need not carry it any more.
+    committed: AtomicBool,
+    /// The shape counts against the table's cap.
+    in_use: AtomicBool,
+}
+
+impl PartialEq for Shape {
+    /// The same number and the same fields.
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number && self.fields == other.fields
+    }
+}
+
+impl Eq for Shape {}
+
+/// Below this many fields a look-up compares one name after the other.
+const LINEAR_FIELDS: usize = 6;
+
+impl Shape {
+    /// A shape with these fields, not committed.
+    ///
+    /// # Errors
+    /// [`ShapeError::Invalid`] if the number is 0 or above [`MAX_NUMBER`], a name stands twice, or there are too many or too
+    /// long names.
+    pub fn new(number: u32, fields: Vec<Field>) -> Result<Self, ShapeError> {
+        if number == 0 || number > MAX_NUMBER {
+            return Err(ShapeError::Invalid("a number out of range"));
+        }
+        if fields.len() > MAX_FIELDS {
+            return Err(ShapeError::Invalid("too many fields"));
+        }
+        if fields.iter().map(|field| field.name.len()).sum::<usize>() > MAX_NAME_BYTES {
+            return Err(ShapeError::Invalid("names too long"));
+        }
+        let lookup = lookup_table(&fields).ok_or(ShapeError::Invalid("a name that stands twice"))?;
+        let mut hash = ShapeHash::new();
+        let mut json = Vec::new();
+        let mut json_ends = Vec::with_capacity(fields.len());
+        let mut stored = 0;
+        let mut stored_before = Vec::with_capacity(fields.len());
+        for field in &fields {
+            hash.add(field.name.as_bytes(), field.kind);
+            stored_before.push(stored);
+            stored += u16::from(field.kind == FieldKind::Stored);
+            put_json_string(&mut json, &field.name);
+            json.push(b':');
+            json_ends.push(u32::try_from(json.len()).map_err(|_| ShapeError::Invalid("names too long"))?);
+        }
+        Ok(Self {
+            number,
+            hash: hash.finish(),
+            lookup: (fields.len() >= LINEAR_FIELDS).then_some(lookup),
+            fields: fields.into(),
+            json: json.into(),
+            json_ends: json_ends.into(),
+            stored_before: stored_before.into(),
+            committed: AtomicBool::new(false),
+            in_use: AtomicBool::new(true),
+        })
+    }
+
+    /// The number, from 1.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The fields in order.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// The position of the field with this name.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        let Some(lookup) = &self.lookup else {
+            return self.fields.iter().position(|field| &*field.name == name);
+        };
+        let mask = lookup.len() - 1;
+        let mut slot = hash_name(name.as_bytes()) as usize & mask;
+        loop {
+            let position = usize::from(lookup[slot]).checked_sub(1)?;
+            if &*self.fields[position].name == name {
+                return Some(position);
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    /// Whether the definition is visible, so that batches need not carry it any more.
+    pub fn is_committed(&self) -> bool {
+        self.committed.load(Ordering::Acquire)
+    }
+
+    /// How many values of a row stand before that of the field at `position`.
+    pub(crate) fn stored_before(&self, position: usize) -> usize {
+        usize::from(self.stored_before[position])
+    }
+
+    /// `"name":` of the field at `position`, escaped as JSON.
+    pub fn json_name(&self, position: usize) -> &[u8] {
+        let start = match position.checked_sub(1) {
+            Some(before) => self.json_ends[before] as usize,
+            None => 0,
+        };
+        &self.json[start..self.json_ends[position] as usize]
+    }
+
+    fn has_fields<'a>(&self, mut fields: impl Iterator<Item = (&'a str, FieldKind)>) -> bool {
+        let mut own = self.fields.iter();
+        own.all(|field| fields.next().is_some_and(|(name, kind)| *field.name == *name && field.kind == kind))
+            && fields.next().is_none()
+    }
+
+    /// Appends the definition: number, field count, then per field `length * 2 + is-id` and the name.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        varint::put_u64(out, u64::from(self.number));
+        varint::put_u64(out, self.fields.len() as u64);
+        for field in &*self.fields {
+            let is_id = u64::from(field.kind == FieldKind::IsId);
+            varint::put_u64(out, (field.name.len() as u64) << 1 | is_id);
+            out.extend_from_slice(field.name.as_bytes());
+        }
+    }
+
+    /// Takes a definition from the front of `input`. It counts as committed.
+    ///
+    /// # Errors
+    /// [`ShapeError`] if the bytes are no definition.
+    pub fn decode(input: &mut &[u8]) -> Result<Self, ShapeError> {
+        let number = varint::get_u64(input)?;
+        let number = u32::try_from(number).map_err(|_| ShapeError::Invalid("a number out of range"))?;
+        let count = varint::get_u64(input)?;
+        if count > MAX_FIELDS as u64 {
+            return Err(ShapeError::Invalid("too many fields"));
+        }
+        let mut fields = Vec::new();
+        for _ in 0..count {
+            let head = varint::get_u64(input)?;
+            let len = usize::try_from(head >> 1).map_err(|_| codec::DecodeError::Truncated)?;
+            let (name, rest) = input.split_at_checked(len).ok_or(codec::DecodeError::Truncated)?;
+            let name = std::str::from_utf8(name).map_err(|_| ShapeError::Invalid("a name that is not UTF-8"))?;
+            *input = rest;
+            let kind = if head & 1 == 1 { FieldKind::IsId } else { FieldKind::Stored };
+            fields.push(Field { name: name.into(), kind });
+        }
+        let shape = Self::new(number, fields)?;
+        shape.committed.store(true, Ordering::Release);
+        Ok(shape)
+    }
+}
+
+/// Appends `text` as a JSON string.
+fn put_json_string(out: &mut Vec<u8>, text: &str) {
+    let quoted = serde_json::to_string(text).unwrap_or_default();
+    out.extend_from_slice(quoted.as_bytes());
+}
+
+/// The look-up table of `fields`, or None if a name stands twice.
+fn lookup_table(fields: &[Field]) -> Option<Box<[u16]>> {
+    let mut table = vec![0u16; (fields.len() * 2).next_power_of_two().max(2)].into_boxed_slice();
+    let mask = table.len() - 1;
+    for (position, field) in fields.iter().enumerate() {
+        let mut slot = hash_name(field.name.as_bytes()) as usize & mask;
+        while let Some(other) = usize::from(table[slot]).checked_sub(1) {
+            if fields[other].name == field.name {
+                return None;
+            }
+            slot = (slot + 1) & mask;
+        }
+        table[slot] = u16::try_from(position + 1).ok()?;
+    }
+    Some(table)
+}
+
+/// Multiplies to 128 bits and folds the halves: the mixing step of wyhash.
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+const K0: u64 = 0xa076_1d64_78bd_642f;
+const K1: u64 = 0xe703_7ed1_a0b4_28db;
+
+/// A hash of one name; in memory only, so it may change between builds.
+fn hash_name(name: &[u8]) -> u64 {
+    let mut hash = name.len() as u64 ^ K0;
+    let (words, tail) = name.as_chunks::<8>();
+    for word in words {
+        hash = fold(hash ^ u64::from_le_bytes(*word), K1);
+    }
+    let tail = tail.iter().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
+    fold(hash ^ tail, K1)
+}
+
+/// The hash of a sequence of names and kinds, built name by name.
+pub(crate) struct ShapeHash(u64);
+
+impl ShapeHash {
+    pub(crate) fn new() -> Self {
+        Self(K0)
+    }
+
+    pub(crate) fn add(&mut self, name: &[u8], kind: FieldKind) {
+        let kind = if kind == FieldKind::IsId { K0 } else { 0 };
+        self.0 = fold(self.0 ^ kind ^ hash_name(name), K1).wrapping_add(K0);
+    }
+
+    pub(crate) fn finish(self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests;
