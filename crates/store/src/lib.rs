@@ -1,1 +1,40 @@
-//! store
+//! The key/value store: one write-ahead log, P partitions, batches, snapshots, recovery, one
+//! memory budget and one worker pool.
+//!
+//! A [`Store`] holds *trees* of byte keys and byte values. A tree is made by
+//! [`Store::create_tree`]; a key lives in the partition that its hash names. Writes are
+//! [`WriteBatch`]es, atomic across trees and partitions; reads see the latest visible state or a
+//! [`Snapshot`]. [`typed`] puts keys and values of any type on top, through small serializer traits.
+
+#![deny(missing_docs)]
+
+mod admission;
+mod batch;
+mod commit;
+mod durability;
+mod error;
+mod ext;
+mod locks;
+mod maintenance;
+mod open;
+mod options;
+mod policy;
+mod scan;
+mod stats;
+mod store;
+mod superblock;
+mod trees;
+pub mod typed;
+mod visibility;
+mod workers;
+
+pub use batch::WriteBatch;
+pub use error::{Error, Result};
+pub use locks::{LockGuard, LockMode};
+pub use open::OpenReport;
+pub use options::{Compression, Durability, Options};
+pub use scan::{Bounds, Scan};
+pub use stats::{PartitionStats, Stats};
+pub use store::Store;
+pub use trees::TreeId;
+pub use visibility::Snapshot;

@@ -1,0 +1,176 @@
+//! Write batches: what a client asks for, encoded once, as it will stand in the log.
+//!
+//! The bytes of a batch are its log record (`docs/format/store.md`): a tag, then per operation
+//! kind, partition, internal key and value. The memtables read from the same bytes.
+
+use crate::trees::TreeId;
+use codec::entry::{Entry, Kind, Seq};
+use codec::{DecodeError, varint};
+
+/// The first byte of a record that is a batch.
+pub(crate) const TAG_BATCH: u8 = 0;
+/// The first byte of a record that notes up to which number a partition has been flushed.
+pub(crate) const TAG_FLUSHED: u8 = 1;
+
+/// Puts and deletes, over any trees and partitions, that happen together or not at all.
+///
+/// Made by [`crate::Store::batch`]. Operations on one key take effect in their order.
+#[derive(Debug, Clone)]
+pub struct WriteBatch {
+    partitions: u32,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) trees: Vec<u32>,
+}
+
+/// Where an operation stands in the bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Op {
+    /// [`lock_hash`] of tree and key.
+    pub hash: u64,
+    pub at: u32,
+    pub partition: u16,
+}
+
+/// The hash that the lock table knows a key by.
+pub(crate) fn lock_hash(tree: u32, key_hash: u64) -> u64 {
+    key_hash ^ u64::from(tree).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The partition of a key with this hash.
+#[inline]
+pub(crate) fn partition_of(hash: u64, partitions: u32) -> u32 {
+    // The high half, so that filters (which use the low bits) stay independent of the partition.
+    ((u64::from((hash >> 32) as u32) * u64::from(partitions)) >> 32) as u32
+}
+
+impl WriteBatch {
+    pub(crate) fn new(partitions: u32) -> Self {
+        Self { partitions, bytes: vec![TAG_BATCH], ops: Vec::new(), trees: Vec::new() }
+    }
+
+    /// Sets `key` of `tree` to `value`.
+    pub fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
+        self.push(Kind::Put, tree.0, key, value);
+    }
+
+    /// Removes `key` of `tree`, whether it is there or not.
+    pub fn delete(&mut self, tree: TreeId, key: &[u8]) {
+        self.push(Kind::Delete, tree.0, key, &[]);
+    }
+
+    fn push(&mut self, kind: Kind, tree: u32, key: &[u8], value: &[u8]) {
+        let hash = codec::hash64(key);
+        // The system tree is small and read at open: it lives in partition 0.
+        let partition = if tree == 0 { 0 } else { partition_of(hash, self.partitions) };
+        let at = self.bytes.len() as u32;
+        self.ops.push(Op { hash: lock_hash(tree, hash), at, partition: partition as u16 });
+        self.bytes.reserve(key.len() + value.len() + 16);
+        self.bytes.push(kind as u8);
+        varint::put_u64(&mut self.bytes, u64::from(partition));
+        varint::put_u64(&mut self.bytes, key.len() as u64 + 4);
+        self.bytes.extend_from_slice(&tree.to_be_bytes());
+        self.bytes.extend_from_slice(key);
+        varint::put_bytes(&mut self.bytes, value);
+        if self.trees.last() != Some(&tree) && !self.trees.contains(&tree) {
+            self.trees.push(tree);
+        }
+    }
+
+    /// The number of operations.
+    pub fn len(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// True if there are no operations.
+    pub fn is_empty(&self) -> bool {
+        self.ops.is_empty()
+    }
+
+    /// The bytes that the batch takes in the log.
+    pub fn encoded_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Forgets all operations and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.truncate(1);
+        self.ops.clear();
+        self.trees.clear();
+    }
+
+    /// The entries for one partition, numbered from `first`.
+    pub(crate) fn entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
+        self.ops.iter().enumerate().filter(move |(_, op)| op.partition == partition).filter_map(move |(at, op)| {
+            let mut input = self.bytes.get(op.at as usize..)?;
+            let (_, entry) = decode_op(&mut input, first + at as Seq).ok()?;
+            Some(entry)
+        })
+    }
+
+    /// The partitions that the batch touches, ascending.
+    pub(crate) fn touched(&self) -> Vec<u16> {
+        let mut touched: Vec<u16> = Vec::with_capacity(self.partitions.min(16) as usize);
+        for op in &self.ops {
+            if !touched.contains(&op.partition) {
+                touched.push(op.partition);
+            }
+        }
+        touched.sort_unstable();
+        touched
+    }
+}
+
+/// Takes one operation off the front of `input`: its partition and its entry.
+fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<(u32, Entry<'a>)> {
+    let (&kind, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
+    *input = rest;
+    let kind = Kind::from_byte(kind).ok_or(DecodeError::Invalid("an unknown kind of operation"))?;
+    let partition = varint::get_u64(input)?;
+    let partition = u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
+    let key = varint::get_bytes(input)?;
+    if key.len() < 4 {
+        return Err(DecodeError::Invalid("a key without its tree"));
+    }
+    let value = varint::get_bytes(input)?;
+    Ok((partition, Entry { key, seq, kind, value }))
+}
+
+/// A log record, decoded.
+pub(crate) enum LogRecord<'a> {
+    /// Operations, with their partitions.
+    Batch(Vec<(u32, Entry<'a>)>),
+    /// The partition has been flushed up to the number, and its manifest synced.
+    Flushed { partition: u32, seq: Seq },
+}
+
+/// Decodes a log record whose first operation has the number `first`.
+pub(crate) fn decode_record(payload: &[u8], first: Seq) -> codec::Result<LogRecord<'_>> {
+    let (&tag, mut input) = payload.split_first().ok_or(DecodeError::Truncated)?;
+    match tag {
+        TAG_BATCH => {
+            let mut ops = Vec::new();
+            while !input.is_empty() {
+                ops.push(decode_op(&mut input, first + ops.len() as Seq)?);
+            }
+            Ok(LogRecord::Batch(ops))
+        }
+        TAG_FLUSHED => {
+            let partition = varint::get_u64(&mut input)? as u32;
+            let seq = varint::get_u64(&mut input)?;
+            Ok(LogRecord::Flushed { partition, seq })
+        }
+        _ => Err(DecodeError::Invalid("an unknown kind of record")),
+    }
+}
+
+/// The record that notes a flush.
+pub(crate) fn encode_flushed(partition: u32, seq: Seq) -> Vec<u8> {
+    let mut bytes = vec![TAG_FLUSHED];
+    varint::put_u64(&mut bytes, u64::from(partition));
+    varint::put_u64(&mut bytes, seq);
+    bytes
+}
+
+#[cfg(test)]
+mod tests;

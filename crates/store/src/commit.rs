@@ -1,0 +1,313 @@
+//! The commit queue: one leader numbers the waiting batches, writes them to the log as one
+//! group, and every thread applies its own batch to the memtables (DESIGN 4.3, 4.4).
+//!
+//! Leadership is a role, not a thread: the first batch that finds nobody leading takes it, and
+//! hands it to the front of the queue when its group is in the log. Only the leader numbers,
+//! appends, seals memtables and changes the set of live trees, so all of these are in one order.
+//!
+//! Lock order: `queue`, then a request's `state`. Neither is held while the log is written.
+
+use crate::batch::WriteBatch;
+#[allow(unused_imports)]
+use crate::ext::{PartitionExt, WalExt};
+use crate::store::Inner;
+use crate::trees::SchemaChange;
+use crate::visibility::Ticket;
+use crate::{Durability, Error, Result};
+use codec::entry::Seq;
+use env::sync::{Condvar, Mutex};
+use memtable::Memtable;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use wal::{Position, Record};
+
+/// A group takes waiting batches up to this many bytes (and at least one batch).
+const GROUP_BYTES: usize = 1 << 20;
+
+/// The queue and the number to be given next.
+pub(crate) struct Commit {
+    queue: Mutex<Queue>,
+    /// The number of the next operation. Written by the leader only.
+    next_seq: AtomicU64,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Arc<Request>>,
+    led: bool,
+}
+
+/// What the leader is asked for.
+pub(crate) enum Work {
+    /// Number, log and place a batch; with it, a change of the set of trees.
+    Batch(WriteBatch, Option<SchemaChange>),
+    /// Log a record that is not a batch. It takes one number.
+    Note(Vec<u8>),
+    /// Seal the memtables of these partitions.
+    Rotate(Vec<u32>),
+}
+
+struct Request {
+    work: Work,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+enum State {
+    Queued,
+    Leading,
+    Done(Result<Placed>),
+}
+
+/// Where the leader has put a batch.
+#[derive(Clone, Default)]
+struct Placed {
+    first: Seq,
+    ticket: Option<Ticket>,
+    memtables: Vec<(u16, Arc<Memtable>)>,
+    end: Option<Position>,
+}
+
+impl Request {
+    fn new(work: Work) -> Arc<Self> {
+        Arc::new(Self { work, state: Mutex::new(State::Queued), changed: Condvar::new() })
+    }
+}
+
+impl Commit {
+    pub fn new(next_seq: Seq) -> Self {
+        Self { queue: Mutex::new(Queue::default()), next_seq: AtomicU64::new(next_seq) }
+    }
+}
+
+impl Inner {
+    /// Brings work through the log and the memtables; returns the number of the batch's last
+    /// operation once it is visible, and durable if that was asked for.
+    pub(crate) fn commit(&self, work: Work, durability: Durability) -> Result<Seq> {
+        self.writable()?;
+        let request = Request::new(work);
+        let placed = self.wait_for_place(&request)?;
+        let count = self.apply(&request, &placed);
+        if let Some(ticket) = placed.ticket {
+            self.visibility.applied(ticket)?;
+        }
+        if let Some(end) = placed.end {
+            self.acknowledge(end, durability)?;
+        }
+        Ok(placed.first + count.max(1) - 1)
+    }
+
+    /// Returns when every request that was queued before has been through the log or refused.
+    pub(crate) fn commit_barrier(&self) {
+        let _refused_or_done = self.wait_for_place(&Request::new(Work::Rotate(Vec::new())));
+    }
+
+    fn wait_for_place(&self, request: &Arc<Request>) -> Result<Placed> {
+        let mut queue = self.commit.queue.lock();
+        queue.waiting.push_back(request.clone());
+        let lead = !queue.led;
+        queue.led = true;
+        drop(queue);
+        if !lead {
+            let mut state = request.state.lock();
+            loop {
+                match &*state {
+                    State::Done(result) => return result.clone(),
+                    State::Leading => break,
+                    State::Queued => request.changed.wait(&mut state),
+                }
+            }
+        }
+        self.lead();
+        match &*request.state.lock() {
+            State::Done(result) => result.clone(),
+            // The leader's own request is at the front of the queue, so its group holds it.
+            State::Queued | State::Leading => Err(Error::Closed),
+        }
+    }
+
+    /// Leads one group and hands leadership on.
+    fn lead(&self) {
+        let group = self.take_group();
+        let outcomes = self.number_and_log(&group);
+        let mut queue = self.commit.queue.lock();
+        match queue.waiting.front() {
+            Some(next) => {
+                *next.state.lock() = State::Leading;
+                next.changed.notify_one();
+            }
+            None => queue.led = false,
+        }
+        drop(queue);
+        for (request, outcome) in group.iter().zip(outcomes) {
+            *request.state.lock() = State::Done(outcome);
+            request.changed.notify_one();
+        }
+    }
+
+    /// Takes waiting requests. A change of the set of trees, or a seal, is a group of its own.
+    fn take_group(&self) -> Vec<Arc<Request>> {
+        let mut queue = self.commit.queue.lock();
+        let mut group = Vec::new();
+        let mut bytes = 0;
+        while let Some(next) = queue.waiting.front() {
+            let (alone, len) = match &next.work {
+                Work::Batch(batch, schema) => (schema.is_some(), batch.encoded_bytes()),
+                Work::Note(note) => (false, note.len()),
+                Work::Rotate(_) => (true, 0),
+            };
+            if !group.is_empty() && (alone || bytes + len > GROUP_BYTES) {
+                break;
+            }
+            bytes += len;
+            group.extend(queue.waiting.pop_front());
+            if alone {
+                break;
+            }
+        }
+        group
+    }
+
+    /// Numbers a group and writes it to the log. Returns an outcome for each request.
+    fn number_and_log(&self, group: &[Arc<Request>]) -> Vec<Result<Placed>> {
+        if let Err(error) = self.writable() {
+            return group.iter().map(|_| Err(error.clone())).collect();
+        }
+        let first = self.commit.next_seq.load(Ordering::Relaxed);
+        self.rotate_where_due(group, first);
+        let mut next = first;
+        let mut records = Vec::with_capacity(group.len());
+        let mut outcomes = Vec::with_capacity(group.len());
+        for request in group {
+            outcomes.push(self.place(&request.work, &mut next, &mut records));
+        }
+        if records.is_empty() {
+            return outcomes;
+        }
+        match self.wal.append(&records) {
+            Ok(end) => self.enter(group, &mut outcomes, end),
+            Err(error) => self.unplace(&mut outcomes, error),
+        }
+        outcomes
+    }
+
+    /// Gives a request its number and its memtables.
+    fn place<'a>(&self, work: &'a Work, next: &mut Seq, records: &mut Vec<Record<'a>>) -> Result<Placed> {
+        let first = *next;
+        let mut placed = Placed { first, ..Placed::default() };
+        let (count, payload) = match work {
+            Work::Rotate(_) => return Ok(placed),
+            Work::Note(note) => (1, note.as_slice()),
+            Work::Batch(batch, schema) => {
+                if schema.is_none() {
+                    self.trees.check_live(&batch.trees)?;
+                }
+                if batch.is_empty() {
+                    return Ok(placed);
+                }
+                for partition in batch.touched() {
+                    let memtable = self.partitions[partition as usize].active();
+                    memtable.register_writer();
+                    placed.memtables.push((partition, memtable));
+                }
+                (batch.len() as Seq, batch.bytes.as_slice())
+            }
+        };
+        *next += count;
+        placed.ticket = Some(Ticket::default());
+        records.push(Record { first_seq: first, last_seq: *next - 1, payload });
+        Ok(placed)
+    }
+
+    /// The group is in the log: enter its batches into the order of visibility.
+    fn enter(&self, group: &[Arc<Request>], outcomes: &mut [Result<Placed>], end: Position) {
+        let mut next = self.commit.next_seq.load(Ordering::Relaxed);
+        for (request, outcome) in group.iter().zip(outcomes) {
+            let Ok(placed) = outcome else { continue };
+            if placed.ticket.is_none() {
+                continue;
+            }
+            let count = match &request.work {
+                Work::Batch(batch, schema) => {
+                    if let Some(change) = schema {
+                        self.trees.change(change, placed.first);
+                    }
+                    batch.len() as Seq
+                }
+                Work::Note(_) | Work::Rotate(_) => 1,
+            };
+            next = placed.first + count;
+            placed.ticket = Some(self.visibility.enter(next - 1));
+            placed.end = Some(end);
+        }
+        self.commit.next_seq.store(next, Ordering::Release);
+    }
+
+    /// The group did not get into the log: take back what was placed.
+    fn unplace(&self, outcomes: &mut [Result<Placed>], cause: env::Error) {
+        let full = cause.is_no_space() && self.wal.poisoned().is_none();
+        let cause = Error::Storage(cause);
+        let error = if full {
+            Error::NoSpace(Box::new(cause))
+        } else {
+            self.poison(cause.clone());
+            Error::OutcomeUnknown(Box::new(cause))
+        };
+        for outcome in outcomes {
+            if let Ok(placed) = outcome {
+                for (_, memtable) in &placed.memtables {
+                    memtable.finish_writer();
+                }
+                *outcome = Err(error.clone());
+            }
+        }
+    }
+
+    /// Puts a batch into its memtables; returns the number of its operations.
+    fn apply(&self, request: &Request, placed: &Placed) -> Seq {
+        let Work::Batch(batch, _) = &request.work else { return 1 };
+        for (partition, memtable) in &placed.memtables {
+            memtable.apply(batch.entries(*partition, placed.first));
+            memtable.finish_writer();
+        }
+        batch.len() as Seq
+    }
+
+    /// Seals memtables that are too large together, pin too much of the log, or were asked for.
+    fn rotate_where_due(&self, group: &[Arc<Request>], next: Seq) {
+        for request in group {
+            if let Work::Rotate(partitions) = &request.work {
+                for partition in partitions {
+                    self.seal(*partition as usize, next);
+                }
+            }
+        }
+        let charged: Vec<usize> = self.partitions.iter().map(|p| p.active().charged_bytes()).collect();
+        let largest = charged.iter().enumerate().max_by_key(|(_, bytes)| **bytes);
+        let Some((largest, _)) = largest else { return };
+        let over = charged.iter().sum::<usize>() > self.options.memtable_bytes() / 2;
+        let pinning = if over { Some(largest) } else { self.log_pinned_by_active() };
+        if let Some(partition) = pinning {
+            self.seal(partition, next);
+        }
+    }
+
+    fn seal(&self, partition: usize, next: Seq) {
+        if self.partitions[partition].rotate(next) {
+            self.measure_debt();
+            self.workers.signal();
+        }
+    }
+
+    /// If the log is over its limit: the partition whose active memtable pins its oldest part.
+    fn log_pinned_by_active(&self) -> Option<usize> {
+        if self.wal.bytes_on_disk() <= self.options.log_limit_bytes() {
+            return None;
+        }
+        let pins = self.partitions.iter().map(|p| p.oldest_unflushed());
+        let (partition, pin) = pins.enumerate().filter_map(|(at, pin)| Some((at, pin?))).min_by_key(|(_, pin)| *pin)?;
+        // A sealed memtable that pins it is on its way to disk already.
+        (self.partitions[partition].active().first_seq() == pin).then_some(partition)
+    }
+}

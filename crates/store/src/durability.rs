@@ -1,0 +1,108 @@
+//! Acknowledgement and the periodic sync of the log, and the poison that ends both.
+
+use crate::store::Inner;
+use crate::{Durability, Error, Result};
+use env::sync::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use wal::Position;
+
+/// A sync that is late by more than this many intervals makes periodic writers wait for it.
+const LATE_INTERVALS: u32 = 3;
+
+/// The state of the syncing thread.
+pub(crate) struct Syncer {
+    stop: Mutex<bool>,
+    stopped: Condvar,
+    /// When the last sync ended, in nanoseconds of the environment's clock.
+    last_sync: AtomicU64,
+}
+
+impl Syncer {
+    pub fn new(now: Duration) -> Self {
+        Self { stop: Mutex::new(false), stopped: Condvar::new(), last_sync: AtomicU64::new(now.as_nanos() as u64) }
+    }
+
+    pub fn stop(&self) {
+        *self.stop.lock() = true;
+        self.stopped.notify_all();
+    }
+}
+
+impl Inner {
+    /// Waits as long as the durability asks for before a write is acknowledged.
+    pub(crate) fn acknowledge(&self, end: Position, durability: Durability) -> Result<()> {
+        match durability {
+            Durability::Bulk => Ok(()),
+            Durability::Sync => self.sync_log(end),
+            Durability::Periodic => {
+                if !self.options.background {
+                    return Ok(());
+                }
+                let last = Duration::from_nanos(self.syncer.last_sync.load(Ordering::Relaxed));
+                let age = self.env.clock.now().saturating_sub(last);
+                if age > self.options.sync_interval * LATE_INTERVALS && self.wal.synced() < end {
+                    return self.sync_log(end);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Syncs the log up to `end`; a failure poisons.
+    pub(crate) fn sync_log(&self, end: Position) -> Result<()> {
+        match self.wal.sync_to(end) {
+            Ok(()) => {
+                let now = self.env.clock.now().as_nanos() as u64;
+                self.syncer.last_sync.fetch_max(now, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(error) => {
+                let cause = Error::Storage(error);
+                self.poison(cause.clone());
+                Err(Error::OutcomeUnknown(Box::new(cause)))
+            }
+        }
+    }
+
+    /// Takes no more writes; wakes everybody who waits for one.
+    pub(crate) fn poison(&self, cause: Error) {
+        let _first_cause_wins = self.poisoned.set(cause.clone());
+        self.visibility.fail(&cause);
+        self.admission.wake();
+        self.workers.signal();
+    }
+
+    /// Errors if the store takes no writes.
+    pub(crate) fn writable(&self) -> Result<()> {
+        match self.poisoned.get() {
+            Some(Error::Closed) => Err(Error::Closed),
+            Some(cause) => Err(Error::Poisoned(Box::new(cause.clone()))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The syncing thread: one sync of the log an interval, while there is something to sync.
+pub(crate) fn run(store: &Arc<Inner>) {
+    loop {
+        let mut stop = store.syncer.stop.lock();
+        if !*stop {
+            store.syncer.stopped.wait_for(&mut stop, store.options.sync_interval);
+        }
+        if *stop || store.writable().is_err() {
+            return;
+        }
+        drop(stop);
+        let end = store.wal.end();
+        if store.options.durability == Durability::Bulk || store.wal.synced() >= end {
+            let now = store.env.clock.now().as_nanos() as u64;
+            store.syncer.last_sync.fetch_max(now, Ordering::Relaxed);
+            continue;
+        }
+        if store.sync_log(end).is_err() {
+            return;
+        }
+    }
+}

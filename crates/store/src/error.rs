@@ -1,0 +1,91 @@
+//! The store's errors.
+
+use std::path::PathBuf;
+
+/// What a store can answer instead of a result.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// A file operation failed or found damage; the message names the file.
+    #[error(transparent)]
+    Storage(#[from] env::Error),
+    /// There is no database at the path and `create_if_missing` is off.
+    #[error("{} is no Alluvium database: check the path, or create one", .0.display())]
+    NotADatabase(PathBuf),
+    /// The directory holds something else.
+    #[error("{} is not empty and holds no Alluvium database: choose an empty or new directory", .0.display())]
+    ForeignDirectory(PathBuf),
+    /// Another process, or another handle of this one, has the database open.
+    #[error("{} is in use by another process: close it there first (one process opens a database at a time)", .0.display())]
+    InUse(PathBuf),
+    /// The number of partitions is fixed when a database is created.
+    #[error("{} has {found} partitions, not {asked}: leave the number out, or load into a new database", path.display())]
+    PartitionCount {
+        /// The database.
+        path: PathBuf,
+        /// Partitions that it has.
+        found: u32,
+        /// Partitions that were asked for.
+        asked: u32,
+    },
+    /// An option is out of its range.
+    #[error("the option {name} must be {must_be}")]
+    InvalidOption {
+        /// The option.
+        name: &'static str,
+        /// What it may be.
+        must_be: &'static str,
+    },
+    /// A batch is larger than the memory budget allows.
+    #[error(
+        "the batch has {bytes} bytes; with this memory budget a batch may have {limit}: split it, or raise the budget"
+    )]
+    BatchTooLarge {
+        /// Its size in bytes.
+        bytes: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A tree of the batch was dropped before the batch was numbered.
+    #[error("tree {0} does not exist (it was dropped)")]
+    NoSuchTree(u32),
+    /// The disk is full; nothing was changed. Writes go on when there is space.
+    #[error("the disk is full: nothing was written; free some space and try again ({0})")]
+    NoSpace(Box<Error>),
+    /// A write to the log or the manifest failed earlier; the store only reads until reopened.
+    #[error("the database takes no writes since an earlier failure ({0}): reopen it to recover")]
+    Poisoned(Box<Error>),
+    /// The log failed while this write was on its way: it may or may not be there after reopening.
+    #[error("the outcome of this write is unknown ({0}): reopen the database and look")]
+    OutcomeUnknown(Box<Error>),
+    /// A snapshot lived longer than the limit and was ended, so that it would not pin the disk.
+    #[error("the snapshot is older than the limit and was ended: take a new one, or raise snapshot_max_age")]
+    SnapshotTooOld,
+    /// The store was closed.
+    #[error("the database is closed")]
+    Closed,
+    /// A background thread died; the message is its last words.
+    #[error("a background thread failed: {0}; reopen the database, and please report this")]
+    WorkerFailed(String),
+    /// Bytes of a key or value are not what its serializer writes.
+    #[error("a stored {what} cannot be decoded: {reason}")]
+    Decode {
+        /// "key" or "value".
+        what: &'static str,
+        /// The serializer's reason.
+        reason: String,
+    },
+}
+
+/// A result with [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// True if the cause is damage on disk.
+    pub fn is_corruption(&self) -> bool {
+        match self {
+            Self::Storage(env::Error::Corrupt { .. }) => true,
+            Self::Poisoned(inner) | Self::OutcomeUnknown(inner) => inner.is_corruption(),
+            _ => false,
+        }
+    }
+}

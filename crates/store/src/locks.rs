@@ -1,0 +1,115 @@
+//! The lock table: 64-bit key hashes, shared or exclusive, taken in one global order.
+//!
+//! A batch takes all its locks before it is numbered and keeps them until it is visible. Blind
+//! writes share, checked writes exclude. The order is that of the hashes, so no two batches wait
+//! for each other in a circle. Two keys with the same hash share a lock, which is only slower.
+
+use env::sync::{Condvar, Mutex};
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+const PARTS: usize = 64;
+
+/// How a key is locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LockMode {
+    /// For writes that read nothing: they may overlap each other.
+    Shared,
+    /// For writes that depend on what they read.
+    Exclusive,
+}
+
+#[derive(Default)]
+struct State {
+    shared: u32,
+    exclusive: bool,
+    waiters: u32,
+}
+
+#[derive(Default)]
+struct Part {
+    held: Mutex<HashMap<u64, State>>,
+    freed: Condvar,
+}
+
+/// The table.
+pub(crate) struct LockTable {
+    parts: Vec<Part>,
+}
+
+impl LockTable {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self { parts: (0..PARTS).map(|_| Part::default()).collect() })
+    }
+
+    fn part(&self, hash: u64) -> &Part {
+        &self.parts[(hash >> 58) as usize % PARTS]
+    }
+
+    /// Takes all of `wanted`, waiting as needed. A hash that stands twice is taken once, in the
+    /// stronger mode.
+    pub fn acquire(self: &Arc<Self>, mut wanted: Vec<(u64, LockMode)>) -> LockGuard {
+        wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+        wanted.dedup_by_key(|w| w.0);
+        for &(hash, mode) in &wanted {
+            self.take(hash, mode);
+        }
+        LockGuard { table: self.clone(), held: wanted }
+    }
+
+    fn take(&self, hash: u64, mode: LockMode) {
+        let part = self.part(hash);
+        let mut held = part.held.lock();
+        loop {
+            let state = held.entry(hash).or_default();
+            let free = match mode {
+                LockMode::Shared => !state.exclusive,
+                LockMode::Exclusive => !state.exclusive && state.shared == 0,
+            };
+            if free {
+                match mode {
+                    LockMode::Shared => state.shared += 1,
+                    LockMode::Exclusive => state.exclusive = true,
+                }
+                return;
+            }
+            state.waiters += 1;
+            part.freed.wait(&mut held);
+            if let Some(state) = held.get_mut(&hash) {
+                state.waiters -= 1;
+            }
+        }
+    }
+
+    fn release(&self, hash: u64, mode: LockMode) {
+        let part = self.part(hash);
+        let mut held = part.held.lock();
+        let Some(state) = held.get_mut(&hash) else { return };
+        match mode {
+            LockMode::Shared => state.shared -= 1,
+            LockMode::Exclusive => state.exclusive = false,
+        }
+        if state.waiters > 0 {
+            part.freed.notify_all();
+        } else if state.shared == 0 && !state.exclusive {
+            held.remove(&hash);
+        }
+    }
+}
+
+/// Locks held on some keys; dropped, they are released.
+pub struct LockGuard {
+    table: Arc<LockTable>,
+    held: Vec<(u64, LockMode)>,
+}
+
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        for &(hash, mode) in &self.held {
+            self.table.release(hash, mode);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

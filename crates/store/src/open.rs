@@ -1,0 +1,343 @@
+//! Opening: the lock, the superblock, the partitions' manifests, the log's replay, the trees.
+//!
+//! Creating a database begins with `ALLUVIUM.tmp` and ends with its rename to `ALLUVIUM`, so a
+//! creation that was cut short is known as such and begun again, and a database that lost its
+//! superblock is never taken for an empty directory.
+
+use crate::admission::Admission;
+use crate::batch::{LogRecord, decode_record};
+use crate::commit::Commit;
+use crate::durability::Syncer;
+use crate::locks::LockTable;
+use crate::options::DEFAULT_PARTITIONS;
+use crate::policy::StorePolicy;
+use crate::store::Inner;
+use crate::superblock::{self, Superblock};
+use crate::trees::{NEXT_KEY, SYSTEM, TreeId, Trees};
+use crate::visibility::Visibility;
+use crate::workers::Workers;
+use crate::{Compression, Error, Options, Result};
+use codec::entry::Seq;
+use env::sync::Mutex;
+use env::{Env, FileLock};
+use lsm::Partition;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use wal::{OnDamage, Record, Wal};
+
+const LOCK_NAME: &str = "LOCK";
+const LOG_DIR: &str = "wal";
+
+/// What opening a store found and did.
+#[derive(Debug, Clone, Default)]
+pub struct OpenReport {
+    /// The database was created.
+    pub created: bool,
+    /// It had been closed cleanly.
+    pub clean: bool,
+    /// Log records replayed.
+    pub replayed_records: u64,
+    /// Their bytes.
+    pub replayed_bytes: u64,
+    /// A torn tail of the log that was cut off: file, offset, bytes. What was in it had not been
+    /// acknowledged under [`crate::Durability::Sync`].
+    pub dropped: Option<(PathBuf, u64, u64)>,
+    /// Numbers of operations lost to damage; only with [`Options::accept_log_damage`].
+    pub lost: Vec<(Seq, Seq)>,
+    /// How long opening took.
+    pub took: Duration,
+}
+
+/// Opens or creates the store, without its threads.
+pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<Inner>> {
+    options.check()?;
+    let started = env.clock.now();
+    let lock = lock_directory(&env, path, &options)?;
+    let (superblock, created) = read_or_begin(&env, path, &options)?;
+    options.partitions = Some(superblock.partitions);
+    let clock = env.clock.clone();
+    let visibility = Visibility::new(0, clock, options.snapshot_max_age);
+    let trees = Arc::new(Trees::new());
+    let policy = Arc::new(StorePolicy { visibility: visibility.clone(), trees: trees.clone(), wal: OnceLock::new() });
+    let jobs = (options.memory_bytes / 8).min(24 << 20);
+    let budget = lsm::Budget::with_shares(options.memory_bytes, options.memtable_bytes(), jobs);
+    let lsm_options = lsm_options(&options, superblock);
+    let shared = lsm::Shared::new(env.clone(), lsm_options, budget, policy.clone());
+    let partitions = open_partitions(&shared, path, superblock, created)?;
+    let (wal, mut report) = replay(&env, path, &options, superblock, &partitions)?;
+    let wal = Arc::new(wal);
+    let _first = policy.wal.set(wal.clone());
+    if created {
+        superblock.finish(&env, path)?;
+    }
+    let last = partitions.iter().map(|p| p.flushed_seq()).max().unwrap_or(0).max(report.1);
+    visibility.recovered(last);
+    load_trees(&partitions[0], last, &trees)?;
+    report.0.created = created;
+    report.0.took = env.clock.now().saturating_sub(started);
+    let count = partitions.len();
+    let syncer = Syncer::new(env.clock.now());
+    Ok(Arc::new(Inner {
+        env,
+        path: path.to_owned(),
+        options,
+        superblock,
+        partitions,
+        shared,
+        wal,
+        policy,
+        visibility,
+        trees,
+        locks: LockTable::new(),
+        commit: Commit::new(last + 1),
+        admission: Admission::new(),
+        workers: Workers::new(count),
+        syncer,
+        poisoned: OnceLock::new(),
+        schema: Mutex::new(()),
+        background_error: Mutex::new(None),
+        report: report.0,
+        _lock: lock,
+    }))
+}
+
+/// Starts the workers and the syncing thread.
+pub(crate) fn start_threads(inner: &Arc<Inner>) -> Result<Vec<env::thread::JoinHandle<()>>> {
+    let mut handles = Vec::new();
+    if !inner.options.background {
+        return Ok(handles);
+    }
+    let threads = inner.options.threads.unwrap_or_else(env::thread::available_parallelism);
+    let threads = threads.max(2);
+    for at in 0..threads {
+        let inner = inner.clone();
+        let name = format!("alluvium-{at}");
+        handles.push(env::thread::spawn(&name, move || {
+            guarded(&inner, |inner| crate::workers::run(inner, threads));
+        }));
+    }
+    let inner = inner.clone();
+    handles.push(env::thread::spawn("alluvium-sync", move || {
+        guarded(&inner, crate::durability::run);
+    }));
+    Ok(handles)
+}
+
+/// Runs a background thread; if it panics, the store is poisoned, so that nobody waits for it.
+fn guarded(inner: &Arc<Inner>, body: impl FnOnce(&Arc<Inner>)) {
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(inner)));
+    if let Err(panic) = outcome {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+        inner.poison(Error::WorkerFailed(words.to_owned()));
+    }
+}
+
+/// Makes sure of the directory and takes its lock.
+fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Box<dyn FileLock>> {
+    let exists = env.fs.exists(path)?;
+    if !exists && !options.create_if_missing {
+        return Err(Error::NotADatabase(path.to_owned()));
+    }
+    if exists {
+        check_contents(env, path, options)?;
+    } else {
+        env.fs.create_dir_all(path)?;
+        if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+            env.fs.sync_dir(parent)?;
+        }
+    }
+    let lock = env.fs.try_lock(&path.join(LOCK_NAME))?;
+    lock.ok_or_else(|| Error::InUse(path.to_owned()))
+}
+
+/// Refuses a directory that is neither a database, nor empty, nor an unfinished creation.
+fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
+    let Ok(entries) = env.fs.list(path) else {
+        return Err(Error::NotADatabase(path.to_owned()));
+    };
+    let has = |name: &str| entries.iter().any(|e| e.name == name);
+    if has(superblock::NAME) {
+        return Ok(());
+    }
+    if !options.create_if_missing {
+        return Err(Error::NotADatabase(path.to_owned()));
+    }
+    let parts = has("p000") && has(LOG_DIR);
+    if parts && !has(superblock::TEMPORARY) {
+        let file = path.join(superblock::NAME);
+        let what = "the file is missing, though the directory holds a database: restore it";
+        return Err(env::Error::corrupt(&file, 0, what).into());
+    }
+    let ours = |name: &str| is_ours(name) || name == LOCK_NAME || name == superblock::TEMPORARY;
+    if entries.iter().any(|e| !ours(&e.name)) {
+        return Err(Error::ForeignDirectory(path.to_owned()));
+    }
+    Ok(())
+}
+
+/// True for the names that creating a database makes.
+fn is_ours(name: &str) -> bool {
+    let partition = name.strip_prefix('p').is_some_and(|n| n.len() == 3 && n.parse::<u16>().is_ok());
+    partition || name == LOG_DIR
+}
+
+/// Reads the superblock, or begins to create a database.
+fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superblock, bool)> {
+    if let Some(found) = Superblock::read(env, path)? {
+        if let Some(asked) = options.partitions.filter(|p| *p != found.partitions) {
+            let path = path.to_owned();
+            return Err(Error::PartitionCount { path, found: found.partitions, asked });
+        }
+        return Ok((found, false));
+    }
+    for entry in env.fs.list(path)?.iter().filter(|e| is_ours(&e.name)) {
+        remove_tree(env, &path.join(&entry.name), entry.is_dir)?;
+    }
+    let partitions = options.partitions.unwrap_or(DEFAULT_PARTITIONS);
+    let superblock = Superblock { database_id: env.rng.next_u64(), partitions };
+    superblock.begin(env, path)?;
+    Ok((superblock, true))
+}
+
+fn remove_tree(env: &Env, path: &Path, is_dir: bool) -> Result<()> {
+    if !is_dir {
+        return Ok(env.fs.remove(path)?);
+    }
+    for entry in env.fs.list(path)? {
+        remove_tree(env, &path.join(&entry.name), entry.is_dir)?;
+    }
+    Ok(env.fs.remove_dir(path)?)
+}
+
+fn open_partitions(
+    shared: &Arc<lsm::Shared>,
+    path: &Path,
+    superblock: Superblock,
+    create: bool,
+) -> Result<Vec<Arc<Partition>>> {
+    let mut partitions = Vec::new();
+    for index in 0..superblock.partitions {
+        let dir = path.join(format!("p{index:03}"));
+        if !create && !has_manifest(&shared.env, &dir)? {
+            let what = "the partition's manifest is missing: restore the directory from a backup";
+            return Err(env::Error::corrupt(&dir, 0, what).into());
+        }
+        partitions.push(Arc::new(Partition::open(shared.clone(), index, &dir)?));
+    }
+    Ok(partitions)
+}
+
+/// An existing database has a manifest in every partition: without one, its data is lost, and
+/// must not be taken for empty.
+fn has_manifest(env: &Env, dir: &Path) -> Result<bool> {
+    if !env.fs.exists(dir)? {
+        return Ok(false);
+    }
+    Ok(env.fs.list(dir)?.iter().any(|e| e.name.starts_with("MANIFEST-")))
+}
+
+/// Replays the log into the partitions. Returns the last number found with the report.
+fn replay(
+    env: &Env,
+    path: &Path,
+    options: &Options,
+    superblock: Superblock,
+    partitions: &[Arc<Partition>],
+) -> Result<(Wal, (OpenReport, Seq))> {
+    let dir = path.join(LOG_DIR);
+    env.fs.create_dir_all(&dir)?;
+    env.fs.sync_dir(path)?;
+    let flushed: Vec<Seq> = partitions.iter().map(|p| p.flushed_seq()).collect();
+    let damage = if options.accept_log_damage { OnDamage::Skip } else { OnDamage::Refuse };
+    let wal_options = wal::Options {
+        segment_bytes: options.log_segment_bytes(),
+        database_id: superblock.database_id,
+        on_damage: damage,
+        next_seq: flushed.iter().max().copied().unwrap_or(0) + 1,
+    };
+    let mut replay = |record: Record<'_>| {
+        let bad = |what: String| env::Error::corrupt(&dir, record.first_seq, what);
+        match decode_record(record.payload, record.first_seq).map_err(|e| bad(e.to_string()))? {
+            LogRecord::Batch(ops) => {
+                for (partition, entry) in ops {
+                    let at = partition as usize;
+                    let found = partitions.get(at).ok_or_else(|| bad(format!("no partition {at}")))?;
+                    if entry.seq > flushed[at] {
+                        found.active().apply(std::iter::once(entry));
+                    }
+                }
+            }
+            LogRecord::Flushed { partition, seq } => {
+                let at = partition as usize;
+                if flushed.get(at).is_none_or(|flushed| *flushed < seq) {
+                    let what = format!("the manifest of partition {at} lost a flush: it is written up to {seq}");
+                    return Err(env::Error::corrupt(&path.join(format!("p{at:03}")), 0, what));
+                }
+            }
+        }
+        flush_if_large(partitions, options, record.last_seq)
+    };
+    let (wal, found) = Wal::recover(env, &dir, wal_options, &mut replay)?;
+    let report = OpenReport {
+        clean: found.clean,
+        replayed_records: found.records,
+        replayed_bytes: found.bytes,
+        dropped: found.dropped.map(|d| (d.path, d.offset, d.bytes)),
+        lost: found.lost.iter().map(|l| (l.first, l.last)).collect(),
+        ..OpenReport::default()
+    };
+    Ok((wal, (report, found.last_seq)))
+}
+
+/// Keeps recovery within the budget, also if it was larger when the log was written.
+fn flush_if_large(partitions: &[Arc<Partition>], options: &Options, last: Seq) -> env::Result<()> {
+    let charged = |p: &Arc<Partition>| p.active().charged_bytes();
+    if partitions.iter().map(charged).sum::<usize>() <= options.memtable_bytes() {
+        return Ok(());
+    }
+    for partition in partitions {
+        partition.rotate(last + 1);
+        while partition.flush_oldest()? {}
+    }
+    Ok(())
+}
+
+/// Reads the registry of trees.
+fn load_trees(partition: &Arc<Partition>, last: Seq, trees: &Trees) -> Result<()> {
+    let mut iter = partition.iter(partition.view(), last, Bound::Unbounded, Bound::Unbounded);
+    let mut live = BTreeMap::new();
+    let mut next = 1;
+    iter.seek(&SYSTEM.0.to_be_bytes())?;
+    while iter.valid() && iter.key().starts_with(&SYSTEM.0.to_be_bytes()) {
+        let key = iter.key().get(4..).unwrap_or(&[]);
+        if let (Some(id), b't') = (key.get(1..5), key.first().copied().unwrap_or(0)) {
+            let id = TreeId(u32::from_be_bytes([id[0], id[1], id[2], id[3]]));
+            live.insert(id, iter.value().to_vec());
+        } else if let (NEXT_KEY, Ok(bytes)) = (key, <[u8; 4]>::try_from(iter.value())) {
+            next = u32::from_le_bytes(bytes);
+        }
+        iter.next()?;
+    }
+    let above = live.keys().next_back().map_or(1, |id| id.0.saturating_add(1));
+    trees.recovered(live, next.max(above));
+    Ok(())
+}
+
+fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
+    let mut lsm = lsm::Options { database_id: superblock.database_id, ..lsm::Options::default() };
+    lsm.writer.block_bytes = options.block_bytes;
+    lsm.writer.filter_bits_per_key = options.filter_bits_per_key;
+    lsm.writer.compression = match options.compression {
+        Compression::None => sst::Compression::None,
+        Compression::Lz4 => sst::Compression::Lz4,
+        Compression::Zstd(level) => sst::Compression::Zstd { level },
+    };
+    if let Some(bytes) = options.file_bytes {
+        lsm.target_file_bytes = bytes;
+    }
+    lsm
+}

@@ -1,0 +1,145 @@
+//! What can be set when a store is opened.
+
+use crate::{Error, Result};
+use std::time::Duration;
+
+/// When a write is acknowledged. All three go through the write-ahead log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// After its log record is synced to the disk: survives power loss.
+    Sync,
+    /// After its log record is written to the operating system; the log is synced every
+    /// [`Options::sync_interval`]. Survives the death of the process; power loss may take the
+    /// last interval plus one sync.
+    Periodic,
+    /// As `Periodic`, but nobody syncs until [`crate::Store::sync`]: for bulk loads, whose
+    /// acknowledgement is that final sync.
+    Bulk,
+}
+
+/// How blocks are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// LZ4: fast, larger.
+    Lz4,
+    /// Zstandard at this level (1 to 19), with trained dictionaries.
+    Zstd(i32),
+}
+
+/// The options of a store. `Default` is a good start for documents.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Create the database if the directory is empty or absent. Default: true.
+    pub create_if_missing: bool,
+    /// Partitions of a new database, 1 to 256, fixed for its life. `None`: 4 for a new one, what it
+    /// has for an existing one.
+    pub partitions: Option<u32>,
+    /// Bytes for memtables, caches, filters, indexes, dictionaries and flushes together.
+    /// At least 8 MiB. Default: 256 MiB.
+    pub memory_bytes: usize,
+    /// Threads for flushes and compactions. `None`: one for each core, at least two.
+    pub threads: Option<usize>,
+    /// The durability of writes that do not ask for another. Default: periodic.
+    pub durability: Durability,
+    /// How often the log is synced under periodic durability. Default: 100 ms.
+    pub sync_interval: Duration,
+    /// Bytes of a data block before compression, 1 KiB to 1 MiB. Smaller blocks make random
+    /// reads cheaper, larger ones files smaller. Default: 8 KiB.
+    pub block_bytes: usize,
+    /// Compression of blocks. Default: Zstandard, level 3.
+    pub compression: Compression,
+    /// Bytes of a log segment. `None`: derived from the memory budget.
+    pub segment_bytes: Option<u64>,
+    /// Bytes of a sorted file that compaction aims at. `None`: derived from the memory budget.
+    pub file_bytes: Option<u64>,
+    /// Bits of filter for each key; 0 turns filters off. Default: 10.
+    pub filter_bits_per_key: u32,
+    /// How long a snapshot may live before it is ended. Default: one hour.
+    pub snapshot_max_age: Duration,
+    /// Run flushes and compactions in the background. Off only in tests, which call
+    /// [`crate::Store::run_pending`]. Default: true.
+    pub background: bool,
+    /// Replay a damaged log as far as possible, skipping damaged records, instead of refusing to
+    /// open; what was skipped is in the [`crate::OpenReport`]. Default: false.
+    pub accept_log_damage: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            create_if_missing: true,
+            partitions: None,
+            memory_bytes: 256 << 20,
+            threads: None,
+            durability: Durability::Periodic,
+            sync_interval: Duration::from_millis(100),
+            block_bytes: 8 << 10,
+            compression: Compression::Zstd(3),
+            segment_bytes: None,
+            file_bytes: None,
+            filter_bits_per_key: 10,
+            snapshot_max_age: Duration::from_secs(3600),
+            background: true,
+            accept_log_damage: false,
+        }
+    }
+}
+
+/// The partitions of a new database that names no number.
+pub(crate) const DEFAULT_PARTITIONS: u32 = 4;
+/// The least memory budget in bytes.
+pub(crate) const MIN_MEMORY: usize = 8 << 20;
+
+impl Options {
+    /// Refuses what no store can run with.
+    pub(crate) fn check(&self) -> Result<()> {
+        let bad = |name, must_be| Err(Error::InvalidOption { name, must_be });
+        if self.partitions.is_some_and(|p| p == 0 || p > 256) {
+            return bad("partitions", "between 1 and 256");
+        }
+        if self.memory_bytes < MIN_MEMORY {
+            return bad("memory_bytes", "at least 8 MiB");
+        }
+        if self.threads == Some(0) {
+            return bad("threads", "at least 1");
+        }
+        if !(1 << 10..=1 << 20).contains(&self.block_bytes) {
+            return bad("block_bytes", "between 1 KiB and 1 MiB");
+        }
+        if matches!(self.compression, Compression::Zstd(level) if !(1..=19).contains(&level)) {
+            return bad("compression", "none, lz4, or zstd with a level between 1 and 19");
+        }
+        if self.filter_bits_per_key > 40 {
+            return bad("filter_bits_per_key", "at most 40");
+        }
+        if self.segment_bytes.is_some_and(|b| !(4 << 10..=1 << 30).contains(&b)) {
+            return bad("segment_bytes", "between 4 KiB and 1 GiB");
+        }
+        if self.file_bytes.is_some_and(|b| !(1 << 10..=1 << 32).contains(&b)) {
+            return bad("file_bytes", "between 1 KiB and 4 GiB");
+        }
+        Ok(())
+    }
+
+    /// The bytes that memtables, active and on their way to disk, may hold together.
+    pub(crate) fn memtable_bytes(&self) -> usize {
+        self.memory_bytes / 5 * 2
+    }
+
+    /// The largest batch, in bytes of its log record.
+    pub(crate) fn max_batch_bytes(&self) -> usize {
+        (self.memtable_bytes() / 2).min(256 << 20)
+    }
+
+    /// The length of a log segment in bytes.
+    pub(crate) fn log_segment_bytes(&self) -> u64 {
+        self.segment_bytes.unwrap_or((self.memory_bytes as u64 / 16).clamp(1 << 20, 64 << 20))
+    }
+
+    /// The log is cut down by flushing when it exceeds this many bytes.
+    pub(crate) fn log_limit_bytes(&self) -> u64 {
+        (self.memory_bytes as u64 / 2).max(2 * self.log_segment_bytes())
+    }
+}

@@ -1,0 +1,153 @@
+//! Scans: the keys of one tree in order, merged over the partitions.
+
+use crate::store::Inner;
+use crate::trees::TreeId;
+use crate::{Result, Snapshot};
+use lsm::PartitionIter;
+use std::ops::Bound;
+
+/// Which keys of a tree a scan walks, and in which direction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bounds {
+    /// Where the range begins.
+    pub lower: Bound<Vec<u8>>,
+    /// Where the range ends.
+    pub upper: Bound<Vec<u8>>,
+    /// From the last key to the first.
+    pub reverse: bool,
+}
+
+impl Bounds {
+    /// All keys, forward.
+    pub fn all() -> Self {
+        Self { lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false }
+    }
+}
+
+/// A scan under way. It holds its snapshot, and with it the files it reads, until it is dropped.
+pub struct Scan {
+    iters: Vec<PartitionIter>,
+    /// Indexes into `iters` of those that are on an entry, the next one to return last.
+    order: Vec<usize>,
+    reverse: bool,
+    started: bool,
+    /// The first internal key beyond the range: at or above it (forward), or below it (reverse).
+    from: Vec<u8>,
+    stop: Vec<u8>,
+    /// The internal key and value handed out last live in the iterator `order.last()`.
+    snapshot: Snapshot,
+}
+
+/// The first internal key of the range, and the first beyond it.
+fn internal_range(tree: TreeId, bounds: &Bounds) -> (Vec<u8>, Vec<u8>) {
+    let with = |key: &[u8], above: bool| {
+        let mut internal = tree.0.to_be_bytes().to_vec();
+        internal.extend_from_slice(key);
+        if above {
+            internal.push(0);
+        }
+        internal
+    };
+    let low = match &bounds.lower {
+        Bound::Included(key) => with(key, false),
+        Bound::Excluded(key) => with(key, true),
+        Bound::Unbounded => with(&[], false),
+    };
+    let high = match &bounds.upper {
+        Bound::Included(key) => with(key, true),
+        Bound::Excluded(key) => with(key, false),
+        Bound::Unbounded => match tree.0.checked_add(1) {
+            Some(next) => next.to_be_bytes().to_vec(),
+            None => vec![0xff; 5],
+        },
+    };
+    (low, high)
+}
+
+impl Scan {
+    pub(crate) fn new(store: &Inner, tree: TreeId, bounds: Bounds, snapshot: Snapshot) -> Result<Self> {
+        let views = store.views();
+        // Views first, then the check: what they hold, the snapshot needs no more.
+        snapshot.check()?;
+        let (low, high) = internal_range(tree, &bounds);
+        let (lower, upper) = (Bound::Included(low.as_slice()), Bound::Excluded(high.as_slice()));
+        let system = tree == crate::trees::SYSTEM;
+        let mut iters = Vec::with_capacity(views.len());
+        for (partition, view) in store.partitions.iter().zip(views) {
+            iters.push(partition.iter(view, snapshot.seq(), lower, upper));
+            if system {
+                break;
+            }
+        }
+        let reverse = bounds.reverse;
+        let (from, stop) = if reverse { (high, low) } else { (low, high) };
+        Ok(Self { iters, order: Vec::new(), reverse, started: false, from, stop, snapshot })
+    }
+
+    /// Moves to the next key; `None` at the end of the range. The slices are valid until the next
+    /// call.
+    ///
+    /// # Errors
+    /// [`crate::Error::Storage`] for damage or what the operating system refuses.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        if self.started {
+            self.advance()?;
+        } else {
+            self.start()?;
+        }
+        let Some(&at) = self.order.last() else { return Ok(None) };
+        let iter = &self.iters[at];
+        Ok(Some((iter.key().get(4..).unwrap_or(&[]), iter.value())))
+    }
+
+    /// The snapshot that the scan reads.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    fn start(&mut self) -> Result<()> {
+        self.started = true;
+        for at in 0..self.iters.len() {
+            if self.reverse {
+                self.iters[at].seek_before(&self.from)?;
+            } else {
+                self.iters[at].seek(&self.from)?;
+            }
+            self.enter(at);
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        let Some(at) = self.order.pop() else { return Ok(()) };
+        if self.reverse {
+            self.iters[at].prev()?;
+        } else {
+            self.iters[at].next()?;
+        }
+        self.enter(at);
+        Ok(())
+    }
+
+    /// Puts an iterator into its place in `order`, if it is on a key of the range.
+    fn enter(&mut self, at: usize) {
+        let iter = &self.iters[at];
+        if !iter.valid() {
+            return;
+        }
+        let key = iter.key();
+        let inside = if self.reverse { key >= self.stop.as_slice() } else { key < self.stop.as_slice() };
+        if !inside {
+            return;
+        }
+        let place = self.order.partition_point(|&other| {
+            let other = self.iters[other].key();
+            if self.reverse { other < key } else { other > key }
+        });
+        self.order.insert(place, at);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,327 @@
+//! The store itself: what its users call.
+
+use crate::admission::Admission;
+use crate::batch::{lock_hash, partition_of};
+use crate::commit::{Commit, Work};
+use crate::durability::Syncer;
+use crate::locks::LockTable;
+use crate::open::OpenReport;
+use crate::policy::StorePolicy;
+use crate::scan::{Bounds, Scan};
+use crate::superblock::Superblock;
+use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, TreeId, Trees, tree_key};
+use crate::visibility::Visibility;
+use crate::workers::Workers;
+use crate::{Durability, Error, LockGuard, LockMode, Options, Result, Snapshot, WriteBatch};
+use codec::entry::{MAX_SEQ, Seq};
+use env::sync::Mutex;
+use env::{Env, FileLock};
+use lsm::{Partition, View};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use wal::Wal;
+
+/// An open key/value store. `Send + Sync`; share it behind an `Arc` or by reference.
+///
+/// Dropping it closes it; [`Store::close`] also says whether that went well.
+pub struct Store {
+    pub(crate) inner: Arc<Inner>,
+    threads: Mutex<Vec<env::thread::JoinHandle<()>>>,
+}
+
+/// What all threads of a store share.
+pub(crate) struct Inner {
+    pub env: Env,
+    pub path: PathBuf,
+    pub options: Options,
+    pub superblock: Superblock,
+    pub partitions: Vec<Arc<Partition>>,
+    pub shared: Arc<lsm::Shared>,
+    pub wal: Arc<Wal>,
+    pub policy: Arc<StorePolicy>,
+    pub visibility: Arc<Visibility>,
+    pub trees: Arc<Trees>,
+    pub locks: Arc<LockTable>,
+    pub commit: Commit,
+    pub admission: Admission,
+    pub workers: Workers,
+    pub syncer: Syncer,
+    pub poisoned: OnceLock<Error>,
+    /// Held while the set of trees changes, so that ids and descriptions are written in order.
+    pub schema: Mutex<()>,
+    /// The last failure of background work that did not poison.
+    pub background_error: Mutex<Option<Error>>,
+    pub report: OpenReport,
+    pub _lock: Box<dyn FileLock>,
+}
+
+impl Store {
+    /// Opens the store in the directory `path`, or creates one there.
+    ///
+    /// # Errors
+    /// [`Error::InUse`], [`Error::NotADatabase`], [`Error::ForeignDirectory`],
+    /// [`Error::PartitionCount`], [`Error::InvalidOption`], and [`Error::Storage`] for damage, a
+    /// newer format, or what the operating system refuses.
+    pub fn open(env: Env, path: &Path, options: Options) -> Result<Self> {
+        let inner = crate::open::open(env, path, options)?;
+        let threads = crate::open::start_threads(&inner)?;
+        Ok(Self { inner, threads: Mutex::new(threads) })
+    }
+
+    /// What opening found: whether the last close was clean, and what was lost.
+    pub fn report(&self) -> &OpenReport {
+        &self.inner.report
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// The options that the store runs with.
+    pub fn options(&self) -> &Options {
+        &self.inner.options
+    }
+
+    /// Partitions of the store.
+    pub fn partitions(&self) -> u32 {
+        self.inner.superblock.partitions
+    }
+
+    /// An empty batch.
+    pub fn batch(&self) -> WriteBatch {
+        WriteBatch::new(self.inner.superblock.partitions)
+    }
+
+    /// Writes a batch whose operations read nothing: takes shared locks on its keys.
+    ///
+    /// Returns the number of the last operation. When this returns, every read sees the batch.
+    ///
+    /// # Errors
+    /// [`Error::BatchTooLarge`], [`Error::NoSuchTree`], [`Error::NoSpace`], [`Error::Poisoned`]:
+    /// nothing was written. [`Error::OutcomeUnknown`]: the log failed under way.
+    pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
+        self.inner.admit(batch.encoded_bytes())?;
+        let keys = batch.ops.iter().map(|op| (op.hash, LockMode::Shared)).collect();
+        let _locks = self.inner.locks.acquire(keys);
+        self.inner.commit(Work::Batch(batch, None), durability)
+    }
+
+    /// Pays the admission debt for a write of some `bytes`, before any lock is taken. For callers
+    /// of [`Store::write_locked`].
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn admit(&self, bytes: usize) -> Result<()> {
+        self.inner.admit(bytes)
+    }
+
+    /// Writes a batch for whose keys the caller holds locks, after [`Store::admit`].
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn write_locked(&self, batch: WriteBatch, durability: Durability, _locks: &LockGuard) -> Result<Seq> {
+        self.inner.commit(Work::Batch(batch, None), durability)
+    }
+
+    /// Locks keys of a tree, waiting as needed. All keys of one write in one call.
+    pub fn lock<'a>(&self, tree: TreeId, keys: impl IntoIterator<Item = &'a [u8]>, mode: LockMode) -> LockGuard {
+        let wanted = keys.into_iter().map(|k| (lock_hash(tree.0, codec::hash64(k)), mode));
+        self.inner.locks.acquire(wanted.collect())
+    }
+
+    /// Reads the latest visible value of a key into `value`; false if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] for damage or what the operating system refuses.
+    pub fn get(&self, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        let inner = &*self.inner;
+        inner.open_for_reads()?;
+        inner.with_internal_key(tree, key, |internal, partition| {
+            // The view first, then the number: see `Partition::get`.
+            let view = inner.partitions[partition].view();
+            let seq = inner.visibility.visible();
+            Ok(view.get(internal, seq, value)?)
+        })
+    }
+
+    /// Reads a key's value at a snapshot into `value`; false if there is none.
+    ///
+    /// # Errors
+    /// As [`Store::get`], and [`Error::SnapshotTooOld`].
+    pub fn get_at(&self, snapshot: &Snapshot, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        let inner = &*self.inner;
+        inner.open_for_reads()?;
+        inner.with_internal_key(tree, key, |internal, partition| {
+            let view = inner.partitions[partition].view();
+            snapshot.check()?;
+            Ok(view.get(internal, snapshot.seq(), value)?)
+        })
+    }
+
+    /// True if the key has a value. Filters answer most misses without I/O.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn contains(&self, tree: TreeId, key: &[u8]) -> Result<bool> {
+        let mut value = Vec::new();
+        self.get(tree, key, &mut value)
+    }
+
+    /// Walks the keys of a tree in order, at a snapshot (a fresh one if none is given).
+    ///
+    /// # Errors
+    /// As [`Store::get_at`].
+    pub fn scan(&self, tree: TreeId, bounds: Bounds, snapshot: Option<&Snapshot>) -> Result<Scan> {
+        self.inner.open_for_reads()?;
+        let snapshot = snapshot.cloned().unwrap_or_else(|| self.inner.visibility.snapshot());
+        Scan::new(&self.inner, tree, bounds, snapshot)
+    }
+
+    /// Takes a snapshot: the latest visible moment of the whole store.
+    pub fn snapshot(&self) -> Snapshot {
+        self.inner.visibility.snapshot()
+    }
+
+    /// The number of the last visible operation.
+    pub fn visible(&self) -> Seq {
+        self.inner.visibility.visible()
+    }
+
+    /// Makes trees, one for each description. Their ids were never used before.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn create_trees(&self, descriptions: &[&[u8]]) -> Result<Vec<TreeId>> {
+        let _schema = self.inner.schema.lock();
+        let ids = self.inner.trees.allocate(descriptions.len() as u32)?;
+        let create = ids.iter().copied().zip(descriptions.iter().map(|d| d.to_vec())).collect();
+        self.change_schema(SchemaChange { create, describe: Vec::new(), drop: Vec::new() })?;
+        Ok(ids)
+    }
+
+    /// Replaces the description of trees.
+    ///
+    /// # Errors
+    /// As [`Store::write`]; [`Error::NoSuchTree`] if one was dropped.
+    pub fn describe_trees(&self, trees: &[(TreeId, &[u8])]) -> Result<()> {
+        let _schema = self.inner.schema.lock();
+        self.inner.trees.check_live(&trees.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
+        let describe = trees.iter().map(|(id, d)| (*id, d.to_vec())).collect();
+        self.change_schema(SchemaChange { create: Vec::new(), describe, drop: Vec::new() })
+    }
+
+    /// Drops trees with all their keys, at once for readers to come; the space is given back in
+    /// the background.
+    ///
+    /// # Errors
+    /// As [`Store::write`]; [`Error::NoSuchTree`] if one was dropped already.
+    pub fn drop_trees(&self, trees: &[TreeId]) -> Result<()> {
+        let _schema = self.inner.schema.lock();
+        self.inner.trees.check_live(&trees.iter().map(|id| id.0).collect::<Vec<_>>())?;
+        let change = SchemaChange { create: Vec::new(), describe: Vec::new(), drop: trees.to_vec() };
+        self.change_schema(change)?;
+        self.inner.workers.signal();
+        Ok(())
+    }
+
+    fn change_schema(&self, change: SchemaChange) -> Result<()> {
+        let mut batch = self.batch();
+        for (id, description) in change.create.iter().chain(&change.describe) {
+            batch.put(SYSTEM, &tree_key(*id), description);
+        }
+        for id in &change.drop {
+            batch.delete(SYSTEM, &tree_key(*id));
+        }
+        batch.put(SYSTEM, NEXT_KEY, &self.inner.trees.next().to_le_bytes());
+        self.inner.admit(batch.encoded_bytes())?;
+        self.inner.commit(Work::Batch(batch, Some(change)), self.inner.options.durability)?;
+        Ok(())
+    }
+
+    /// The trees and their descriptions, by id.
+    pub fn trees(&self) -> Vec<(TreeId, Vec<u8>)> {
+        self.inner.trees.live()
+    }
+
+    /// A tree's description; `None` if it was dropped.
+    pub fn description(&self, tree: TreeId) -> Option<Vec<u8>> {
+        self.inner.trees.description(tree)
+    }
+
+    /// The partition that holds `key`.
+    pub fn partition_of(&self, key: &[u8]) -> u32 {
+        partition_of(codec::hash64(key), self.inner.superblock.partitions)
+    }
+
+    /// Closes the store: ends the threads, syncs and seals the log. Later calls answer
+    /// [`Error::Closed`].
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the log cannot be sealed; what was acknowledged is safe then too.
+    pub fn close(&self) -> Result<()> {
+        self.inner.close(&self.threads)
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // Nobody is left to tell; the next open recovers.
+        let _unsealed = self.close();
+    }
+}
+
+impl Inner {
+    /// Calls `f` with the internal key and its partition, on the stack where it fits.
+    fn with_internal_key<T>(&self, tree: TreeId, key: &[u8], f: impl FnOnce(&[u8], usize) -> Result<T>) -> Result<T> {
+        let partition = match tree {
+            SYSTEM => 0,
+            _ => partition_of(codec::hash64(key), self.superblock.partitions) as usize,
+        };
+        let mut short = [0u8; 128];
+        let len = key.len() + 4;
+        if let Some(buffer) = short.get_mut(..len) {
+            buffer[..4].copy_from_slice(&tree.0.to_be_bytes());
+            buffer[4..].copy_from_slice(key);
+            return f(buffer, partition);
+        }
+        let mut long = tree.0.to_be_bytes().to_vec();
+        long.extend_from_slice(key);
+        f(&long, partition)
+    }
+
+    /// Errors if the store was closed. A poisoned store still reads.
+    pub(crate) fn open_for_reads(&self) -> Result<()> {
+        match self.poisoned.get() {
+            Some(Error::Closed) => Err(Error::Closed),
+            _ => Ok(()),
+        }
+    }
+
+    fn close(&self, threads: &Mutex<Vec<env::thread::JoinHandle<()>>>) -> Result<()> {
+        let threads = std::mem::take(&mut *threads.lock());
+        self.workers.stop();
+        self.syncer.stop();
+        self.admission.wake();
+        for thread in threads {
+            // A worker that panicked has poisoned the store already.
+            let _panicked = thread.join();
+        }
+        if self.writable().is_err() {
+            return Ok(());
+        }
+        let _was_open = self.poisoned.set(Error::Closed);
+        // Batches that were being written when the store was closed end before the seal.
+        self.commit_barrier();
+        self.wal.close()?;
+        Ok(())
+    }
+
+    /// A view of every partition.
+    pub(crate) fn views(&self) -> Vec<Arc<View>> {
+        self.partitions.iter().map(|p| p.view()).collect()
+    }
+
+    /// Everything, whatever is visible: for checks of the files.
+    pub(crate) const EVERYTHING: Seq = MAX_SEQ;
+}

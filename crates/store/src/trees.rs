@@ -1,0 +1,134 @@
+//! The registry of trees: which exist, what their owner says of them, which were dropped.
+//!
+//! Kept in tree 0 of partition 0: key `t` + id (4 bytes, most significant first) holds a tree's
+//! description, key `n` the next id. Ids are never reused. In memory it is changed by the commit
+//! leader only, in number order with the batches that it governs.
+
+use crate::{Error, Result};
+use codec::entry::Seq;
+use env::sync::RwLock;
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+
+/// The id of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TreeId(pub u32);
+
+/// The tree that holds the registry.
+pub(crate) const SYSTEM: TreeId = TreeId(0);
+/// The key of the next id.
+pub(crate) const NEXT_KEY: &[u8] = b"n";
+
+/// The key of a tree's description.
+pub(crate) fn tree_key(id: TreeId) -> Vec<u8> {
+    let mut key = b"t".to_vec();
+    key.extend_from_slice(&id.0.to_be_bytes());
+    key
+}
+
+/// A change of the set of trees; it rides with the batch that writes it down.
+#[derive(Debug, Clone)]
+pub(crate) struct SchemaChange {
+    pub create: Vec<(TreeId, Vec<u8>)>,
+    pub describe: Vec<(TreeId, Vec<u8>)>,
+    pub drop: Vec<TreeId>,
+}
+
+/// The trees in memory.
+pub(crate) struct Trees {
+    inner: RwLock<Inner>,
+}
+
+struct Inner {
+    live: BTreeMap<TreeId, Vec<u8>>,
+    /// Trees dropped since open, with the number of the drop, and whether their keys may go.
+    dropped: HashMap<TreeId, (Seq, bool)>,
+    next: u32,
+}
+
+impl Trees {
+    pub fn new() -> Self {
+        let inner = Inner { live: BTreeMap::new(), dropped: HashMap::new(), next: 1 };
+        Self { inner: RwLock::new(inner) }
+    }
+
+    /// Fills the registry from what recovery found.
+    pub fn recovered(&self, live: BTreeMap<TreeId, Vec<u8>>, next: u32) {
+        let mut inner = self.inner.write();
+        inner.next = next;
+        inner.live = live;
+    }
+
+    /// Errors if one of the trees is not live.
+    pub fn check_live(&self, trees: &[u32]) -> Result<()> {
+        let inner = self.inner.read();
+        for &tree in trees {
+            if tree != SYSTEM.0 && !inner.live.contains_key(&TreeId(tree)) {
+                return Err(Error::NoSuchTree(tree));
+            }
+        }
+        Ok(())
+    }
+
+    /// Called by the leader when the change has its number.
+    pub fn change(&self, change: &SchemaChange, seq: Seq) {
+        let mut inner = self.inner.write();
+        for (id, description) in change.create.iter().chain(&change.describe) {
+            inner.live.insert(*id, description.clone());
+        }
+        for id in &change.drop {
+            inner.live.remove(id);
+            inner.dropped.insert(*id, (seq, false));
+        }
+    }
+
+    /// Takes `count` ids that were never used.
+    pub fn allocate(&self, count: u32) -> Result<Vec<TreeId>> {
+        let mut inner = self.inner.write();
+        let first = inner.next;
+        let what = Error::InvalidOption { name: "trees", must_be: "fewer than 2^32 in a database's life" };
+        inner.next = first.checked_add(count).ok_or(what)?;
+        Ok((first..inner.next).map(TreeId).collect())
+    }
+
+    /// The next id, to be written down with a creation.
+    pub fn next(&self) -> u32 {
+        self.inner.read().next
+    }
+
+    pub fn live(&self) -> Vec<(TreeId, Vec<u8>)> {
+        self.inner.read().live.iter().map(|(id, d)| (*id, d.clone())).collect()
+    }
+
+    pub fn description(&self, id: TreeId) -> Option<Vec<u8>> {
+        self.inner.read().live.get(&id).cloned()
+    }
+
+    /// True unless the keys of the tree may be removed: it was dropped, the drop is durable, and
+    /// no snapshot is older.
+    pub fn keeps_keys(&self, tree: u32) -> bool {
+        let id = TreeId(tree);
+        if id == SYSTEM {
+            return true;
+        }
+        let inner = self.inner.read();
+        match inner.dropped.get(&id) {
+            Some((_, removable)) => !removable,
+            // An id that is not handed out yet belongs to a tree that is being made.
+            None => inner.live.contains_key(&id) || id.0 >= inner.next,
+        }
+    }
+
+    /// Trees whose keys may not be removed yet, with the number of their drop.
+    pub fn drops_pending(&self) -> Vec<(TreeId, Seq)> {
+        let inner = self.inner.read();
+        inner.dropped.iter().filter(|(_, (_, ok))| !ok).map(|(id, (seq, _))| (*id, *seq)).collect()
+    }
+
+    /// From now on the keys of the tree may be removed.
+    pub fn allow_removal(&self, id: TreeId) {
+        if let Some(drop) = self.inner.write().dropped.get_mut(&id) {
+            drop.1 = true;
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The worker pool: flushes before compactions, on one pool sized to the cores.
+//!
+//! All but one thread may compact; one is always free to flush. A long compaction asks
+//! [`Inner::should_yield`] and lets a waiting flush go first.
+
+#[allow(unused_imports)]
+use crate::ext::{PartitionExt, WalExt};
+use crate::store::Inner;
+use crate::{Error, Result};
+use env::sync::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Workers look around at least this often (for snapshots that grow old, freed space).
+const TICK: Duration = Duration::from_millis(500);
+
+/// The pool's shared state.
+pub(crate) struct Workers {
+    state: Mutex<State>,
+    work: Condvar,
+    idle: Condvar,
+    compacting: AtomicUsize,
+    flushing: Vec<AtomicBool>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Rises with every signal, so that a worker that looked in vain does not miss one.
+    signals: u64,
+    busy: usize,
+    stop: bool,
+}
+
+impl Workers {
+    pub fn new(partitions: usize) -> Self {
+        Self {
+            state: Mutex::new(State::default()),
+            work: Condvar::new(),
+            idle: Condvar::new(),
+            compacting: AtomicUsize::new(0),
+            flushing: (0..partitions).map(|_| AtomicBool::new(false)).collect(),
+        }
+    }
+
+    /// Says that there may be work.
+    pub fn signal(&self) {
+        self.state.lock().signals += 1;
+        self.work.notify_all();
+    }
+
+    /// Ends the threads after what they are doing.
+    pub fn stop(&self) {
+        self.state.lock().stop = true;
+        self.work.notify_all();
+        self.idle.notify_all();
+    }
+
+    pub fn stopping(&self) -> bool {
+        self.state.lock().stop
+    }
+
+    /// Waits until something changed since `seen` or a tick passed.
+    pub fn wait_change(&self) {
+        let mut state = self.state.lock();
+        self.idle.wait_for(&mut state, Duration::from_millis(20));
+    }
+
+    pub fn busy(&self) -> usize {
+        self.state.lock().busy
+    }
+}
+
+/// One worker thread.
+pub(crate) fn run(store: &Arc<Inner>, threads: usize) {
+    let workers = &store.workers;
+    loop {
+        let seen = {
+            let mut state = workers.state.lock();
+            if state.stop {
+                return;
+            }
+            state.busy += 1;
+            state.signals
+        };
+        let outcome = store.run_one(threads);
+        let mut state = workers.state.lock();
+        state.busy -= 1;
+        workers.idle.notify_all();
+        if state.stop {
+            return;
+        }
+        let pause = match outcome {
+            Ok(true) => continue,
+            Ok(false) => state.signals == seen,
+            Err(error) => {
+                drop(state);
+                store.worker_failed(error);
+                state = workers.state.lock();
+                true
+            }
+        };
+        if pause && !state.stop {
+            workers.work.wait_for(&mut state, TICK);
+        }
+    }
+}
+
+impl Inner {
+    /// Does one piece of background work; false if there was none.
+    pub(crate) fn run_one(&self, threads: usize) -> Result<bool> {
+        if self.poisoned.get().is_some() {
+            return Ok(false);
+        }
+        self.visibility.end_old();
+        self.purge_dropped()?;
+        if self.flush_one()? {
+            return Ok(true);
+        }
+        let most = threads.saturating_sub(1).max(1);
+        if self.workers.compacting.fetch_add(1, Ordering::AcqRel) >= most {
+            self.workers.compacting.fetch_sub(1, Ordering::AcqRel);
+            return Ok(false);
+        }
+        let outcome = self.compact_one();
+        self.workers.compacting.fetch_sub(1, Ordering::AcqRel);
+        outcome
+    }
+
+    /// Flushes the sealed memtable that pins the oldest part of the log, if there is one that
+    /// nobody is flushing.
+    pub(crate) fn flush_one(&self) -> Result<bool> {
+        let mut candidates: Vec<(u64, usize)> = Vec::new();
+        for (at, partition) in self.partitions.iter().enumerate() {
+            if partition.has_immutable() {
+                candidates.push((partition.oldest_unflushed().unwrap_or(0), at));
+            }
+        }
+        candidates.sort_unstable();
+        for (_, at) in candidates {
+            if self.workers.flushing[at].swap(true, Ordering::AcqRel) {
+                continue;
+            }
+            let outcome = self.flush_partition(at);
+            self.workers.flushing[at].store(false, Ordering::Release);
+            if outcome? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn flush_partition(&self, at: usize) -> Result<bool> {
+        let partition = &self.partitions[at];
+        let started = self.env.clock.now();
+        let before = partition.debt().immutable_bytes;
+        if !partition.flush_oldest()? {
+            return Ok(false);
+        }
+        let bytes = before.saturating_sub(partition.debt().immutable_bytes);
+        self.admission.flushed(bytes, self.env.clock.now().saturating_sub(started));
+        self.measure_debt();
+        self.note_flush(at)?;
+        self.note_background(None);
+        self.workers.signal();
+        Ok(true)
+    }
+
+    /// Writes down in the log how far the partition is flushed, then lets go of what no
+    /// partition needs. A manifest that later lost the flush is found by the note.
+    fn note_flush(&self, at: usize) -> Result<()> {
+        let oldest_needed = self.oldest_needed();
+        if oldest_needed > self.wal.oldest_seq() && self.wal.can_release_below(oldest_needed) {
+            let seq = self.partitions[at].flushed_seq();
+            let note = crate::batch::encode_flushed(at as u32, seq);
+            self.commit(crate::commit::Work::Note(note), crate::Durability::Bulk)?;
+            self.wal.release_below(oldest_needed)?;
+        }
+        Ok(())
+    }
+
+    /// The lowest number that may not be in sorted files yet.
+    pub(crate) fn oldest_needed(&self) -> u64 {
+        // First the visible number: what is above it may be on its way into a memtable that
+        // still looks empty. What is at or below it is in a memtable or flushed.
+        let visible = self.visibility.visible();
+        let pins = self.partitions.iter().filter_map(|p| p.oldest_unflushed());
+        pins.min().unwrap_or(u64::MAX).min(visible + 1)
+    }
+
+    /// Runs the most urgent compaction, if any is due.
+    pub(crate) fn compact_one(&self) -> Result<bool> {
+        let mut order: Vec<(u64, usize)> = Vec::new();
+        for (at, partition) in self.partitions.iter().enumerate() {
+            let debt = partition.debt();
+            order.push((debt.compaction_bytes + ((debt.runs as u64) << 20), at));
+        }
+        order.sort_unstable_by(|a, b| b.cmp(a));
+        for (_, at) in order {
+            if let Some(job) = self.partitions[at].pick_compaction() {
+                self.partitions[at].run_compaction(job, &|| self.should_yield())?;
+                self.measure_debt();
+                self.admission.wake();
+                self.workers.signal();
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Asked by a long compaction between blocks. With a single thread it flushes right here;
+    /// otherwise another thread does.
+    pub(crate) fn should_yield(&self) -> bool {
+        self.workers.stopping() || self.poisoned.get().is_some()
+    }
+
+    /// A flush or compaction failed. If it was on the log or a manifest, nothing is written any
+    /// more. Anything else (a full disk, a damaged input) is tried again at the next tick;
+    /// `stats` shows it, and writers that wait for memory are told.
+    pub(crate) fn worker_failed(&self, error: Error) {
+        let manifest = self.partitions.iter().find_map(|p| p.poisoned());
+        if let Some(cause) = self.wal.poisoned().or(manifest) {
+            self.poison(Error::Storage(cause));
+            return;
+        }
+        match &error {
+            Error::Closed | Error::Poisoned(_) | Error::OutcomeUnknown(_) => return,
+            Error::Storage(cause) if cause.is_no_space() => {
+                self.admission.blocked(Error::NoSpace(Box::new(error.clone())));
+            }
+            _ => self.admission.blocked(error.clone()),
+        }
+        self.note_background(Some(error));
+    }
+}
