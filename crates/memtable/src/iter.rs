@@ -1,79 +1,162 @@
 //! The iterator over a memtable.
 
 use crate::Memtable;
+use crate::arena::{NONE, Place, Stored};
+use crate::cursor::Cursor;
+use crate::table::Frozen;
 use codec::entry::{self, EntryIter, Kind, Seq};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Walks a memtable in entry order, either way.
+///
+/// On a frozen memtable it takes no lock and copies nothing. On one that still grows it
+/// copies some entries at a time; what was applied after it was made may be missing.
 pub struct MemtableIter {
-    entries: Vec<(Vec<u8>, Seq, Kind, Vec<u8>)>,
-    at: Option<usize>,
+    table: Arc<Memtable>,
+    mode: Mode,
 }
+
+enum Mode {
+    Frozen(Walk),
+    Growing(Cursor),
+}
+
+/// A position in a frozen memtable.
+struct Walk {
+    /// The position in the order; the end when not valid.
+    at: usize,
+    /// The entry there, or [`NONE`].
+    place: Place,
+}
+
+/// An entry so many positions ahead is fetched while this one is looked at.
+const AHEAD: usize = 4;
 
 impl MemtableIter {
     pub(crate) fn new(table: &Arc<Memtable>) -> Self {
-        let map = table.map.read();
-        let entries = map.iter().map(|(k, v)| (k.0.clone(), k.1.0, v.0, v.1.clone())).collect();
-        Self { entries, at: None }
+        let mode = match table.frozen() {
+            Some(_) => Mode::Frozen(Walk { at: 0, place: NONE }),
+            None => Mode::Growing(Cursor::new(table.runs())),
+        };
+        Self { table: Arc::clone(table), mode }
     }
 
-    fn set(&mut self, at: Option<usize>) -> env::Result<()> {
-        self.at = at.filter(|&at| at < self.entries.len());
-        Ok(())
+    /// Moves the walk where `f` says, given the order; or the cursor as `g` does.
+    #[inline]
+    fn go(
+        &mut self,
+        f: impl FnOnce(&Frozen, &[Place], usize) -> Option<usize>,
+        g: impl FnOnce(&mut Cursor, &Memtable),
+    ) {
+        match &mut self.mode {
+            Mode::Growing(cursor) => g(cursor, &self.table),
+            Mode::Frozen(walk) => {
+                let Some(frozen) = self.table.frozen() else { return };
+                let order = self.table.frozen_order(frozen);
+                walk.at = f(frozen, order, walk.at).unwrap_or(order.len());
+                walk.place = order.get(walk.at).copied().unwrap_or(NONE);
+            }
+        }
     }
 
-    fn current(&self) -> Option<&(Vec<u8>, Seq, Kind, Vec<u8>)> {
-        self.at.and_then(|at| self.entries.get(at))
+    #[inline]
+    fn frozen_entry(&self, walk: &Walk) -> Option<Stored<'_>> {
+        let frozen = self.table.frozen().filter(|_| walk.place != NONE)?;
+        Some(frozen.state.arena.at(walk.place))
     }
+}
+
+fn lower_bound(frozen: &Frozen, order: &[Place], key: &[u8], seq: Seq) -> usize {
+    let arena = &frozen.state.arena;
+    order.partition_point(|&at| entry::compare(arena.key(at), arena.seq(at), key, seq) == Ordering::Less)
 }
 
 impl EntryIter for MemtableIter {
     type Error = env::Error;
 
     fn seek_first(&mut self) -> env::Result<()> {
-        self.set(Some(0))
+        self.go(|_, _, _| Some(0), Cursor::seek_first);
+        Ok(())
     }
 
     fn seek_last(&mut self) -> env::Result<()> {
-        self.set(self.entries.len().checked_sub(1))
+        self.go(|_, order, _| order.len().checked_sub(1), Cursor::seek_last);
+        Ok(())
     }
 
     fn seek(&mut self, key: &[u8], seq: Seq) -> env::Result<()> {
-        let at = self.entries.partition_point(|e| entry::compare(&e.0, e.1, key, seq) == Ordering::Less);
-        self.set(Some(at))
+        self.go(
+            |frozen, order, _| Some(lower_bound(frozen, order, key, seq)),
+            |cursor, table| cursor.seek(table, key, seq),
+        );
+        Ok(())
     }
 
     fn seek_before(&mut self, key: &[u8]) -> env::Result<()> {
-        let at = self.entries.partition_point(|e| e.0.as_slice() < key);
-        self.set(at.checked_sub(1))
+        self.go(
+            |frozen, order, _| lower_bound(frozen, order, key, Seq::MAX).checked_sub(1),
+            |cursor, table| cursor.seek_before(table, key),
+        );
+        Ok(())
     }
 
+    #[inline]
     fn next(&mut self) -> env::Result<()> {
-        self.set(self.at.map(|at| at + 1))
+        self.go(
+            |frozen, order, at| {
+                if let Some(&ahead) = order.get(at + 1 + AHEAD) {
+                    frozen.state.arena.touch(ahead);
+                }
+                Some(order.len().min(at + 1))
+            },
+            Cursor::next,
+        );
+        Ok(())
     }
 
     fn prev(&mut self) -> env::Result<()> {
-        self.set(self.at.and_then(|at| at.checked_sub(1)))
+        self.go(|_, order, at| if at < order.len() { at.checked_sub(1) } else { None }, Cursor::prev);
+        Ok(())
     }
 
+    #[inline]
     fn valid(&self) -> bool {
-        self.at.is_some()
+        match &self.mode {
+            Mode::Frozen(walk) => walk.place != NONE,
+            Mode::Growing(cursor) => cursor.valid(),
+        }
     }
 
+    #[inline]
     fn key(&self) -> &[u8] {
-        self.current().map_or(&[], |e| &e.0)
+        match &self.mode {
+            Mode::Frozen(walk) => self.frozen_entry(walk).map_or(&[], |e| e.key),
+            Mode::Growing(cursor) => cursor.key(),
+        }
     }
 
+    #[inline]
     fn seq(&self) -> Seq {
-        self.current().map_or(0, |e| e.1)
+        match &self.mode {
+            Mode::Frozen(walk) => self.frozen_entry(walk).map_or(0, |e| e.seq),
+            Mode::Growing(cursor) => cursor.seq(),
+        }
     }
 
+    #[inline]
     fn kind(&self) -> Kind {
-        self.current().map_or(Kind::Put, |e| e.2)
+        match &self.mode {
+            Mode::Frozen(walk) => self.frozen_entry(walk).and_then(|e| e.kind).unwrap_or(Kind::Put),
+            Mode::Growing(cursor) => cursor.kind(),
+        }
     }
 
+    #[inline]
     fn value(&self) -> &[u8] {
-        self.current().map_or(&[], |e| &e.3)
+        match &self.mode {
+            Mode::Frozen(walk) => self.frozen_entry(walk).map_or(&[], |e| e.value),
+            Mode::Growing(cursor) => cursor.value(),
+        }
     }
 }

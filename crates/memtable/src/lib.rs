@@ -3,7 +3,12 @@
 
 #![deny(missing_docs)]
 
+mod arena;
+mod cursor;
 mod iter;
+mod order;
+mod sort;
+mod state;
 mod table;
 
 pub use iter::MemtableIter;

@@ -1,36 +1,67 @@
 //! The memtable.
 
 use crate::MemtableIter;
+use crate::arena::Place;
+use crate::order::{Order, Run};
+use crate::sort::{self, Item};
+use crate::state::State;
 use codec::entry::{Entry, Kind, Seq};
+use env::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use env::sync::{Condvar, Mutex, RwLock};
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-/// A write of one key: number, kind and value.
-pub(crate) type Map = BTreeMap<(Vec<u8>, Reverse<Seq>), (Kind, Vec<u8>)>;
+use std::sync::{Arc, OnceLock};
 
 /// Recent writes of one partition, over a contiguous interval of numbers.
+///
+/// It has two lives. While it grows, one lock guards its entries, taken for writing once per
+/// [`Memtable::apply`]; iterators sort what is new and merge geometrically. Once it is sealed
+/// and its last writer has finished it is *frozen*: it never changes again, reads take no
+/// lock, and the first iterator sorts it as a whole.
+///
+/// It holds some 8 GiB at least and 32 GiB at most; keys and values are shorter than 4 GiB.
+///
+/// Locks: the order, then the state. Neither is held while waiting for anything else.
 pub struct Memtable {
     first_seq: Seq,
-    pub(crate) map: RwLock<Map>,
-    gate: Mutex<Gate>,
-    idle: Condvar,
+    last_seq: AtomicU64,
+    /// Registered writers, and two flags.
+    gate: AtomicU64,
+    /// Held to wait for `gate`, and to notify after a change of it.
+    gate_lock: Mutex<()>,
+    gate_changed: Condvar,
+    /// `None` once frozen.
+    state: RwLock<Option<State>>,
+    frozen: OnceLock<Frozen>,
+    order: Mutex<Order>,
+    state_bytes: AtomicUsize,
+    order_bytes: AtomicUsize,
 }
 
-struct Gate {
-    writers: usize,
-    last_seq: Option<Seq>,
+/// What no longer changes.
+pub(crate) struct Frozen {
+    pub state: State,
+    order: OnceLock<Vec<Place>>,
 }
+
+/// In [`Memtable::gate`]: no writer will be registered any more.
+const SEALED: u64 = 1 << 63;
+/// In [`Memtable::gate`]: somebody waits for it.
+const AWAITED: u64 = 1 << 62;
+const WRITERS: u64 = AWAITED - 1;
 
 impl Memtable {
     /// An empty memtable for numbers from `first_seq` on.
     pub fn new(first_seq: Seq) -> Self {
         Self {
             first_seq,
-            map: RwLock::new(BTreeMap::new()),
-            gate: Mutex::new(Gate { writers: 0, last_seq: None }),
-            idle: Condvar::new(),
+            last_seq: AtomicU64::new(0),
+            gate: AtomicU64::new(0),
+            gate_lock: Mutex::new(()),
+            gate_changed: Condvar::new(),
+            state: RwLock::new(Some(State::default())),
+            frozen: OnceLock::new(),
+            order: Mutex::new(Order::default()),
+            state_bytes: AtomicUsize::new(0),
+            order_bytes: AtomicUsize::new(0),
         }
     }
 
@@ -42,80 +73,176 @@ impl Memtable {
     /// Announces a writer. Called by the commit leader before it numbers operations for this
     /// memtable; never after [`Memtable::seal`].
     pub fn register_writer(&self) {
-        self.gate.lock().writers += 1;
+        let before = self.gate.fetch_add(1, Ordering::AcqRel);
+        debug_assert_eq!(before & SEALED, 0, "a writer was registered after the seal");
     }
 
-    /// Adds entries, with one lock for all of them; numbers may come in any order.
+    /// Adds entries, under one lock for all of them. The numbers of a key may come in any
+    /// order. Should two entries have the same key and number, the one applied last stays.
+    ///
+    /// # Panics
+    /// If the memtable is sealed and no writer is registered, beyond the limits of
+    /// [`Memtable`], and if `entries` does.
     pub fn apply<'a>(&self, entries: impl Iterator<Item = Entry<'a>>) {
-        let mut map = self.map.write();
-        for entry in entries {
-            map.insert((entry.key.to_vec(), Reverse(entry.seq)), (entry.kind, entry.value.to_vec()));
+        let mut guard = self.state.write();
+        let state = guard.as_mut();
+        assert!(state.is_some(), "a write to a sealed memtable by nobody that it waits for");
+        if let Some(state) = state {
+            entries.for_each(|entry| state.insert(entry));
+            self.state_bytes.store(state.bytes(), Ordering::Relaxed);
         }
     }
 
-    /// Ends a writer's announcement.
+    /// Ends a writer's announcement, once all of its entries are applied.
     pub fn finish_writer(&self) {
-        let mut gate = self.gate.lock();
-        gate.writers = gate.writers.saturating_sub(1);
-        if gate.writers == 0 {
-            self.idle.notify_all();
+        let before = self.gate.fetch_sub(1, Ordering::AcqRel);
+        debug_assert_ne!(before & WRITERS, 0, "a writer finished that was not registered");
+        if before & WRITERS == 1 && before != 1 {
+            self.last_writer_left(before & SEALED != 0);
         }
     }
 
-    /// Ends the interval of numbers at `last_seq`. No writer is registered afterwards.
+    /// Ends the interval of numbers at `last_seq`. No writer is registered afterwards; those
+    /// that are may still apply.
     pub fn seal(&self, last_seq: Seq) {
-        self.gate.lock().last_seq = Some(last_seq);
+        self.last_seq.store(last_seq, Ordering::Release);
+        let before = self.gate.fetch_or(SEALED, Ordering::AcqRel);
+        if before & WRITERS == 0 && before & SEALED == 0 {
+            self.last_writer_left(true);
+        }
+    }
+
+    fn last_writer_left(&self, sealed: bool) {
+        if sealed {
+            self.freeze();
+        }
+        let guard = self.gate_lock.lock();
+        self.gate.fetch_and(!AWAITED, Ordering::AcqRel);
+        self.gate_changed.notify_all();
+        drop(guard);
+    }
+
+    fn freeze(&self) {
+        let mut guard = self.state.write();
+        if let Some(state) = guard.take() {
+            // Set while the lock is held: whoever finds the state gone finds it here.
+            let _ = self.frozen.set(Frozen { state, order: OnceLock::new() });
+        }
     }
 
     /// True after [`Memtable::seal`].
     pub fn is_sealed(&self) -> bool {
-        self.gate.lock().last_seq.is_some()
+        self.gate.load(Ordering::Acquire) & SEALED != 0
     }
 
     /// The last number of the interval, once sealed.
     pub fn last_seq(&self) -> Option<Seq> {
-        self.gate.lock().last_seq
+        self.is_sealed().then(|| self.last_seq.load(Ordering::Acquire))
     }
 
     /// Waits until every registered writer has finished.
     pub fn wait_for_writers(&self) {
-        let mut gate = self.gate.lock();
-        while gate.writers > 0 {
-            self.idle.wait(&mut gate);
+        let mut guard = self.gate_lock.lock();
+        loop {
+            let before = self.gate.fetch_or(AWAITED, Ordering::AcqRel);
+            let freezing = before & SEALED != 0 && self.frozen.get().is_none();
+            if before & WRITERS == 0 && !freezing {
+                return;
+            }
+            self.gate_changed.wait(&mut guard);
         }
     }
 
     /// Finds the newest version of `key` not above `seq`, and replaces `value` by its value.
     /// `value` is left alone if there is none.
     pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Option<(Seq, Kind)> {
-        let map = self.map.read();
-        let (found, (kind, bytes)) = map.range((key.to_vec(), Reverse(seq))..).next()?;
-        if found.0 != key {
-            return None;
-        }
-        value.clear();
-        value.extend_from_slice(bytes);
-        Some((found.1.0, *kind))
+        self.read(|state| {
+            let found = state.get(key, seq)?;
+            value.clear();
+            value.extend_from_slice(found.value);
+            found.kind.map(|kind| (found.seq, kind))
+        })
     }
 
-    /// The memory that this memtable holds, in bytes.
+    /// The memory that this memtable holds, in bytes: whole chunks, the hash, and what
+    /// iterators have sorted. Grows with [`Memtable::apply`] and the first [`Memtable::iter`].
     pub fn charged_bytes(&self) -> usize {
-        let map = self.map.read();
-        map.iter().map(|(key, value)| key.0.len() + value.1.len() + 64).sum()
+        let parts = self.state_bytes.load(Ordering::Relaxed) + self.order_bytes.load(Ordering::Relaxed);
+        parts + size_of::<Self>()
     }
 
     /// The number of entries, all versions counted.
     pub fn len(&self) -> usize {
-        self.map.read().len()
+        self.read(State::len)
     }
 
     /// True without entries.
     pub fn is_empty(&self) -> bool {
-        self.map.read().is_empty()
+        self.len() == 0
     }
 
     /// An iterator that sees at least what was applied before this call.
     pub fn iter(self: &Arc<Self>) -> MemtableIter {
         MemtableIter::new(self)
     }
+
+    /// Runs `f` on the entries, under the lock while there is one.
+    #[inline]
+    pub(crate) fn read<R>(&self, f: impl FnOnce(&State) -> R) -> R {
+        if let Some(frozen) = self.frozen.get() {
+            return f(&frozen.state);
+        }
+        let guard = self.state.read();
+        match (&*guard, self.frozen.get()) {
+            (Some(state), _) => f(state),
+            (None, Some(frozen)) => f(&frozen.state),
+            // Never: the state leaves only to be frozen.
+            (None, None) => f(&State::default()),
+        }
+    }
+
+    /// The entries once they no longer change.
+    #[inline]
+    pub(crate) fn frozen(&self) -> Option<&Frozen> {
+        self.frozen.get()
+    }
+
+    /// All entries of a frozen memtable, in order.
+    pub(crate) fn frozen_order<'a>(&self, frozen: &'a Frozen) -> &'a [Place] {
+        frozen.order.get_or_init(|| {
+            let order = frozen.state.sorted();
+            self.order.lock().clear();
+            self.order_bytes.store(order.capacity() * size_of::<Place>(), Ordering::Relaxed);
+            order
+        })
+    }
+
+    /// Sorted runs that together hold all entries.
+    pub(crate) fn runs(&self) -> Vec<Arc<Run>> {
+        let mut order = self.order.lock();
+        let runs = order.update(self);
+        self.order_bytes.store(order.bytes(), Ordering::Relaxed);
+        runs
+    }
 }
+
+impl State {
+    /// The places of all entries, in entry order.
+    fn sorted(&self) -> Vec<Place> {
+        let skip = self.common_len();
+        let mut items = Vec::with_capacity(self.len());
+        for (index, to) in self.arena.chunk_lens().into_iter().enumerate() {
+            self.arena.walk(index, 0, to, |place, stored| {
+                if stored.kind.is_some() {
+                    items.push(Item::new(stored.key, skip, place));
+                }
+                true
+            });
+        }
+        sort::sort(&self.arena, &mut items);
+        items.iter().map(|item| item.place).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,215 @@
+//! Walking the sorted runs of a memtable that may still be growing.
+//!
+//! The cursor copies a batch of entries under the memtable's lock and walks the copy. The
+//! batch lies between two boundaries in every run, so that it can be left on either side
+//! without seeking again.
+
+use crate::arena::Arena;
+use crate::order::Run;
+use crate::sort::{self, Item};
+use crate::state::State;
+use crate::table::Memtable;
+use codec::entry::{self, Kind, Seq};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// A position in the merged runs.
+pub(crate) struct Cursor {
+    runs: Vec<Arc<Run>>,
+    /// Per run: the first item of the batch.
+    low: Vec<usize>,
+    /// Per run: the first item behind the batch.
+    high: Vec<usize>,
+    batch: Vec<Copied>,
+    bytes: Vec<u8>,
+    /// The current entry in the batch; its length when not valid.
+    at: usize,
+    /// The size of the next batch, in entries.
+    want: usize,
+}
+
+/// An entry of the batch; its key and value follow each other in [`Cursor::bytes`].
+struct Copied {
+    seq: Seq,
+    kind: Kind,
+    start: usize,
+    key_end: usize,
+    end: usize,
+}
+
+/// After a seek a batch has so many entries, and twice as many each time.
+const FIRST_BATCH: usize = 4;
+const LAST_BATCH: usize = 64;
+/// A batch ends when it has so many bytes.
+const BATCH_BYTES: usize = 64 << 10;
+
+impl Cursor {
+    pub(crate) fn new(runs: Vec<Arc<Run>>) -> Self {
+        let zeros = vec![0; runs.len()];
+        let (low, high) = (zeros.clone(), zeros);
+        Self { runs, low, high, batch: Vec::new(), bytes: Vec::new(), at: 0, want: FIRST_BATCH }
+    }
+
+    pub(crate) fn seek_first(&mut self, table: &Memtable) {
+        self.high.fill(0);
+        self.want = FIRST_BATCH;
+        self.forward(table);
+    }
+
+    pub(crate) fn seek_last(&mut self, table: &Memtable) {
+        self.low = self.runs.iter().map(|run| run.len()).collect();
+        self.want = FIRST_BATCH;
+        self.backward(table);
+    }
+
+    pub(crate) fn seek(&mut self, table: &Memtable, key: &[u8], seq: Seq) {
+        self.high = self.lower_bounds(table, key, seq);
+        self.want = FIRST_BATCH;
+        self.forward(table);
+    }
+
+    pub(crate) fn seek_before(&mut self, table: &Memtable, key: &[u8]) {
+        self.low = self.lower_bounds(table, key, Seq::MAX);
+        self.want = FIRST_BATCH;
+        self.backward(table);
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self, table: &Memtable) {
+        if self.at + 1 < self.batch.len() {
+            self.at += 1;
+        } else if self.valid() {
+            self.forward(table);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn prev(&mut self, table: &Memtable) {
+        if !self.valid() {
+            return;
+        }
+        match self.at.checked_sub(1) {
+            Some(at) => self.at = at,
+            None => self.backward(table),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn valid(&self) -> bool {
+        self.at < self.batch.len()
+    }
+
+    #[inline]
+    pub(crate) fn key(&self) -> &[u8] {
+        self.batch.get(self.at).map_or(&[], |e| &self.bytes[e.start..e.key_end])
+    }
+
+    #[inline]
+    pub(crate) fn value(&self) -> &[u8] {
+        self.batch.get(self.at).map_or(&[], |e| &self.bytes[e.key_end..e.end])
+    }
+
+    #[inline]
+    pub(crate) fn seq(&self) -> Seq {
+        self.batch.get(self.at).map_or(0, |e| e.seq)
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self) -> Kind {
+        self.batch.get(self.at).map_or(Kind::Put, |e| e.kind)
+    }
+
+    fn lower_bounds(&self, table: &Memtable, key: &[u8], seq: Seq) -> Vec<usize> {
+        let bits = sort::prefix(key);
+        table.read(|state| {
+            let before = |item: &Item| match (item.high, item.low).cmp(&bits) {
+                Ordering::Equal => {
+                    let (its_key, its_seq) = (state.arena.key(item.place), state.arena.seq(item.place));
+                    entry::compare(its_key, its_seq, key, seq) == Ordering::Less
+                }
+                unequal => unequal == Ordering::Less,
+            };
+            self.runs.iter().map(|run| run.partition_point(before)).collect()
+        })
+    }
+
+    /// Takes the batch behind `high`, and stands on its first entry.
+    fn forward(&mut self, table: &Memtable) {
+        self.start_batch();
+        self.low.clone_from(&self.high);
+        table.read(|state| {
+            while self.has_room()
+                && let Some((run, item)) = least(&self.runs, &self.high, &state.arena)
+            {
+                self.high[run] += 1;
+                self.copy(state, item);
+            }
+        });
+        self.at = 0;
+    }
+
+    /// Takes the batch before `low`, and stands on its last entry.
+    fn backward(&mut self, table: &Memtable) {
+        self.start_batch();
+        self.high.clone_from(&self.low);
+        table.read(|state| {
+            while self.has_room()
+                && let Some((run, item)) = greatest(&self.runs, &self.low, &state.arena)
+            {
+                self.low[run] -= 1;
+                self.copy(state, item);
+            }
+        });
+        self.batch.reverse();
+        self.at = self.batch.len().saturating_sub(1);
+    }
+
+    fn start_batch(&mut self) {
+        self.batch.clear();
+        self.bytes.clear();
+    }
+
+    fn has_room(&mut self) -> bool {
+        let room = self.batch.len() < self.want && self.bytes.len() < BATCH_BYTES;
+        if !room {
+            self.want = LAST_BATCH.min(self.want * 2);
+        }
+        room
+    }
+
+    fn copy(&mut self, state: &State, item: Item) {
+        let stored = state.arena.at(item.place);
+        let Some(kind) = stored.kind else { return };
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(stored.key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(stored.value);
+        self.batch.push(Copied { seq: stored.seq, kind, start, key_end, end: self.bytes.len() });
+    }
+}
+
+/// The least item at or behind `from`, and its run.
+fn least(runs: &[Arc<Run>], from: &[usize], arena: &Arena) -> Option<(usize, Item)> {
+    let mut best: Option<(usize, Item)> = None;
+    for (run, (items, &from)) in runs.iter().zip(from).enumerate() {
+        if let Some(item) = items.get(from)
+            && best.is_none_or(|(_, best)| item.compare(&best, arena) == Ordering::Less)
+        {
+            best = Some((run, *item));
+        }
+    }
+    best
+}
+
+/// The greatest item before `to`, and its run.
+fn greatest(runs: &[Arc<Run>], to: &[usize], arena: &Arena) -> Option<(usize, Item)> {
+    let mut best: Option<(usize, Item)> = None;
+    for (run, (items, &to)) in runs.iter().zip(to).enumerate() {
+        if let Some(item) = to.checked_sub(1).and_then(|at| items.get(at))
+            && best.is_none_or(|(_, best)| item.compare(&best, arena) == Ordering::Greater)
+        {
+            best = Some((run, *item));
+        }
+    }
+    best
+}

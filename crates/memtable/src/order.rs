@@ -1,0 +1,116 @@
+//! The order of a memtable that is still growing: sorted runs, made when somebody asks.
+//!
+//! What has come since the last time is sorted into a run of its own, and runs are merged
+//! while the older is less than four times the newer. So there are few runs, and an entry is
+//! merged a logarithmic number of times (the logarithmic method of Bentley and Saxe, 1980).
+//!
+//! Runs are never changed: an iterator keeps those that it began with.
+
+use crate::arena::Arena;
+use crate::sort::{self, Item};
+use crate::state::State;
+use crate::table::Memtable;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Entries in order, by the first 16 bytes of their keys.
+pub(crate) type Run = Vec<Item>;
+
+/// An older run is at least so many times as long as the next newer one.
+const RATIO: usize = 4;
+/// Runs up to this length are merged at once.
+const SMALL: usize = 128;
+/// At most so many entries are sorted or merged before writers get a turn.
+const SLICE: usize = 4096;
+
+/// The runs, longest and oldest first.
+#[derive(Default)]
+pub(crate) struct Order {
+    runs: Vec<Arc<Run>>,
+    /// How much of each chunk of the arena is in the runs.
+    done: Vec<usize>,
+    /// How many entries are in the runs.
+    entries: usize,
+}
+
+impl Order {
+    /// Brings the runs up to all that is in `table` now, and returns them.
+    ///
+    /// Takes the table's lock for reading many times, for a short while each.
+    pub(crate) fn update(&mut self, table: &Memtable) -> Vec<Arc<Run>> {
+        let target = table.read(|state| (state.pushed != self.entries).then(|| state.arena.chunk_lens()));
+        if let Some(target) = target {
+            self.done.resize(self.done.len().max(target.len()), 0);
+            while let Some(run) = table.read(|state| self.next_run(state, &target)) {
+                self.add(table, run);
+            }
+        }
+        self.runs.clone()
+    }
+
+    /// The memory of the runs, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.runs.iter().map(|run| run.capacity() * size_of::<Item>()).sum()
+    }
+
+    /// Forgets the runs; iterators keep theirs.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Sorts up to [`SLICE`] entries that are in no run and lie before `target`.
+    fn next_run(&mut self, state: &State, target: &[usize]) -> Option<Run> {
+        let mut run = Run::new();
+        for (index, (done, &to)) in self.done.iter_mut().zip(target).enumerate() {
+            if *done < to && run.len() < SLICE {
+                *done = state.arena.walk(index, *done, to, |place, stored| {
+                    let room = run.len() < SLICE;
+                    if room {
+                        run.push(Item::new(stored.key, 0, place));
+                    }
+                    room
+                });
+            }
+        }
+        if run.is_empty() {
+            return None;
+        }
+        self.entries += run.len();
+        sort::sort(&state.arena, &mut run);
+        Some(run)
+    }
+
+    fn add(&mut self, table: &Memtable, mut run: Run) {
+        while let Some(older) = self.runs.last()
+            && older.len() < SMALL.max(RATIO * run.len())
+        {
+            run = merge(table, older, &run);
+            self.runs.pop();
+        }
+        self.runs.push(Arc::new(run));
+    }
+}
+
+fn merge(table: &Memtable, a: &[Item], b: &[Item]) -> Run {
+    let mut out = Run::with_capacity(a.len() + b.len());
+    let (mut a, mut b) = (a, b);
+    while !a.is_empty() && !b.is_empty() {
+        table.read(|state| merge_slice(&state.arena, &mut a, &mut b, &mut out));
+    }
+    out.extend_from_slice(a);
+    out.extend_from_slice(b);
+    out
+}
+
+fn merge_slice(arena: &Arena, a: &mut &[Item], b: &mut &[Item], out: &mut Run) {
+    for _ in 0..SLICE {
+        let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return };
+        if first_a.compare(first_b, arena) == Ordering::Less {
+            out.push(*first_a);
+            *a = &a[1..];
+        } else {
+            out.push(*first_b);
+            *b = &b[1..];
+        }
+    }
+}

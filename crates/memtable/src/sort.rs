@@ -1,0 +1,109 @@
+//! Sorting entries without touching most keys more than once.
+//!
+//! Comparing two entries costs two cache misses, so each is sorted by 16 bytes of its key held
+//! beside its place. Only groups that tie are looked at again: by the 16 bytes behind what the
+//! group has in common (multikey sorting, after Bentley and Sedgewick, "Fast algorithms for
+//! sorting and searching strings", 1997), or by number if they are versions of one key.
+
+use crate::arena::{Arena, Place};
+use std::cmp::Ordering;
+
+/// An entry to sort, with 16 bytes of its key (zeros behind its end) as a number.
+#[derive(Clone, Copy)]
+pub(crate) struct Item {
+    pub high: u64,
+    pub low: u64,
+    pub place: Place,
+}
+
+/// Ties of fewer entries are settled by comparing them.
+const FEW: usize = 8;
+/// Ties that are deeper than so many rounds are settled by comparing them. Bounds the stack.
+const ROUNDS: u32 = 8;
+
+impl Item {
+    /// The entry at `place`, whose key is `key`, by the bytes from `skip` on.
+    #[inline]
+    pub(crate) fn new(key: &[u8], skip: usize, place: Place) -> Self {
+        let (high, low) = prefix(key.get(skip..).unwrap_or(&[]));
+        Self { high, low, place }
+    }
+
+    #[inline]
+    fn bits(&self) -> (u64, u64) {
+        (self.high, self.low)
+    }
+
+    /// The order of two entries with the same `skip`.
+    #[inline]
+    pub(crate) fn compare(&self, other: &Self, arena: &Arena) -> Ordering {
+        match self.bits().cmp(&other.bits()) {
+            Ordering::Equal => arena.compare(self.place, other.place),
+            unequal => unequal,
+        }
+    }
+}
+
+/// The first 16 bytes as two numbers, zeros behind the end.
+#[inline]
+pub(crate) fn prefix(bytes: &[u8]) -> (u64, u64) {
+    if let Some((high, rest)) = bytes.split_first_chunk::<8>()
+        && let Some(low) = rest.first_chunk::<8>()
+    {
+        return (u64::from_be_bytes(*high), u64::from_be_bytes(*low));
+    }
+    let mut padded = [0; 16];
+    let len = bytes.len().min(16);
+    padded[..len].copy_from_slice(&bytes[..len]);
+    let bits = u128::from_be_bytes(padded);
+    ((bits >> 64) as u64, bits as u64)
+}
+
+/// How many bytes from the start `a` and `b` have in common.
+pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Sorts items made with one `skip`, in front of which all their keys agree, in entry order.
+pub(crate) fn sort(arena: &Arena, items: &mut [Item]) {
+    sort_round(arena, items, ROUNDS);
+}
+
+fn sort_round(arena: &Arena, items: &mut [Item], rounds: u32) {
+    items.sort_unstable_by_key(Item::bits);
+    for group in items.chunk_by_mut(|a, b| a.bits() == b.bits()) {
+        if group.len() > 1 {
+            settle(arena, group, rounds);
+        }
+    }
+}
+
+/// Puts a group that ties in order. Only places move: the bytes are the same.
+fn settle(arena: &Arena, group: &mut [Item], rounds: u32) {
+    if group.len() < FEW || rounds == 0 {
+        group.sort_unstable_by(|a, b| arena.compare(a.place, b.place));
+        return;
+    }
+    let first = arena.key(group[0].place);
+    let mut common = first.len();
+    let mut same = true;
+    for item in &group[1..] {
+        let key = arena.key(item.place);
+        common = common_prefix(&first[..common], key);
+        same &= common == first.len() && key.len() == common;
+    }
+    let mut again: Vec<Item> = group.to_vec();
+    if same {
+        again.iter_mut().for_each(|item| item.high = !arena.seq(item.place));
+        again.sort_unstable_by_key(|item| item.high);
+    } else {
+        again.iter_mut().for_each(|item| *item = Item::new(arena.key(item.place), common, item.place));
+        sort_round(arena, &mut again, rounds - 1);
+    }
+    for (to, from) in group.iter_mut().zip(&again) {
+        to.place = from.place;
+    }
+}
+
+#[cfg(test)]
+mod tests;

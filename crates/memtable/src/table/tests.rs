@@ -1,0 +1,137 @@
+use super::*;
+use codec::entry::EntryIter;
+use std::time::Duration;
+
+fn put<'a>(key: &'a [u8], seq: Seq, value: &'a [u8]) -> Entry<'a> {
+    Entry { key, seq, kind: Kind::Put, value }
+}
+
+fn get(table: &Memtable, key: &[u8], seq: Seq) -> Option<(Seq, Vec<u8>)> {
+    let mut value = b"left alone".to_vec();
+    let found = table.get(key, seq, &mut value);
+    if found.is_none() {
+        assert_eq!(value, b"left alone");
+    }
+    found.map(|(seq, _)| (seq, value))
+}
+
+#[test]
+fn an_empty_memtable_is_small_and_has_nothing() {
+    let table = Arc::new(Memtable::new(7));
+    assert_eq!((table.first_seq(), table.last_seq(), table.len(), table.is_empty()), (7, None, 0, true));
+    assert!(table.charged_bytes() < 1024);
+    assert_eq!(get(&table, b"", Seq::MAX), None);
+    table.apply([put(b"", 7, b"")].into_iter());
+    assert!(table.charged_bytes() < 80 << 10);
+    assert_eq!(get(&table, b"", 7), Some((7, vec![])));
+    assert_eq!(get(&table, b"", 6), None);
+}
+
+#[test]
+fn versions_may_arrive_in_any_order_of_numbers() {
+    let table = Memtable::new(1);
+    for seq in [5, 9, 1, 7, 3] {
+        table.apply([put(b"k", seq, &[seq as u8])].into_iter());
+    }
+    for seq in 1..12 {
+        let newest = if seq > 9 { 9 } else { (seq - 1) / 2 * 2 + 1 };
+        assert_eq!(get(&table, b"k", seq), Some((newest, vec![newest as u8])));
+    }
+    assert_eq!(get(&table, b"k", 0), None);
+}
+
+#[test]
+fn of_two_entries_with_one_key_and_number_the_last_stays() {
+    for seal in [false, true] {
+        let table = Arc::new(Memtable::new(1));
+        table.apply([put(b"k", 1, b"a"), put(b"k", 3, b"b"), put(b"k", 2, b"c")].into_iter());
+        let before = table.iter();
+        table.apply([put(b"k", 1, b"d"), put(b"k", 3, b"e"), put(b"k", 2, b"f")].into_iter());
+        if seal {
+            table.seal(3);
+        }
+        assert_eq!(table.len(), 3);
+        for (seq, value) in [(1, b"d"), (2, b"f"), (3, b"e")] {
+            assert_eq!(get(&table, b"k", seq), Some((seq, value.to_vec())));
+        }
+        let mut iter = table.iter();
+        for mut iter in [iter_all(&mut iter), iter_all(&mut table.iter())] {
+            assert_eq!(iter.len(), 3);
+            assert_eq!(iter.pop(), Some((1, b"d".to_vec())));
+        }
+        drop(before);
+    }
+}
+
+fn iter_all(iter: &mut MemtableIter) -> Vec<(Seq, Vec<u8>)> {
+    let mut all = Vec::new();
+    iter.seek_first().unwrap();
+    while iter.valid() {
+        all.push((iter.seq(), iter.value().to_vec()));
+        iter.next().unwrap();
+    }
+    all
+}
+
+#[test]
+fn a_memtable_freezes_when_sealed_and_left() {
+    let table = Arc::new(Memtable::new(1));
+    table.register_writer();
+    table.register_writer();
+    table.finish_writer();
+    table.seal(10);
+    assert!(table.is_sealed() && table.last_seq() == Some(10) && table.frozen().is_none());
+    table.apply([put(b"late", 10, b"v")].into_iter());
+    table.finish_writer();
+    assert!(table.frozen().is_some());
+    table.wait_for_writers();
+    assert_eq!(get(&table, b"late", 10), Some((10, b"v".to_vec())));
+
+    let idle = Memtable::new(1);
+    idle.seal(1);
+    idle.wait_for_writers();
+    assert!(idle.frozen().is_some());
+}
+
+#[test]
+fn waiting_ends_with_the_last_writer() {
+    for seal in [false, true] {
+        let table = Arc::new(Memtable::new(1));
+        table.register_writer();
+        table.register_writer();
+        if seal {
+            table.seal(2);
+        }
+        let waiting = Arc::clone(&table);
+        let (tell, told) = std::sync::mpsc::channel();
+        let waiter = std::thread::spawn(move || {
+            waiting.wait_for_writers();
+            tell.send(waiting.len()).unwrap();
+        });
+        table.apply([put(b"a", 1, b"")].into_iter());
+        table.finish_writer();
+        assert!(told.recv_timeout(Duration::from_millis(20)).is_err());
+        table.apply([put(b"b", 2, b"")].into_iter());
+        table.finish_writer();
+        assert_eq!(told.recv_timeout(Duration::from_secs(10)), Ok(2));
+        waiter.join().unwrap();
+    }
+}
+
+#[test]
+fn charged_bytes_hold_what_was_applied() {
+    let table = Arc::new(Memtable::new(1));
+    let mut last = table.charged_bytes();
+    for seq in 1..20_000u64 {
+        table.apply([put(&seq.to_be_bytes(), seq, &[0; 100])].into_iter());
+        let charged = table.charged_bytes();
+        assert!(charged >= last && charged as u64 >= seq * 108);
+        last = charged;
+    }
+    assert!(last < 20_000 * 200, "{last}");
+    drop(table.iter());
+    assert!(table.charged_bytes() >= last + 20_000 * 24 - 24, "the runs are charged");
+    table.seal(20_000);
+    table.iter().seek_first().unwrap();
+    assert!(table.charged_bytes() < last + 20_000 * 8, "the runs are given back");
+}
