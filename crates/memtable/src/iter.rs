@@ -24,7 +24,7 @@ enum Mode {
 
 /// A position in a frozen memtable.
 struct Walk {
-    /// The position in the order; the end when not valid.
+    /// The position in the order; at or behind its end when not valid.
     at: usize,
     /// The entry there, or [`NONE`].
     place: Place,
@@ -36,7 +36,7 @@ const AHEAD: usize = 4;
 impl MemtableIter {
     pub(crate) fn new(table: &Arc<Memtable>) -> Self {
         let mode = match table.frozen() {
-            Some(_) => Mode::Frozen(Walk { at: 0, place: NONE }),
+            Some(_) => Mode::Frozen(Walk { at: usize::MAX, place: NONE }),
             None => Mode::Growing(Cursor::new(table.runs())),
         };
         Self { table: Arc::clone(table), mode }
@@ -105,10 +105,11 @@ impl EntryIter for MemtableIter {
     fn next(&mut self) -> env::Result<()> {
         self.go(
             |frozen, order, at| {
-                if let Some(&ahead) = order.get(at + 1 + AHEAD) {
+                let next = at.saturating_add(1);
+                if let Some(&ahead) = order.get(next.saturating_add(AHEAD)) {
                     frozen.state.arena.touch(ahead);
                 }
-                Some(order.len().min(at + 1))
+                Some(order.len().min(next))
             },
             Cursor::next,
         );
