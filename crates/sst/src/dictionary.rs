@@ -1,25 +1,74 @@
 //! Trained dictionaries for zstd, and the registry that holds each of them once.
 
-use std::sync::Arc;
+use crate::compress::new_context;
+use env::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, Weak};
+use zstd_safe::{CCtx, DDict};
+
+/// The samples that training looks at, in bytes; more are thinned out evenly. Training takes
+/// some 0.25 s per MiB.
+const MAX_SAMPLE_BYTES: usize = 4 << 20;
+
+/// The fewest samples that are worth training on.
+const MIN_SAMPLES: usize = 16;
+
+/// The level at which a dictionary itself is compressed in a file.
+pub(crate) const OWN_LEVEL: i32 = 3;
+
+/// Encoders of one dictionary that are kept while no writer uses them.
+const KEPT_ENCODERS: usize = 4;
 
 /// A dictionary, ready for compressing and decompressing. Shared as `Arc<Dictionary>`.
-#[derive(Debug)]
 pub struct Dictionary {
     id: u64,
     bytes: Box<[u8]>,
+    decoder: OnceLock<Option<DDict<'static>>>,
+    /// Contexts that hold this dictionary, prepared for a level, waiting for the next writer.
+    encoders: Mutex<Vec<(i32, CCtx<'static>)>>,
+}
+
+impl std::fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Dictionary({:016x}, {} bytes)", self.id, self.bytes.len())
+    }
 }
 
 impl Dictionary {
     /// Trains a dictionary of at most `max_bytes` from samples (rows, or raw blocks). `None` if
-    /// the samples are too few or too small for one.
+    /// the samples are too few or too alike for one.
+    ///
+    /// The trainer is zstd's: COVER with a hash table (Liao, Petri, Moffat, Wirth, "Effective
+    /// Construction of Relative Lempel-Ziv Dictionaries", WWW 2016).
     pub fn train<S: AsRef<[u8]>>(samples: &[S], max_bytes: usize) -> Option<Self> {
-        let _ = (samples, max_bytes);
-        None
+        let total: usize = samples.iter().map(|sample| sample.as_ref().len()).sum();
+        let every = total.div_ceil(MAX_SAMPLE_BYTES).max(1);
+        let taken = samples.iter().step_by(every).map(AsRef::as_ref).filter(|sample| !sample.is_empty());
+        let mut content = Vec::with_capacity(total.min(MAX_SAMPLE_BYTES) + (64 << 10));
+        let mut sizes = Vec::new();
+        for sample in taken {
+            if content.len() + sample.len() > MAX_SAMPLE_BYTES {
+                break;
+            }
+            content.extend_from_slice(sample);
+            sizes.push(sample.len());
+        }
+        if sizes.len() < MIN_SAMPLES || max_bytes < 256 {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(max_bytes);
+        zstd_safe::train_from_buffer(&mut bytes, &content, &sizes).ok()?;
+        Some(Self::from_bytes(bytes))
     }
 
-    /// A dictionary from its content.
+    /// A dictionary from its content: a trained one, or any bytes.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
-        Self { id: codec::hash64(&bytes).max(1), bytes: bytes.into() }
+        Self {
+            id: codec::hash64(&bytes).max(1),
+            bytes: bytes.into(),
+            decoder: OnceLock::new(),
+            encoders: Mutex::new(Vec::new()),
+        }
     }
 
     /// The content id: never 0, equal for equal content.
@@ -31,11 +80,46 @@ impl Dictionary {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
+
+    /// The memory that the dictionary takes now, in bytes: content, decoder, idle encoders.
+    pub fn memory_bytes(&self) -> usize {
+        let decoder = self.decoder.get().and_then(Option::as_ref).map_or(0, DDict::sizeof);
+        let encoders: usize = self.encoders.lock().iter().map(|(_, context)| context.sizeof()).sum();
+        self.bytes.len() + decoder + encoders
+    }
+
+    /// Prepared for decompressing; `None` if zstd refuses the content.
+    pub(crate) fn decoder(&self) -> Option<&DDict<'static>> {
+        self.decoder.get_or_init(|| DDict::try_create(&self.bytes)).as_ref()
+    }
+
+    /// A context for this dictionary and level; `None` if zstd refuses. Give it back after use.
+    pub(crate) fn take_encoder(&self, level: i32) -> Option<CCtx<'static>> {
+        let mut idle = self.encoders.lock();
+        if let Some(at) = idle.iter().position(|(of, _)| *of == level) {
+            return Some(idle.swap_remove(at).1);
+        }
+        drop(idle);
+        let mut context = new_context(level)?;
+        context.load_dictionary(&self.bytes).ok()?;
+        Some(context)
+    }
+
+    /// Keeps a context for the next writer.
+    pub(crate) fn give_encoder(&self, level: i32, context: CCtx<'static>) {
+        let mut idle = self.encoders.lock();
+        if idle.len() >= KEPT_ENCODERS {
+            idle.remove(0);
+        }
+        idle.push((level, context));
+    }
 }
 
 /// Holds each dictionary once, by its content id, for as long as somebody uses it.
-#[derive(Debug, Default)]
-pub struct DictionaryRegistry {}
+#[derive(Default)]
+pub struct DictionaryRegistry {
+    held: Mutex<HashMap<u64, Weak<Dictionary>>>,
+}
 
 impl DictionaryRegistry {
     /// An empty registry.
@@ -45,17 +129,28 @@ impl DictionaryRegistry {
 
     /// The dictionary that equals `dictionary`: the one that is held, or this one from now on.
     pub fn intern(&self, dictionary: Dictionary) -> Arc<Dictionary> {
-        Arc::new(dictionary)
+        let mut held = self.held.lock();
+        if let Some(known) = held.get(&dictionary.id).and_then(Weak::upgrade) {
+            return known;
+        }
+        held.retain(|_, dictionary| dictionary.strong_count() > 0);
+        let dictionary = Arc::new(dictionary);
+        held.insert(dictionary.id, Arc::downgrade(&dictionary));
+        dictionary
     }
 
     /// The dictionary with this content id, if somebody uses it.
     pub fn get(&self, id: u64) -> Option<Arc<Dictionary>> {
-        let _ = id;
-        None
+        self.held.lock().get(&id).and_then(Weak::upgrade)
     }
 
     /// The memory of all dictionaries in use, in bytes.
     pub fn bytes(&self) -> usize {
-        0
+        // The last owner may be this one: dictionaries are freed after the lock.
+        let used: Vec<_> = self.held.lock().values().filter_map(Weak::upgrade).collect();
+        used.iter().map(|dictionary| dictionary.memory_bytes()).sum()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,11 +7,19 @@
 #![deny(missing_docs)]
 
 mod block;
+mod compress;
 mod dictionary;
+mod filter;
+mod footer;
+mod index;
 mod iter;
 mod meta;
 mod options;
+mod output;
+mod properties;
 mod reader;
+mod stored;
+mod verify;
 mod writer;
 
 pub use block::Block;
@@ -19,6 +27,7 @@ pub use dictionary::{Dictionary, DictionaryRegistry};
 pub use iter::SstIter;
 pub use meta::{FileCheck, FileMeta, FooterInfo};
 pub use options::{Compression, WriterOptions};
+pub use properties::Properties;
 pub use reader::Reader;
 pub use writer::Writer;
 

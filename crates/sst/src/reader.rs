@@ -1,16 +1,29 @@
 //! Reading a file.
 
-use crate::{BlockCache, DictionaryRegistry, FileCheck, FileMeta, SstIter};
-use codec::entry::{Kind, Seq};
+use crate::block::{Block, Shape};
+use crate::compress::Scratch;
+use crate::footer::{self, Footer, Unreadable};
+use crate::index::{self, TopIndex};
+use crate::properties::Properties;
+use crate::stored::{self, Handle, Role};
+use crate::{BlockCache, Dictionary, DictionaryRegistry, FORMAT_VERSION, FileMeta, SstIter, filter};
+use codec::entry::{Kind, MAX_SEQ, Seq};
 use env::{Env, Error, File, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
 
+/// The bytes at the end of a file that open reads first: they hold the footer, and in most
+/// files the top-level index too.
+const TAIL_BYTES: u64 = 8 << 10;
+
 /// An open file. Shared as `Arc<Reader>`; all methods may be called from any thread.
 pub struct Reader {
-    file: Arc<dyn File>,
-    meta: FileMeta,
-    cache: Arc<dyn BlockCache>,
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) meta: FileMeta,
+    pub(crate) cache: Arc<dyn BlockCache>,
+    pub(crate) footer: Footer,
+    pub(crate) top: TopIndex,
+    pub(crate) dictionary: Option<Arc<Dictionary>>,
 }
 
 impl Reader {
@@ -26,33 +39,92 @@ impl Reader {
         cache: Arc<dyn BlockCache>,
         dictionaries: &DictionaryRegistry,
     ) -> Result<Self> {
-        let _ = dictionaries;
-        let file = env.fs.open(path, OpenMode::Read)?;
-        Ok(Self { file, meta: meta.clone(), cache })
+        let (reader, checksum) = Self::open_footer(env, path, meta.number, cache, dictionaries)?;
+        let footer = &reader.footer;
+        if footer.bytes != meta.bytes || checksum != meta.footer_checksum || footer.dictionary_id != meta.dictionary_id
+        {
+            return Err(Error::corrupt(path, 0, "this is not the file that the manifest names"));
+        }
+        Ok(Self { meta: meta.clone(), ..reader })
     }
 
-    fn damaged<T>(&self) -> Result<T> {
-        let _ = self.cache.get(self.meta.number, 0);
-        Err(Error::corrupt(self.file.path(), 0, "no footer"))
+    /// Opens a file that no manifest describes, for salvage: only its number is known (from its
+    /// name), and all else is taken from the file.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open_unlisted(
+        env: &Env,
+        path: &Path,
+        number: u64,
+        cache: Arc<dyn BlockCache>,
+        dictionaries: &DictionaryRegistry,
+    ) -> Result<Self> {
+        let (reader, checksum) = Self::open_footer(env, path, number, cache, dictionaries)?;
+        let mut meta = reader.properties()?.meta;
+        meta.footer_checksum = checksum;
+        Ok(Self { meta, ..reader })
+    }
+
+    /// Opens a file with this number; `meta` has only what the footer says.
+    fn open_footer(
+        env: &Env,
+        path: &Path,
+        number: u64,
+        cache: Arc<dyn BlockCache>,
+        dictionaries: &DictionaryRegistry,
+    ) -> Result<(Self, u64)> {
+        let file = env.fs.open(path, OpenMode::Read)?;
+        let file_len = file.len()?;
+        let tail_at = file_len.saturating_sub(TAIL_BYTES);
+        let mut tail = vec![0; (file_len - tail_at) as usize];
+        file.read_exact_at(&mut tail, tail_at)?;
+        let (footer, checksum) = Footer::decode(&tail, file_len, number).map_err(|reason| match reason {
+            Unreadable::Damaged(what) => Error::corrupt(path, file_len.saturating_sub(footer::LEN as u64), what),
+            Unreadable::Newer(found) => Error::NewerFormat { path: path.to_owned(), found, supported: FORMAT_VERSION },
+        })?;
+        let source = Source { file: &*file, number, tail: (&tail, tail_at) };
+        let content = source.read(footer.index, Role::Index, None)?;
+        let top = TopIndex::decode(content, footer.data_end())
+            .map_err(|error| Error::corrupt(path, footer.index.offset, error.to_string()))?;
+        let dictionary = match footer.dictionary_id {
+            0 => None,
+            id => Some(match dictionaries.get(id) {
+                Some(dictionary) => dictionary,
+                None => dictionaries.intern(source.read_dictionary(&footer)?),
+            }),
+        };
+        let meta = FileMeta { number, bytes: footer.bytes, ..FileMeta::default() };
+        Ok((Self { file, meta, cache, footer, top, dictionary }, checksum))
     }
 
     /// The newest version of `key` not above `seq`: its number and kind, and its value in
-    /// `value`, which is replaced. `hash` is `codec::hash64(key)`.
+    /// `value`, which is replaced. `hash` is `codec::hash64(key)`. When there is none, `value`
+    /// is left as it was.
     ///
     /// # Errors
     /// [`Error::Corrupt`] or [`Error::Io`].
     pub fn get(&self, key: &[u8], hash: u64, seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
-        let _ = (key, hash, seq, value);
-        self.damaged()
+        let Some(partition_index) = self.top.find(key, seq) else { return Ok(None) };
+        let partition = self.partition(partition_index)?;
+        if !filter::contains(partition.filter(), hash) {
+            return Ok(None);
+        }
+        let Some(index) = partition.floor(key, seq) else { return Ok(None) };
+        let handle = self.data_handle(partition_index, &partition, index)?;
+        Ok(self.cached(handle, Role::Data, Shape::Entries)?.get(key, seq, value))
     }
 
-    /// False if no version of `key` is in the file; asks only the filter.
+    /// False if no version of `key` is in the file; asks only the filter. `hash` is
+    /// `codec::hash64(key)`.
     ///
     /// # Errors
     /// As [`Reader::get`].
     pub fn may_contain(&self, key: &[u8], hash: u64) -> Result<bool> {
-        let _ = (key, hash);
-        self.damaged()
+        match self.top.find(key, MAX_SEQ) {
+            Some(index) => Ok(filter::contains(self.partition(index)?.filter(), hash)),
+            None => Ok(false),
+        }
     }
 
     /// An iterator, not positioned. `fill_cache` is for reads that are worth keeping; without it
@@ -61,9 +133,10 @@ impl Reader {
         SstIter::new(self.clone(), fill_cache)
     }
 
-    /// The memory that the reader holds for itself, in bytes.
+    /// The memory that the reader holds for itself, in bytes: the top-level index and keys. The
+    /// dictionary is shared, and counted by its registry.
     pub fn pinned_bytes(&self) -> usize {
-        std::mem::size_of::<Self>()
+        std::mem::size_of::<Self>() + self.top.weight() + self.meta.smallest.capacity() + self.meta.largest.capacity()
     }
 
     /// What the manifest knows of the file.
@@ -71,19 +144,141 @@ impl Reader {
         &self.meta
     }
 
+    /// The file's dictionary.
+    pub fn dictionary(&self) -> Option<&Arc<Dictionary>> {
+        self.dictionary.as_ref()
+    }
+
     /// The opaque bytes given to the writer.
     ///
     /// # Errors
     /// As [`Reader::get`].
     pub fn aux(&self) -> Result<Vec<u8>> {
-        self.damaged()
+        self.section(self.footer.aux, Role::Aux)
     }
 
-    /// Reads and checks everything: blocks, order, counts, key range, filter.
+    /// What the file says about itself.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] naming the first thing that is wrong, or [`Error::Io`].
-    pub fn verify(&self) -> Result<FileCheck> {
-        self.damaged()
+    /// As [`Reader::get`].
+    pub fn properties(&self) -> Result<Properties> {
+        let at = self.footer.properties;
+        let content = self.section(at, Role::Properties)?;
+        let mut properties =
+            Properties::decode(&content).map_err(|error| self.corrupt(at.offset, error.to_string()))?;
+        properties.meta.bytes = self.footer.bytes;
+        properties.meta.footer_checksum = self.meta.footer_checksum;
+        Ok(properties)
+    }
+
+    fn section(&self, at: Handle, role: Role) -> Result<Vec<u8>> {
+        let mut content = self.source().read(at, role, self.dictionary.as_deref())?;
+        content.truncate(content.len() - crate::block::PADDING);
+        Ok(content)
+    }
+
+    pub(crate) fn source(&self) -> Source<'_> {
+        Source { file: &*self.file, number: self.meta.number, tail: (&[], 0) }
+    }
+
+    pub(crate) fn corrupt(&self, offset: u64, what: impl Into<String>) -> Error {
+        Error::corrupt(self.file.path(), offset, what)
+    }
+
+    /// Index partition `index`, through the cache.
+    #[inline]
+    pub(crate) fn partition(&self, index: usize) -> Result<Arc<Block>> {
+        self.cached(self.top.partition(index), Role::Partition, Shape::Partition)
+    }
+
+    /// Where data block `index` of a partition stands.
+    #[inline]
+    pub(crate) fn data_handle(&self, partition_index: usize, partition: &Block, index: usize) -> Result<Handle> {
+        let partition_at = self.top.partition(partition_index).offset;
+        index::data_block(partition, index, self.top.region_start(partition_index), partition_at)
+            .ok_or_else(|| self.corrupt(partition_at, "the places of data blocks"))
+    }
+
+    /// A block, from the cache, or read and put there.
+    #[inline]
+    pub(crate) fn cached(&self, at: Handle, role: Role, shape: Shape) -> Result<Arc<Block>> {
+        match self.cache.get(self.meta.number, at.offset) {
+            Some(block) => Ok(block),
+            None => self.read_into_cache(at, role, shape),
+        }
+    }
+
+    #[cold]
+    fn read_into_cache(&self, at: Handle, role: Role, shape: Shape) -> Result<Arc<Block>> {
+        let content = self.source().read(at, role, self.dictionary.as_deref())?;
+        let block = Arc::new(self.decode(content, shape, at)?);
+        self.cache.insert(self.meta.number, at.offset, &block);
+        Ok(block)
+    }
+
+    /// Decodes the content of a block.
+    pub(crate) fn decode(&self, content: Vec<u8>, shape: Shape, at: Handle) -> Result<Block> {
+        let block = Block::decode(content, shape).map_err(|error| self.corrupt(at.offset, error.to_string()))?;
+        if filter::is_sound(block.filter()) { Ok(block) } else { Err(self.corrupt(at.offset, "a filter's length")) }
+    }
+}
+
+/// Where blocks are read from: a file, of which some bytes may be in memory already.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    file: &'a dyn File,
+    number: u64,
+    /// Bytes of the file, and their offset.
+    tail: (&'a [u8], u64),
+}
+
+impl<'a> Source<'a> {
+    /// This file, with some bytes of it at hand.
+    pub(crate) fn with_bytes(self, bytes: &'a [u8], offset: u64) -> Self {
+        Self { tail: (bytes, offset), ..self }
+    }
+
+    /// Reads, checks and decompresses a block. The content is followed by padding.
+    pub(crate) fn read(&self, at: Handle, role: Role, dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {
+        self.read_with_checksum(at, role, dictionary).map(|(content, _)| content)
+    }
+
+    /// [`Source::read`], and the block's checksum.
+    pub(crate) fn read_with_checksum(
+        &self,
+        at: Handle,
+        role: Role,
+        dictionary: Option<&Dictionary>,
+    ) -> Result<(Vec<u8>, u32)> {
+        let content = Scratch::with(|scratch| {
+            let stored = match self.at_hand(at) {
+                Some(stored) => stored,
+                None => {
+                    // Only lengths that the file has are asked for, so this cannot exhaust memory.
+                    scratch.stored.resize(at.len as usize, 0);
+                    self.file.read_exact_at(&mut scratch.stored, at.offset)?;
+                    &scratch.stored
+                }
+            };
+            let content = stored::get(stored, role, &mut scratch.decoder, dictionary, self.number, at.offset);
+            Ok(content.map(|content| (content, stored::checksum_of(stored))))
+        })?;
+        content.map_err(|what| Error::corrupt(self.file.path(), at.offset, what))
+    }
+
+    fn at_hand(&self, at: Handle) -> Option<&'a [u8]> {
+        let (bytes, offset) = self.tail;
+        let start = usize::try_from(at.offset.checked_sub(offset)?).ok()?;
+        bytes.get(start..start.checked_add(at.len as usize)?)
+    }
+
+    fn read_dictionary(&self, footer: &Footer) -> Result<Dictionary> {
+        let mut content = self.read(footer.dictionary, Role::Dictionary, None)?;
+        content.truncate(content.len() - crate::block::PADDING);
+        let dictionary = Dictionary::from_bytes(content);
+        if dictionary.id() == footer.dictionary_id {
+            return Ok(dictionary);
+        }
+        Err(Error::corrupt(self.file.path(), footer.dictionary.offset, "another dictionary than the footer names"))
     }
 }

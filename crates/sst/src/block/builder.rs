@@ -1,0 +1,164 @@
+//! Packing entries into a block.
+
+use super::{Column, Columns, MAX_ENTRIES};
+use codec::entry::Entry;
+use codec::varint;
+
+/// Entries of 64 bytes and more are each directly reachable, if the block may choose.
+const DIRECT_BYTES: usize = 64;
+
+/// The restart interval of smaller entries, if the block may choose.
+const SMALL_INTERVAL_LOG: u32 = 4;
+
+/// What an entry is reckoned to take besides key and value.
+const ENTRY_OVERHEAD: usize = 4;
+
+/// Gathers entries, and packs them into one block.
+#[derive(Debug, Default)]
+pub(crate) struct BlockBuilder {
+    /// The logarithm of the restart interval; `None` lets each block choose.
+    restart_log: Option<u32>,
+    keys: Vec<u8>,
+    last_key_at: usize,
+    key_lens: Vec<u64>,
+    values: Vec<u8>,
+    value_lens: Vec<u64>,
+    kinds: Vec<u64>,
+    seqs: Vec<u64>,
+    // Reused by `finish`.
+    suffix_lens: Vec<u64>,
+    shared: Vec<u64>,
+    suffixes: Vec<u8>,
+}
+
+impl BlockBuilder {
+    /// An empty builder. The interval is rounded up to a power of two; 0 lets each block choose.
+    pub(crate) fn new(restart_interval: u32) -> Self {
+        let interval = restart_interval.min(1024).next_power_of_two();
+        let restart_log = (restart_interval > 0).then(|| interval.trailing_zeros());
+        Self { restart_log, ..Self::default() }
+    }
+
+    /// Appends an entry; the caller keeps the order.
+    #[inline]
+    pub(crate) fn add(&mut self, entry: Entry<'_>) {
+        self.last_key_at = self.keys.len();
+        self.keys.extend_from_slice(entry.key);
+        self.key_lens.push(entry.key.len() as u64);
+        self.values.extend_from_slice(entry.value);
+        self.value_lens.push(entry.value.len() as u64);
+        self.kinds.push(u64::from(entry.kind as u8));
+        self.seqs.push(entry.seq);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.key_lens.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.key_lens.is_empty()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.len() >= MAX_ENTRIES
+    }
+
+    /// The bytes gathered: keys, values, and a little for each entry.
+    #[inline]
+    pub(crate) fn raw_len(&self) -> usize {
+        self.keys.len() + self.values.len() + ENTRY_OVERHEAD * self.key_lens.len()
+    }
+
+    /// The first key; empty if there is none.
+    pub(crate) fn first_key(&self) -> &[u8] {
+        let len = self.key_lens.first().map_or(0, |&len| len as usize);
+        &self.keys[..len]
+    }
+
+    /// The last key; empty if there is none.
+    #[inline]
+    pub(crate) fn last_key(&self) -> &[u8] {
+        &self.keys[self.last_key_at..]
+    }
+
+    /// The last number; 0 if there is none.
+    #[inline]
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.seqs.last().copied().unwrap_or(0)
+    }
+
+    /// Appends the packed entries to `out` and empties the builder. It must hold an entry.
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
+        let prefix_len = common_len(self.first_key(), self.last_key());
+        let restart_log = self.restart_log.unwrap_or_else(|| self.chosen_log());
+        self.pack_keys(prefix_len, restart_log);
+        let columns = Columns {
+            suffix_len: Column::plan(&self.suffix_lens, false),
+            value_len: Column::plan(&self.value_lens, false),
+            kind: Column::plan(&self.kinds, false),
+            seq: Column::plan(&self.seqs, true),
+            shared: Column::plan(&self.shared, false),
+        };
+        varint::put_u64(out, self.len() as u64);
+        out.push(restart_log as u8);
+        varint::put_bytes(out, &self.keys[..prefix_len]);
+        let planned = [
+            (&columns.suffix_len, &self.suffix_lens),
+            (&columns.value_len, &self.value_lens),
+            (&columns.kind, &self.kinds),
+            (&columns.seq, &self.seqs),
+            (&columns.shared, &self.shared),
+        ];
+        for (column, _) in planned {
+            column.put_header(out);
+        }
+        for (column, values) in planned {
+            column.put_data(values, out);
+        }
+        out.extend_from_slice(&self.suffixes);
+        out.extend_from_slice(&self.values);
+        self.clear();
+    }
+
+    fn chosen_log(&self) -> u32 {
+        let mean = (self.keys.len() + self.values.len()) / self.len().max(1);
+        if mean >= DIRECT_BYTES { 0 } else { SMALL_INTERVAL_LOG }
+    }
+
+    /// Cuts from each key the block's prefix and what it shares with the key before. What is
+    /// shared is always the whole common part: the search relies on it.
+    fn pack_keys(&mut self, prefix_len: usize, restart_log: u32) {
+        let interval_mask = (1usize << restart_log) - 1;
+        let mut last: &[u8] = &[];
+        let mut at = 0;
+        for (index, &len) in self.key_lens.iter().enumerate() {
+            let end = at + len as usize;
+            let key = &self.keys[at + prefix_len..end];
+            at = end;
+            let shared = if index & interval_mask == 0 { 0 } else { common_len(last, key) };
+            self.shared.push(shared as u64);
+            self.suffix_lens.push((key.len() - shared) as u64);
+            self.suffixes.extend_from_slice(&key[shared..]);
+            last = key;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.last_key_at = 0;
+        self.values.clear();
+        self.suffixes.clear();
+        let columns =
+            [&mut self.key_lens, &mut self.value_lens, &mut self.kinds, &mut self.seqs, &mut self.suffix_lens];
+        for column in columns {
+            column.clear();
+        }
+        self.shared.clear();
+    }
+}
+
+/// The length of the common beginning of two byte strings.
+pub(crate) fn common_len(a: &[u8], b: &[u8]) -> usize {
+    let words = a.chunks_exact(8).zip(b.chunks_exact(8)).take_while(|(x, y)| x == y).count() * 8;
+    words + a[words..].iter().zip(&b[words..]).take_while(|(x, y)| x == y).count()
+}

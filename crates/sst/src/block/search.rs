@@ -1,0 +1,143 @@
+//! Searching a block, without allocation.
+
+use super::Block;
+use codec::entry::{Kind, Seq};
+use std::cmp::Ordering;
+
+/// Where a search ended: the first entry at or after what was sought.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found {
+    /// The entry's index; the number of entries if all come before what was sought.
+    pub(crate) index: usize,
+    /// Where the entry's value begins.
+    value_at: usize,
+    /// How the entry compares with what was sought: `None` if its key is another, else how its
+    /// number compares.
+    exact: Option<bool>,
+}
+
+impl Block {
+    /// The first entry at or after (`key`, `seq`).
+    #[inline]
+    pub(crate) fn lower_bound(&self, key: &[u8], seq: Seq) -> Found {
+        let prefix = self.prefix();
+        let Some(suffix) = key.strip_prefix(prefix) else {
+            let index = if key < prefix { 0 } else { self.len() };
+            return Found { index, value_at: 0, exact: None };
+        };
+        if self.restart_log == 0 { self.search_direct(suffix, seq) } else { self.search_groups(suffix, seq) }
+    }
+
+    /// The index of the last entry at or before (`key`, `seq`).
+    #[inline]
+    pub(crate) fn floor(&self, key: &[u8], seq: Seq) -> Option<usize> {
+        let found = self.lower_bound(key, seq);
+        if found.exact == Some(true) { Some(found.index) } else { found.index.checked_sub(1) }
+    }
+
+    /// The newest version of `key` not above `seq`, its value in `value`.
+    #[inline]
+    pub(crate) fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Option<(Seq, Kind)> {
+        let found = self.lower_bound(key, seq);
+        found.exact?;
+        let len = self.columns.value_len.get(&self.bytes, found.index) as usize;
+        value.clear();
+        value.extend_from_slice(self.bytes.get(found.value_at..found.value_at + len)?);
+        Some((self.seq(found.index), self.kind(found.index)))
+    }
+
+    #[inline]
+    pub(super) fn seq(&self, index: usize) -> Seq {
+        self.columns.seq.get(&self.bytes, index)
+    }
+
+    #[inline]
+    pub(super) fn kind(&self, index: usize) -> Kind {
+        // Every kind was checked when the block was decoded.
+        Kind::from_byte(self.columns.kind.get(&self.bytes, index) as u8).unwrap_or(Kind::Put)
+    }
+
+    /// How the entry at a restart point compares with (`suffix`, `seq`), and whether the key is
+    /// the same.
+    #[inline]
+    fn compare_restart(&self, restart: usize, suffix: &[u8], seq: Seq) -> (Ordering, bool) {
+        let index = restart << self.restart_log;
+        let start = self.restarts[restart].key as usize;
+        let len = self.columns.suffix_len.get(&self.bytes, index) as usize;
+        match self.bytes[start..start + len].cmp(suffix) {
+            Ordering::Equal => (seq.cmp(&self.seq(index)), true),
+            order => (order, false),
+        }
+    }
+
+    /// The first restart point at or after (`suffix`, `seq`), and `exact` of [`Found`] for it.
+    #[inline]
+    fn search_restarts(&self, suffix: &[u8], seq: Seq) -> (usize, Option<bool>) {
+        let (mut low, mut high) = (0, self.restarts.len());
+        let mut exact = None;
+        while low < high {
+            let middle = (low + high) / 2;
+            let (order, same_key) = self.compare_restart(middle, suffix, seq);
+            if order == Ordering::Less {
+                low = middle + 1;
+            } else {
+                high = middle;
+                exact = same_key.then_some(order == Ordering::Equal);
+            }
+        }
+        (low, exact)
+    }
+
+    #[inline]
+    fn search_direct(&self, suffix: &[u8], seq: Seq) -> Found {
+        let (index, exact) = self.search_restarts(suffix, seq);
+        let value_at = self.restarts.get(index).map_or(0, |restart| restart.value as usize);
+        Found { index, value_at, exact }
+    }
+
+    /// The search where a restart point heads a group of entries. Within the group, keys are
+    /// compared without being put together: `matched` is how much of the sought key the entry
+    /// before (which is less) has. An entry that shares more than that with the one before is
+    /// less too; one that shares less has left it upwards; only if it shares exactly that much
+    /// its own bytes decide.
+    fn search_groups(&self, suffix: &[u8], seq: Seq) -> Found {
+        let (after, exact) = self.search_restarts(suffix, seq);
+        let behind = Found {
+            index: (after << self.restart_log).min(self.len()),
+            value_at: self.restarts.get(after).map_or(0, |restart| restart.value as usize),
+            exact,
+        };
+        let Some(group) = after.checked_sub(1) else { return behind };
+        let first = group << self.restart_log;
+        let restart = self.restarts[group];
+        let (mut key_at, mut value_at) = (restart.key as usize, restart.value as usize);
+        let mut matched = 0;
+        for index in first..behind.index {
+            let len = self.columns.suffix_len.get(&self.bytes, index) as usize;
+            let shared = self.columns.shared.get(&self.bytes, index) as usize;
+            let part = &self.bytes[key_at..key_at + len];
+            key_at += len;
+            if shared < matched {
+                return Found { index, value_at, exact: None };
+            }
+            if shared == matched {
+                let rest = &suffix[matched..];
+                let common = super::builder::common_len(part, rest);
+                let order = part[common..].first().cmp(&rest[common..].first());
+                let (order, exact) = match order {
+                    Ordering::Equal => {
+                        let order = seq.cmp(&self.seq(index));
+                        (order, Some(order == Ordering::Equal))
+                    }
+                    order => (order, None),
+                };
+                if order != Ordering::Less {
+                    return Found { index, value_at, exact };
+                }
+                matched += common;
+            }
+            value_at += self.columns.value_len.get(&self.bytes, index) as usize;
+        }
+        behind
+    }
+}

@@ -1,0 +1,148 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use codec::entry::{Entry, Kind, MAX_SEQ};
+use proptest::prelude::*;
+
+type Row = (Vec<u8>, u64, Kind, Vec<u8>);
+
+fn pack(rows: &[Row], interval: u32) -> Vec<u8> {
+    let mut builder = BlockBuilder::new(interval);
+    for (key, seq, kind, value) in rows {
+        builder.add(Entry { key, seq: *seq, kind: *kind, value });
+    }
+    let mut bytes = Vec::new();
+    builder.finish(&mut bytes);
+    assert!(builder.is_empty());
+    bytes
+}
+
+fn decode(mut content: Vec<u8>, shape: Shape) -> codec::Result<Block> {
+    content.extend_from_slice(&[0; PADDING]);
+    Block::decode(content, shape)
+}
+
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    let key = proptest::collection::vec(prop_oneof![Just(0u8), Just(1), Just(0xff), Just(b'k')], 0..6);
+    let row = (key, 0u64..20, any::<bool>(), proptest::collection::vec(any::<u8>(), 0..20)).prop_map(
+        |(key, seq, put, value)| match put {
+            true => (key, seq, Kind::Put, value),
+            false => (key, seq, Kind::Delete, Vec::new()),
+        },
+    );
+    proptest::collection::vec(row, 1..80).prop_map(|mut rows| {
+        rows.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+        rows.dedup_by(|a, b| a.0 == b.0 && a.1 == b.1);
+        rows
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_search_agrees_with_the_rows(rows in rows(), interval in 0u32..20, key in proptest::collection::vec(
+        prop_oneof![Just(0u8), Just(1), Just(0xff), Just(b'k')], 0..7), seq in 0u64..20) {
+        let block = decode(pack(&rows, interval), Shape::Entries).unwrap();
+        prop_assert_eq!(block.len(), rows.len());
+        let expected = rows.partition_point(|row| codec::entry::compare(&row.0, row.1, &key, seq).is_lt());
+        prop_assert_eq!(block.lower_bound(&key, seq).index, expected);
+        let floor = rows.partition_point(|row| codec::entry::compare(&row.0, row.1, &key, seq).is_le());
+        prop_assert_eq!(block.floor(&key, seq), floor.checked_sub(1));
+        let mut value = Vec::new();
+        let found = block.get(&key, seq, &mut value);
+        let row = rows.get(expected).filter(|row| row.0 == key);
+        prop_assert_eq!(found, row.map(|row| (row.1, row.2)));
+        prop_assert!(found.is_none() || Some(&value) == row.map(|row| &row.3));
+        for (index, row) in rows.iter().enumerate() {
+            prop_assert_eq!(block.entry(index), (row.0.clone(), row.1));
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_decoded_or_refused(
+        rows in rows(),
+        interval in 0u32..20,
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in proptest::option::of(any::<prop::sample::Index>()),
+        partition: bool,
+    ) {
+        let mut bytes = pack(&rows, interval);
+        if partition {
+            bytes.extend_from_slice(&[0; 65]);
+            bytes.extend_from_slice(&65u32.to_le_bytes());
+        }
+        for (index, byte) in changes {
+            let at = index.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        let shape = if partition { Shape::Partition } else { Shape::Entries };
+        if let Ok(block) = decode(bytes, shape) {
+            // The bytes may say other entries now; reading them must be safe all the same.
+            let mut cursor = Cursor::new();
+            cursor.move_to(&block, block.len() - 1);
+            while cursor.prev(&block) {}
+            while cursor.next(&block) {
+                let _ = (cursor.key(), cursor.value(&block), cursor.kind());
+            }
+            let mut value = Vec::new();
+            for (key, seq, ..) in &rows {
+                block.get(key, *seq, &mut value);
+                block.floor(key, *seq);
+                block.direct_value(*seq as usize);
+            }
+            prop_assert!(block.weight() > 0 && block.filter().len() < block.weight());
+        }
+    }
+
+    #[test]
+    fn noise_is_decoded_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+        let _ = decode(bytes.clone(), Shape::Entries);
+        let _ = decode(bytes, Shape::Partition);
+    }
+}
+
+#[test]
+fn one_entry_has_only_a_prefix() {
+    let rows = vec![(b"a long key".to_vec(), MAX_SEQ, Kind::Put, b"v".to_vec())];
+    let block = decode(pack(&rows, 0), Shape::Entries).unwrap();
+    assert_eq!(block.prefix(), b"a long key");
+    assert_eq!(block.lower_bound(b"a long", 1).index, 0);
+    assert_eq!(block.lower_bound(b"a long kez", 1).index, 1);
+    assert_eq!(block.lower_bound(b"a long key", MAX_SEQ).index, 0);
+    assert_eq!(block.lower_bound(b"a long key", 1).index, 1);
+    assert_eq!(block.lower_bound(b"a long key!", MAX_SEQ).index, 1);
+}
+
+#[test]
+fn small_entries_share_and_large_ones_stand_alone() {
+    let small: Vec<Row> = (0..100u32).map(|n| (format!("key{n:05}").into_bytes(), 9, Kind::Put, vec![])).collect();
+    let block = decode(pack(&small, 0), Shape::Entries).unwrap();
+    assert_eq!(block.restarts.len(), 7);
+    let large: Vec<Row> = small.iter().map(|row| (row.0.clone(), 9, Kind::Put, vec![1; 64])).collect();
+    let block = decode(pack(&large, 0), Shape::Entries).unwrap();
+    assert_eq!(block.restarts.len(), 100);
+}
+
+#[test]
+fn an_unknown_kind_is_refused() {
+    for kind in [Kind::Delta, Kind::RangeDelete, Kind::Folded] {
+        let alone = vec![(b"a".to_vec(), 1, kind, vec![])];
+        assert!(decode(pack(&alone, 1), Shape::Entries).is_err());
+        let mixed = vec![(b"a".to_vec(), 1, Kind::Put, vec![]), (b"b".to_vec(), 1, kind, vec![])];
+        assert!(decode(pack(&mixed, 1), Shape::Entries).is_err());
+    }
+}
+
+#[test]
+fn common_beginnings() {
+    let a: Vec<u8> = (0..40).collect();
+    for at in 0..40 {
+        let mut b = a.clone();
+        b[at] ^= 1;
+        assert_eq!(builder::common_len(&a, &b), at);
+        assert_eq!(builder::common_len(&a, &a[..at]), at);
+    }
+    assert_eq!(builder::common_len(&a, &a), 40);
+}

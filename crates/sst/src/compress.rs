@@ -1,0 +1,211 @@
+//! Compressing and decompressing the bodies of stored blocks.
+//!
+//! zstd's frames are written without magic number, checksum, dictionary id and content size:
+//! the block's trailer knows the length and the checksum, the file the dictionary. So a frame
+//! costs five bytes (header two, block header three), which counts when a block has 500.
+
+use crate::{Compression, Dictionary};
+use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
+use std::cell::Cell;
+use std::sync::Arc;
+use zstd_safe::{CCtx, CParameter, DCtx, DParameter, FrameFormat};
+
+/// How a body is compressed. The numbers are on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// Not at all.
+    Raw = 0,
+    /// An LZ4 block.
+    Lz4 = 1,
+    /// A bare zstd frame.
+    Zstd = 2,
+    /// A bare zstd frame that uses the file's dictionary.
+    ZstdDictionary = 3,
+}
+
+impl Method {
+    /// The method with the number in the low two bits.
+    pub(crate) fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::Raw,
+            1 => Self::Lz4,
+            2 => Self::Zstd,
+            _ => Self::ZstdDictionary,
+        }
+    }
+}
+
+/// Compresses blocks, one after the other, all in the same way.
+pub(crate) struct Encoder {
+    how: How,
+    scratch: Vec<u8>,
+}
+
+enum How {
+    Raw,
+    Lz4(Box<CompressTable>),
+    Zstd(CCtx<'static>),
+    Dictionary { context: Option<CCtx<'static>>, level: i32, dictionary: Arc<Dictionary> },
+}
+
+impl Encoder {
+    /// An encoder. Falls back to storing blocks raw if zstd has no memory for a context.
+    pub(crate) fn new(compression: Compression, dictionary: Option<&Arc<Dictionary>>) -> Self {
+        let how = match (compression, dictionary) {
+            (Compression::None, _) => How::Raw,
+            (Compression::Lz4, _) => How::Lz4(Box::new(CompressTable::small())),
+            (Compression::Zstd { level }, None) => new_context(level).map_or(How::Raw, How::Zstd),
+            (Compression::Zstd { level }, Some(dictionary)) => match dictionary.take_encoder(level) {
+                Some(context) => How::Dictionary { context: Some(context), level, dictionary: dictionary.clone() },
+                None => How::Raw,
+            },
+        };
+        Self { how, scratch: Vec::new() }
+    }
+
+    /// Compresses `raw` behind `out`. If that does not save a sixteenth, `raw` itself is
+    /// appended: reading it back then costs nothing.
+    pub(crate) fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> Method {
+        // lz4_flex wants room for the worst case; zstd gives up when the room is used up.
+        let limit = raw.len() - raw.len() / 16;
+        let room = if matches!(self.how, How::Lz4(_)) { get_maximum_output_size(raw.len()) } else { limit };
+        if self.scratch.len() < room {
+            self.scratch.resize(room, 0);
+        }
+        let target = &mut self.scratch[..room];
+        let (method, result) = match &mut self.how {
+            How::Raw => (Method::Raw, None),
+            How::Lz4(table) => (Method::Lz4, compress_into_with_table(raw, target, table).ok()),
+            How::Zstd(context) => (Method::Zstd, context.compress2(target, raw).ok()),
+            How::Dictionary { context, .. } => {
+                (Method::ZstdDictionary, context.as_mut().and_then(|context| context.compress2(target, raw).ok()))
+            }
+        };
+        match result {
+            Some(len) if len <= limit => {
+                out.extend_from_slice(&self.scratch[..len]);
+                method
+            }
+            _ => {
+                out.extend_from_slice(raw);
+                Method::Raw
+            }
+        }
+    }
+}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        if let How::Dictionary { context, level, dictionary } = &mut self.how
+            && let Some(context) = context.take()
+        {
+            dictionary.give_encoder(*level, context);
+        }
+    }
+}
+
+/// A context for bare frames, without a dictionary.
+pub(crate) fn new_context(level: i32) -> Option<CCtx<'static>> {
+    let mut context = CCtx::try_create()?;
+    let parameters = [
+        CParameter::CompressionLevel(level),
+        CParameter::Format(FrameFormat::Magicless),
+        CParameter::ContentSizeFlag(false),
+        CParameter::ChecksumFlag(false),
+        CParameter::DictIdFlag(false),
+    ];
+    for parameter in parameters {
+        context.set_parameter(parameter).ok()?;
+    }
+    Some(context)
+}
+
+/// What one thread needs to read blocks: a buffer and a zstd context, kept between reads.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// For the stored bytes of a block.
+    pub(crate) stored: Vec<u8>,
+    /// The context.
+    pub(crate) decoder: Decoder,
+}
+
+/// Buffers above this are not kept by a thread.
+const KEPT_BYTES: usize = 1 << 20;
+
+thread_local! {
+    /// Taken out while in use, so that a read within a read (a file system that yields) finds
+    /// nothing and makes its own.
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+impl Scratch {
+    /// Runs `f` with this thread's scratch.
+    pub(crate) fn with<T>(f: impl FnOnce(&mut Self) -> T) -> T {
+        let mut scratch = SCRATCH.take().unwrap_or_default();
+        let result = f(&mut scratch);
+        if scratch.stored.capacity() > KEPT_BYTES {
+            scratch.stored = Vec::new();
+        }
+        SCRATCH.set(Some(scratch));
+        result
+    }
+}
+
+/// Decompresses blocks; see [`Scratch`].
+#[derive(Default)]
+pub(crate) struct Decoder {
+    context: Option<DCtx<'static>>,
+}
+
+impl Decoder {
+    /// Decompresses `body` into a new vector of exactly `raw_len` bytes, followed by `padding`
+    /// zero bytes.
+    pub(crate) fn decode(
+        &mut self,
+        method: Method,
+        body: &[u8],
+        raw_len: usize,
+        padding: usize,
+        dictionary: Option<&Dictionary>,
+    ) -> Result<Vec<u8>, &'static str> {
+        let mut raw = Vec::new();
+        raw.try_reserve_exact(raw_len + padding).map_err(|_| "a block of a length beyond memory")?;
+        let len = match method {
+            Method::Raw => {
+                raw.extend_from_slice(body);
+                body.len()
+            }
+            Method::Lz4 => {
+                raw.resize(raw_len, 0);
+                lz4_flex::block::decompress_into(body, &mut raw).map_err(|_| "LZ4 cannot decompress a block")?
+            }
+            Method::Zstd => self.context()?.decompress(&mut raw, body).map_err(|_| "zstd cannot decompress a block")?,
+            Method::ZstdDictionary => {
+                let decoder = dictionary.and_then(Dictionary::decoder).ok_or("a block needs a dictionary")?;
+                let context = self.context()?;
+                context.decompress_using_ddict(&mut raw, body, decoder).map_err(|_| "zstd cannot decompress a block")?
+            }
+        };
+        if len != raw_len || raw.len() != raw_len {
+            return Err("a block has another length than its trailer says");
+        }
+        raw.resize(raw_len + padding, 0);
+        Ok(raw)
+    }
+
+    fn context(&mut self) -> Result<&mut DCtx<'static>, &'static str> {
+        if self.context.is_none() {
+            self.context = new_decoder();
+        }
+        self.context.as_mut().ok_or("zstd has no memory for a context")
+    }
+}
+
+fn new_decoder() -> Option<DCtx<'static>> {
+    let mut context = DCtx::try_create()?;
+    context.set_parameter(DParameter::Format(FrameFormat::Magicless)).ok()?;
+    Some(context)
+}
+
+#[cfg(test)]
+mod tests;

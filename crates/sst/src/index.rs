@@ -1,0 +1,204 @@
+//! The two levels of the index.
+//!
+//! An index entry is a *bound* and what begins there. Every entry of the block (or partition) is
+//! at or after its bound, and every entry of the one before comes before it; so the block that
+//! may hold (key, number) is the last whose bound is at or before it, always exactly one. A
+//! bound is as short as it can be: one byte more than the keys on both sides share. Where the
+//! versions of one key go on from block to block, it is that key, and the number just below
+//! that of the last version in the block before.
+
+use crate::block::common_len;
+use crate::block::{Block, BlockBuilder, Shape};
+use crate::filter;
+use crate::stored::Handle;
+use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
+
+/// A partition is closed when its data blocks take this many bytes: offsets in it have 32 bits.
+const MAX_REGION: u64 = 1 << 30;
+
+/// The bound between two entries that follow each other.
+pub(crate) fn bound<'a>(last_key: &[u8], last_seq: Seq, next_key: &'a [u8]) -> (&'a [u8], Seq) {
+    let common = common_len(last_key, next_key);
+    if common == last_key.len() && common == next_key.len() {
+        return (next_key, last_seq.saturating_sub(1));
+    }
+    (&next_key[..(common + 1).min(next_key.len())], MAX_SEQ)
+}
+
+/// Gathers the index while data blocks are written.
+pub(crate) struct IndexBuilder {
+    max_blocks: usize,
+    max_bytes: usize,
+    bits_per_key: u32,
+    partition: BlockBuilder,
+    hashes: Vec<u64>,
+    region_start: u64,
+    /// The bound of the open partition.
+    bound: (Vec<u8>, Seq),
+    top: BlockBuilder,
+}
+
+impl IndexBuilder {
+    pub(crate) fn new(max_blocks: usize, max_bytes: usize, bits_per_key: u32) -> Self {
+        Self {
+            max_blocks: max_blocks.clamp(1, 1 << 16),
+            max_bytes: max_bytes.min(1 << 24),
+            bits_per_key: bits_per_key.min(32),
+            partition: BlockBuilder::new(1),
+            hashes: Vec::new(),
+            region_start: 0,
+            bound: (Vec::new(), MAX_SEQ),
+            top: BlockBuilder::new(1),
+        }
+    }
+
+    /// Notes the hash of a key of the open partition. Call once per key, and once more if the
+    /// partition has [no key yet](Self::has_no_key).
+    #[inline]
+    pub(crate) fn add_hash(&mut self, hash: u64) {
+        self.hashes.push(hash);
+    }
+
+    /// True if the open partition's filter has no key yet.
+    #[inline]
+    pub(crate) fn has_no_key(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// Notes a data block.
+    pub(crate) fn add_block(&mut self, bound: (&[u8], Seq), block: Handle) {
+        if self.partition.is_empty() {
+            self.region_start = block.offset;
+            self.bound.0.clear();
+            self.bound.0.extend_from_slice(bound.0);
+            self.bound.1 = bound.1;
+        }
+        let offset = (block.offset - self.region_start) as u32;
+        self.partition.add(index_entry(bound, &offset.to_le_bytes()));
+    }
+
+    /// True if the open partition should be written; `end` is where its last block ends.
+    pub(crate) fn is_full(&self, end: u64) -> bool {
+        let raw_len = self.partition.raw_len() + self.hashes.len() * self.bits_per_key as usize / 8;
+        // Huge files get larger partitions, so that the top-level index stays small.
+        let scale = (self.top.len() / 8192).min(16);
+        self.partition.len() >= self.max_blocks << scale
+            || raw_len >= self.max_bytes << scale
+            || end - self.region_start >= MAX_REGION
+            || self.partition.is_full()
+    }
+
+    /// True if there is no open partition.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.partition.is_empty()
+    }
+
+    /// The bytes gathered for the open partition, about.
+    pub(crate) fn pending_bytes(&self) -> usize {
+        self.partition.raw_len() + self.hashes.len() * self.bits_per_key as usize / 8 + self.top.raw_len()
+    }
+
+    /// Appends the content of the open partition to `out` and closes it.
+    pub(crate) fn finish_partition(&mut self, out: &mut Vec<u8>) {
+        self.partition.finish(out);
+        let start = out.len();
+        filter::build(&self.hashes, self.bits_per_key, out);
+        let filter_len = (out.len() - start) as u32;
+        out.extend_from_slice(&filter_len.to_le_bytes());
+        self.hashes.clear();
+    }
+
+    /// Notes where the partition that was just closed was written.
+    pub(crate) fn add_partition(&mut self, at: Handle) {
+        let mut value = [0; 12];
+        value[..8].copy_from_slice(&at.offset.to_le_bytes());
+        value[8..].copy_from_slice(&at.len.to_le_bytes());
+        self.top.add(index_entry((&self.bound.0, self.bound.1), &value));
+    }
+
+    /// Appends the content of the top-level index to `out`.
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
+        self.top.finish(out);
+    }
+}
+
+fn index_entry<'a>(bound: (&'a [u8], Seq), value: &'a [u8]) -> Entry<'a> {
+    Entry { key: bound.0, seq: bound.1, kind: Kind::Put, value }
+}
+
+/// The top-level index, in memory.
+#[derive(Debug)]
+pub(crate) struct TopIndex {
+    block: Block,
+}
+
+impl TopIndex {
+    /// Decodes the content (with padding) of the top-level index of a file whose partitions end
+    /// at `data_end`.
+    pub(crate) fn decode(content: Vec<u8>, data_end: u64) -> codec::Result<Self> {
+        let top = Self { block: Block::decode(content, Shape::Entries)? };
+        let invalid = codec::DecodeError::Invalid("the places of index partitions");
+        let mut end = 0;
+        for index in 0..top.len() {
+            let handle = top.partition(index);
+            if top.block.direct_value(index).len() != 12 || handle.offset <= end || handle.len == 0 {
+                return Err(invalid);
+            }
+            end = handle.end();
+        }
+        if end == data_end { Ok(top) } else { Err(invalid) }
+    }
+
+    /// The number of partitions.
+    pub(crate) fn len(&self) -> usize {
+        self.block.len()
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.block.weight()
+    }
+
+    /// The partition that may hold (`key`, `seq`); `None` if it comes before all entries.
+    #[inline]
+    pub(crate) fn find(&self, key: &[u8], seq: Seq) -> Option<usize> {
+        self.block.floor(key, seq)
+    }
+
+    /// Where partition `index` stands.
+    #[inline]
+    pub(crate) fn partition(&self, index: usize) -> Handle {
+        let value = self.block.direct_value(index);
+        let offset = value.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let len = value.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        Handle { offset, len }
+    }
+
+    /// Where the data blocks of partition `index` begin: behind the partition before.
+    #[inline]
+    pub(crate) fn region_start(&self, index: usize) -> u64 {
+        index.checked_sub(1).map_or(0, |before| self.partition(before).end())
+    }
+
+    pub(crate) fn block(&self) -> &Block {
+        &self.block
+    }
+}
+
+/// Where data block `index` of `partition` stands. The region of its blocks begins at
+/// `region_start` and ends where the partition itself stands.
+///
+/// `None` if the offsets in the partition are not what was written.
+#[inline]
+pub(crate) fn data_block(partition: &Block, index: usize, region_start: u64, partition_at: u64) -> Option<Handle> {
+    let offset_of = |index: usize| {
+        let value = partition.direct_value(index).first_chunk()?;
+        Some(region_start + u64::from(u32::from_le_bytes(*value)))
+    };
+    let offset = offset_of(index)?;
+    let end = if index + 1 < partition.len() { offset_of(index + 1)? } else { partition_at };
+    let len = u32::try_from(end.checked_sub(offset)?).ok()?;
+    (end <= partition_at).then_some(Handle { offset, len })
+}
+
+#[cfg(test)]
+mod tests;

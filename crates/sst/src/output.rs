@@ -1,0 +1,83 @@
+//! The file that a writer fills: whole blocks, gathered into large writes.
+
+use crate::compress::Encoder;
+use crate::stored::{self, Handle, Role};
+use env::{Env, File, OpenMode, Result};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes are handed to the file system once so many are gathered.
+const WRITE_BYTES: usize = 512 << 10;
+
+/// Appends stored blocks to a new file. The file is removed on drop, unless it was finished.
+pub(crate) struct Output {
+    env: Env,
+    file: Arc<dyn File>,
+    number: u64,
+    buffer: Vec<u8>,
+    /// The bytes written before those in the buffer.
+    written: u64,
+    digest: u64,
+    finished: bool,
+}
+
+impl Output {
+    pub(crate) fn create(env: &Env, path: &Path, number: u64) -> Result<Self> {
+        let file = env.fs.open(path, OpenMode::CreateNew)?;
+        Ok(Self { env: env.clone(), file, number, buffer: Vec::new(), written: 0, digest: 0, finished: false })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// The checksums of all blocks so far, folded.
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// The length of the file so far.
+    #[inline]
+    pub(crate) fn len(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    /// Appends a block.
+    pub(crate) fn put(&mut self, raw: &[u8], role: Role, encoder: Option<&mut Encoder>) -> Result<Handle> {
+        if self.buffer.capacity() == 0 {
+            self.buffer.reserve(WRITE_BYTES + WRITE_BYTES / 8);
+        }
+        let offset = self.len();
+        let len = stored::put(&mut self.buffer, raw, role, encoder, self.number, offset);
+        self.digest = stored::digest(self.digest, stored::checksum_of(&self.buffer));
+        if self.buffer.len() >= WRITE_BYTES {
+            self.write_out()?;
+        }
+        Ok(Handle { offset, len: len as u32 })
+    }
+
+    /// Appends the footer, writes all out and syncs. The file stays from here on.
+    pub(crate) fn finish(&mut self, footer: &[u8]) -> Result<()> {
+        self.buffer.extend_from_slice(footer);
+        self.write_out()?;
+        self.file.sync()?;
+        self.finished = true;
+        Ok(())
+    }
+
+    fn write_out(&mut self) -> Result<()> {
+        self.file.write_at(&self.buffer, self.written)?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if !self.finished {
+            // No manifest names the file yet. If it cannot be removed, the next open does it.
+            let _ = self.env.fs.remove(self.file.path());
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Stored blocks: a body, and a trailer that says how to read it and that it is whole.
+//!
+//! Trailer: the raw length (little-endian, as many bytes as the tag says), the tag, and a
+//! checksum (four bytes) over all before it, seeded with the file's number and the offset. The
+//! tag's bits 0-1 are the method of compression, 2-4 what the block is, 5-7 how many bytes the
+//! raw length takes (none if the body is raw).
+
+use crate::Dictionary;
+use crate::block::PADDING;
+use crate::compress::{Decoder, Encoder, Method};
+use codec::checksum32;
+
+/// The most raw bytes of a block.
+pub(crate) const MAX_RAW: usize = 1 << 30;
+
+/// Where a stored block stands: its offset in the file, and its length with the trailer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Handle {
+    pub(crate) offset: u64,
+    pub(crate) len: u32,
+}
+
+impl Handle {
+    /// The offset behind the block.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset.saturating_add(u64::from(self.len))
+    }
+}
+
+/// What a block is. The numbers are on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Entries.
+    Data = 0,
+    /// The index entries and the filter of some data blocks.
+    Partition = 1,
+    /// The top-level index.
+    Index = 2,
+    /// The dictionary.
+    Dictionary = 3,
+    /// Opaque bytes of the layer above.
+    Aux = 4,
+    /// Properties.
+    Properties = 5,
+}
+
+impl Role {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data block",
+            Self::Partition => "index partition",
+            Self::Index => "top-level index",
+            Self::Dictionary => "dictionary",
+            Self::Aux => "aux block",
+            Self::Properties => "properties block",
+        }
+    }
+}
+
+/// The seed of a block's checksum.
+pub(crate) fn seed(file_number: u64, offset: u64) -> u64 {
+    file_number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ offset
+}
+
+/// The checksum of all blocks of a file so far, with one more.
+pub(crate) fn digest(so_far: u64, checksum: u32) -> u64 {
+    (so_far ^ u64::from(checksum)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
+
+/// The checksum in a stored block's last four bytes.
+pub(crate) fn checksum_of(stored: &[u8]) -> u32 {
+    stored.last_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+/// Appends `raw` as a stored block to `out`, where it will stand at `offset`. Without an encoder
+/// the body is raw. Returns the bytes appended.
+pub(crate) fn put(
+    out: &mut Vec<u8>,
+    raw: &[u8],
+    role: Role,
+    encoder: Option<&mut Encoder>,
+    file_number: u64,
+    offset: u64,
+) -> usize {
+    let start = out.len();
+    let method = match encoder {
+        Some(encoder) => encoder.encode(raw, out),
+        None => {
+            out.extend_from_slice(raw);
+            Method::Raw
+        }
+    };
+    let raw_len = (raw.len() as u32).to_le_bytes();
+    let width = match method {
+        Method::Raw => 0,
+        _ => (32 - (raw.len() as u32).leading_zeros()).div_ceil(8) as usize,
+    };
+    out.extend_from_slice(&raw_len[..width]);
+    out.push(method as u8 | (role as u8) << 2 | (width as u8) << 5);
+    let checksum = checksum32(&out[start..], seed(file_number, offset));
+    out.extend_from_slice(&checksum.to_le_bytes());
+    out.len() - start
+}
+
+/// Checks and decompresses a stored block. The result is followed by [`PADDING`] zero bytes.
+///
+/// # Errors
+/// What is wrong with the block.
+pub(crate) fn get(
+    stored: &[u8],
+    role: Role,
+    decoder: &mut Decoder,
+    dictionary: Option<&Dictionary>,
+    file_number: u64,
+    offset: u64,
+) -> Result<Vec<u8>, String> {
+    let short = || format!("a {} too short for its trailer", role.name());
+    let (covered, checksum) = stored.split_last_chunk::<4>().ok_or_else(short)?;
+    if checksum32(covered, seed(file_number, offset)) != u32::from_le_bytes(*checksum) {
+        return Err(format!("the checksum of a {} does not match", role.name()));
+    }
+    let (&tag, rest) = covered.split_last().ok_or_else(short)?;
+    if tag >> 2 & 7 != role as u8 {
+        return Err(format!("a block that is no {}", role.name()));
+    }
+    let (method, width) = (Method::from_bits(tag), usize::from(tag >> 5));
+    let body_len = rest.len().checked_sub(width).ok_or_else(short)?;
+    let (body, len_bytes) = rest.split_at(body_len);
+    let raw_len = match (method, width) {
+        (Method::Raw, 0) => body.len(),
+        (Method::Raw, _) | (_, 0 | 5..) => return Err(format!("the tag of a {}", role.name())),
+        _ => len_bytes.iter().rev().fold(0, |len, &byte| len << 8 | usize::from(byte)),
+    };
+    if raw_len > MAX_RAW {
+        return Err(format!("a {} of {raw_len} bytes", role.name()));
+    }
+    decoder.decode(method, body, raw_len, PADDING, dictionary).map_err(|what| format!("a {}: {what}", role.name()))
+}
+
+#[cfg(test)]
+mod tests;
