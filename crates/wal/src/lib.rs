@@ -2,8 +2,12 @@
 
 #![deny(missing_docs)]
 
+mod layout;
+mod recover;
+mod segment;
 mod types;
 mod wal;
+mod window;
 
 pub use types::{Dropped, Lost, OnDamage, Options, Position, Record, Recovery};
 pub use wal::Wal;

@@ -1,44 +1,189 @@
 //! The log.
 
+use crate::layout::{self, End, GROUPS_AT, GroupHeader, Header, SEAL_AT, Seeds};
+use crate::recover::{self, Replayed, Segment};
+use crate::segment::{self, NotCreated};
 use crate::{Options, Position, Record, Recovery};
 use codec::entry::Seq;
-use env::sync::Mutex;
-use env::{Env, Result};
-use std::path::Path;
+use env::sync::{Condvar, Mutex, MutexGuard};
+use env::{Env, Error, File, Result};
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// The write-ahead log of a database. `Send + Sync`.
+/// The write-ahead log of a database.
+///
+/// After an error on writing to or syncing a segment that exists, the log is *poisoned*:
+/// nobody knows what is on disk, so every later call returns that error. Recovering it anew
+/// finds out.
+///
+/// Locks: `releasing`, then `appender`, then `shared`. `appender` is held while writing,
+/// `shared` never during I/O.
 pub struct Wal {
-    end: Mutex<Position>,
+    env: Env,
+    dir: PathBuf,
+    options: Options,
+    appender: Mutex<Appender>,
+    shared: Mutex<Shared>,
+    /// Notified when `synced`, `syncing` or `failed` of [`Shared`] change.
+    changed: Condvar,
+    releasing: Mutex<()>,
 }
 
+/// What only the commit leader needs.
+struct Appender {
+    file: Arc<dyn File>,
+    seeds: Seeds,
+    number: u64,
+    offset: u64,
+    /// The length of the segment.
+    capacity: u64,
+    next_seq: Seq,
+    group: Vec<u8>,
+}
+
+struct Shared {
+    /// The last segment's.
+    file: Arc<dyn File>,
+    end: Position,
+    synced: Position,
+    /// Somebody syncs; nobody else does until that has ended, so that a failure that the
+    /// system tells only once is known to all.
+    syncing: bool,
+    failed: Option<Error>,
+    closed: bool,
+    /// Oldest first; the last is the one being written.
+    segments: VecDeque<Segment>,
+}
+
+/// The buffer for a group is given back above this.
+const KEEP_BUFFER: usize = 4 << 20;
+
 impl Wal {
-    /// Opens the log in `dir` (empty or not), replays its records in order, and starts a new
-    /// segment. Nothing of an old segment is overwritten.
+    /// Opens the log in `dir`, which may be empty, replays its records in order, and starts a
+    /// new segment behind them. Nothing of an old segment is overwritten.
+    ///
+    /// When this returns, the new segment's header is durable, and with it the decision where
+    /// the old log ends: what was cut off is never replayed. Every call makes a segment, so
+    /// [`Wal::release_below`] should follow.
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] for damage, [`env::Error::NewerFormat`], I/O errors, and what
-    /// `replay` returns.
+    /// [`Error::Corrupt`] for damage (see [`crate::OnDamage`]), for a missing segment, and for
+    /// a segment of another database; [`Error::NewerFormat`]; I/O errors; what `replay` returns.
     pub fn recover(
-        _env: &Env,
-        _dir: &Path,
-        _options: Options,
-        _replay: &mut dyn FnMut(Record<'_>) -> Result<()>,
+        env: &Env,
+        dir: &Path,
+        options: Options,
+        replay: &mut dyn FnMut(Record<'_>) -> Result<()>,
     ) -> Result<(Self, Recovery)> {
-        Ok((
-            Self { end: Mutex::new(Position::default()) },
-            Recovery { clean: true, first_seq: 1, ..Recovery::default() },
-        ))
+        let Replayed { recovery, segments, end, trimmable } = recover::replay(env, dir, &options, replay)?;
+        let mut segments = VecDeque::from(segments);
+        let header = Header {
+            database_id: options.database_id,
+            number: segments.back().map_or(1, |last| last.number + 1),
+            first_seq: (recovery.last_seq + 1).max(options.next_seq),
+            previous: end,
+        };
+        let bytes = options.segment_bytes.max(GROUPS_AT);
+        let file = segment::create(env, dir, &header, bytes)?;
+        if let (Some(file), Some(last), Some(end)) = (trimmable, segments.back_mut(), end) {
+            trim(&*file, last, end.offset);
+        }
+        segments.push_back(new_segment(&header, bytes));
+        let start = Position { segment: header.number, offset: GROUPS_AT };
+        let appender = Appender::new(Arc::clone(&file), &header, bytes, Vec::new());
+        let shared = Shared { file, end: start, synced: start, syncing: false, failed: None, closed: false, segments };
+        let wal = Self {
+            env: env.clone(),
+            dir: dir.to_owned(),
+            options,
+            appender: Mutex::new(appender),
+            shared: Mutex::new(shared),
+            changed: Condvar::new(),
+            releasing: Mutex::new(()),
+        };
+        Ok((wal, recovery))
     }
 
-    /// Writes the records as one group, whole or not at all after a crash. Only the commit
-    /// leader calls it. Returns the end of the group.
+    /// Writes the records as one group: after a crash it is there whole or not at all. The
+    /// first record's number follows the last one's of the group before, and so on within it.
+    /// Only the commit leader calls this. Returns the end of the group, which is not durable
+    /// before [`Wal::sync_to`]. Without records nothing happens.
     ///
     /// # Errors
-    /// No space for a new segment leaves all as it was; any other error poisons the log.
+    /// If a new segment cannot be had (no space), or the records are not numbered on or exceed
+    /// 4 GiB, all is as it was before. Any other error poisons the log.
     pub fn append(&self, records: &[Record<'_>]) -> Result<Position> {
-        let mut end = self.end.lock();
-        end.offset += records.iter().map(|r| r.payload.len() as u64 + 64).sum::<u64>();
-        Ok(*end)
+        let mut appender = self.appender.lock();
+        let synced = self.check(|shared| shared.synced)?;
+        let (Some(first), false) = (records.first(), records.is_empty()) else { return Ok(self.end()) };
+        let next_seq = appender.next_seq;
+        let last_seq = layout::encode_records(&mut appender.group, records, next_seq).map_err(|bad| {
+            Error::io("append to", appender.file.path(), io::Error::new(io::ErrorKind::InvalidInput, bad))
+        })?;
+        let len = appender.group.len() as u64;
+        if appender.offset + len > appender.capacity {
+            self.rotate(&mut appender, len)?;
+        }
+        let in_this_segment = synced.segment == appender.number;
+        let header = GroupHeader {
+            body_len: 0,
+            body_sum: 0,
+            first_seq: first.first_seq,
+            last_seq,
+            synced: if in_this_segment { synced.offset } else { GROUPS_AT },
+            records: records.len() as u32,
+        };
+        appender.write_group(header).map_err(|error| self.poison(error))?;
+        appender.next_seq = last_seq + 1;
+        if appender.group.capacity() > KEEP_BUFFER {
+            appender.group = Vec::new();
+        }
+        let mut shared = self.shared.lock();
+        shared.end = Position { segment: appender.number, offset: appender.offset };
+        if let Some(segment) = shared.segments.back_mut() {
+            segment.last_seq = last_seq;
+        }
+        Ok(shared.end)
+    }
+
+    /// Ends the current segment, durably, and starts one with room for `len` bytes.
+    fn rotate(&self, appender: &mut Appender, len: u64) -> Result<()> {
+        let end = Position { segment: appender.number, offset: appender.offset };
+        self.sync_to(end)?;
+        let header = Header {
+            database_id: self.options.database_id,
+            number: end.segment + 1,
+            first_seq: appender.next_seq,
+            previous: Some(End { offset: end.offset, last_seq: appender.next_seq - 1 }),
+        };
+        let bytes = self.options.segment_bytes.max(GROUPS_AT + len);
+        let file = segment::create(&self.env, &self.dir, &header, bytes).map_err(|not| match not {
+            NotCreated::Unchanged(error) => error,
+            NotCreated::Unknown(error) => self.poison(error),
+        })?;
+        let old = std::mem::replace(&mut appender.file, Arc::clone(&file));
+        *appender = Appender::new(Arc::clone(&file), &header, bytes, std::mem::take(&mut appender.group));
+        let mut shared = self.shared.lock();
+        shared.file = file;
+        shared.end = Position { segment: header.number, offset: GROUPS_AT };
+        shared.synced = shared.end;
+        shared.segments.push_back(new_segment(&header, bytes));
+        drop(shared);
+        self.trim_closed(&*old, end);
+        Ok(())
+    }
+
+    /// Gives back what a closed segment has not used.
+    fn trim_closed(&self, file: &dyn File, end: Position) {
+        let closed = self.shared.lock().segments.iter().find(|s| s.number == end.segment).cloned();
+        let Some(mut closed) = closed else { return };
+        trim(file, &mut closed, end.offset);
+        let mut shared = self.shared.lock();
+        if let Some(segment) = shared.segments.iter_mut().find(|s| s.number == end.segment) {
+            segment.bytes = closed.bytes;
+        }
     }
 
     /// Makes durable all that is appended, and returns how far that is.
@@ -46,24 +191,47 @@ impl Wal {
     /// # Errors
     /// A failure poisons the log; it is never retried.
     pub fn sync(&self) -> Result<Position> {
-        Ok(self.end())
+        let end = self.check(|shared| shared.end)?;
+        self.sync_to(end)?;
+        Ok(self.synced())
     }
 
     /// Everything before this is durable.
     pub fn synced(&self) -> Position {
-        self.end()
+        self.shared.lock().synced
     }
 
     /// The end of what is appended.
     pub fn end(&self) -> Position {
-        *self.end.lock()
+        self.shared.lock().end
     }
 
-    /// Waits until everything before `position` is durable, syncing if nobody else does.
+    /// Waits until everything before `position` is durable: one caller syncs for all that wait.
+    /// Appending goes on meanwhile. A position behind the end stands for the end.
     ///
     /// # Errors
-    /// As [`Wal::sync`].
-    pub fn sync_to(&self, _position: Position) -> Result<()> {
+    /// If that was not durable before the log was poisoned, the error that did it.
+    pub fn sync_to(&self, position: Position) -> Result<()> {
+        let mut shared = self.shared.lock();
+        let position = position.min(shared.end);
+        while shared.synced < position {
+            if shared.syncing {
+                self.changed.wait(&mut shared);
+                continue;
+            }
+            shared.usable(&self.dir)?;
+            let (target, file) = (shared.end, Arc::clone(&shared.file));
+            shared.syncing = true;
+            drop(shared);
+            let result = file.sync();
+            shared = self.shared.lock();
+            shared.syncing = false;
+            match result {
+                Ok(()) => shared.synced = shared.synced.max(target),
+                Err(error) => shared.fail(error),
+            }
+            self.changed.notify_all();
+        }
         Ok(())
     }
 
@@ -71,32 +239,135 @@ impl Wal {
     /// Returns the bytes freed.
     ///
     /// # Errors
-    /// I/O errors; the log stays usable.
-    pub fn release_below(&self, _seq: Seq) -> Result<u64> {
-        Ok(0)
+    /// An error on removing a file leaves the rest for later; one on syncing the directory
+    /// poisons the log.
+    pub fn release_below(&self, seq: Seq) -> Result<u64> {
+        let releasing = self.releasing.lock();
+        let mut freed = 0;
+        while let Some(oldest) = self.check(|shared| shared.releasable(seq))? {
+            match self.env.fs.remove(&segment::path(&self.dir, oldest.number)) {
+                Err(error) if !is_not_found(&error) => return Err(error),
+                _ => {}
+            }
+            // One by one: were a later one gone and an earlier one back after a crash, a
+            // segment would be missing between.
+            self.env.fs.sync_dir(&self.dir).map_err(|error| self.poison(error))?;
+            self.shared.lock().segments.pop_front();
+            freed += oldest.bytes;
+        }
+        drop(releasing);
+        Ok(freed)
     }
 
     /// The first number of the oldest segment.
     pub fn oldest_seq(&self) -> Seq {
-        1
+        self.shared.lock().segments.front().map_or(0, |oldest| oldest.first_seq)
     }
 
-    /// The size of all segments, preallocated space included, in bytes.
+    /// The length of all segments, preallocated space included, in bytes.
     pub fn bytes_on_disk(&self) -> u64 {
-        self.end().offset
+        self.shared.lock().segments.iter().map(|segment| segment.bytes).sum()
     }
 
     /// The error that poisoned the log, if one did.
-    pub fn poisoned(&self) -> Option<env::Error> {
-        None
+    pub fn poisoned(&self) -> Option<Error> {
+        self.shared.lock().failed.clone()
     }
 
-    /// Closes the log cleanly: syncs, writes a seal, gives back preallocated space. Every later
-    /// call fails.
+    /// Closes the log cleanly: makes all durable, seals the last segment, so that a tail that
+    /// is missing later is known to be damage, and gives back preallocated space. Every later
+    /// append or sync fails. Without it the next recovery is that of a crash.
     ///
     /// # Errors
-    /// I/O errors; the log then recovers as after a crash.
+    /// I/O errors, which poison the log.
     pub fn close(&self) -> Result<()> {
+        let appender = self.appender.lock();
+        self.sync()?;
+        let end = End { offset: appender.offset, last_seq: appender.next_seq - 1 };
+        let seal = layout::encode_seal(end, appender.seeds);
+        appender
+            .file
+            .write_at(&seal, SEAL_AT)
+            .and_then(|()| appender.file.set_len(end.offset))
+            .and_then(|()| appender.file.sync())
+            .map_err(|error| self.poison(error))?;
+        let mut shared = self.shared.lock();
+        shared.closed = true;
+        if let Some(segment) = shared.segments.back_mut() {
+            segment.bytes = end.offset;
+        }
+        drop(shared);
+        self.changed.notify_all();
         Ok(())
     }
+
+    /// What `f` says, if the log can be used.
+    fn check<T>(&self, f: impl FnOnce(&Shared) -> T) -> Result<T> {
+        let shared = self.shared.lock();
+        shared.usable(&self.dir)?;
+        Ok(f(&shared))
+    }
+
+    /// Poisons the log with `error`, unless it is poisoned, and returns what poisoned it.
+    fn poison(&self, error: Error) -> Error {
+        let mut shared: MutexGuard<'_, Shared> = self.shared.lock();
+        shared.fail(error.clone());
+        let first = shared.failed.clone();
+        drop(shared);
+        self.changed.notify_all();
+        first.unwrap_or(error)
+    }
+}
+
+impl Appender {
+    fn new(file: Arc<dyn File>, header: &Header, capacity: u64, group: Vec<u8>) -> Self {
+        let seeds = Seeds::new(header.database_id, header.number);
+        let (number, next_seq) = (header.number, header.first_seq);
+        Self { file, seeds, number, offset: GROUPS_AT, capacity, next_seq, group }
+    }
+
+    /// Writes the group in the buffer behind the last one.
+    fn write_group(&mut self, header: GroupHeader) -> Result<()> {
+        layout::finish_group(&mut self.group, header, self.offset, self.seeds);
+        self.file.write_at(&self.group, self.offset)?;
+        self.offset += self.group.len() as u64;
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn usable(&self, dir: &Path) -> Result<()> {
+        match &self.failed {
+            Some(error) => Err(error.clone()),
+            None if self.closed => Err(Error::io("use", dir, io::Error::other("the log is closed"))),
+            None => Ok(()),
+        }
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.failed.get_or_insert(error);
+    }
+
+    /// The oldest segment, if it is closed and holds only numbers below `seq`.
+    fn releasable(&self, seq: Seq) -> Option<Segment> {
+        let oldest = self.segments.front().filter(|_| self.segments.len() > 1)?;
+        let empty = oldest.last_seq < oldest.first_seq;
+        (empty || oldest.last_seq < seq).then(|| oldest.clone())
+    }
+}
+
+fn new_segment(header: &Header, bytes: u64) -> Segment {
+    Segment { number: header.number, first_seq: header.first_seq, last_seq: header.first_seq - 1, bytes }
+}
+
+/// Cuts a closed segment behind its end. It matters to nobody if that fails or is not durable:
+/// where the segment ends is in the next one's header.
+fn trim(file: &dyn File, segment: &mut Segment, end: u64) {
+    if segment.bytes > end && file.set_len(end).is_ok() {
+        segment.bytes = end;
+    }
+}
+
+fn is_not_found(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }

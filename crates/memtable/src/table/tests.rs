@@ -104,7 +104,7 @@ fn waiting_ends_with_the_last_writer() {
         }
         let waiting = Arc::clone(&table);
         let (tell, told) = std::sync::mpsc::channel();
-        let waiter = std::thread::spawn(move || {
+        let waiter = env::thread::spawn("waiter", move || {
             waiting.wait_for_writers();
             tell.send(waiting.len()).unwrap();
         });

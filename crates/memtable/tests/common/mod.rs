@@ -1,5 +1,5 @@
 //! What memtable tests share: a model, and random moves of an iterator beside it.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::disallowed_methods)]
 
 use codec::entry::{Entry, EntryIter, Kind, Seq};
 use memtable::MemtableIter;

@@ -1,0 +1,345 @@
+//! Reading the log back.
+//!
+//! Two kinds of ends are told apart. A segment with a *limit* (the next segment's header names
+//! where it ends, or its seal does) must be whole up to there. The last segment of a crash has
+//! none: it ends where groups stop being whole, unless something behind proves that what is
+//! broken there was once durable.
+
+use crate::layout::{
+    ALIGN, End, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader, SEAL_AT, SEAL_LEN, Seeds,
+    VERSION, decode_records, decode_seal,
+};
+use crate::window::Window;
+use crate::{Dropped, Lost, OnDamage, Options, Record, Recovery, segment};
+use codec::entry::Seq;
+use env::{Env, Error, File, OpenMode, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A segment on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub number: u64,
+    pub first_seq: Seq,
+    /// `first_seq - 1` if it holds nothing.
+    pub last_seq: Seq,
+    pub bytes: u64,
+}
+
+/// What was found.
+pub(crate) struct Replayed {
+    pub recovery: Recovery,
+    pub segments: Vec<Segment>,
+    /// The end of the last segment.
+    pub end: Option<End>,
+    /// The last segment, if it has nothing but zeros behind that end.
+    pub trimmable: Option<Arc<dyn File>>,
+}
+
+type Replay<'a> = dyn FnMut(Record<'_>) -> Result<()> + 'a;
+
+struct Found {
+    number: u64,
+    path: PathBuf,
+    file: Arc<dyn File>,
+    bytes: u64,
+    /// `None` if it is damaged, and damage is skipped.
+    header: Option<Header>,
+}
+
+/// Replays the log in `dir`, and removes what an unfinished creation has left there.
+pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Replay<'_>) -> Result<Replayed> {
+    let found = find(env, dir, options)?;
+    check_chain(&found, options)?;
+    let next_seq = options.next_seq.max(1);
+    let mut state = Reader {
+        options,
+        replay,
+        recovery: Recovery { clean: found.is_empty(), ..Recovery::default() },
+        expected: found.first().map_or(next_seq, |f| f.header.map_or(0, |header| header.first_seq)),
+    };
+    let mut out = Replayed { recovery: Recovery::default(), segments: Vec::new(), end: None, trimmable: None };
+    for (at, segment) in found.iter().enumerate() {
+        let next = found.get(at + 1);
+        if let Some(header) = segment.header {
+            state.lose_up_to(header.previous.map_or(0, |end| end.last_seq));
+            state.expected = state.expected.max(header.first_seq);
+        }
+        let first_seq = state.expected;
+        let offset = state.segment(segment, next)?;
+        let last_seq = state.expected.saturating_sub(1);
+        out.segments.push(Segment { number: segment.number, first_seq, last_seq, bytes: segment.bytes });
+        out.end = Some(End { offset, last_seq });
+        if next.is_none() && state.recovery.dropped.is_none() {
+            out.trimmable = Some(Arc::clone(&segment.file));
+        }
+    }
+    state.recovery.first_seq = out.segments.first().map_or(state.expected, |segment| segment.first_seq).max(1);
+    state.recovery.last_seq = state.expected.saturating_sub(1);
+    out.recovery = state.recovery;
+    Ok(out)
+}
+
+/// Opens all segments and reads their headers.
+fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
+    let mut numbers: Vec<u64> = env.fs.list(dir)?.iter().filter_map(|entry| segment::number(&entry.name)).collect();
+    numbers.sort_unstable();
+    let last = numbers.last().copied();
+    let mut found = Vec::new();
+    for number in numbers {
+        let path = segment::path(dir, number);
+        let file = env.fs.open(&path, OpenMode::ReadWrite)?;
+        let mut window = Window::new(&*file)?;
+        let header = match Header::decode(window.bytes(0, HEADER_LEN)?, number) {
+            Ok(header) => Some(check_header(header, &path, number, options)?),
+            Err(NotAHeader::Newer(found)) => {
+                return Err(Error::NewerFormat { path, found, supported: VERSION });
+            }
+            // A segment's header is durable before anything else is written to it.
+            Err(NotAHeader::Invalid) if last == Some(number) && window.next_nonzero(SEAL_AT)?.is_none() => {
+                env.fs.remove(&path)?;
+                continue;
+            }
+            Err(NotAHeader::Invalid) if options.on_damage == OnDamage::Skip => None,
+            Err(NotAHeader::Invalid) => return Err(Error::corrupt(&path, 0, "the segment header is not whole")),
+        };
+        let bytes = window.len();
+        found.push(Found { number, path, file, bytes, header });
+    }
+    Ok(found)
+}
+
+fn check_header(header: Header, path: &Path, number: u64, options: &Options) -> Result<Header> {
+    if header.database_id != options.database_id {
+        let (theirs, ours) = (header.database_id, options.database_id);
+        return Err(Error::corrupt(path, 16, format!("it belongs to the database {theirs:016x}, not {ours:016x}")));
+    }
+    if header.number != number {
+        return Err(Error::corrupt(path, 24, format!("it is segment {}", header.number)));
+    }
+    if header.first_seq == 0 || header.previous.is_some_and(|end| end.last_seq >= header.first_seq) {
+        return Err(Error::corrupt(path, 32, "its first number is not behind the one before"));
+    }
+    Ok(header)
+}
+
+/// Checks that no segment is missing between two others.
+fn check_chain(found: &[Found], options: &Options) -> Result<()> {
+    for pair in found.windows(2) {
+        let [before, after] = pair else { continue };
+        let missing = before.number + 1 != after.number;
+        if missing && options.on_damage == OnDamage::Refuse {
+            let path = after.path.with_file_name(segment_name(before.number + 1));
+            return Err(Error::corrupt(&path, 0, "the segment is missing"));
+        }
+        let named = after.header.is_none_or(|header| header.previous.is_some());
+        if !named {
+            return Err(Error::corrupt(&after.path, 40, "it does not say where the segment before ends"));
+        }
+    }
+    Ok(())
+}
+
+fn segment_name(number: u64) -> String {
+    segment::path(Path::new(""), number).to_string_lossy().into_owned()
+}
+
+/// What stands at an offset.
+enum At {
+    Group(GroupHeader),
+    /// No whole group; why.
+    Nothing(&'static str),
+}
+
+struct Reader<'a, 'b> {
+    options: &'a Options,
+    replay: &'a mut Replay<'b>,
+    recovery: Recovery,
+    /// The number that comes next; 0 if that is not known, because the first header is damaged.
+    expected: Seq,
+}
+
+impl Reader<'_, '_> {
+    /// Replays one segment and returns where it ends.
+    fn segment(&mut self, segment: &Found, next: Option<&Found>) -> Result<u64> {
+        let seeds = Seeds::new(self.options.database_id, segment.number);
+        let mut window = Window::new(&*segment.file)?;
+        let seal = decode_seal(window.bytes(SEAL_AT, SEAL_LEN)?, seeds);
+        let named = next.and_then(|n| n.header.filter(|_| n.number == segment.number + 1)).and_then(|h| h.previous);
+        let limit = match next {
+            Some(_) => named.or(seal),
+            None => seal,
+        };
+        let mut reading = Reading { path: &segment.path, seeds, window, limit };
+        let end = match limit {
+            Some(limit) => self.limited(&mut reading, limit)?,
+            None => self.unlimited(&mut reading, next.is_none())?,
+        };
+        self.recovery.clean |= next.is_none() && seal.is_some();
+        Ok(end)
+    }
+
+    /// Reads a segment that must be whole up to `limit`.
+    fn limited(&mut self, reading: &mut Reading<'_>, limit: End) -> Result<u64> {
+        let mut at = GROUPS_AT;
+        while at < limit.offset {
+            match reading.at(at, self.expected)? {
+                At::Group(group) => at = self.group(reading, at, group)?,
+                At::Nothing(what) => match self.skip(reading, at, what)? {
+                    Some(next) => at = next,
+                    None => break,
+                },
+            }
+        }
+        if self.expected.wrapping_sub(1) != limit.last_seq {
+            self.refuse(reading.path, at, "numbers are missing at the end")?;
+        }
+        self.lose_up_to(limit.last_seq);
+        Ok(limit.offset.max(GROUPS_AT))
+    }
+
+    /// Reads a segment of which nothing says the end.
+    fn unlimited(&mut self, reading: &mut Reading<'_>, is_last: bool) -> Result<u64> {
+        let mut at = GROUPS_AT;
+        loop {
+            match reading.at(at, self.expected)? {
+                At::Group(group) => at = self.group(reading, at, group)?,
+                At::Nothing(what) => {
+                    if is_last && !reading.was_synced(at, self.expected)? {
+                        break;
+                    }
+                    match self.skip(reading, at, what)? {
+                        Some(next) => at = next,
+                        None => break,
+                    }
+                }
+            }
+        }
+        if is_last && let Some(end) = reading.window.end_of_nonzero(at)? {
+            let path = reading.path.to_owned();
+            self.recovery.dropped = Some(Dropped { path, offset: at, bytes: end - at });
+        }
+        Ok(at)
+    }
+
+    /// Replays the group at `at`, and returns the offset behind it.
+    fn group(&mut self, reading: &mut Reading<'_>, at: u64, group: GroupHeader) -> Result<u64> {
+        if self.expected == 0 {
+            self.expected = group.first_seq;
+        }
+        self.lose_up_to(group.first_seq - 1);
+        let body = reading.window.bytes(at + GROUP_HEADER_LEN as u64, group.body_len as usize)?;
+        let (records, bytes) = (&mut self.recovery.records, &mut self.recovery.bytes);
+        let whole = decode_records(&group, body, |record| {
+            *records += 1;
+            *bytes += record.payload.len() as u64;
+            (self.replay)(record)
+        })?;
+        if !whole {
+            return Err(Error::corrupt(reading.path, at, "a group with a right checksum holds no records"));
+        }
+        self.expected = group.last_seq + 1;
+        Ok(at + group.group_len())
+    }
+
+    /// Damage at `at`: an error, or the offset of the next whole group, if there is one.
+    fn skip(&self, reading: &mut Reading<'_>, at: u64, what: &str) -> Result<Option<u64>> {
+        self.refuse(reading.path, at, what)?;
+        reading.next_group(at, self.expected)
+    }
+
+    fn refuse(&self, path: &Path, at: u64, what: &str) -> Result<()> {
+        match self.options.on_damage {
+            OnDamage::Refuse => Err(Error::corrupt(path, at, what)),
+            OnDamage::Skip => Ok(()),
+        }
+    }
+
+    /// Reports the numbers up to `last` that were not replayed.
+    fn lose_up_to(&mut self, last: Seq) {
+        if last >= self.expected.max(1) {
+            self.recovery.lost.push(Lost { first: self.expected.max(1), last });
+            self.expected = last.saturating_add(1);
+        }
+    }
+}
+
+/// A segment being read.
+struct Reading<'a> {
+    path: &'a Path,
+    seeds: Seeds,
+    window: Window<'a>,
+    limit: Option<End>,
+}
+
+impl Reading<'_> {
+    /// The group at `at`, if it is whole and its numbers start at `expected`.
+    fn at(&mut self, at: u64, expected: Seq) -> Result<At> {
+        let Some(group) = self.header(at)? else {
+            return Ok(At::Nothing("there is no whole group where one was written"));
+        };
+        if !self.body_is_whole(at, &group)? {
+            return Ok(At::Nothing("the checksum of a group does not match"));
+        }
+        if group.first_seq != expected {
+            return Ok(At::Nothing("the numbers of a group do not follow on"));
+        }
+        Ok(At::Group(group))
+    }
+
+    /// The header at `at`, if it is one and its group does not go beyond the end.
+    fn header(&mut self, at: u64) -> Result<Option<GroupHeader>> {
+        let end = self.limit.map_or(u64::MAX, |limit| limit.offset).min(self.window.len());
+        let bytes = self.window.bytes(at, GROUP_HEADER_LEN)?;
+        let group = GroupHeader::decode(bytes, at, self.seeds);
+        Ok(group.filter(|g| {
+            let fits = end.checked_sub(at).is_some_and(|left| g.group_len() <= left);
+            let numbered = g.first_seq > 0 && g.first_seq <= g.last_seq && g.last_seq < Seq::MAX;
+            fits && numbered
+        }))
+    }
+
+    fn body_is_whole(&mut self, at: u64, group: &GroupHeader) -> Result<bool> {
+        let body = self.window.bytes(at + GROUP_HEADER_LEN as u64, group.body_len as usize)?;
+        Ok(group.matches(body, at, self.seeds))
+    }
+
+    /// True if a later group says that something at or behind `at` was durable. Its header is
+    /// enough: it is checked by itself, and its own group may be torn.
+    fn was_synced(&mut self, at: u64, expected: Seq) -> Result<bool> {
+        let mut next = at + ALIGN;
+        while let Some(found) = self.next_word(next)? {
+            let bytes = self.window.bytes(found, GROUP_HEADER_LEN)?;
+            if GroupHeader::decode(bytes, found, self.seeds).is_some_and(|g| g.synced > at && g.first_seq >= expected) {
+                return Ok(true);
+            }
+            next = found + ALIGN;
+        }
+        Ok(false)
+    }
+
+    /// The offset of the first whole group at or behind `from` whose numbers are not below
+    /// `expected`.
+    fn next_group(&mut self, from: u64, expected: Seq) -> Result<Option<u64>> {
+        let mut next = from;
+        while let Some(found) = self.next_word(next)? {
+            if let Some(group) = self.header(found)?
+                && group.first_seq >= expected
+                && self.body_is_whole(found, &group)?
+            {
+                return Ok(Some(found));
+            }
+            next = found + ALIGN;
+        }
+        Ok(None)
+    }
+
+    /// The offset of the first aligned word at or behind `from` that is not all zeros.
+    fn next_word(&mut self, from: u64) -> Result<Option<u64>> {
+        let found = self.window.next_nonzero(from)?;
+        Ok(found.map(|at| at - at % ALIGN))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Reading a file from front to back in large pieces.
+
+use env::{File, Result};
+
+/// A piece of a file, moved along as it is asked for.
+pub(crate) struct Window<'a> {
+    file: &'a dyn File,
+    len: u64,
+    start: u64,
+    piece: Vec<u8>,
+}
+
+/// At least so many bytes are read at once.
+const PIECE: usize = 256 << 10;
+
+impl<'a> Window<'a> {
+    pub(crate) fn new(file: &'a dyn File) -> Result<Self> {
+        Ok(Self { len: file.len()?, file, start: 0, piece: Vec::new() })
+    }
+
+    /// The length of the file.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The `want` bytes at `at`, or fewer where the file ends.
+    pub(crate) fn bytes(&mut self, at: u64, want: usize) -> Result<&[u8]> {
+        let want = usize::try_from(self.len.saturating_sub(at)).map_or(want, |left| want.min(left));
+        let end = self.start + self.piece.len() as u64;
+        if at < self.start || at + want as u64 > end {
+            self.read(at, want)?;
+        }
+        let from = ((at - self.start) as usize).min(self.piece.len());
+        let to = (from + want).min(self.piece.len());
+        Ok(&self.piece[from..to])
+    }
+
+    fn read(&mut self, at: u64, want: usize) -> Result<()> {
+        let left = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX);
+        self.piece.resize(want.max(PIECE).min(left), 0);
+        self.start = at;
+        let got = self.file.read_at(&mut self.piece, at)?;
+        self.piece.truncate(got);
+        Ok(())
+    }
+
+    /// The bytes from `at` on that are at hand or can be read at once; empty at the end.
+    fn some(&mut self, at: u64) -> Result<&[u8]> {
+        if at < self.start || at >= self.start + self.piece.len() as u64 {
+            self.read(at, 0)?;
+        }
+        let from = ((at - self.start) as usize).min(self.piece.len());
+        Ok(&self.piece[from..])
+    }
+
+    /// The offset of the first byte at or behind `from` that is not zero.
+    pub(crate) fn next_nonzero(&mut self, from: u64) -> Result<Option<u64>> {
+        let mut at = from;
+        while at < self.len {
+            let some = self.some(at)?;
+            if let Some(found) = first_nonzero(some) {
+                return Ok(Some(at + found as u64));
+            }
+            if some.is_empty() {
+                break;
+            }
+            at += some.len() as u64;
+        }
+        Ok(None)
+    }
+
+    /// The offset behind the last byte at or behind `from` that is not zero.
+    pub(crate) fn end_of_nonzero(&mut self, from: u64) -> Result<Option<u64>> {
+        let mut end = None;
+        let mut at = from;
+        while at < self.len {
+            let some = self.some(at)?;
+            if let Some(found) = some.iter().rposition(|&byte| byte != 0) {
+                end = Some(at + found as u64 + 1);
+            }
+            if some.is_empty() {
+                break;
+            }
+            at += some.len() as u64;
+        }
+        Ok(end)
+    }
+}
+
+fn first_nonzero(bytes: &[u8]) -> Option<usize> {
+    // In blocks first: most of a preallocated tail is zeros.
+    let block = bytes.chunks(64).position(|block| block.iter().fold(0, |a, b| a | b) != 0)? * 64;
+    bytes[block..].iter().position(|&byte| byte != 0).map(|at| block + at)
+}
+
+#[cfg(test)]
+mod tests;
