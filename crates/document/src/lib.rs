@@ -4,8 +4,13 @@
 
 #![deny(missing_docs)]
 
+#[cfg(test)]
+mod arbitrary;
+pub mod compare;
 pub mod decimal;
 pub mod encoding;
+pub mod json;
+pub mod key;
 pub mod row;
 pub mod shape;
 pub mod value;

@@ -1,0 +1,124 @@
+//! Dates as ISO 8601 text, in the Gregorian calendar without leap seconds.
+//!
+//! Days and dates are converted by counting eras of 400 years from the first of March, as the public-domain
+//! date algorithms of the C++ standard's calendar do.
+
+const MILLIS_PER_DAY: i64 = 86_400_000;
+
+/// The last millisecond of 9999.
+pub(super) const MAX_PLAIN: i64 = 253_402_300_799_999;
+
+/// Appends `millis` since 1970, which is from 0 to [`MAX_PLAIN`], as `2012-12-24T12:15:30.501Z`; whole seconds have no
+/// fraction.
+pub(super) fn write(millis: i64, out: &mut Vec<u8>) {
+    let (day, in_day) = (millis.div_euclid(MILLIS_PER_DAY), millis.rem_euclid(MILLIS_PER_DAY));
+    let (year, month, day) = date(day);
+    let mut put = |number: i64, digits: u32, behind: u8| {
+        for place in (0..digits).rev() {
+            out.push(b'0' + (number / 10i64.pow(place) % 10) as u8);
+        }
+        out.push(behind);
+    };
+    put(year, 4, b'-');
+    put(month, 2, b'-');
+    put(day, 2, b'T');
+    put(in_day / 3_600_000, 2, b':');
+    put(in_day / 60_000 % 60, 2, b':');
+    match in_day % 1000 {
+        0 => put(in_day / 1000 % 60, 2, b'Z'),
+        fraction => {
+            put(in_day / 1000 % 60, 2, b'.');
+            put(fraction, 3, b'Z');
+        }
+    }
+}
+
+/// Reads `YYYY-MM-DDTHH:MM:SS`, an optional fraction (cut to milliseconds), and `Z` or an offset such as `+01:00`,
+/// `+0100` or `+01`. None if it is anything else.
+pub(super) fn parse(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    let fixed = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
+    if fixed.iter().any(|&(at, byte)| bytes.get(at) != Some(&byte)) {
+        return None;
+    }
+    let (year, month, day) = (digits(bytes, 0, 4)?, digits(bytes, 5, 2)?, digits(bytes, 8, 2)?);
+    let (hour, minute, second) = (digits(bytes, 11, 2)?, digits(bytes, 14, 2)?, digits(bytes, 17, 2)?);
+    if !(1..=12).contains(&month) || !(1..=month_days(year, month)).contains(&day) {
+        return None;
+    }
+    if hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let mut at = 19;
+    let mut millis = 0;
+    if bytes.get(at) == Some(&b'.') {
+        let count = bytes[at + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
+        if !(1..=9).contains(&count) {
+            return None;
+        }
+        let kept = count.min(3);
+        millis = digits(bytes, at + 1, kept)? * 10i64.pow(3 - kept as u32);
+        at += 1 + count;
+    }
+    let seconds = (hour * 60 + minute) * 60 + second - offset_seconds(&bytes[at..])?;
+    Some(day_number(year, month, day) * MILLIS_PER_DAY + seconds * 1000 + millis)
+}
+
+fn offset_seconds(zone: &[u8]) -> Option<i64> {
+    let sign = match zone.first()? {
+        b'Z' if zone.len() == 1 => return Some(0),
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let minutes = match zone.len() {
+        3 => 0,
+        5 => digits(zone, 3, 2)?,
+        6 if zone[3] == b':' => digits(zone, 4, 2)?,
+        _ => return None,
+    };
+    let hours = digits(zone, 1, 2)?;
+    (hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes) * 60)
+}
+
+fn digits(bytes: &[u8], at: usize, count: usize) -> Option<i64> {
+    let mut number = 0;
+    for &byte in bytes.get(at..at + count)? {
+        number = number * 10 + i64::from(byte.is_ascii_digit().then(|| byte - b'0')?);
+    }
+    Some(number)
+}
+
+fn month_days(year: i64, month: i64) -> i64 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days since 1970-01-01.
+fn day_number(year: i64, month: i64, day: i64) -> i64 {
+    // Years begin in March, so that the leap day is their last.
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+/// Year, month and day of days since 1970-01-01.
+fn date(day: i64) -> (i64, i64, i64) {
+    let day = day + 719_468;
+    let (era, day_of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+#[cfg(test)]
+mod tests;

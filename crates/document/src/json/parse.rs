@@ -1,0 +1,296 @@
+//! The parser: JSON text to a value.
+//!
+//! Recursive descent with a counted depth, over text that was checked to be UTF-8 as a whole.
+//! `docs/decisions/0002-json-parser.md` says why it is not a library.
+
+use super::text::{find_special, unescape};
+use super::{JsonError, Reason, extended, parse_number};
+use crate::value::{MAX_DEPTH, Map, Value};
+
+/// Up to here a new name is compared with all names before it.
+const FEW: usize = 8;
+/// From here on the names are sorted at the end of the map, in place of asking a filter first.
+const MANY: usize = 64;
+
+/// What went wrong, and at which byte. Boxed, so that results stay small.
+type Failure = Box<(usize, Reason)>;
+
+/// Parses one JSON value; white space may stand around it. Extended JSON is understood.
+///
+/// # Errors
+/// [`JsonError`] with line, column and reason.
+pub fn parse(json: &[u8]) -> Result<Value, JsonError> {
+    Parser::new().parse(json)
+}
+
+/// A parser that keeps its scratch memory from one text to the next.
+#[derive(Default)]
+pub struct Parser {
+    /// Entries of the maps that are open, outermost first; they move to their map when it ends,
+    /// so that each map is allocated once and has no slack.
+    entries: Vec<(Value, Value)>,
+    elements: Vec<Value>,
+}
+
+impl Parser {
+    /// A new parser.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// As [`parse`].
+    ///
+    /// # Errors
+    /// [`JsonError`].
+    pub fn parse(&mut self, json: &[u8]) -> Result<Value, JsonError> {
+        let text =
+            std::str::from_utf8(json).map_err(|error| JsonError::at(json, error.valid_up_to(), Reason::InvalidUtf8))?;
+        self.entries.clear();
+        self.elements.clear();
+        let mut reader = Reader { text, bytes: json, at: 0, scratch: self };
+        let result = reader.value(MAX_DEPTH).and_then(|value| {
+            reader.skip_space();
+            if reader.at == json.len() { Ok(value) } else { Err(reader.fail(Reason::Trailing)) }
+        });
+        result.map_err(|failure| JsonError::at(json, failure.0, failure.1))
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    scratch: &'a mut Parser,
+}
+
+impl Reader<'_> {
+    #[cold]
+    fn fail(&self, reason: Reason) -> Failure {
+        let reason = if self.at >= self.bytes.len() { Reason::UnexpectedEnd } else { reason };
+        Box::new((self.at, reason))
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    #[inline]
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, Failure> {
+        self.skip_space();
+        match self.peek() {
+            Some(b'"') => self.string().map(Value::String),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b'{') => self.map(depth),
+            Some(b'[') => self.array(depth),
+            Some(b't') => self.word("true", Value::Bool(true)),
+            Some(b'f') => self.word("false", Value::Bool(false)),
+            Some(b'n') => self.word("null", Value::Null),
+            _ => Err(self.fail(Reason::Expected("a value"))),
+        }
+    }
+
+    #[inline]
+    fn word(&mut self, word: &str, value: Value) -> Result<Value, Failure> {
+        let rest = &self.bytes[self.at..];
+        if rest.starts_with(word.as_bytes()) {
+            self.at += word.len();
+            return Ok(value);
+        }
+        self.at += rest.iter().zip(word.bytes()).take_while(|&(&a, b)| a == b).count();
+        Err(self.fail(Reason::Expected("a value")))
+    }
+
+    #[inline]
+    fn number(&mut self) -> Result<Value, Failure> {
+        let (value, taken) =
+            parse_number(&self.text[self.at..]).map_err(|(offset, reason)| Box::new((self.at + offset, reason)))?;
+        self.at += taken;
+        Ok(value)
+    }
+
+    /// At the opening quote.
+    #[inline]
+    fn string(&mut self) -> Result<String, Failure> {
+        let start = self.at + 1;
+        let end = start + find_special(&self.bytes[start..]);
+        if self.bytes.get(end) == Some(&b'"') {
+            self.at = end + 1;
+            return Ok(self.text[start..end].to_owned());
+        }
+        self.at = end;
+        self.escaped_string(start)
+    }
+
+    /// The text began at `start`; the first thing special in it is here.
+    fn escaped_string(&mut self, start: usize) -> Result<String, Failure> {
+        let mut out = String::with_capacity(2 * (self.at - start) + 16);
+        out.push_str(&self.text[start..self.at]);
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(out);
+                }
+                Some(b'\\') => {
+                    let rest = &self.bytes[self.at + 1..];
+                    let taken = unescape(rest, &mut out)
+                        .map_err(|(offset, reason)| Box::new((self.at + 1 + offset, reason)))?;
+                    self.at += 1 + taken;
+                }
+                _ => return Err(self.fail(Reason::ControlCharacter)),
+            }
+            let run = find_special(&self.bytes[self.at..]);
+            out.push_str(&self.text[self.at..self.at + run]);
+            self.at += run;
+        }
+    }
+
+    /// At the opening bracket.
+    fn array(&mut self, depth: usize) -> Result<Value, Failure> {
+        let depth = depth.checked_sub(1).ok_or_else(|| self.fail(Reason::TooDeep))?;
+        self.at += 1;
+        self.skip_space();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(Value::Array(Vec::new()));
+        }
+        let first = self.scratch.elements.len();
+        loop {
+            let value = self.value(depth)?;
+            self.scratch.elements.push(value);
+            if self.ends(b']', "a comma or the end of the array")? {
+                return Ok(Value::Array(self.scratch.elements.drain(first..).collect()));
+            }
+        }
+    }
+
+    /// Behind an element: true at the end of the container, false behind a comma.
+    #[inline]
+    fn ends(&mut self, close: u8, expected: &'static str) -> Result<bool, Failure> {
+        self.skip_space();
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(false)
+            }
+            Some(byte) if byte == close => {
+                self.at += 1;
+                Ok(true)
+            }
+            _ => Err(self.fail(Reason::Expected(expected))),
+        }
+    }
+
+    /// At the opening brace.
+    fn map(&mut self, depth: usize) -> Result<Value, Failure> {
+        let depth = depth.checked_sub(1).ok_or_else(|| self.fail(Reason::TooDeep))?;
+        let start = self.at;
+        self.at += 1;
+        self.skip_space();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(Value::Map(Map::new()));
+        }
+        let first = self.scratch.entries.len();
+        let mut names = Names::default();
+        let mut dollar = false;
+        loop {
+            self.skip_space();
+            if self.peek() != Some(b'"') {
+                return Err(self.fail(Reason::Expected("a field name in quotes")));
+            }
+            let at = self.at;
+            let name = self.string()?;
+            dollar |= name.starts_with('$');
+            if names.add(&name, at, &self.scratch.entries[first..]) {
+                return Err(Box::new((at, Reason::DuplicateField(name))));
+            }
+            self.skip_space();
+            if self.peek() != Some(b':') {
+                return Err(self.fail(Reason::Expected("a colon")));
+            }
+            self.at += 1;
+            let value = self.value(depth)?;
+            self.scratch.entries.push((Value::String(name), value));
+            if self.ends(b'}', "a comma or the end of the map")? {
+                break;
+            }
+        }
+        let map = Map { entries: self.scratch.entries.drain(first..).collect() };
+        if let Some((at, name)) = names.late_duplicate(&map) {
+            return Err(Box::new((at, Reason::DuplicateField(name))));
+        }
+        if dollar { extended::interpret(map).map_err(|reason| Box::new((start, reason))) } else { Ok(Value::Map(map)) }
+    }
+}
+
+/// Finds names that stand twice in one map, in time that no input makes quadratic.
+#[derive(Default)]
+struct Names {
+    /// Of the names before this one, the hashes, once there are more than a few.
+    filter: [u64; 8],
+    /// Where the names from [`MANY`] on begin.
+    places: Vec<usize>,
+}
+
+impl Names {
+    /// True if `name`, which begins at `at`, is among the names of `before`, as far as it is looked for now.
+    #[inline]
+    fn add(&mut self, name: &str, at: usize, before: &[(Value, Value)]) -> bool {
+        if before.len() < FEW {
+            return contains(before, name);
+        }
+        if before.len() == FEW {
+            for key in before.iter().filter_map(|(key, _)| key.as_str()) {
+                self.mark(key);
+            }
+        }
+        if before.len() >= MANY {
+            self.places.push(at);
+            return false;
+        }
+        self.mark(name) && contains(before, name)
+    }
+
+    /// Sets the bit of `name` and tells whether it was set.
+    #[inline]
+    fn mark(&mut self, name: &str) -> bool {
+        let bytes = name.as_bytes();
+        let (first, last) = match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+            (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+            _ => (bytes.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte)), 0),
+        };
+        let mixed = (first ^ last.rotate_left(23) ^ bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let (word, bit) = ((mixed >> 61) as usize, 1 << (mixed >> 55 & 63));
+        let was = self.filter[word] & bit != 0;
+        self.filter[word] |= bit;
+        was
+    }
+
+    /// The first name that stands twice and was not looked for when it came.
+    fn late_duplicate(&self, map: &Map) -> Option<(usize, String)> {
+        if self.places.is_empty() {
+            return None;
+        }
+        let name = |index: usize| map.entries[index].0.as_str().unwrap_or_default();
+        let mut order: Vec<usize> = (0..map.len()).collect();
+        order.sort_unstable_by_key(|&index| (name(index), index));
+        let twice = order.windows(2).filter(|pair| name(pair[0]) == name(pair[1])).map(|pair| pair[1]).min()?;
+        Some((self.places[twice - MANY], name(twice).to_owned()))
+    }
+}
+
+#[inline]
+fn contains(entries: &[(Value, Value)], name: &str) -> bool {
+    entries.iter().any(|(key, _)| key.as_str() == Some(name))
+}
+
+#[cfg(test)]
+mod tests;

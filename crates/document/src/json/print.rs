@@ -1,0 +1,287 @@
+//! Printing: a value to JSON text.
+
+use super::text::find_special;
+use super::{date, parse_number};
+use crate::decimal::Decimal;
+use crate::value::{Binary, Double, Map, Value};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// How to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Format {
+    /// Canonical Extended JSON, which keeps every type, in place of relaxed, where numbers are plain.
+    pub canonical: bool,
+    /// One field or element a line, indented by two spaces; else all on one line.
+    pub pretty: bool,
+}
+
+impl Format {
+    /// Relaxed, on one line.
+    pub const RELAXED: Format = Format { canonical: false, pretty: false };
+    /// Canonical, on one line.
+    pub const CANONICAL: Format = Format { canonical: true, pretty: false };
+    /// Relaxed, one field a line.
+    pub const PRETTY: Format = Format { canonical: false, pretty: true };
+}
+
+/// Why a value has no JSON text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PrintError {
+    /// JSON's field names are strings.
+    #[error("a map with a key of type {0} cannot be written as JSON, where keys are strings")]
+    Key(&'static str),
+}
+
+/// Appends `value` as JSON.
+///
+/// What [`super::parse`] read comes back in the relaxed format with the same fields, order and numbers. A map that has
+/// fields named as in Extended JSON (it can only have come from BSON or from a program) is printed as it is, and reads
+/// back as something else.
+///
+/// # Errors
+/// [`PrintError`]; `out` is then as it was.
+pub fn print(value: &Value, format: Format, out: &mut Vec<u8>) -> Result<(), PrintError> {
+    let before = out.len();
+    let result = write_value(value, format, 0, out);
+    if result.is_err() {
+        out.truncate(before);
+    }
+    result
+}
+
+/// As [`print`], for a map.
+///
+/// # Errors
+/// [`PrintError`]; `out` is then as it was.
+pub fn print_map(map: &Map, format: Format, out: &mut Vec<u8>) -> Result<(), PrintError> {
+    let before = out.len();
+    let result = write_map(map, format, 0, out);
+    if result.is_err() {
+        out.truncate(before);
+    }
+    result
+}
+
+/// As [`print`], to a string.
+///
+/// # Errors
+/// [`PrintError`].
+pub fn to_string(value: &Value, format: Format) -> Result<String, PrintError> {
+    let mut out = Vec::with_capacity(128);
+    print(value, format, &mut out)?;
+    Ok(String::from_utf8(out).unwrap_or_default())
+}
+
+/// Appends `text` in quotes, with the escapes that JSON wants and no more.
+#[inline]
+pub fn write_string(text: &str, out: &mut Vec<u8>) {
+    let mut rest = text.as_bytes();
+    out.reserve(rest.len() + 2);
+    out.push(b'"');
+    loop {
+        let plain = find_special(rest);
+        out.extend_from_slice(&rest[..plain]);
+        let Some(&special) = rest.get(plain) else { break };
+        write_escape(special, out);
+        rest = &rest[plain + 1..];
+    }
+    out.push(b'"');
+}
+
+fn write_escape(byte: u8, out: &mut Vec<u8>) {
+    let short = match byte {
+        b'"' => b'"',
+        b'\\' => b'\\',
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0c => b'f',
+        _ => {
+            let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+            return out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)]);
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
+/// Appends an integer.
+#[inline]
+pub fn write_integer(n: i64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+}
+
+/// Appends a double as relaxed JSON: the shortest text that reads back as the same double, always with a point or an
+/// exponent; NaN and infinities as `{"$numberDouble":"NaN"}`.
+#[inline]
+pub fn write_double(x: f64, out: &mut Vec<u8>) {
+    if x.is_finite() {
+        out.extend_from_slice(zmij::Buffer::new().format_finite(x).as_bytes());
+    } else {
+        write_canonical_double(x, out);
+    }
+}
+
+fn write_canonical_double(x: f64, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$numberDouble\":\"");
+    if x.is_nan() {
+        out.extend_from_slice(b"NaN");
+    } else if x.is_infinite() {
+        out.extend_from_slice(if x < 0.0 { b"-Infinity" } else { b"Infinity" });
+    } else {
+        write_double(x, out);
+    }
+    out.extend_from_slice(b"\"}");
+}
+
+fn write_value(value: &Value, format: Format, level: usize, out: &mut Vec<u8>) -> Result<(), PrintError> {
+    match value {
+        Value::String(text) => write_string(text, out),
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Map(map) => write_map(map, format, level, out)?,
+        Value::Array(elements) => write_array(elements, format, level, out)?,
+        Value::Int32(n) if !format.canonical => write_integer(i64::from(*n), out),
+        Value::Int64(n) if !format.canonical => write_integer(*n, out),
+        Value::Double(Double(x)) if !format.canonical => write_double(*x, out),
+        _ => write_extended(value, format, out)?,
+    }
+    Ok(())
+}
+
+/// Starts a line at `level`, if the format has lines.
+#[inline]
+fn new_line(format: Format, level: usize, out: &mut Vec<u8>) {
+    if format.pretty {
+        out.push(b'\n');
+        out.extend(std::iter::repeat_n(b' ', 2 * level));
+    }
+}
+
+fn write_array(elements: &[Value], format: Format, level: usize, out: &mut Vec<u8>) -> Result<(), PrintError> {
+    out.push(b'[');
+    for (index, element) in elements.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        new_line(format, level + 1, out);
+        write_value(element, format, level + 1, out)?;
+    }
+    if !elements.is_empty() {
+        new_line(format, level, out);
+    }
+    out.push(b']');
+    Ok(())
+}
+
+fn write_map(map: &Map, format: Format, level: usize, out: &mut Vec<u8>) -> Result<(), PrintError> {
+    out.push(b'{');
+    for (index, (key, value)) in map.entries.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        new_line(format, level + 1, out);
+        let Value::String(name) = key else { return Err(PrintError::Key(key.type_name())) };
+        write_string(name, out);
+        out.push(b':');
+        if format.pretty {
+            out.push(b' ');
+        }
+        write_value(value, format, level + 1, out)?;
+    }
+    if !map.is_empty() {
+        new_line(format, level, out);
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+/// The types that JSON does not have, on one line in every format.
+fn write_extended(value: &Value, format: Format, out: &mut Vec<u8>) -> Result<(), PrintError> {
+    let mut quoted = |name: &str, text: &str| {
+        out.extend_from_slice(b"{\"");
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"\":");
+        write_string(text, out);
+        out.push(b'}');
+    };
+    match value {
+        Value::Int32(n) => quoted("$numberInt", itoa::Buffer::new().format(*n)),
+        Value::Int64(n) => quoted("$numberLong", itoa::Buffer::new().format(*n)),
+        Value::Symbol(text) => quoted("$symbol", text),
+        Value::ObjectId(id) => quoted("$oid", &hex(id)),
+        Value::Double(Double(x)) => write_canonical_double(*x, out),
+        Value::Decimal(decimal) => {
+            let text = decimal.to_string();
+            if !format.canonical && reads_back(&text, decimal) {
+                out.extend_from_slice(text.as_bytes());
+            } else {
+                quoted("$numberDecimal", &text);
+            }
+        }
+        Value::DateTime(millis) => write_date(*millis, format, out),
+        Value::Binary(Binary { subtype, bytes }) => {
+            let (text, kind) = (STANDARD.encode(bytes), hex(&[*subtype]));
+            out.extend_from_slice(
+                format!("{{\"$binary\":{{\"base64\":\"{text}\",\"subType\":\"{kind}\"}}}}").as_bytes(),
+            );
+        }
+        Value::Timestamp(t) => {
+            let text = format!("{{\"$timestamp\":{{\"t\":{},\"i\":{}}}}}", t.time, t.increment);
+            out.extend_from_slice(text.as_bytes());
+        }
+        Value::Regex(regex) => {
+            out.extend_from_slice(b"{\"$regularExpression\":{\"pattern\":");
+            write_string(&regex.pattern, out);
+            out.extend_from_slice(b",\"options\":");
+            write_string(&regex.options, out);
+            out.extend_from_slice(b"}}");
+        }
+        Value::Code(code) => {
+            out.extend_from_slice(b"{\"$code\":");
+            write_string(&code.code, out);
+            if let Some(scope) = &code.scope {
+                out.extend_from_slice(b",\"$scope\":");
+                write_map(scope, Format { pretty: false, ..format }, 0, out)?;
+            }
+            out.push(b'}');
+        }
+        Value::DbPointer(pointer) => {
+            out.extend_from_slice(b"{\"$dbPointer\":{\"$ref\":");
+            write_string(&pointer.namespace, out);
+            out.extend_from_slice(format!(",\"$id\":{{\"$oid\":\"{}\"}}}}}}", hex(&pointer.id)).as_bytes());
+        }
+        Value::MinKey => out.extend_from_slice(b"{\"$minKey\":1}"),
+        Value::MaxKey => out.extend_from_slice(b"{\"$maxKey\":1}"),
+        // All that JSON has was printed by the caller.
+        _ => out.extend_from_slice(b"{\"$undefined\":true}"),
+    }
+    Ok(())
+}
+
+fn write_date(millis: i64, format: Format, out: &mut Vec<u8>) {
+    if !format.canonical && (0..=date::MAX_PLAIN).contains(&millis) {
+        out.extend_from_slice(b"{\"$date\":\"");
+        date::write(millis, out);
+        out.extend_from_slice(b"\"}");
+    } else {
+        out.extend_from_slice(format!("{{\"$date\":{{\"$numberLong\":\"{millis}\"}}}}").as_bytes());
+    }
+}
+
+/// True if `text` as a plain JSON number is read as this same decimal.
+fn reads_back(text: &str, decimal: &Decimal) -> bool {
+    match parse_number(text) {
+        Ok((Value::Decimal(read), taken)) => taken == text.len() && read == *decimal,
+        _ => false,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

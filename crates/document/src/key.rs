@@ -1,0 +1,336 @@
+//! The order-preserving encoding: comparing the bytes compares the values.
+//!
+//! `memcmp(key(a), key(b)) == compare(a, b)` for all values. A key starts with the rank of the type.
+//! No key is a prefix of another, so keys of several values can stand one behind the other.
+//!
+//! - Number: the bits of the greatest double that is not above it, made to sort unsigned, eight bytes big-endian
+//!   (all zero for NaN); then 0 if that double is the number exactly, else 1 and the decimal: five bytes of the first
+//!   digit's place, biased; two digits a byte, each pair plus one; a zero. For negative numbers what follows
+//!   the 1 is inverted. Two numbers between the same two doubles have the same sign.
+//! - Map: for each field the rank of the value, the key of the name, the rest of the value's key; then 0. Array likewise.
+//! - String: [`codec::key::put_bytes`]. Binary: length, subtype, bytes.
+//!
+//! What the order does not see is not in the key: the type of a number, a decimal's scale, the sign of zero,
+//! whether a string is a symbol.
+
+use crate::compare::{rank, type_rank};
+use crate::decimal::Decimal;
+use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
+use codec::{DecodeError, Result, key};
+
+/// Added to the place of a first digit, so that it is positive; places stay within ±2^34.
+const PLACE_BIAS: i64 = 1 << 39;
+
+/// Decoding writes up to this many zeros to show a large integer without an exponent.
+const MAX_ZEROS: i64 = 64;
+
+/// Why a value cannot be an `_id`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// Arrays, regular expressions and undefined are refused, as MongoDB does.
+    #[error("_id cannot be of type {0}")]
+    Type(&'static str),
+    /// It nests deeper than [`MAX_DEPTH`].
+    #[error("_id nests deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+}
+
+/// Appends the key of `value`. A value that [is too deep](Value::is_too_deep) is written, but cannot be decoded.
+#[inline]
+pub fn encode(value: &Value, out: &mut Vec<u8>) {
+    out.push(type_rank(value));
+    encode_rest(value, out);
+}
+
+/// The key of an `_id`.
+///
+/// # Errors
+/// [`IdError`] if the value cannot be one.
+pub fn id_key(value: &Value) -> std::result::Result<Vec<u8>, IdError> {
+    match value {
+        Value::Array(_) | Value::Regex(_) | Value::Undefined => return Err(IdError::Type(value.type_name())),
+        Value::Map(_) | Value::Code(_) if value.is_too_deep() => return Err(IdError::TooDeep),
+        _ => {}
+    }
+    let mut out = Vec::with_capacity(24);
+    encode(value, &mut out);
+    Ok(out)
+}
+
+fn encode_rest(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Int32(n) => put_exact(out, f64::from(*n)),
+        Value::Int64(n) => put_integer(out, *n),
+        Value::Double(Double(x)) => put_exact(out, *x),
+        Value::Decimal(decimal) => put_decimal(out, decimal),
+        Value::String(text) | Value::Symbol(text) => key::put_bytes(out, text.as_bytes()),
+        Value::Map(map) => put_map(out, map),
+        Value::Array(elements) => {
+            elements.iter().for_each(|element| encode(element, out));
+            out.push(0);
+        }
+        Value::Binary(Binary { subtype, bytes }) => {
+            put_len(out, bytes.len());
+            out.push(*subtype);
+            out.extend_from_slice(bytes);
+        }
+        Value::ObjectId(id) => out.extend_from_slice(id),
+        Value::Bool(flag) => out.push(u8::from(*flag)),
+        Value::DateTime(millis) => key::put_u64(out, *millis as u64 ^ 1 << 63),
+        Value::Timestamp(Timestamp { time, increment }) => {
+            key::put_u64(out, u64::from(*time) << 32 | u64::from(*increment));
+        }
+        Value::Regex(regex) => {
+            key::put_bytes(out, regex.pattern.as_bytes());
+            key::put_bytes(out, regex.options.as_bytes());
+        }
+        Value::DbPointer(pointer) => {
+            put_len(out, pointer.namespace.len());
+            out.extend_from_slice(pointer.namespace.as_bytes());
+            out.extend_from_slice(&pointer.id);
+        }
+        Value::Code(code) => {
+            key::put_bytes(out, code.code.as_bytes());
+            if let Some(scope) = &code.scope {
+                put_map(out, scope);
+            }
+        }
+        Value::MinKey | Value::Undefined | Value::Null | Value::MaxKey => {}
+    }
+}
+
+fn put_map(out: &mut Vec<u8>, map: &Map) {
+    for (name, value) in &map.entries {
+        out.push(type_rank(value));
+        encode(name, out);
+        encode_rest(value, out);
+    }
+    out.push(0);
+}
+
+/// A length, so that shorter sorts first: one byte below 255, else 255 and eight.
+fn put_len(out: &mut Vec<u8>, len: usize) {
+    match u8::try_from(len) {
+        Ok(len) if len < 255 => out.push(len),
+        _ => {
+            out.push(255);
+            key::put_u64(out, len as u64);
+        }
+    }
+}
+
+#[inline]
+fn put_floor(out: &mut Vec<u8>, floor: f64) {
+    key::put_u64(out, if floor.is_nan() { 0 } else { key::f64_bits(floor) });
+}
+
+#[inline]
+fn put_exact(out: &mut Vec<u8>, x: f64) {
+    put_floor(out, x);
+    out.push(0);
+}
+
+fn put_integer(out: &mut Vec<u8>, n: i64) {
+    let nearest = n as f64;
+    match (nearest as i128).cmp(&i128::from(n)) {
+        std::cmp::Ordering::Equal => put_exact(out, nearest),
+        std::cmp::Ordering::Less => put_inexact(out, nearest, &Decimal::from(n)),
+        std::cmp::Ordering::Greater => put_inexact(out, nearest.next_down(), &Decimal::from(n)),
+    }
+}
+
+fn put_decimal(out: &mut Vec<u8>, decimal: &Decimal) {
+    let (floor, exact) = decimal.floor_f64();
+    if exact { put_exact(out, floor) } else { put_inexact(out, floor, decimal) }
+}
+
+/// A finite number that lies above `floor` and below the next double.
+fn put_inexact(out: &mut Vec<u8>, floor: f64, decimal: &Decimal) {
+    put_floor(out, floor);
+    out.push(1);
+    // Only what is finite can lie between two doubles.
+    let (negative, digits, exponent) = decimal.normalized_parts().unwrap_or((false, "0", 0));
+    let start = out.len();
+    let place = exponent + digits.len() as i64 - 1;
+    out.extend_from_slice(&((place + PLACE_BIAS) as u64).to_be_bytes()[3..]);
+    for pair in digits.as_bytes().chunks(2) {
+        let low = pair.get(1).map_or(0, |digit| digit - b'0');
+        out.push((pair[0] - b'0') * 10 + low + 1);
+    }
+    out.push(0);
+    if negative {
+        out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+/// Takes a key from the front of `input` and gives the natural value of it.
+///
+/// An integral number is an [`Value::Int32`] if it fits, else an [`Value::Int64`]; what else is a double exactly is a
+/// [`Value::Double`]; the rest are [`Value::Decimal`]. A string is a [`Value::String`].
+///
+/// # Errors
+/// [`DecodeError`] if the bytes are no key.
+pub fn decode(input: &mut &[u8]) -> Result<Value> {
+    let rank = take_byte(input)?;
+    decode_rest(rank, input, MAX_DEPTH)
+}
+
+fn decode_rest(rank: u8, input: &mut &[u8], depth: usize) -> Result<Value> {
+    Ok(match rank {
+        rank::MIN_KEY => Value::MinKey,
+        rank::UNDEFINED => Value::Undefined,
+        rank::NULL => Value::Null,
+        rank::NUMBER => take_number(input)?,
+        rank::STRING => Value::String(take_text(input)?),
+        rank::MAP => Value::Map(take_map(input, deeper(depth)?)?),
+        rank::ARRAY => {
+            let depth = deeper(depth)?;
+            let mut elements = Vec::new();
+            loop {
+                match take_byte(input)? {
+                    0 => break Value::Array(elements),
+                    rank => elements.push(decode_rest(rank, input, depth)?),
+                }
+            }
+        }
+        rank::BINARY => {
+            let len = take_len(input)?;
+            let subtype = take_byte(input)?;
+            Value::Binary(Binary { subtype, bytes: take(input, len)?.to_vec() })
+        }
+        rank::OBJECT_ID => Value::ObjectId(take_id(input)?),
+        rank::BOOL => match take_byte(input)? {
+            0 => Value::Bool(false),
+            1 => Value::Bool(true),
+            _ => return Err(DecodeError::Invalid("a boolean in a key")),
+        },
+        rank::DATE_TIME => Value::DateTime((key::get_u64(input)? ^ 1 << 63) as i64),
+        rank::TIMESTAMP => {
+            let both = key::get_u64(input)?;
+            Value::Timestamp(Timestamp { time: (both >> 32) as u32, increment: both as u32 })
+        }
+        rank::REGEX => {
+            let pattern = take_text(input)?;
+            Value::Regex(Box::new(Regex { pattern, options: take_text(input)? }))
+        }
+        rank::DB_POINTER => {
+            let len = take_len(input)?;
+            let namespace = text(take(input, len)?.to_vec())?;
+            Value::DbPointer(Box::new(DbPointer { namespace, id: take_id(input)? }))
+        }
+        rank::CODE => Value::Code(Box::new(Code { code: take_text(input)?, scope: None })),
+        rank::CODE_WITH_SCOPE => {
+            let code = take_text(input)?;
+            let scope = Some(take_map(input, deeper(depth)?)?);
+            Value::Code(Box::new(Code { code, scope }))
+        }
+        rank::MAX_KEY => Value::MaxKey,
+        _ => return Err(DecodeError::Invalid("an unknown type in a key")),
+    })
+}
+
+fn take_map(input: &mut &[u8], depth: usize) -> Result<Map> {
+    let mut map = Map::new();
+    loop {
+        let rank = take_byte(input)?;
+        if rank == 0 {
+            return Ok(map);
+        }
+        let name_rank = take_byte(input)?;
+        let name = decode_rest(name_rank, input, depth)?;
+        map.entries.push((name, decode_rest(rank, input, depth)?));
+    }
+}
+
+fn take_number(input: &mut &[u8]) -> Result<Value> {
+    let bits = key::get_u64(input)?;
+    let floor = key::f64_from_bits(bits);
+    match take_byte(input)? {
+        0 if bits == 0 => Ok(Value::Double(Double(f64::NAN))),
+        0 if !floor.is_nan() => Ok(natural_double(floor)),
+        1 if !floor.is_nan() => take_decimal(floor < 0.0, input),
+        _ => Err(DecodeError::Invalid("a number in a key")),
+    }
+}
+
+fn natural_double(x: f64) -> Value {
+    match Value::Double(Double(x)).as_i64() {
+        Some(n) => natural_integer(n),
+        None => Value::Double(Double(x)),
+    }
+}
+
+fn natural_integer(n: i64) -> Value {
+    i32::try_from(n).map_or(Value::Int64(n), Value::Int32)
+}
+
+fn take_decimal(negative: bool, input: &mut &[u8]) -> Result<Value> {
+    let invalid = DecodeError::Invalid("a decimal in a key");
+    let flip = if negative { 0xff } else { 0 };
+    let mut place = 0;
+    for &byte in take(input, 5)? {
+        place = place << 8 | i64::from(byte ^ flip);
+    }
+    let mut digits = String::new();
+    loop {
+        match take_byte(input)? ^ flip {
+            0 => break,
+            pair @ 1..=100 => {
+                digits.push(char::from(b'0' + (pair - 1) / 10));
+                digits.push(char::from(b'0' + (pair - 1) % 10));
+            }
+            _ => return Err(invalid),
+        }
+    }
+    let digits = digits.trim_end_matches('0');
+    let exponent = place - PLACE_BIAS - digits.len() as i64 + 1;
+    let decimal = if (1..=MAX_ZEROS).contains(&exponent) {
+        Decimal::from_parts(negative, &format!("{digits}{}", "0".repeat(exponent as usize)), 0)
+    } else {
+        Decimal::from_parts(negative, digits, exponent)
+    };
+    let decimal = decimal.map_err(|_| invalid)?;
+    Ok(decimal.to_i64().map_or(Value::Decimal(decimal), natural_integer))
+}
+
+fn take_byte(input: &mut &[u8]) -> Result<u8> {
+    let (&byte, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
+    *input = rest;
+    Ok(byte)
+}
+
+fn take<'a>(input: &mut &'a [u8], len: usize) -> Result<&'a [u8]> {
+    let (bytes, rest) = input.split_at_checked(len).ok_or(DecodeError::Truncated)?;
+    *input = rest;
+    Ok(bytes)
+}
+
+fn take_len(input: &mut &[u8]) -> Result<usize> {
+    match take_byte(input)? {
+        255 => usize::try_from(key::get_u64(input)?).map_err(|_| DecodeError::Truncated),
+        len => Ok(usize::from(len)),
+    }
+}
+
+fn take_id(input: &mut &[u8]) -> Result<[u8; 12]> {
+    let (id, rest) = input.split_first_chunk::<12>().ok_or(DecodeError::Truncated)?;
+    *input = rest;
+    Ok(*id)
+}
+
+fn take_text(input: &mut &[u8]) -> Result<String> {
+    let mut bytes = Vec::new();
+    key::get_bytes(input, &mut bytes)?;
+    text(bytes)
+}
+
+fn text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| DecodeError::Invalid("a string in a key that is not UTF-8"))
+}
+
+fn deeper(depth: usize) -> Result<usize> {
+    depth.checked_sub(1).ok_or(DecodeError::Invalid("more than 100 levels"))
+}
+
+#[cfg(test)]
+mod tests;
