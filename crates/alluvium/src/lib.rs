@@ -1,1 +1,60 @@
-//! alluvium
+//! Alluvium: an embeddable, log-structured document database.
+//!
+//! A [`Database`] is a directory. It holds collections of JSON-like documents, named
+//! `logical.collection` (the part before the first dot may be left out: it is then `main`). Each
+//! document has an `_id`; documents come back by it, in its order, and at a [`Snapshot`].
+//!
+//! ```
+//! use alluvium::Database;
+//!
+//! # fn main() -> alluvium::Result<()> {
+//! # let dir = tempfile::tempdir().expect("a directory");
+//! # let path = dir.path().join("example.alluvium");
+//! let db = Database::open(&path)?;
+//! let pets = db.collection("pets");
+//! pets.insert_one(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?;
+//! let rex = pets.get("rex")?.expect("it was just inserted");
+//! assert_eq!(rex.to_string(), r#"{"_id":"rex","kind":"dog","age":3}"#);
+//! db.close()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! All types are `Send + Sync` and cheap to clone; any number of threads may use one database.
+//! There is no async runtime.
+
+#![deny(missing_docs)]
+
+mod batch;
+mod builder;
+mod catalog;
+mod collection;
+mod cursor;
+mod database;
+mod error;
+mod into;
+pub mod load;
+mod logical;
+mod names;
+mod object_id;
+mod read;
+mod typed;
+mod write;
+
+pub use batch::WriteBatch;
+pub use builder::Builder;
+pub use collection::{Collection, InsertManyResult, InsertOneResult};
+pub use cursor::{Cursor, Scan};
+pub use database::{CollectionInfo, Database, Snapshot};
+pub use document::{Document, Map, Value};
+pub use error::{Error, ErrorKind, Result};
+pub use into::IntoDocument;
+pub use logical::LogicalDatabase;
+pub use names::DEFAULT_LOGICAL;
+pub use object_id::new_object_id;
+pub use read::CollectionAt;
+pub use store::{Compression, Durability, OpenReport, PartitionStats, Stats};
+pub use typed::TypedCollection;
+
+/// The largest document, in bytes of BSON.
+pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;

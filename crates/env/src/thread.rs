@@ -8,6 +8,9 @@ use shuttle::thread as host;
 #[cfg(not(feature = "shuttle"))]
 use std::thread as host;
 
+/// Threads that may borrow, and are joined at the end of the scope.
+pub use host::{Scope, scope};
+
 use std::any::Any;
 use std::io;
 

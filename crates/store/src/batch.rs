@@ -92,6 +92,25 @@ impl WriteBatch {
         self.bytes.len()
     }
 
+    /// Makes room for `bytes` more.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.bytes.reserve(bytes);
+    }
+
+    /// Keeps the operations, counted from 0 in their order, for which `keep` is true.
+    pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
+        let old = std::mem::take(&mut self.bytes);
+        let ops = std::mem::take(&mut self.ops);
+        self.bytes.push(TAG_BATCH);
+        for (at, op) in ops.iter().enumerate() {
+            let end = ops.get(at + 1).map_or(old.len(), |next| next.at as usize);
+            if keep(at) {
+                self.ops.push(Op { at: self.bytes.len() as u32, ..*op });
+                self.bytes.extend_from_slice(old.get(op.at as usize..end).unwrap_or(&[]));
+            }
+        }
+    }
+
     /// Forgets all operations and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.truncate(1);

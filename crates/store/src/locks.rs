@@ -97,6 +97,15 @@ impl LockTable {
     }
 }
 
+impl LockGuard {
+    /// The distinct hashes held. Fewer than the keys asked for: two of them are equal (or, rarely,
+    /// only their hashes are).
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+}
+
 /// Locks held on some keys; dropped, they are released.
 pub struct LockGuard {
     table: Arc<LockTable>,

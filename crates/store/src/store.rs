@@ -130,6 +130,15 @@ impl Store {
         self.inner.locks.acquire(wanted.collect())
     }
 
+    /// Locks keys of several trees, as [`Store::lock`].
+    pub fn lock_all<'a>(
+        &self,
+        keys: impl IntoIterator<Item = (TreeId, &'a [u8], LockMode)>,
+    ) -> LockGuard {
+        let wanted = keys.into_iter().map(|(t, k, m)| (lock_hash(t.0, codec::hash64(k)), m));
+        self.inner.locks.acquire(wanted.collect())
+    }
+
     /// Reads the latest visible value of a key into `value`; false if there is none.
     ///
     /// # Errors
@@ -193,9 +202,23 @@ impl Store {
     /// # Errors
     /// As [`Store::write`].
     pub fn create_trees(&self, descriptions: &[&[u8]]) -> Result<Vec<TreeId>> {
+        let count = descriptions.len() as u32;
+        self.create_trees_with(count, |_| descriptions.iter().map(|d| d.to_vec()).collect())
+    }
+
+    /// Makes `count` trees in one batch; `describe` is given their ids, so that a description can
+    /// name another tree.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn create_trees_with(
+        &self,
+        count: u32,
+        describe: impl FnOnce(&[TreeId]) -> Vec<Vec<u8>>,
+    ) -> Result<Vec<TreeId>> {
         let _schema = self.inner.schema.lock();
-        let ids = self.inner.trees.allocate(descriptions.len() as u32)?;
-        let create = ids.iter().copied().zip(descriptions.iter().map(|d| d.to_vec())).collect();
+        let ids = self.inner.trees.allocate(count)?;
+        let create = ids.iter().copied().zip(describe(&ids)).collect();
         self.change_schema(SchemaChange { create, describe: Vec::new(), drop: Vec::new() })?;
         Ok(ids)
     }

@@ -1,0 +1,132 @@
+//! How a database is opened.
+
+use crate::{Compression, Database, Durability, Result};
+use env::Env;
+use std::path::Path;
+use std::time::Duration;
+use store::Options;
+
+/// Options for opening a database; made by [`Database::builder`].
+///
+/// ```
+/// # fn main() -> alluvium::Result<()> {
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// # let path = dir.path().join("example.alluvium");
+/// let db = alluvium::Database::builder().memory(64 << 20).partitions(2).open(&path)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Builder {
+    env: Env,
+    options: Options,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Self { env: Env::os(), options: Options::default() }
+    }
+
+    /// The memory budget in bytes: memtables, caches, filters, indexes, dictionaries and flushes
+    /// together. More memory means fewer, larger flushes and more cached blocks. At least 8 MiB.
+    /// Default: 256 MiB.
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.options.memory_bytes = bytes;
+        self
+    }
+
+    /// The partitions of a *new* database, 1 to 256. They are fixed for its life; more of them let
+    /// more cores write at once. Opening an existing database with another number is an error.
+    /// Default: 4, or what the database has.
+    #[must_use]
+    pub fn partitions(mut self, partitions: u32) -> Self {
+        self.options.partitions = Some(partitions);
+        self
+    }
+
+    /// When writes are acknowledged that do not say otherwise. Default:
+    /// [`Durability::Periodic`]: they survive the death of the process; power loss may take the
+    /// last 100 ms plus one sync.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.options.durability = durability;
+        self
+    }
+
+    /// How often the log is synced under periodic durability. Default: 100 ms.
+    #[must_use]
+    pub fn sync_interval(mut self, interval: Duration) -> Self {
+        self.options.sync_interval = interval;
+        self
+    }
+
+    /// Bytes of a data block before compression, 1 KiB to 1 MiB. Small blocks make random reads
+    /// cheaper, large ones make files smaller. Default: 8 KiB.
+    #[must_use]
+    pub fn block_bytes(mut self, bytes: usize) -> Self {
+        self.options.block_bytes = bytes;
+        self
+    }
+
+    /// Compression of blocks. Default: Zstandard level 3 with trained dictionaries.
+    #[must_use]
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.options.compression = compression;
+        self
+    }
+
+    /// Threads for flushes and compactions, at least 1 (two are started even then, so that a flush
+    /// never waits for a compaction). Default: one for each core.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.options.threads = Some(threads);
+        self
+    }
+
+    /// Create the database if it does not exist. Default: true.
+    #[must_use]
+    pub fn create_if_missing(mut self, create: bool) -> Self {
+        self.options.create_if_missing = create;
+        self
+    }
+
+    /// How long a snapshot or cursor may live before it is ended, so that it does not pin the disk
+    /// for ever. Default: one hour.
+    #[must_use]
+    pub fn snapshot_max_age(mut self, age: Duration) -> Self {
+        self.options.snapshot_max_age = age;
+        self
+    }
+
+    /// Open even if the log is damaged in its middle, skipping damaged records; the lost numbers
+    /// are in the [`crate::OpenReport`]. Default: false, such a database is not opened.
+    #[must_use]
+    pub fn accept_log_damage(mut self, accept: bool) -> Self {
+        self.options.accept_log_damage = accept;
+        self
+    }
+
+    /// The outside world to run in. Tests use one in memory. Default: the operating system.
+    #[must_use]
+    pub fn env(mut self, env: Env) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// All options of the store at once, for tests and benchmarks.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Opens the database in the directory `path`.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Open`], [`crate::ErrorKind::InUse`], [`crate::ErrorKind::Invalid`] for
+    /// an option out of range, [`crate::ErrorKind::Corruption`].
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
+        Database::open_with(self.env, path.as_ref(), self.options)
+    }
+}

@@ -1,0 +1,206 @@
+//! Which collections there are, and the state that each shares between all handles.
+//!
+//! A collection is two trees of the store: its documents, and its system tree (shapes, progress of
+//! loads). The description of a tree says which; it is written in the same batch as the tree.
+
+use crate::names::FullName;
+use crate::{Error, Result};
+use codec::varint;
+use document::shape::{Shape, ShapeOptions, ShapeTable};
+use env::sync::{Mutex, RwLock};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use store::{Bounds, Store, TreeId};
+use strsim::levenshtein;
+
+/// First byte of the key of a shape's definition in a system tree; its number follows.
+const SHAPE_PREFIX: u8 = b's';
+/// First byte of a description: a collection's documents.
+const DOCUMENTS: u8 = 1;
+/// First byte of a description: a collection's system tree.
+const SYSTEM: u8 = 2;
+
+/// What the handles of one collection share.
+pub(crate) struct Open {
+    pub documents: TreeId,
+    pub system: TreeId,
+    pub shapes: Arc<ShapeTable>,
+}
+
+/// The key of a shape's definition in a system tree.
+pub(crate) fn shape_key(number: u32) -> [u8; 5] {
+    let n = number.to_be_bytes();
+    [SHAPE_PREFIX, n[0], n[1], n[2], n[3]]
+}
+
+fn describe_documents(name: &FullName, system: TreeId) -> Vec<u8> {
+    let mut out = vec![DOCUMENTS];
+    varint::put_bytes(&mut out, name.logical.as_bytes());
+    varint::put_bytes(&mut out, name.collection.as_bytes());
+    varint::put_u64(&mut out, u64::from(system.0));
+    out
+}
+
+fn read_description(mut input: &[u8]) -> Option<(FullName, TreeId)> {
+    let (&DOCUMENTS, rest) = input.split_first()? else { return None };
+    input = rest;
+    let logical = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
+    let collection = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
+    let system = u32::try_from(varint::get_u64(&mut input).ok()?).ok()?;
+    Some((FullName { logical, collection }, TreeId(system)))
+}
+
+/// The collections of a database.
+pub(crate) struct Catalog {
+    names: RwLock<BTreeMap<FullName, Entry>>,
+    /// Held while the set of collections changes.
+    change: Mutex<()>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    documents: TreeId,
+    system: TreeId,
+    open: Option<Arc<Open>>,
+}
+
+impl Catalog {
+    /// Reads the catalogue from the store's registry of trees.
+    pub fn load(store: &Store) -> Self {
+        let mut names = BTreeMap::new();
+        for (documents, description) in store.trees() {
+            if let Some((name, system)) = read_description(&description) {
+                names.insert(name, Entry { documents, system, open: None });
+            }
+        }
+        Self { names: RwLock::new(names), change: Mutex::new(()) }
+    }
+
+    /// The collections, by name.
+    pub fn list(&self) -> Vec<FullName> {
+        self.names.read().keys().cloned().collect()
+    }
+
+    /// The collection's shared state; `None` if it does not exist.
+    pub fn find(&self, store: &Store, name: &FullName) -> Result<Option<Arc<Open>>> {
+        match self.names.read().get(name) {
+            Some(Entry { open: Some(open), .. }) => return Ok(Some(open.clone())),
+            Some(_) => {}
+            None => return Ok(None),
+        }
+        // First use since open: its shapes are read once, by one thread.
+        let _change = self.change.lock();
+        let Some(entry) = self.names.read().get(name).cloned() else { return Ok(None) };
+        if let Some(open) = entry.open {
+            return Ok(Some(open));
+        }
+        let shapes = load_shapes(store, name, entry.system)?;
+        let open =
+            Arc::new(Open { documents: entry.documents, system: entry.system, shapes });
+        if let Some(entry) = self.names.write().get_mut(name) {
+            entry.open = Some(open.clone());
+        }
+        Ok(Some(open))
+    }
+
+    /// As [`Catalog::find`], with an error that names the nearest collection.
+    pub fn require(&self, store: &Store, name: &FullName) -> Result<Arc<Open>> {
+        self.find(store, name)?.ok_or_else(|| self.missing(name))
+    }
+
+    fn missing(&self, name: &FullName) -> Error {
+        let wanted = name.to_string();
+        let names = self.names.read();
+        let names = names.keys().map(|n| (levenshtein(&n.to_string(), &wanted), n.to_string()));
+        let nearest = names.min().filter(|(d, _)| *d <= wanted.len() / 2).map(|(_, name)| name);
+        Error::NoSuchCollection { name: wanted, nearest }
+    }
+
+    /// Creates a collection. An error if it exists.
+    pub fn create(&self, store: &Store, name: &FullName) -> Result<Arc<Open>> {
+        let _change = self.change.lock();
+        if self.names.read().contains_key(name) {
+            return Err(Error::CollectionExists(name.to_string()));
+        }
+        self.create_locked(store, name)
+    }
+
+    /// The collection, created if it does not exist.
+    pub fn find_or_create(&self, store: &Store, name: &FullName) -> Result<Arc<Open>> {
+        loop {
+            if let Some(open) = self.find(store, name)? {
+                return Ok(open);
+            }
+            match self.create(store, name) {
+                Err(Error::CollectionExists(_)) => {}
+                result => return result,
+            }
+        }
+    }
+
+    fn create_locked(&self, store: &Store, name: &FullName) -> Result<Arc<Open>> {
+        // The documents' description names the system tree, which is created right before it.
+        let trees = store.create_trees_with(2, |ids| {
+            vec![vec![SYSTEM], describe_documents(name, ids[0])]
+        })?;
+        let (system, documents) = (trees[0], trees[1]);
+        let shapes = Arc::new(ShapeTable::new(ShapeOptions::default()));
+        let open = Arc::new(Open { documents, system, shapes });
+        let entry = Entry { documents, system, open: Some(open.clone()) };
+        self.names.write().insert(name.clone(), entry);
+        Ok(open)
+    }
+
+    /// Drops a collection.
+    pub fn drop(&self, store: &Store, name: &FullName) -> Result<()> {
+        let _change = self.change.lock();
+        let Some(entry) = self.names.read().get(name).cloned() else {
+            return Err(self.missing(name));
+        };
+        store.drop_trees(&[entry.documents, entry.system])?;
+        self.names.write().remove(name);
+        Ok(())
+    }
+
+    /// Renames a collection. An error if the new name is taken.
+    pub fn rename(&self, store: &Store, from: &FullName, to: &FullName) -> Result<()> {
+        let _change = self.change.lock();
+        let Some(entry) = self.names.read().get(from).cloned() else {
+            return Err(self.missing(from));
+        };
+        if self.names.read().contains_key(to) {
+            return Err(Error::CollectionExists(to.to_string()));
+        }
+        let description = describe_documents(to, entry.system);
+        store.describe_trees(&[(entry.documents, &description)])?;
+        let mut names = self.names.write();
+        names.remove(from);
+        names.insert(to.clone(), entry);
+        Ok(())
+    }
+}
+
+fn load_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<Arc<ShapeTable>> {
+    let bounds = Bounds {
+        lower: Bound::Included(vec![SHAPE_PREFIX]),
+        upper: Bound::Excluded(vec![SHAPE_PREFIX + 1]),
+        reverse: false,
+    };
+    let mut scan = store.scan(system, bounds, None)?;
+    let mut shapes = Vec::new();
+    let damaged = |reason: String| Error::DamagedDocument {
+        collection: name.to_string(),
+        id: "(shapes)".to_owned(),
+        reason,
+    };
+    while let Some((_, mut value)) = scan.next()? {
+        shapes.push(Shape::decode(&mut value).map_err(|e| damaged(e.to_string()))?);
+    }
+    let next = shapes.iter().map(Shape::number).max().unwrap_or(0) + 1;
+    let table = ShapeTable::open(ShapeOptions::default(), shapes, next);
+    Ok(Arc::new(table.map_err(|e| damaged(e.to_string()))?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,273 @@
+//! A collection: what is done to its documents.
+
+use crate::catalog::Open;
+use crate::cursor::Scan;
+use crate::database::Snapshot;
+use crate::names::FullName;
+use crate::read::{CollectionAt, Reader};
+use crate::write::{self, Encoded};
+use crate::{Database, Durability, Error, IntoDocument, Result, TypedCollection};
+use document::{Document, Map, Value};
+use std::sync::Arc;
+use store::{LockMode, Store};
+
+/// A handle on a collection. Cheap to clone; it holds a name, not the collection, which may be
+/// dropped and created again while the handle lives.
+#[derive(Clone)]
+pub struct Collection {
+    pub(crate) database: Database,
+    name: Result<FullName>,
+    durability: Durability,
+}
+
+/// What [`Collection::insert_one`] did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InsertOneResult {
+    /// The document's `_id`, generated if it had none.
+    pub inserted_id: Value,
+}
+
+/// What [`Collection::insert_many`] did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InsertManyResult {
+    /// The documents' `_id`s in their order.
+    pub inserted_ids: Vec<Value>,
+}
+
+impl Collection {
+    pub(crate) fn new(database: Database, name: Result<FullName>) -> Self {
+        let durability = database.inner.store.options().durability;
+        Self { database, name, durability }
+    }
+
+    /// The full name, `logical.collection`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`] if the handle was made with a name that is not allowed.
+    pub fn full_name(&self) -> Result<String> {
+        Ok(self.name.clone()?.to_string())
+    }
+
+    /// The same collection, with writes acknowledged at another point than the database's default.
+    #[must_use]
+    pub fn with_durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// When this handle's writes are acknowledged.
+    pub fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    /// The same collection, its documents as values of your type.
+    pub fn typed<T>(&self) -> TypedCollection<T> {
+        TypedCollection::new(self.clone())
+    }
+
+    /// The collection as it was at a snapshot, for reading.
+    pub fn at(&self, snapshot: &Snapshot) -> CollectionAt {
+        CollectionAt::new(self.clone(), snapshot.clone())
+    }
+
+    fn store(&self) -> &Store {
+        &self.database.inner.store
+    }
+
+    pub(crate) fn name(&self) -> Result<&FullName> {
+        self.name.as_ref().map_err(Clone::clone)
+    }
+
+    /// The shared state; an error if the collection does not exist.
+    pub(crate) fn open(&self) -> Result<Arc<Open>> {
+        self.database.inner.catalog.require(self.store(), self.name()?)
+    }
+
+    /// The shared state; the collection is created if it does not exist.
+    pub(crate) fn open_or_create(&self) -> Result<Arc<Open>> {
+        self.database.inner.catalog.find_or_create(self.store(), self.name()?)
+    }
+
+    /// Runs a write, again if the collection is dropped while it is being prepared.
+    pub(crate) fn retry<T>(&self, mut write: impl FnMut(&Arc<Open>) -> Result<T>) -> Result<T> {
+        loop {
+            match write(&self.open_or_create()?) {
+                Err(Error::Store(store::Error::NoSuchTree(_))) => {}
+                result => return result,
+            }
+        }
+    }
+
+    pub(crate) fn reader<'a>(&'a self, snapshot: Option<&'a Snapshot>) -> Result<Reader<'a>> {
+        Ok(Reader { store: self.store(), open: self.open()?, name: self.name()?, snapshot })
+    }
+
+    /// Inserts a document. Without an `_id` it gets an object id, as its first field.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateKey`] if the `_id` is taken; [`Error::InvalidDocument`],
+    /// [`Error::InvalidId`], [`Error::Json`]; or as for any write.
+    pub fn insert_one(&self, document: impl IntoDocument) -> Result<InsertOneResult> {
+        let mut result = self.insert_many([document])?;
+        let inserted_id = result.inserted_ids.pop().unwrap_or(Value::Null);
+        Ok(InsertOneResult { inserted_id })
+    }
+
+    /// Inserts documents in their order, all or none.
+    ///
+    /// # Errors
+    /// As [`Collection::insert_one`]; [`store::Error::BatchTooLarge`] if they do not fit one batch.
+    pub fn insert_many<D: IntoDocument>(
+        &self,
+        documents: impl IntoIterator<Item = D>,
+    ) -> Result<InsertManyResult> {
+        let mut maps = Vec::new();
+        for document in documents {
+            let mut map = document.into_map()?;
+            write::ensure_id(&mut map, &self.database.inner.env);
+            maps.push(map);
+        }
+        self.retry(|open| self.insert_maps(open, &maps))?;
+        let id = |map: Map| map.get("_id").cloned().unwrap_or(Value::Null);
+        Ok(InsertManyResult { inserted_ids: maps.into_iter().map(id).collect() })
+    }
+
+    fn insert_maps(&self, open: &Open, maps: &[Map]) -> Result<()> {
+        let mut encoded = Encoded::new(self.store().batch());
+        for map in maps {
+            encoded.put(open, map, None)?;
+        }
+        let name = self.name()?;
+        self.store().admit(encoded.batch.encoded_bytes())?;
+        let keys = || encoded.keys.iter().map(Vec::as_slice);
+        let locks = self.store().lock(open.documents, keys(), LockMode::Exclusive);
+        encoded.refuse_existing(self.store(), open, name, maps)?;
+        encoded.commit(self.store(), open, self.durability, Some(&locks))
+    }
+
+    /// Puts a document under `id`, replacing the one that is there. Reads nothing.
+    ///
+    /// The document's own `_id`, if it has one, must be equal.
+    ///
+    /// # Errors
+    /// As [`Collection::insert_one`], but for the duplicate.
+    pub fn put(&self, id: impl Into<Value>, document: impl IntoDocument) -> Result<()> {
+        let mut map = document.into_map()?;
+        write::set_id(&mut map, id.into())?;
+        self.retry(|open| {
+            let mut encoded = Encoded::new(self.store().batch());
+            encoded.put(open, &map, None)?;
+            encoded.commit(self.store(), open, self.durability, None)
+        })
+    }
+
+    /// Deletes the document with this `_id`, whether it is there or not. Reads nothing.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCollection`], [`Error::InvalidId`], or as for any write.
+    pub fn delete(&self, id: impl Into<Value>) -> Result<()> {
+        let open = self.open()?;
+        let mut encoded = Encoded::new(self.store().batch());
+        encoded.delete(&open, &write::id_key(&id.into())?);
+        encoded.commit(self.store(), &open, self.durability, None)
+    }
+
+    /// Deletes the document with this `_id` and tells whether it was there: reads.
+    ///
+    /// # Errors
+    /// As [`Collection::delete`].
+    pub fn delete_one(&self, id: impl Into<Value>) -> Result<bool> {
+        let open = self.open()?;
+        let key = write::id_key(&id.into())?;
+        self.store().admit(key.len() + 32)?;
+        let keys = [key.as_slice()];
+        let locks = self.store().lock(open.documents, keys, LockMode::Exclusive);
+        if !self.store().contains(open.documents, &key)? {
+            return Ok(false);
+        }
+        let mut encoded = Encoded::new(self.store().batch());
+        encoded.delete(&open, &key);
+        encoded.commit(self.store(), &open, self.durability, Some(&locks))?;
+        Ok(true)
+    }
+
+    /// Reads the document with this `_id`, lets `change` change it, and writes it back, with no
+    /// write of others in between. `change` returns false to leave it as it is. Returns false if
+    /// there is no such document.
+    ///
+    /// # Errors
+    /// As [`Collection::get`] and [`Collection::put`]; an error of `change` is returned and nothing
+    /// is written.
+    pub fn modify(
+        &self,
+        id: impl Into<Value>,
+        change: impl FnOnce(&mut Map) -> Result<bool>,
+    ) -> Result<bool> {
+        let id = id.into();
+        let open = self.open()?;
+        let key = write::id_key(&id)?;
+        self.store().admit(1024)?;
+        let keys = [key.as_slice()];
+        let locks = self.store().lock(open.documents, keys, LockMode::Exclusive);
+        let reader = Reader { store: self.store(), open: open.clone(), name: self.name()?, snapshot: None };
+        let Some(document) = reader.get_key(&key, &id)? else { return Ok(false) };
+        let mut map = (&document).into_map()?;
+        if change(&mut map)? {
+            // The stored `_id`, not the one asked for: 1 finds 1.0, and 1.0 it stays.
+            write::set_id(&mut map, document.id().clone())?;
+            let mut encoded = Encoded::new(self.store().batch());
+            encoded.put(&open, &map, None)?;
+            encoded.commit(self.store(), &open, self.durability, Some(&locks))?;
+        }
+        Ok(true)
+    }
+
+    /// The document with this `_id`.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCollection`], [`Error::InvalidId`], [`crate::ErrorKind::Corruption`].
+    pub fn get(&self, id: impl Into<Value>) -> Result<Option<Document>> {
+        self.reader(None)?.get(&id.into())
+    }
+
+    /// The documents with these `_id`s, in their order, all of one moment.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn get_many<I: Into<Value>>(
+        &self,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<Vec<Option<Document>>> {
+        self.at(&self.database.snapshot()).get_many(ids)
+    }
+
+    /// Some fields of the document with this `_id`, in the order of `paths`; `_id` comes first.
+    /// A path leads into maps by names and into arrays by numbers, `a.b.0`. Decodes no other value.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn get_fields(&self, id: impl Into<Value>, paths: &[&str]) -> Result<Option<Map>> {
+        self.reader(None)?.get_fields(&id.into(), paths)
+    }
+
+    /// The documents in the order of their `_id`s: a scan to be narrowed and then started.
+    pub fn scan(&self) -> Scan {
+        Scan::new(self.clone(), None)
+    }
+
+    /// The number of documents. Walks all keys.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn count(&self) -> Result<u64> {
+        self.at(&self.database.snapshot()).count()
+    }
+
+    /// Drops the collection.
+    ///
+    /// # Errors
+    /// As [`Database::drop_collection`].
+    pub fn drop(&self) -> Result<()> {
+        self.database.inner.catalog.drop(self.store(), self.name()?)
+    }
+}

@@ -1,0 +1,137 @@
+//! Scans: documents in the order of their `_id`s.
+
+use crate::catalog::Open;
+use crate::database::Snapshot;
+use crate::names::FullName;
+use crate::read::{decode, fields_of};
+use crate::{Collection, Result, write};
+use document::{Document, Map, Value};
+use std::ops::Bound;
+use std::sync::Arc;
+use store::Bounds;
+
+/// A scan that has not started: which documents, in which direction.
+///
+/// ```
+/// # fn main() -> alluvium::Result<()> {
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// # let db = alluvium::Database::open(dir.path().join("db"))?;
+/// let numbers = db.collection("numbers");
+/// numbers.insert_many((0..10).map(|n| format!(r#"{{"_id": {n}}}"#)))?;
+/// let last: Vec<_> = numbers.scan().from(3).reverse().limit(2).run()?.collect::<Result<_, _>>()?;
+/// assert_eq!(last[0].to_string(), r#"{"_id":9}"#);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use = "a scan does nothing until `run`"]
+pub struct Scan {
+    collection: Collection,
+    snapshot: Option<Snapshot>,
+    from: Option<Value>,
+    to: Option<Value>,
+    reverse: bool,
+    limit: Option<u64>,
+}
+
+impl Scan {
+    pub(crate) fn new(collection: Collection, snapshot: Option<Snapshot>) -> Self {
+        Self { collection, snapshot, from: None, to: None, reverse: false, limit: None }
+    }
+
+    /// From this `_id` on, itself included, in ascending order, also when reversed.
+    pub fn from(mut self, id: impl Into<Value>) -> Self {
+        self.from = Some(id.into());
+        self
+    }
+
+    /// Up to this `_id`, itself excluded, in ascending order, also when reversed.
+    pub fn to(mut self, id: impl Into<Value>) -> Self {
+        self.to = Some(id.into());
+        self
+    }
+
+    /// From the highest `_id` to the lowest.
+    pub fn reverse(mut self) -> Self {
+        self.reverse = true;
+        self
+    }
+
+    /// At most so many documents.
+    pub fn limit(mut self, documents: u64) -> Self {
+        self.limit = Some(documents);
+        self
+    }
+
+    /// At a snapshot instead of the moment when the scan is run.
+    pub fn snapshot(mut self, snapshot: &Snapshot) -> Self {
+        self.snapshot = Some(snapshot.clone());
+        self
+    }
+
+    /// Starts the scan.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`], [`crate::Error::InvalidId`],
+    /// [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn run(self) -> Result<Cursor> {
+        let open = self.collection.open()?;
+        let key = |id: Option<Value>| id.map(|id| write::id_key(&id)).transpose();
+        let bounds = Bounds {
+            lower: key(self.from)?.map_or(Bound::Unbounded, Bound::Included),
+            upper: key(self.to)?.map_or(Bound::Unbounded, Bound::Excluded),
+            reverse: self.reverse,
+        };
+        let store = &self.collection.database.inner.store;
+        let scan = store.scan(open.documents, bounds, self.snapshot.as_ref().map(|s| &s.0))?;
+        let name = self.collection.name()?.clone();
+        let left = self.limit.unwrap_or(u64::MAX);
+        Ok(Cursor { scan, open, name, left, _collection: self.collection })
+    }
+}
+
+/// Documents in order. Reads one moment; ends after the first error.
+pub struct Cursor {
+    scan: store::Scan,
+    open: Arc<Open>,
+    name: FullName,
+    left: u64,
+    /// Keeps the database open.
+    _collection: Collection,
+}
+
+impl Cursor {
+    /// The next document's `_id` and some of its fields, as [`Collection::get_fields`].
+    ///
+    /// # Errors
+    /// As the iterator's items.
+    pub fn next_fields(&mut self, paths: &[&str]) -> Result<Option<Map>> {
+        match self.next() {
+            Some(document) => fields_of(&document?, paths, &self.name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn step(&mut self) -> Result<Option<Document>> {
+        match self.scan.next()? {
+            Some((key, row)) => decode(&self.open, &self.name, key, row.to_vec()).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Iterator for Cursor {
+    type Item = Result<Document>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        let item = self.step().transpose();
+        if !matches!(item, Some(Ok(_))) {
+            self.left = 0;
+        }
+        item
+    }
+}

@@ -1,0 +1,206 @@
+//! The database: a directory, open.
+
+use crate::catalog::Catalog;
+use crate::names::FullName;
+use crate::{Builder, Collection, LogicalDatabase, OpenReport, Result, Stats, WriteBatch};
+use env::Env;
+use std::path::Path;
+use std::sync::Arc;
+use store::{Options, Store};
+
+/// An open database. Cheap to clone; closed when the last clone is dropped, or by
+/// [`Database::close`], which also tells whether that went well.
+#[derive(Clone)]
+pub struct Database {
+    pub(crate) inner: Arc<DatabaseInner>,
+}
+
+pub(crate) struct DatabaseInner {
+    pub store: Store,
+    pub catalog: Catalog,
+    pub env: Env,
+}
+
+/// A moment of the whole database. It never changes; reads at it see what was visible then.
+///
+/// Cheap to clone. It keeps old versions on disk until its last clone is dropped, or until it is
+/// older than [`Builder::snapshot_max_age`].
+#[derive(Debug, Clone)]
+pub struct Snapshot(pub(crate) store::Snapshot);
+
+/// What [`Database::collections`] tells of a collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectionInfo {
+    /// Its logical database.
+    pub logical: String,
+    /// Its name there.
+    pub name: String,
+}
+
+impl CollectionInfo {
+    /// `logical.collection`.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.logical, self.name)
+    }
+}
+
+impl Database {
+    /// Opens the database in the directory `path` with default options, creating it if it does not
+    /// exist.
+    ///
+    /// # Errors
+    /// As [`Builder::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::builder().open(path)
+    }
+
+    /// Options for opening.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    pub(crate) fn open_with(env: Env, path: &Path, options: Options) -> Result<Self> {
+        let store = Store::open(env.clone(), path, options)?;
+        let catalog = Catalog::load(&store);
+        Ok(Self { inner: Arc::new(DatabaseInner { store, catalog, env }) })
+    }
+
+    /// What opening found: whether the last close was clean, what was replayed, what was lost.
+    pub fn report(&self) -> &OpenReport {
+        self.inner.store.report()
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        self.inner.store.path()
+    }
+
+    /// Partitions of the database.
+    pub fn partitions(&self) -> u32 {
+        self.inner.store.partitions()
+    }
+
+    /// A handle on the collection `logical.collection`, or `main.collection` without a dot. The
+    /// collection is created by the first write; a name that is not allowed is refused there.
+    pub fn collection(&self, name: &str) -> Collection {
+        Collection::new(self.clone(), FullName::parse(name))
+    }
+
+    /// A handle on a logical database. It exists as long as it has collections.
+    pub fn logical(&self, name: &str) -> LogicalDatabase {
+        LogicalDatabase::new(self.clone(), name)
+    }
+
+    /// The names of the logical databases, sorted.
+    pub fn list_logical_names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.inner.catalog.list().into_iter().map(|n| n.logical).collect();
+        names.dedup();
+        names
+    }
+
+    /// The collections of all logical databases, sorted by name.
+    pub fn collections(&self) -> Vec<CollectionInfo> {
+        let info = |n: FullName| CollectionInfo { logical: n.logical, name: n.collection };
+        self.inner.catalog.list().into_iter().map(info).collect()
+    }
+
+    /// Creates an empty collection.
+    ///
+    /// # Errors
+    /// [`crate::Error::CollectionExists`], [`crate::Error::InvalidName`], or as for any write.
+    pub fn create_collection(&self, name: &str) -> Result<Collection> {
+        let name = FullName::parse(name)?;
+        self.inner.catalog.create(&self.inner.store, &name)?;
+        Ok(Collection::new(self.clone(), Ok(name)))
+    }
+
+    /// Renames a collection, also into another logical database. Handles with the old name do not
+    /// follow.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`], [`crate::Error::CollectionExists`], or as for any write.
+    pub fn rename_collection(&self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (FullName::parse(from)?, FullName::parse(to)?);
+        self.inner.catalog.rename(&self.inner.store, &from, &to)
+    }
+
+    /// Drops a collection: readers that come later do not see it; its space is given back in the
+    /// background.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`], or as for any write.
+    pub fn drop_collection(&self, name: &str) -> Result<()> {
+        self.inner.catalog.drop(&self.inner.store, &FullName::parse(name)?)
+    }
+
+    /// An empty write batch: puts, inserts and deletes over any collections, all or nothing.
+    pub fn write_batch(&self) -> WriteBatch {
+        WriteBatch::new(self.clone())
+    }
+
+    /// Takes a snapshot of the latest visible moment.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot(self.inner.store.snapshot())
+    }
+
+    /// Figures of the running database. Costs microseconds.
+    pub fn stats(&self) -> Stats {
+        self.inner.store.stats()
+    }
+
+    /// Makes every write so far durable; the acknowledgement of [`crate::Durability::Bulk`] writes.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Poisoned`] or [`crate::ErrorKind::OutcomeUnknown`].
+    pub fn sync(&self) -> Result<()> {
+        Ok(self.inner.store.sync()?)
+    }
+
+    /// Writes what is in memory to sorted files.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::NoSpace`] and what else keeps it from going on.
+    pub fn flush(&self) -> Result<()> {
+        Ok(self.inner.store.flush()?)
+    }
+
+    /// Flushes, and waits until no compaction is due.
+    ///
+    /// # Errors
+    /// As [`Database::flush`].
+    pub fn settle(&self) -> Result<()> {
+        Ok(self.inner.store.settle()?)
+    }
+
+    /// Merges everything into one sorted run a partition, and gives back all space that can be.
+    ///
+    /// # Errors
+    /// As [`Database::flush`].
+    pub fn compact(&self) -> Result<()> {
+        Ok(self.inner.store.compact()?)
+    }
+
+    /// Checks every block of every file. Returns the damage found; empty is good.
+    ///
+    /// # Errors
+    /// What keeps the check itself from going on.
+    pub fn verify(&self) -> Result<Vec<crate::Error>> {
+        Ok(self.inner.store.verify()?.into_iter().map(Into::into).collect())
+    }
+
+    /// Closes the database. Handles that are left answer [`crate::ErrorKind::Closed`].
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`] if the log could not be sealed; acknowledged writes are safe even
+    /// then.
+    pub fn close(&self) -> Result<()> {
+        Ok(self.inner.store.close()?)
+    }
+
+    /// The store below, for tests and tools.
+    #[doc(hidden)]
+    pub fn store(&self) -> &Store {
+        &self.inner.store
+    }
+}

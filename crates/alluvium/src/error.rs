@@ -1,0 +1,144 @@
+//! The library's error: few kinds, each telling what to do next.
+
+use document::Value;
+
+/// What an [`enum@Error`] is about, for programs that decide by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// An `_id` is taken.
+    DuplicateKey,
+    /// A collection or logical database does not exist (or does already, for create and rename).
+    Namespace,
+    /// A document, an `_id`, a name or an option is not allowed.
+    Invalid,
+    /// The path holds no database, or cannot be used.
+    Open,
+    /// Another process has the database open.
+    InUse,
+    /// Bytes on disk are damaged.
+    Corruption,
+    /// The disk is full; nothing was written.
+    NoSpace,
+    /// The database takes no writes until it is reopened.
+    Poisoned,
+    /// A write may or may not have happened: reopen and look.
+    OutcomeUnknown,
+    /// A snapshot or cursor lived too long and was ended.
+    SnapshotTooOld,
+    /// The database was closed.
+    Closed,
+    /// The operating system refused something.
+    Io,
+}
+
+/// What the library answers instead of a result.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The store below failed; its message says how.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// A document with this `_id` is in the collection already.
+    #[error("collection {collection} has a document with _id {id} already: choose another _id, or use put to replace it")]
+    DuplicateKey {
+        /// The collection's full name.
+        collection: String,
+        /// The `_id`, as extended JSON.
+        id: String,
+    },
+    /// There is no such collection.
+    #[error("there is no collection {name}{}", nearest(.nearest))]
+    NoSuchCollection {
+        /// The name that was asked for.
+        name: String,
+        /// The existing name that is most like it.
+        nearest: Option<String>,
+    },
+    /// There is such a collection already.
+    #[error("there is a collection {0} already: drop it first, or choose another name")]
+    CollectionExists(String),
+    /// A name is not allowed.
+    #[error("the name {name:?} is not allowed: {reason}")]
+    InvalidName {
+        /// The name.
+        name: String,
+        /// The rule that it breaks.
+        reason: &'static str,
+    },
+    /// A document cannot be stored.
+    #[error("the document cannot be stored: {0}")]
+    InvalidDocument(String),
+    /// An `_id` is not allowed.
+    #[error("the _id cannot be used: {0}")]
+    InvalidId(String),
+    /// Text is no JSON, or not one document.
+    #[error("{0}")]
+    Json(String),
+    /// A stored document cannot be decoded. `verify` finds out more.
+    #[error("document {id} of {collection} is damaged: {reason}")]
+    DamagedDocument {
+        /// The collection's full name.
+        collection: String,
+        /// The `_id`, as extended JSON.
+        id: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An input of a load cannot be read or used; the message says why.
+    #[error("{0}")]
+    Load(String),
+}
+
+fn nearest(name: &Option<String>) -> String {
+    name.as_ref().map_or_else(
+        || ": `collections` lists what is there".to_owned(),
+        |name| format!(": did you mean {name}?"),
+    )
+}
+
+/// A result with [`enum@Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// What the error is about.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Store(error) => store_kind(error),
+            Self::DuplicateKey { .. } => ErrorKind::DuplicateKey,
+            Self::NoSuchCollection { .. } | Self::CollectionExists(_) => ErrorKind::Namespace,
+            Self::InvalidName { .. }
+            | Self::InvalidDocument(_)
+            | Self::InvalidId(_)
+            | Self::Json(_)
+            | Self::Load(_) => ErrorKind::Invalid,
+            Self::DamagedDocument { .. } => ErrorKind::Corruption,
+        }
+    }
+}
+
+fn store_kind(error: &store::Error) -> ErrorKind {
+    use store::Error as E;
+    match error {
+        E::Storage(env::Error::Corrupt { .. }) | E::Decode { .. } => ErrorKind::Corruption,
+        E::Storage(env::Error::NewerFormat { .. })
+        | E::NotADatabase(_)
+        | E::ForeignDirectory(_)
+        | E::PartitionCount { .. } => ErrorKind::Open,
+        E::Storage(error) if error.is_no_space() => ErrorKind::NoSpace,
+        E::Storage(_) => ErrorKind::Io,
+        E::InUse(_) => ErrorKind::InUse,
+        E::InvalidOption { .. } | E::BatchTooLarge { .. } => ErrorKind::Invalid,
+        E::NoSuchTree(_) => ErrorKind::Namespace,
+        E::NoSpace(_) => ErrorKind::NoSpace,
+        E::Poisoned(_) | E::WorkerFailed(_) => ErrorKind::Poisoned,
+        E::OutcomeUnknown(_) => ErrorKind::OutcomeUnknown,
+        E::SnapshotTooOld => ErrorKind::SnapshotTooOld,
+        E::Closed => ErrorKind::Closed,
+    }
+}
+
+/// An `_id` as text for messages.
+pub(crate) fn id_text(id: &Value) -> String {
+    document::json::to_string(id).unwrap_or_else(|_| "(not printable)".to_owned())
+}

@@ -1,0 +1,142 @@
+//! Bulk loads of JSON lines: parallel parsing, writes in the order of the input, resumable.
+//!
+//! Reader threads take consecutive slices of the input and parse them into write batches; writer
+//! threads write the batches in the order of the slices. So a later line wins over an earlier
+//! one, keys that rise in the input rise in the log, and "how far" is one offset. That offset is
+//! written in the same batch as the documents, so a load that was cut short, even by a kill, is
+//! taken up where it ended.
+
+mod input;
+mod pipeline;
+mod progress;
+mod slice;
+
+pub use input::{Identity, Input, Source};
+pub use progress::Progress;
+
+use crate::{Collection, Durability, Error, Result};
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What a load does with a document whose `_id` is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// The load ends with an error that names the line.
+    Error,
+    /// The later document wins. Reads nothing.
+    Replace,
+    /// The earlier document stays.
+    Skip,
+}
+
+/// What a load does with a line that is no document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnBad {
+    /// The load ends with an error that names line, column and reason.
+    Error,
+    /// The line is left out, and written to the rejects.
+    Skip,
+}
+
+/// How to load.
+pub struct LoadOptions {
+    /// The field whose value becomes the `_id`; the document keeps the field, at no cost on disk.
+    /// Default: `_id`, generated where it is absent.
+    pub id_field: String,
+    /// Threads that parse. Default: one for each core.
+    pub readers: usize,
+    /// Threads that write. Default: 1.
+    pub writers: usize,
+    /// Default: error.
+    pub on_duplicate: OnDuplicate,
+    /// Default: error.
+    pub on_bad: OnBad,
+    /// Where rejected lines go: a line of JSON for each, with line, column, reason and text.
+    pub rejects: Option<Box<dyn Write + Send>>,
+    /// Default: [`Durability::Bulk`], so the load is acknowledged, whole, at its end.
+    pub durability: Durability,
+    /// Load an input again that was loaded to its end before. Default: false.
+    pub again: bool,
+    /// Set to true by anybody, the load stops after the slices that are being written.
+    pub stop: Arc<AtomicBool>,
+    /// Told what is going on; read it from another thread.
+    pub progress: Arc<Progress>,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self {
+            id_field: "_id".to_owned(),
+            readers: env::thread::available_parallelism(),
+            writers: 1,
+            on_duplicate: OnDuplicate::Error,
+            on_bad: OnBad::Error,
+            rejects: None,
+            durability: Durability::Bulk,
+            again: false,
+            stop: Arc::new(AtomicBool::new(false)),
+            progress: Arc::new(Progress::default()),
+        }
+    }
+}
+
+/// How a load ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The whole input is loaded and durable.
+    Done,
+    /// It had been loaded before; nothing was changed.
+    AlreadyDone,
+    /// It was stopped; what was loaded is durable, and running it again goes on from there.
+    Stopped,
+}
+
+/// What a load did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadReport {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Documents written by this run.
+    pub documents: u64,
+    /// Documents left out because their `_id` was taken.
+    pub duplicates: u64,
+    /// Lines left out because they are no documents.
+    pub rejected: u64,
+    /// Bytes of input read by this run, decompressed.
+    pub bytes: u64,
+    /// Where this run began, in bytes of the decompressed input; above 0 if it was taken up.
+    pub resumed_at: u64,
+    /// Documents that earlier runs had written.
+    pub documents_before: u64,
+}
+
+impl Collection {
+    /// Loads JSON lines, creating the collection if it does not exist. Empty lines are passed over.
+    ///
+    /// ```
+    /// use alluvium::load::{Input, LoadOptions};
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let lines = "{\"_id\": 1, \"a\": true}\n{\"_id\": 2}\n";
+    /// let input = Input::stream("example", std::io::Cursor::new(lines));
+    /// let report = db.collection("c").load(input, LoadOptions::default())?;
+    /// assert_eq!(report.documents, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Load`] naming line, column and reason; [`Error::DuplicateKey`]; or as for any write.
+    /// What was loaded before the error stays, and is durable.
+    pub fn load(&self, input: Input, options: LoadOptions) -> Result<LoadReport> {
+        if options.readers == 0 || options.writers == 0 {
+            return Err(Error::Load("a load needs at least one reader and one writer".to_owned()));
+        }
+        pipeline::run(self, input, options)
+    }
+}
+
+#[cfg(test)]
+mod tests;

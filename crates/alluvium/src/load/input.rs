@@ -1,0 +1,130 @@
+//! What a load reads: a file, or any stream.
+
+use crate::{Error, Result};
+use env::{Env, File, OpenMode};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The bytes that tell one input from another, besides its size: the first MiB.
+const HASHED_BYTES: u64 = 1 << 20;
+
+/// A stream of bytes that can pass over its beginning.
+pub trait Source: Read + Send {
+    /// Passes over `bytes`; the default reads and forgets them.
+    ///
+    /// # Errors
+    /// What reading says, and `UnexpectedEof` if the stream is shorter.
+    fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        let copied = io::copy(&mut self.by_ref().take(bytes), &mut io::sink())?;
+        if copied < bytes {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+}
+
+/// What makes an input the same input on the next run: size and hash of the first MiB. Such a
+/// load can be taken up where it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// The size in bytes of the file, as it lies on disk.
+    pub size: u64,
+    /// A hash of its first MiB.
+    pub hash: u64,
+}
+
+impl Identity {
+    /// The identity of a file.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`].
+    pub fn of_file(env: &Env, path: &Path) -> Result<Self> {
+        let file = env.fs.open(path, OpenMode::Read).map_err(store::Error::from)?;
+        let size = file.len().map_err(store::Error::from)?;
+        let mut start = vec![0; size.min(HASHED_BYTES) as usize];
+        file.read_exact_at(&mut start, 0).map_err(store::Error::from)?;
+        Ok(Self { size, hash: codec::hash64(&start) })
+    }
+
+    /// One number for both.
+    pub(crate) fn number(self) -> u64 {
+        codec::checksum64(&self.size.to_le_bytes(), self.hash)
+    }
+}
+
+/// The input of a load.
+pub struct Input {
+    pub(crate) name: String,
+    pub(crate) identity: Option<Identity>,
+    pub(crate) total: u64,
+    pub(crate) source: Box<dyn Source>,
+}
+
+impl Input {
+    /// A file of JSON lines. Resumable.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`].
+    pub fn file(env: &Env, path: &Path) -> Result<Self> {
+        let identity = Identity::of_file(env, path)?;
+        let file = env.fs.open(path, OpenMode::Read).map_err(store::Error::from)?;
+        Ok(Self {
+            name: path.display().to_string(),
+            identity: Some(identity),
+            total: identity.size,
+            source: Box::new(FileSource { file, offset: 0 }),
+        })
+    }
+
+    /// A stream that stands for a file, for instance its decompressed content. Resumable: the
+    /// stream is read from its start, and what is loaded is passed over.
+    pub fn decoded(name: &str, identity: Identity, stream: impl Read + Send + 'static) -> Self {
+        let source = Box::new(Stream(stream));
+        Self { name: name.to_owned(), identity: Some(identity), total: 0, source }
+    }
+
+    /// Any stream, such as standard input. Not resumable.
+    pub fn stream(name: &str, stream: impl Read + Send + 'static) -> Self {
+        Self { name: name.to_owned(), identity: None, total: 0, source: Box::new(Stream(stream)) }
+    }
+
+    /// True if a load of this input can be taken up where it ended.
+    pub fn is_resumable(&self) -> bool {
+        self.identity.is_some()
+    }
+
+    pub(crate) fn error(&self, cause: &io::Error) -> Error {
+        Error::Load(format!("cannot read {}: {cause}", self.name))
+    }
+}
+
+struct Stream<R>(R);
+
+impl<R: Read> Read for Stream<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl<R: Read + Send> Source for Stream<R> {}
+
+struct FileSource {
+    file: Arc<dyn File>,
+    offset: u64,
+}
+
+impl Read for FileSource {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.offset).map_err(io::Error::other)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
+impl Source for FileSource {
+    fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        self.offset += bytes;
+        Ok(())
+    }
+}

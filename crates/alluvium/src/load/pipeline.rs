@@ -1,0 +1,490 @@
+//! The threads of a load, and the order between them.
+//!
+//! Readers take turns at the slicer, parse alone, and lay their batches down by ticket; a writer
+//! takes the batch whose ticket is next. At most a few slices are between the two.
+
+use super::progress::{Mark, Progress};
+use super::slice::{Slice, Slicer};
+use super::{Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
+use crate::catalog::Open;
+use crate::write::{mark_shapes, put_shapes};
+use crate::{Collection, Error, MAX_DOCUMENT_BYTES, Result};
+use document::Value;
+use document::shape::Shape;
+use document::speculate::{Encoder, LineError};
+use env::sync::{Condvar, Mutex};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use store::{LockMode, Store, WriteBatch};
+
+/// A line shorter than this cannot be a document over the limit: BSON has less than eight bytes
+/// for each byte of JSON (`[1,1,…]` is the worst).
+const SURELY_SMALL: usize = MAX_DOCUMENT_BYTES / 8;
+
+/// A slice, parsed.
+struct Parsed {
+    batch: WriteBatch,
+    /// The keys of the documents, one after the other, and where each ends.
+    keys: Vec<u8>,
+    key_ends: Vec<usize>,
+    /// Where the line of each document stands.
+    lines: Vec<Place>,
+    shapes: Vec<Arc<Shape>>,
+    bad: Vec<BadLine>,
+    /// Parsing ended at the last of `bad`.
+    fatal: bool,
+    line_count: u64,
+    end: u64,
+    bytes: u64,
+}
+
+/// Where a line stands: its number within the slice, its offset in the input.
+#[derive(Clone, Copy)]
+struct Place {
+    line: u64,
+    offset: u64,
+}
+
+struct BadLine {
+    place: Place,
+    column: usize,
+    reason: String,
+    text: Vec<u8>,
+}
+
+impl Parsed {
+    fn key(&self, at: usize) -> &[u8] {
+        let start = if at == 0 { 0 } else { self.key_ends[at - 1] };
+        &self.keys[start..self.key_ends[at]]
+    }
+}
+
+/// What the threads share.
+struct Load<'a> {
+    collection: &'a Collection,
+    store: &'a Store,
+    open: Arc<Open>,
+    options: &'a LoadOptions,
+    name: String,
+    mark_key: Option<Vec<u8>>,
+    id_seed: u32,
+    slicer: Mutex<Slicer>,
+    state: Mutex<State>,
+    changed: Condvar,
+    most_between: u64,
+}
+
+struct State {
+    ready: BTreeMap<u64, Parsed>,
+    taken: u64,
+    next: u64,
+    writing: bool,
+    readers: usize,
+    mark: Mark,
+    error: Option<Error>,
+}
+
+/// Runs a load to its end.
+pub(crate) fn run(
+    collection: &Collection,
+    input: Input,
+    mut options: LoadOptions,
+) -> Result<LoadReport> {
+    let store = &collection.database.inner.store;
+    let open = collection.open_or_create()?;
+    let mut rejects = options.rejects.take();
+    let mark_key = input.identity.map(|id| Mark::key(id.number(), &options.id_field));
+    let before = match &mark_key {
+        Some(key) if !options.again => read_mark(store, &open, key)?,
+        _ => Mark::default(),
+    };
+    options.progress.total_bytes.store(input.total, Ordering::Relaxed);
+    if before.finished {
+        return Ok(report(Outcome::AlreadyDone, &options.progress, before));
+    }
+    Progress::add(&options.progress.bytes, before.offset);
+    let slice_bytes = (store.options().memory_bytes / 64).clamp(64 << 10, 2 << 20);
+    let id_seed = match input.identity {
+        Some(identity) => identity.number() as u32,
+        None => collection.database.inner.env.rng.next_u64() as u32,
+    };
+    let failed = |e: std::io::Error| Error::Load(format!("cannot read {}: {e}", input.name));
+    let slicer = Slicer::new(input.source, before.offset, slice_bytes).map_err(failed)?;
+    let load = Load {
+        collection,
+        store,
+        open,
+        options: &options,
+        name: input.name.clone(),
+        mark_key,
+        id_seed,
+        slicer: Mutex::new(slicer),
+        state: Mutex::new(State {
+            ready: BTreeMap::new(),
+            taken: 0,
+            next: 0,
+            writing: false,
+            readers: options.readers,
+            mark: before,
+            error: None,
+        }),
+        changed: Condvar::new(),
+        most_between: options.readers as u64 + 1,
+    };
+    let rejects = Mutex::new(rejects.as_mut());
+    env::thread::scope(|scope| {
+        for _ in 0..options.readers {
+            scope.spawn(|| load.read());
+        }
+        for _ in 0..options.writers {
+            scope.spawn(|| load.write(&rejects));
+        }
+    });
+    load.finish(before)
+}
+
+fn read_mark(store: &Store, open: &Open, key: &[u8]) -> Result<Mark> {
+    let mut value = Vec::new();
+    if !store.get(open.system, key, &mut value)? {
+        return Ok(Mark::default());
+    }
+    Ok(Mark::decode(&value).unwrap_or_default())
+}
+
+fn report(outcome: Outcome, progress: &Progress, before: Mark) -> LoadReport {
+    LoadReport {
+        outcome,
+        documents: progress.documents.load(Ordering::Relaxed),
+        duplicates: progress.duplicates.load(Ordering::Relaxed),
+        rejected: progress.rejected.load(Ordering::Relaxed),
+        bytes: progress.bytes.load(Ordering::Relaxed).saturating_sub(before.offset),
+        resumed_at: before.offset,
+        documents_before: before.documents,
+    }
+}
+
+impl Load<'_> {
+    /// Writes the last mark, makes everything durable, and says what was done.
+    fn finish(self, before: Mark) -> Result<LoadReport> {
+        let state = self.state.into_inner();
+        let stopped = self.options.stop.load(Ordering::Relaxed) && state.error.is_none();
+        if state.error.is_none() && !stopped {
+            if let Some(key) = &self.mark_key {
+                let mut batch = self.store.batch();
+                let mark = Mark { finished: true, ..state.mark };
+                batch.put(self.open.system, key, &mark.encode());
+                self.store.write(batch, self.options.durability)?;
+            }
+        }
+        // Also after an error: what was loaded before it stays.
+        let synced = self.store.sync();
+        if let Some(error) = state.error {
+            return Err(error);
+        }
+        synced?;
+        let outcome = if stopped { Outcome::Stopped } else { Outcome::Done };
+        Ok(report(outcome, &self.options.progress, before))
+    }
+
+    fn fail(&self, error: Error) {
+        self.state.lock().error.get_or_insert(error);
+        self.changed.notify_all();
+    }
+
+    /// A reader thread.
+    fn read(&self) {
+        let mut encoder = Encoder::new(self.open.shapes.clone(), &self.options.id_field);
+        while let Some(slice) = self.take_slice() {
+            let ticket = slice.ticket;
+            let parsed = self.parse(&mut encoder, slice);
+            self.state.lock().ready.insert(ticket, parsed);
+            self.changed.notify_all();
+        }
+        self.state.lock().readers -= 1;
+        self.changed.notify_all();
+    }
+
+    fn take_slice(&self) -> Option<Slice> {
+        let mut state = self.state.lock();
+        loop {
+            if state.error.is_some() || self.options.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            if state.taken < state.next + self.most_between {
+                break;
+            }
+            self.changed.wait(&mut state);
+        }
+        state.taken += 1;
+        drop(state);
+        match self.slicer.lock().next() {
+            Ok(slice) => slice,
+            Err(error) => {
+                self.fail(Error::Load(format!("cannot read {}: {error}", self.name)));
+                None
+            }
+        }
+    }
+
+    fn parse(&self, encoder: &mut Encoder, slice: Slice) -> Parsed {
+        let mut parsed = Parsed {
+            batch: self.store.batch(),
+            keys: Vec::new(),
+            key_ends: Vec::new(),
+            lines: Vec::new(),
+            shapes: Vec::new(),
+            bad: Vec::new(),
+            fatal: false,
+            line_count: 0,
+            end: slice.offset + slice.bytes.len() as u64,
+            bytes: slice.bytes.len() as u64,
+        };
+        parsed.batch.reserve(slice.bytes.len() / 2);
+        let mut row = Vec::with_capacity(4096);
+        let mut at = 0;
+        while at < slice.bytes.len() {
+            let rest = &slice.bytes[at..];
+            let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = &rest[..len];
+            let offset = slice.offset + at as u64;
+            at += len + 1;
+            if !line.iter().all(u8::is_ascii_whitespace) {
+                self.parse_line(encoder, line, offset, &mut row, &mut parsed);
+                if parsed.fatal {
+                    break;
+                }
+            }
+            parsed.line_count += 1;
+        }
+        parsed
+    }
+
+    fn parse_line(
+        &self,
+        encoder: &mut Encoder,
+        line: &[u8],
+        offset: u64,
+        row: &mut Vec<u8>,
+        parsed: &mut Parsed,
+    ) {
+        row.clear();
+        let start = parsed.keys.len();
+        let encoded = if self.options.id_field == "_id" {
+            let mut id = || Value::ObjectId(self.generated_id(offset));
+            encoder.encode_json_line_or_new_id(line, &mut id, row, &mut parsed.keys)
+        } else {
+            encoder.encode_json_line(line, row, &mut parsed.keys)
+        };
+        let encoded = encoded.map_err(|e| self.reason(&e)).and_then(|encoded| {
+            check_size(line).map(|()| encoded)
+        });
+        match encoded {
+            Ok(encoded) => {
+                for shape in encoded.new_shapes {
+                    if !parsed.shapes.iter().any(|known| Arc::ptr_eq(known, &shape)) {
+                        parsed.shapes.push(shape);
+                    }
+                }
+                parsed.batch.put(self.open.documents, &parsed.keys[start..], row);
+                parsed.key_ends.push(parsed.keys.len());
+                parsed.lines.push(Place { line: parsed.line_count, offset });
+            }
+            Err((column, reason)) => {
+                parsed.keys.truncate(start);
+                parsed.fatal = self.options.on_bad == OnBad::Error;
+                let text = if parsed.fatal { Vec::new() } else { line.to_vec() };
+                parsed.bad.push(BadLine { place: Place { line: parsed.line_count, offset }, column, reason, text });
+            }
+        }
+    }
+
+    /// Column (from 1) and reason of a refused line.
+    fn reason(&self, error: &LineError) -> (usize, String) {
+        match error {
+            LineError::Json(json) => (json.column, json.reason.to_string()),
+            LineError::MissingId if self.options.id_field != "_id" => {
+                (1, format!("the document has no field {:?} to take its _id from", self.options.id_field))
+            }
+            other => (1, other.to_string()),
+        }
+    }
+
+    /// The `_id` of a document that has none: the same on every run over the same input.
+    fn generated_id(&self, offset: u64) -> [u8; 12] {
+        let mut id = [0; 12];
+        id[..4].copy_from_slice(&self.id_seed.to_be_bytes());
+        id[4..].copy_from_slice(&offset.to_be_bytes());
+        id
+    }
+
+    /// A writer thread.
+    fn write(&self, rejects: &Mutex<Option<&mut Box<dyn Write + Send>>>) {
+        while let Some((parsed, mark)) = self.take_parsed() {
+            let result = self.write_slice(parsed, mark, rejects);
+            let mut state = self.state.lock();
+            state.writing = false;
+            state.next += 1;
+            match result {
+                Ok(mark) => state.mark = mark,
+                Err(error) => {
+                    state.error.get_or_insert(error);
+                }
+            }
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    /// The batch whose turn it is.
+    fn take_parsed(&self) -> Option<(Parsed, Mark)> {
+        let mut state = self.state.lock();
+        loop {
+            if state.error.is_some() {
+                return None;
+            }
+            let next = state.next;
+            if !state.writing {
+                if let Some(parsed) = state.ready.remove(&next) {
+                    state.writing = true;
+                    return Some((parsed, state.mark));
+                }
+                if state.readers == 0 {
+                    return None;
+                }
+            }
+            self.changed.wait(&mut state);
+        }
+    }
+
+    fn write_slice(
+        &self,
+        mut parsed: Parsed,
+        before: Mark,
+        rejects: &Mutex<Option<&mut Box<dyn Write + Send>>>,
+    ) -> Result<Mark> {
+        let progress = &self.options.progress;
+        let count = parsed.key_ends.len();
+        // Locks also under `replace`: another writer's insert must not look while this one writes.
+        let exclusive = self.options.on_duplicate != OnDuplicate::Replace;
+        let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
+        self.store.admit(parsed.batch.encoded_bytes() + 64)?;
+        let keys = (0..count).map(|at| parsed.key(at));
+        let locks = self.store.lock(self.open.documents, keys, mode);
+        let mut failure = None;
+        if let (true, Some(bad)) = (parsed.fatal, parsed.bad.last()) {
+            failure = Some((bad.place, self.bad_line(bad, before.line)));
+        }
+        let mut left = count;
+        if exclusive {
+            let taken = self.taken_keys(&parsed, locks.len())?;
+            if self.options.on_duplicate == OnDuplicate::Error {
+                if let Some(first) = taken.iter().position(|t| *t) {
+                    // Documents stand before a fatal line: this failure is the earlier one.
+                    let error = self.duplicate(&parsed, first, before.line);
+                    failure = Some((parsed.lines[first], error));
+                    parsed.batch.retain(|op| op < first);
+                    left = first;
+                }
+            } else if taken.contains(&true) {
+                parsed.batch.retain(|op| !taken[op]);
+                left = taken.iter().filter(|t| !**t).count();
+                Progress::add(&progress.duplicates, (count - left) as u64);
+            }
+        }
+        // After a failure the next run goes on with the line that failed.
+        let end = Place { line: parsed.line_count, offset: parsed.end };
+        let end = failure.as_ref().map_or(end, |(place, _)| *place);
+        parsed.bad.retain(|bad| bad.place.line < end.line);
+        self.reject(&parsed.bad, before.line, rejects)?;
+        let mark = Mark {
+            offset: end.offset,
+            line: before.line + end.line,
+            documents: before.documents + left as u64,
+            finished: false,
+        };
+        put_shapes(&mut parsed.batch, &self.open, &parsed.shapes);
+        if let Some(key) = &self.mark_key {
+            parsed.batch.put(self.open.system, key, &mark.encode());
+        }
+        self.store.write_locked(parsed.batch, self.options.durability, &locks)?;
+        mark_shapes(&self.open, &parsed.shapes);
+        Progress::add(&progress.documents, left as u64);
+        Progress::add(&progress.bytes, parsed.bytes);
+        failure.map_or(Ok(mark), |(_, error)| Err(error))
+    }
+
+    /// For each document, whether its `_id` is taken: in the collection, or earlier in the slice.
+    fn taken_keys(&self, parsed: &Parsed, distinct: usize) -> Result<Vec<bool>> {
+        let count = parsed.key_ends.len();
+        let mut taken = vec![false; count];
+        if distinct < count {
+            let mut seen = hashbrown::HashSet::with_capacity(count);
+            for (at, taken) in taken.iter_mut().enumerate() {
+                *taken = !seen.insert(parsed.key(at));
+            }
+        }
+        for (at, taken) in taken.iter_mut().enumerate() {
+            *taken = *taken || self.store.contains(self.open.documents, parsed.key(at))?;
+        }
+        Ok(taken)
+    }
+
+    fn duplicate(&self, parsed: &Parsed, at: usize, base: u64) -> Error {
+        let id = crate::read::key_text(parsed.key(at));
+        let line = base + parsed.lines[at].line + 1;
+        let collection = self.collection.full_name().unwrap_or_default();
+        Error::Load(format!(
+            "{} line {line}: collection {collection} has a document with _id {id} already \
+             (--on-duplicate replace or skip goes on)",
+            self.name
+        ))
+    }
+
+    fn bad_line(&self, bad: &BadLine, base: u64) -> Error {
+        let line = base + bad.place.line + 1;
+        Error::Load(format!("{} line {line} column {}: {}", self.name, bad.column, bad.reason))
+    }
+
+    /// Writes rejected lines: a line of JSON for each.
+    fn reject(
+        &self,
+        bad: &[BadLine],
+        base: u64,
+        rejects: &Mutex<Option<&mut Box<dyn Write + Send>>>,
+    ) -> Result<()> {
+        if self.options.on_bad == OnBad::Error || bad.is_empty() {
+            return Ok(());
+        }
+        Progress::add(&self.options.progress.rejected, bad.len() as u64);
+        let mut rejects = rejects.lock();
+        let Some(out) = rejects.as_mut() else { return Ok(()) };
+        for bad in bad {
+            let line = serde_json::json!({
+                "line": base + bad.place.line + 1,
+                "column": bad.column,
+                "reason": bad.reason,
+                "text": String::from_utf8_lossy(&bad.text),
+            });
+            writeln!(out, "{line}").map_err(|e| Error::Load(format!("cannot write rejects: {e}")))?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a line that is a document over the limit.
+fn check_size(line: &[u8]) -> std::result::Result<(), (usize, String)> {
+    if line.len() < SURELY_SMALL {
+        return Ok(());
+    }
+    let size = match document::json::parse(line) {
+        Ok(Value::Map(map)) => document::bson::bson_size(&map),
+        _ => 0,
+    };
+    if size > MAX_DOCUMENT_BYTES {
+        let what = format!("the document has {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}");
+        return Err((1, what));
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! How far a load is: for those who watch, and for the next run.
+
+use codec::varint;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counters of a load under way. All may be read at any time.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Documents written.
+    pub documents: AtomicU64,
+    /// Bytes of input taken, decompressed.
+    pub bytes: AtomicU64,
+    /// Bytes of input to come as far as known; 0 if not.
+    pub total_bytes: AtomicU64,
+    /// Documents left out as duplicates.
+    pub duplicates: AtomicU64,
+    /// Lines left out.
+    pub rejected: AtomicU64,
+}
+
+impl Progress {
+    pub(crate) fn add(counter: &AtomicU64, by: u64) {
+        counter.fetch_add(by, Ordering::Relaxed);
+    }
+}
+
+/// The first byte of the key of a load's mark in a collection's system tree.
+const MARK_PREFIX: u8 = b'l';
+
+/// How far an input is loaded; kept in the collection's system tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Mark {
+    /// The first byte that is not loaded, in the decompressed input.
+    pub offset: u64,
+    /// The number of the line that begins there, from 0.
+    pub line: u64,
+    /// Documents written so far.
+    pub documents: u64,
+    /// The whole input is loaded.
+    pub finished: bool,
+}
+
+impl Mark {
+    /// The key of the mark of an input.
+    pub fn key(identity: u64, id_field: &str) -> Vec<u8> {
+        let mut key = vec![MARK_PREFIX];
+        key.extend_from_slice(&identity.to_be_bytes());
+        key.extend_from_slice(id_field.as_bytes());
+        key
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![u8::from(self.finished)];
+        varint::put_u64(&mut out, self.offset);
+        varint::put_u64(&mut out, self.line);
+        varint::put_u64(&mut out, self.documents);
+        out
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (&finished, mut input) = bytes.split_first()?;
+        Some(Self {
+            finished: finished == 1,
+            offset: varint::get_u64(&mut input).ok()?,
+            line: varint::get_u64(&mut input).ok()?,
+            documents: varint::get_u64(&mut input).ok()?,
+        })
+    }
+}

@@ -1,0 +1,92 @@
+//! Slices: runs of whole lines, cut from the input one after the other.
+
+use super::Source;
+use std::io::{self, Read};
+
+/// A line may have this many bytes; the limit for a document is lower.
+const MAX_LINE: usize = 64 << 20;
+
+/// Whole lines of the input.
+pub(crate) struct Slice {
+    /// Its place in the order of slices, from 0.
+    pub ticket: u64,
+    /// Where it begins in the decompressed input.
+    pub offset: u64,
+    /// The lines. The last line of the input need not end with a newline.
+    pub bytes: Vec<u8>,
+}
+
+/// Cuts slices off a source.
+pub(crate) struct Slicer {
+    source: Box<dyn Source>,
+    /// The beginning of a line whose end is not read yet.
+    carry: Vec<u8>,
+    offset: u64,
+    ticket: u64,
+    slice_bytes: usize,
+    ended: bool,
+}
+
+impl Slicer {
+    /// A slicer that passes over the first `skip` bytes.
+    pub fn new(mut source: Box<dyn Source>, skip: u64, slice_bytes: usize) -> io::Result<Self> {
+        if skip > 0 {
+            source.skip(skip)?;
+        }
+        Ok(Self { source, carry: Vec::new(), offset: skip, ticket: 0, slice_bytes, ended: false })
+    }
+
+    /// The next slice; `None` at the end of the input.
+    pub fn next(&mut self) -> io::Result<Option<Slice>> {
+        let mut bytes = std::mem::take(&mut self.carry);
+        let mut searched = 0;
+        let mut wanted = self.slice_bytes;
+        let end = loop {
+            self.fill(&mut bytes, wanted)?;
+            if self.ended {
+                break bytes.len();
+            }
+            let tail = bytes.get(searched..).unwrap_or(&[]);
+            if let Some(at) = memchr::memrchr(b'\n', tail) {
+                break searched + at + 1;
+            }
+            if bytes.len() > MAX_LINE {
+                let what = format!("a line of over {MAX_LINE} bytes begins at byte {}: is this a file of JSON lines?", self.offset);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
+            searched = bytes.len();
+            wanted = bytes.len() * 2;
+        };
+        self.carry.extend_from_slice(bytes.get(end..).unwrap_or(&[]));
+        bytes.truncate(end);
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let slice = Slice { ticket: self.ticket, offset: self.offset, bytes };
+        self.ticket += 1;
+        self.offset += slice.bytes.len() as u64;
+        Ok(Some(slice))
+    }
+
+    /// Reads until `bytes` has `wanted` bytes or the source ends.
+    fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
+        let mut have = bytes.len();
+        if self.ended || have >= wanted {
+            return Ok(());
+        }
+        bytes.resize(wanted, 0);
+        while have < wanted {
+            match self.source.read(bytes.get_mut(have..).unwrap_or(&mut [])) {
+                Ok(0) => {
+                    self.ended = true;
+                    break;
+                }
+                Ok(read) => have += read,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        bytes.truncate(have);
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+use super::*;
+
+#[test]
+fn names_split_at_the_first_dot() {
+    let name = |s: &str| FullName::parse(s).unwrap().to_string();
+    assert_eq!(name("comments"), "main.comments");
+    assert_eq!(name("a.b"), "a.b");
+    assert_eq!(name("a.b.c"), "a.b.c");
+    assert_eq!(FullName::parse("a.b.c").unwrap().collection, "b.c");
+}
+
+#[test]
+fn what_mongodb_refuses_is_refused() {
+    for bad in ["", ".", "a.", ".a", "a b.c", "a$.c", "c$", "nul\0", "a..b", "system.x", "x.system.y"] {
+        assert!(FullName::parse(bad).is_err(), "{bad:?}");
+    }
+    assert!(FullName::parse(&"x".repeat(201)).is_err());
+    assert!(FullName::parse(&format!("{}.c", "x".repeat(64))).is_err());
+    FullName::parse("Käse.日本").unwrap();
+}

@@ -1,0 +1,148 @@
+//! Reading documents: the latest, or those of a snapshot.
+
+use crate::catalog::Open;
+use crate::cursor::Scan;
+use crate::database::Snapshot;
+use crate::error::id_text;
+use crate::names::FullName;
+use crate::{Collection, Error, Result, write};
+use document::{Document, Map, Value};
+use std::sync::Arc;
+use store::{Bounds, Store};
+
+/// One read under way.
+pub(crate) struct Reader<'a> {
+    pub store: &'a Store,
+    pub open: Arc<Open>,
+    pub name: &'a FullName,
+    pub snapshot: Option<&'a Snapshot>,
+}
+
+impl Reader<'_> {
+    pub fn get(&self, id: &Value) -> Result<Option<Document>> {
+        self.get_key(&write::id_key(id)?, id)
+    }
+
+    pub fn get_key(&self, key: &[u8], id: &Value) -> Result<Option<Document>> {
+        let mut row = Vec::new();
+        let found = match self.snapshot {
+            Some(snapshot) => self.store.get_at(&snapshot.0, self.open.documents, key, &mut row)?,
+            None => self.store.get(self.open.documents, key, &mut row)?,
+        };
+        if !found {
+            return Ok(None);
+        }
+        decode(&self.open, self.name, key, row)
+            .map(Some)
+            .map_err(|e| named(e, id))
+    }
+
+    pub fn get_fields(&self, id: &Value, paths: &[&str]) -> Result<Option<Map>> {
+        let Some(document) = self.get(id)? else { return Ok(None) };
+        fields_of(&document, paths, self.name).map(Some)
+    }
+
+    pub fn count(&self) -> Result<u64> {
+        let snapshot = self.snapshot.map(|s| &s.0);
+        let mut scan = self.store.scan(self.open.documents, Bounds::all(), snapshot)?;
+        let mut count = 0;
+        while scan.next()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+/// The document of a key and its row.
+pub(crate) fn decode(open: &Open, name: &FullName, key: &[u8], row: Vec<u8>) -> Result<Document> {
+    Document::from_row(&open.shapes, key, row).map_err(|e| Error::DamagedDocument {
+        collection: name.to_string(),
+        id: key_text(key),
+        reason: e.to_string(),
+    })
+}
+
+fn named(mut error: Error, wanted: &Value) -> Error {
+    if let Error::DamagedDocument { id, .. } = &mut error {
+        *id = id_text(wanted);
+    }
+    error
+}
+
+/// The `_id` of a key, as text.
+pub(crate) fn key_text(mut key: &[u8]) -> String {
+    document::key::decode(&mut key).map_or_else(|_| format!("key {key:02x?}"), |id| id_text(&id))
+}
+
+/// `_id` and the values at some paths, each under its path.
+pub(crate) fn fields_of(document: &Document, paths: &[&str], name: &FullName) -> Result<Map> {
+    let damaged = |e: document::row::RowError| Error::DamagedDocument {
+        collection: name.to_string(),
+        id: id_text(document.id()),
+        reason: e.to_string(),
+    };
+    let mut fields = Map::new();
+    if !paths.contains(&"_id") {
+        fields.push("_id", document.id().clone());
+    }
+    for path in paths {
+        if let Some(value) = document.get_path(path).map_err(damaged)? {
+            fields.push(*path, value.to_value().map_err(damaged)?);
+        }
+    }
+    Ok(fields)
+}
+
+/// A collection as it was at a snapshot. Reads only.
+#[derive(Clone)]
+pub struct CollectionAt {
+    collection: Collection,
+    snapshot: Snapshot,
+}
+
+impl CollectionAt {
+    pub(crate) fn new(collection: Collection, snapshot: Snapshot) -> Self {
+        Self { collection, snapshot }
+    }
+
+    /// As [`Collection::get`].
+    ///
+    /// # Errors
+    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn get(&self, id: impl Into<Value>) -> Result<Option<Document>> {
+        self.collection.reader(Some(&self.snapshot))?.get(&id.into())
+    }
+
+    /// As [`Collection::get_many`].
+    ///
+    /// # Errors
+    /// As [`CollectionAt::get`].
+    pub fn get_many<I: Into<Value>>(
+        &self,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<Vec<Option<Document>>> {
+        let reader = self.collection.reader(Some(&self.snapshot))?;
+        ids.into_iter().map(|id| reader.get(&id.into())).collect()
+    }
+
+    /// As [`Collection::get_fields`].
+    ///
+    /// # Errors
+    /// As [`CollectionAt::get`].
+    pub fn get_fields(&self, id: impl Into<Value>, paths: &[&str]) -> Result<Option<Map>> {
+        self.collection.reader(Some(&self.snapshot))?.get_fields(&id.into(), paths)
+    }
+
+    /// As [`Collection::scan`].
+    pub fn scan(&self) -> Scan {
+        Scan::new(self.collection.clone(), Some(self.snapshot.clone()))
+    }
+
+    /// As [`Collection::count`].
+    ///
+    /// # Errors
+    /// As [`CollectionAt::get`].
+    pub fn count(&self) -> Result<u64> {
+        self.collection.reader(Some(&self.snapshot))?.count()
+    }
+}

@@ -1,0 +1,147 @@
+//! Documents on their way into a batch: `_id`, row, and the shapes that the row needs.
+
+use crate::catalog::{Open, shape_key};
+use crate::error::id_text;
+use crate::names::FullName;
+use crate::{Durability, Error, MAX_DOCUMENT_BYTES, Result, new_object_id};
+use document::row::encode_row;
+use document::shape::Shape;
+use document::{Map, Value};
+use env::Env;
+use std::sync::Arc;
+use store::{LockGuard, Store, WriteBatch};
+
+/// The field that identifies a document.
+const ID: &str = "_id";
+
+/// Gives a document without an `_id` a fresh one, as its first field.
+pub(crate) fn ensure_id(map: &mut Map, env: &Env) {
+    if map.get(ID).is_none() {
+        let id = Value::ObjectId(new_object_id(env));
+        map.entries.insert(0, (Value::from(ID), id));
+    }
+}
+
+/// Sets a document's `_id`; one that it has must be equal.
+pub(crate) fn set_id(map: &mut Map, id: Value) -> Result<()> {
+    match map.get(ID) {
+        Some(own) if document::compare::equal(own, &id) => Ok(()),
+        Some(own) => Err(Error::InvalidId(format!(
+            "the document has _id {}, which is not {}",
+            id_text(own),
+            id_text(&id)
+        ))),
+        None => {
+            map.entries.insert(0, (Value::from(ID), id));
+            Ok(())
+        }
+    }
+}
+
+/// The key of an `_id`.
+pub(crate) fn id_key(id: &Value) -> Result<Vec<u8>> {
+    document::key::id_key(id).map_err(|e| Error::InvalidId(e.to_string()))
+}
+
+/// The key and `_id` of a document that is within the limits.
+pub(crate) fn checked_key(map: &Map) -> Result<(Vec<u8>, &Value)> {
+    let id = map.get(ID).ok_or_else(|| Error::InvalidDocument("it has no _id".to_owned()))?;
+    let key = id_key(id)?;
+    let size = document::bson::bson_size(map);
+    if size > MAX_DOCUMENT_BYTES {
+        let what = format!("it has {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}");
+        return Err(Error::InvalidDocument(what));
+    }
+    Ok((key, id))
+}
+
+/// A batch of one collection, with what has to be remembered until it is visible.
+pub(crate) struct Encoded {
+    pub batch: WriteBatch,
+    /// The keys of the documents, in their order.
+    pub keys: Vec<Vec<u8>>,
+    new_shapes: Vec<Arc<Shape>>,
+    row: Vec<u8>,
+}
+
+impl Encoded {
+    pub fn new(batch: WriteBatch) -> Self {
+        Self { batch, keys: Vec::new(), new_shapes: Vec::new(), row: Vec::new() }
+    }
+
+    /// Adds a put of a document that has its `_id`.
+    pub fn put(&mut self, open: &Open, map: &Map, id_copy: Option<&str>) -> Result<()> {
+        let (key, _) = checked_key(map)?;
+        self.row.clear();
+        encode_row(map, &open.shapes, id_copy, &mut self.row, &mut self.new_shapes)
+            .map_err(|e| Error::InvalidDocument(e.to_string()))?;
+        self.batch.put(open.documents, &key, &self.row);
+        self.keys.push(key);
+        Ok(())
+    }
+
+    /// Adds a delete.
+    pub fn delete(&mut self, open: &Open, key: &[u8]) {
+        self.batch.delete(open.documents, key);
+    }
+
+    /// Errors if one of the documents is in the collection, or twice in the batch. The caller holds
+    /// exclusive locks on the keys.
+    pub fn refuse_existing(
+        &self,
+        store: &Store,
+        open: &Open,
+        name: &FullName,
+        maps: &[Map],
+    ) -> Result<()> {
+        let mut sorted: Vec<&Vec<u8>> = self.keys.iter().collect();
+        sorted.sort_unstable();
+        let twice = |key: &Vec<u8>| {
+            let at = sorted.partition_point(|k| *k < key);
+            sorted.get(at + 1) == Some(&key)
+        };
+        for (key, map) in self.keys.iter().zip(maps) {
+            if twice(key) || store.contains(open.documents, key)? {
+                let id = map.get(ID).map(id_text).unwrap_or_default();
+                return Err(Error::DuplicateKey { collection: name.to_string(), id });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the batch, with the definitions of the shapes that are not visible yet.
+    pub fn commit(
+        mut self,
+        store: &Store,
+        open: &Open,
+        durability: Durability,
+        locks: Option<&LockGuard>,
+    ) -> Result<()> {
+        put_shapes(&mut self.batch, open, &self.new_shapes);
+        match locks {
+            Some(locks) => store.write_locked(self.batch, durability, locks)?,
+            None => store.write(self.batch, durability)?,
+        };
+        mark_shapes(open, &self.new_shapes);
+        Ok(())
+    }
+
+}
+
+/// Adds the definitions of shapes to a batch whose rows use them. Until a definition is visible,
+/// every batch that uses it carries it, so no row is ever without its shape.
+pub(crate) fn put_shapes(batch: &mut WriteBatch, open: &Open, shapes: &[Arc<Shape>]) {
+    let mut definition = Vec::new();
+    for shape in shapes {
+        definition.clear();
+        shape.encode(&mut definition);
+        batch.put(open.system, &shape_key(shape.number()), &definition);
+    }
+}
+
+/// The batch is visible: further batches need not carry the definitions.
+pub(crate) fn mark_shapes(open: &Open, shapes: &[Arc<Shape>]) {
+    for shape in shapes {
+        open.shapes.mark_committed(shape.number());
+    }
+}
