@@ -9,7 +9,7 @@
 
 use crate::batch::WriteBatch;
 #[allow(unused_imports)]
-use crate::ext::{PartitionExt, WalExt};
+use crate::ext::PartitionExt;
 use crate::store::Inner;
 use crate::trees::SchemaChange;
 use crate::visibility::Ticket;

@@ -16,12 +16,10 @@ impl PartitionExt for lsm::Partition {
         self.pick_compaction().is_some()
     }
 }
-pub(crate) trait WalExt {
     fn rotate(&self) -> env::Result<()>;
     fn bytes_written(&self) -> u64;
     fn can_release_below(&self, s: Seq) -> bool;
 }
-impl WalExt for wal::Wal {
     fn rotate(&self) -> env::Result<()> {
         Ok(())
     }

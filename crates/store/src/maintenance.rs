@@ -2,7 +2,7 @@
 
 use crate::commit::Work;
 #[allow(unused_imports)]
-use crate::ext::{PartitionExt, WalExt};
+use crate::ext::PartitionExt;
 use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result};
 use env::sync::Mutex;
@@ -123,7 +123,7 @@ impl Inner {
                 self.commit(Work::Note(note), Durability::Bulk)?;
             }
             // Everything is in sorted files: a new segment lets all the others go.
-            self.wal.rotate()?;
+            self.wal.start_segment()?;
         }
         self.wal.release_below(self.oldest_needed())?;
         Ok(())

@@ -1,7 +1,7 @@
 //! Figures of a running store.
 
 #[allow(unused_imports)]
-use crate::ext::{PartitionExt, WalExt};
+use crate::ext::PartitionExt;
 use crate::store::{Inner, Store};
 use std::time::Duration;
 

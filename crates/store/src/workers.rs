@@ -4,7 +4,7 @@
 //! [`Inner::should_yield`] and lets a waiting flush go first.
 
 #[allow(unused_imports)]
-use crate::ext::{PartitionExt, WalExt};
+use crate::ext::PartitionExt;
 use crate::store::Inner;
 use crate::{Error, Result};
 use env::sync::{Condvar, Mutex};

@@ -53,6 +53,8 @@ struct Shared {
     syncing: bool,
     failed: Option<Error>,
     closed: bool,
+    /// Bytes of groups written since the log was opened.
+    written: u64,
     /// Oldest first; the last is the one being written.
     segments: VecDeque<Segment>,
 }
@@ -93,7 +95,16 @@ impl Wal {
         segments.push_back(new_segment(&header, bytes));
         let start = Position { segment: header.number, offset: GROUPS_AT };
         let appender = Appender::new(Arc::clone(&file), &header, bytes, Vec::new());
-        let shared = Shared { file, end: start, synced: start, syncing: false, failed: None, closed: false, segments };
+        let shared = Shared {
+            file,
+            end: start,
+            synced: start,
+            syncing: false,
+            failed: None,
+            closed: false,
+            written: 0,
+            segments,
+        };
         let wal = Self {
             env: env.clone(),
             dir: dir.to_owned(),
@@ -142,10 +153,25 @@ impl Wal {
         }
         let mut shared = self.shared.lock();
         shared.end = Position { segment: appender.number, offset: appender.offset };
+        shared.written += len;
         if let Some(segment) = shared.segments.back_mut() {
             segment.last_seq = last_seq;
         }
         Ok(shared.end)
+    }
+
+    /// Starts a new segment, unless the current one is empty, so that [`Wal::release_below`] can
+    /// remove all that was written before.
+    ///
+    /// # Errors
+    /// As [`Wal::append`].
+    pub fn start_segment(&self) -> Result<()> {
+        let mut appender = self.appender.lock();
+        self.check(|_| ())?;
+        if appender.offset > GROUPS_AT {
+            self.rotate(&mut appender, 0)?;
+        }
+        Ok(())
     }
 
     /// Ends the current segment, durably, and starts one with room for `len` bytes.
@@ -257,6 +283,16 @@ impl Wal {
         }
         drop(releasing);
         Ok(freed)
+    }
+
+    /// True if [`Wal::release_below`] would remove something.
+    pub fn can_release_below(&self, seq: Seq) -> bool {
+        self.shared.lock().releasable(seq).is_some()
+    }
+
+    /// Bytes of groups written since the log was opened.
+    pub fn bytes_written(&self) -> u64 {
+        self.shared.lock().written
     }
 
     /// The first number of the oldest segment.
