@@ -1,0 +1,75 @@
+//! The files of the repository that a person reads.
+
+use super::mask::{Masked, mask};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Files with other endings (data, fixtures, locks) are nobody's prose.
+const ENDINGS: [&str; 7] = ["rs", "toml", "md", "sh", "yml", "yaml", "txt"];
+
+/// A text file.
+pub(super) struct SourceFile {
+    /// From the root, with `/`.
+    pub(super) path: String,
+    pub(super) text: String,
+    /// For Rust: the code and the comments apart.
+    pub(super) rust: Option<Masked>,
+}
+
+/// The files, sorted by path.
+pub(super) struct Repo {
+    pub(super) files: Vec<SourceFile>,
+}
+
+impl Repo {
+    pub(super) fn read(root: &Path) -> io::Result<Self> {
+        let mut files = Vec::new();
+        walk(root, "", &mut files)?;
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Self { files })
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<&SourceFile> {
+        let at = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
+        self.files.get(at)
+    }
+
+    /// The Rust files with their masks.
+    pub(super) fn rust(&self) -> impl Iterator<Item = (&SourceFile, &Masked)> {
+        self.files.iter().filter_map(|file| Some((file, file.rust.as_ref()?)))
+    }
+
+    /// The directories that hold a `Cargo.toml` of a package, with it.
+    pub(super) fn packages(&self) -> impl Iterator<Item = (&str, &SourceFile)> {
+        self.files.iter().filter_map(|file| {
+            let dir = file.path.strip_suffix("/Cargo.toml")?;
+            file.text.contains("[package]").then_some((dir, file))
+        })
+    }
+}
+
+fn walk(dir: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            let skipped = matches!(name.as_str(), "target" | ".git" | "fixtures" | "corpus");
+            if !skipped && !name.ends_with(".alluvium") {
+                walk(&entry.path(), &format!("{prefix}{name}/"), files)?;
+            }
+        } else if kind.is_file() && name.rsplit_once('.').is_some_and(|(_, end)| ENDINGS.contains(&end)) {
+            // Not text after all, or removed meanwhile: not ours to judge.
+            let Ok(text) = fs::read_to_string(entry.path()) else { continue };
+            let rust = name.ends_with(".rs").then(|| mask(&text));
+            files.push(SourceFile { path: format!("{prefix}{name}"), text, rust });
+        }
+    }
+    Ok(())
+}
+
+/// The line, from 1, of the byte at `at`.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
+}

@@ -1,0 +1,216 @@
+use super::*;
+use std::fs;
+
+const MANIFEST: &str = "[package]\nname = \"x\"\n\n[lints]\nworkspace = true\n\n[dependencies]\n";
+
+/// The findings on a repository of these files, as text.
+fn findings(files: &[(&str, &str)]) -> Vec<String> {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    check(root.path()).unwrap().iter().map(Finding::to_string).collect()
+}
+
+/// The findings on a crate `env` of these files.
+fn in_env(files: &[(&str, &str)]) -> Vec<String> {
+    let mut all = vec![("crates/env/Cargo.toml", MANIFEST), ("crates/env/src/lib.rs", "//! All.\nmod a;\n")];
+    all.retain(|(path, _)| !files.iter().any(|(other, _)| other == path));
+    all.extend_from_slice(files);
+    findings(&all)
+}
+
+#[track_caller]
+fn assert_one(found: &[String], place: &str, part: &str) {
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].starts_with(&format!("{place}: ")) && found[0].contains(part), "{found:#?}");
+}
+
+const A: &str = "crates/env/src/a.rs";
+
+#[test]
+fn a_tidy_crate_has_no_findings() {
+    let function = format!("fn f() {{\n{}}}\n", "    g();\n".repeat(68));
+    let lines = format!("{function}{}", "// A line.\n".repeat(530));
+    assert_eq!(lines.lines().count(), 600);
+    assert_eq!(in_env(&[(A, &lines)]), [] as [&str; 0]);
+}
+
+#[test]
+fn a_long_file_is_found() {
+    let found = in_env(&[(A, &"// A line.\n".repeat(601))]);
+    assert_one(&found, "crates/env/src/a.rs:601", "601 lines");
+}
+
+#[test]
+fn a_long_function_is_found_where_it_starts() {
+    let body = "    g(\"}\"); // }\n".repeat(69);
+    let text = format!(
+        "const X: &str = \"fn g() {{\";\n\nfn short() {{}}\n\npub fn long<const N: usize>(x: [u8; 4]) {{\n{body}}}\n"
+    );
+    assert_one(&in_env(&[(A, &text)]), "crates/env/src/a.rs:5", "long has 71 lines");
+}
+
+#[test]
+fn functions_without_a_body_are_not_measured() {
+    let text = format!("trait T {{\n    fn f(&self, x: [u8; 3]);\n{}}}\ntype F = fn(u8) -> u8;\n", "\n".repeat(80));
+    assert_eq!(in_env(&[(A, &text)]), [] as [&str; 0]);
+}
+
+#[test]
+fn tests_within_a_file_are_found() {
+    for text in ["#[cfg(test)]\nmod tests {\n}\n", "fn f() {}\nmod tests {}\n", "#[cfg(test)]\npub mod checks {}\n"] {
+        let found = in_env(&[(A, text)]);
+        assert_one(&found, "crates/env/src/a.rs:2", "crates/env/src/a/tests.rs");
+    }
+    let beside = [(A, "#[cfg(test)]\nmod tests;\nmod plain { fn f() {} }\n"), ("crates/env/src/a/tests.rs", "")];
+    assert_eq!(in_env(&beside), [] as [&str; 0]);
+}
+
+#[test]
+fn banned_words_are_found_in_code_comments_and_pages() {
+    let later = concat!("TO", "DO");
+    for (text, word) in [
+        (format!("// {later}: more\n"), later),
+        ("fn f() { todo!() }\n".to_owned(), "todo!"),
+        ("fn f() { unimplemented!() }\n".to_owned(), "unimplemented!"),
+        ("fn f() { dbg!(1); }\n".to_owned(), "dbg!"),
+        ("#[ignore]\n#[test]\nfn f() {}\n".to_owned(), "#[ignore"),
+        ("#[ignore = \"slow\"]\nfn f() {}\n".to_owned(), "#[ignore"),
+        (format!("// The {}.\n", concat!("Jour", "nal")), "WAL"),
+        (format!("fn {}_open() {{}}\n", concat!("jour", "nal")), "WAL"),
+        (format!("/// Each {}.\nfn f() {{}}\n", concat!("sha", "rd")), "partition"),
+        (format!("// In {}x.\n", concat!("/wo", "rk/")), "machine"),
+    ] {
+        assert_one(&in_env(&[(A, &text)]), "crates/env/src/a.rs:1", word);
+    }
+    let page = format!("# Page\n\nEach {} has it.\n", concat!("key", "space"));
+    assert_one(&in_env(&[(A, ""), ("docs/PAGE.md", &page)]), "docs/PAGE.md:3", "partition");
+}
+
+#[test]
+fn words_that_are_meant_or_other_peoples_are_not_found() {
+    let text = format!(
+        "fn f() {{ g(\"{0}\", \"todo!\"); }}\n// The {0} of others, tidy: allow (their word).\n/// A {1}ed lock table.\nfn h() {{}}\n",
+        concat!("jour", "nal"),
+        concat!("sha", "rd"),
+    );
+    assert_eq!(in_env(&[(A, &text)]), [] as [&str; 0]);
+}
+
+#[test]
+fn dead_files_are_found() {
+    let found = in_env(&[(A, "// mod dead;\n"), ("crates/env/src/dead.rs", "")]);
+    assert_one(&found, "crates/env/src/dead.rs:1", "no `mod`");
+    let found = in_env(&[(A, ""), ("crates/env/tests/common/dead.rs", "")]);
+    assert_one(&found, "crates/env/tests/common/dead.rs:1", "no `mod`");
+    let found = in_env(&[(A, ""), ("loose.rs", "")]);
+    assert_one(&found, "loose.rs:1", "no `mod`");
+}
+
+#[test]
+fn files_that_something_leads_to_are_alive() {
+    let named = format!("{MANIFEST}\n[[bin]]\nname = \"b\"\npath = \"odd/place.rs\"\n");
+    let found = in_env(&[
+        ("crates/env/Cargo.toml", &named),
+        ("crates/env/odd/place.rs", ""),
+        (A, "mod b;\nmod inner {\n    mod deep;\n}\n#[path = \"../other/there.rs\"]\nmod c;\ninclude!(\"d.rs\");\n"),
+        ("crates/env/src/a/b.rs", "mod e;\n"),
+        ("crates/env/src/a/b/e/mod.rs", "mod f;\n"),
+        ("crates/env/src/a/b/e/f.rs", ""),
+        ("crates/env/src/a/inner/deep.rs", ""),
+        ("crates/env/other/there.rs", ""),
+        ("crates/env/src/d.rs", ""),
+        ("crates/env/src/bin/tool.rs", ""),
+        ("crates/env/tests/scenario.rs", "mod common;\n"),
+        ("crates/env/tests/common/mod.rs", ""),
+        ("crates/env/examples/e.rs", ""),
+        ("crates/env/benches/b/main.rs", ""),
+        ("crates/env/build.rs", ""),
+    ]);
+    assert_eq!(found, [] as [&str; 0]);
+}
+
+#[test]
+fn a_crate_says_what_it_is_for() {
+    for text in ["mod a;\n", "//! No sentence\nmod a;\n", "\n//! Late.\nmod a;\n"] {
+        let found = in_env(&[(A, ""), ("crates/env/src/lib.rs", text)]);
+        assert_one(&found, "crates/env/src/lib.rs:1", "sentence");
+    }
+    let text = "//! A sentence over\n//! two lines.\n//!\n//! And more\nmod a;\n";
+    assert_eq!(in_env(&[(A, ""), ("crates/env/src/lib.rs", text)]), [] as [&str; 0]);
+}
+
+#[test]
+fn lints_are_the_workspaces() {
+    for text in ["[package]\n[dependencies]\n", "[package]\n[lints]\n# workspace = true\n"] {
+        let found = in_env(&[(A, ""), ("crates/env/Cargo.toml", text)]);
+        assert_one(&found, "crates/env/Cargo.toml:1", "[lints]");
+    }
+}
+
+/// The findings on the manifest of one crate, with these lines at its end.
+fn manifest_of(name: &str, lines: &str) -> Vec<String> {
+    let path = format!("crates/{name}/Cargo.toml");
+    findings(&[(&path, &format!("{MANIFEST}{lines}"))])
+}
+
+#[test]
+fn an_upward_import_is_found() {
+    assert_one(&manifest_of("env", "store.workspace = true\n"), "crates/env/Cargo.toml:8", "env must not use store");
+    for line in [
+        "lsm = { workspace = true }\n",
+        "alluvium-lsm = { path = \"../lsm\" }\n",
+        "odd = { path = \"../lsm\", package = \"alluvium-lsm\" }\n",
+        "\n[dev-dependencies]\nlsm = { workspace = true }\n",
+        "\n[target.'cfg(unix)'.dependencies]\nlsm = { workspace = true }\n",
+        "\n[dependencies.lsm]\nworkspace = true\n",
+        "testkit = { workspace = true }\n",
+    ] {
+        let found = manifest_of("wal", line);
+        assert!(found.len() == 1 && found[0].contains("wal must not use"), "{line}: {found:?}");
+    }
+    assert_eq!(manifest_of("document", "store = { workspace = true }\n").len(), 1, "beside, not below");
+    assert_one(&manifest_of("stranger", ""), "crates/stranger/Cargo.toml:1", "no place in the house");
+}
+
+#[test]
+fn what_is_below_may_be_used() {
+    let lines = "env = { workspace = true }\nsst = { workspace = true }\nserde = { workspace = true }\n\
+                 # bench = { workspace = true }\n\n[dev-dependencies]\ntestkit = { workspace = true }\n\n\
+                 [features]\nbench = []\n";
+    assert_eq!(manifest_of("store", lines), [] as [&str; 0]);
+    assert_eq!(manifest_of("testkit", "cli = { workspace = true }\nenv.workspace = true\n"), [] as [&str; 0]);
+}
+
+#[test]
+fn a_promise_without_its_test_is_found() {
+    let a = "#[cfg(test)]\nmod tests;\n\nfn helper() {}\n";
+    let tests = "#[test]\nfn it_holds() {}\n\nfn no_test() {}\n";
+    let page = "It holds (`env::a::tests::it_holds`, `env::it_holds`, `tests/scenario.rs`,\n\
+                `crates/env/tests/scenario.rs`, `env::scenario::whole`; see `env::Fs::sync` and `Fs::sync`).\n";
+    let with = |page: &str| {
+        in_env(&[
+            (A, a),
+            ("crates/env/src/a/tests.rs", tests),
+            ("crates/env/tests/scenario.rs", "#[test]\nfn whole() {}\n"),
+            ("docs/DURABILITY.md", page),
+        ])
+    };
+    assert_eq!(with(page), [] as [&str; 0]);
+    for gone in
+        ["env::a::tests::it_fell", "env::a::tests::no_test", "env::b::it_holds", "env::s::it_holds", "tests/gone.rs"]
+    {
+        let found = with(&format!("{page}\nAnd `{gone}`.\n"));
+        assert_one(&found, "docs/DURABILITY.md:4", gone);
+    }
+}
+
+#[test]
+fn findings_are_sorted_and_name_their_place() {
+    let found = in_env(&[(A, "fn f() { dbg!(1) }\nmod tests {}\n"), ("crates/env/src/z.rs", "")]);
+    let places: Vec<&str> = found.iter().map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(places, ["crates/env/src/a.rs:1", "crates/env/src/a.rs:2", "crates/env/src/z.rs:1"]);
+}
