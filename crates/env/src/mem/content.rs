@@ -1,5 +1,6 @@
 //! The bytes of a file, in pages that clones share until one of them writes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes per page.
@@ -25,6 +26,8 @@ struct Leaf {
 #[derive(Clone, Default)]
 pub(super) struct Content {
     len: u64,
+    /// How many pages take memory.
+    pages: u64,
     leaves: Vec<Option<Arc<Leaf>>>,
 }
 
@@ -44,8 +47,13 @@ impl Content {
         self.page(page).is_some()
     }
 
+    /// How many pages from `first` on take memory.
+    pub(super) fn pages_from(&self, first: u64) -> u64 {
+        if first == 0 { self.pages } else { self.pages_in(first..u64::MAX) }
+    }
+
     /// How many pages of `pages` take memory.
-    pub(super) fn pages_in(&self, pages: std::ops::Range<u64>) -> u64 {
+    pub(super) fn pages_in(&self, pages: Range<u64>) -> u64 {
         let end = pages.end.min((self.leaves.len() * LEAF_PAGES) as u64);
         (pages.start..end).filter(|page| self.has_page(*page)).count() as u64
     }
@@ -92,7 +100,10 @@ impl Content {
         }
         let empty = || Arc::new(Leaf { pages: [const { None }; LEAF_PAGES] });
         let leaf = Arc::make_mut(self.leaves[at].get_or_insert_with(empty));
-        let zeros = || Arc::new([0; PAGE as usize]);
+        let zeros = || {
+            self.pages += 1;
+            Arc::new([0; PAGE as usize])
+        };
         Arc::make_mut(leaf.pages[page % LEAF_PAGES].get_or_insert_with(zeros))
     }
 
@@ -107,6 +118,7 @@ impl Content {
             {
                 Arc::make_mut(last).pages[within..].fill(None);
             }
+            self.pages = self.pages_in(0..u64::MAX);
             let tail = (len % PAGE) as usize;
             if tail != 0 && self.has_page(len / PAGE) {
                 self.page_mut(len / PAGE)[tail..].fill(0);

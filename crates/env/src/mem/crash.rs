@@ -172,7 +172,7 @@ impl Copier {
             let mut state = node.state.lock();
             state.charged = 0;
             if state.links > 0 {
-                state.charged = state.reserved + state.now.pages_in(state.reserved..u64::MAX);
+                state.charged = state.reserved + state.now.pages_from(state.reserved);
                 self.space.add_pages(state.charged);
             }
         }

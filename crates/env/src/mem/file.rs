@@ -262,7 +262,7 @@ impl File for MemFile {
             }
             if shrinks {
                 state.reserved = state.reserved.min(pages);
-                let charged = state.reserved + state.now.pages_in(state.reserved..u64::MAX);
+                let charged = state.reserved + state.now.pages_from(state.reserved);
                 self.shared.space.give_pages(state.charged - charged);
                 state.charged = charged;
             }
