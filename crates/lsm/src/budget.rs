@@ -170,3 +170,6 @@ impl Drop for Charge {
         self.resize(0);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -112,3 +112,6 @@ impl BlockCache for Cache {
         self.blocks.insert((file, offset), block.clone());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,108 +1,56 @@
-//! One partition of a store (skeleton).
+//! One partition of a store: its memtables, sorted runs, manifest, flush, compaction and reads.
+//!
+//! A [`Partition`] is one LSM tree. Writes reach it as memtables that the layer above fills;
+//! [`Partition::flush_oldest`] turns them into sorted files, and compactions keep the number of
+//! sorted runs and their size within bounds (lazy levelling). What a partition cannot know, live
+//! snapshots, dropped trees, the log, it asks of a [`Policy`].
+//!
+//! Keys begin with four bytes, big-endian: the number of the tree that owns them.
 
 #![deny(missing_docs)]
 
 mod budget;
 mod cache;
+mod compaction;
+mod dictionary;
+mod edit;
+mod files;
+mod flush;
+mod iter;
+mod manifest;
+mod merge;
 mod options;
 mod partition;
+mod retention;
 mod stats;
+mod version;
+mod view;
 
 pub use budget::{Budget, Charge, Owner};
 pub use cache::Cache;
+pub use compaction::picker;
+pub use compaction::{CompactionJob, Outcome};
+pub use edit::{AddedFile, VersionEdit};
+pub use iter::PartitionIter;
+pub use manifest::DroppedTail;
+pub use merge::Merge;
 pub use options::{Options, Policy, Shared};
 pub use partition::Partition;
 pub use stats::{Debt, FileInfo, Stats, Verified};
+pub use view::View;
 
-use codec::entry::Seq;
-
-/// A running or picked compaction.
-pub struct CompactionJob {}
-
-/// How a compaction ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is done.
-    Done,
-    /// It was told to stop, and changed nothing.
-    Yielded,
-}
-
-/// Memtables and version of one moment.
-pub struct View {}
-
-#[allow(unused_variables)]
-impl View {
-    /// Reads a key. False if it is absent at `seq`.
-    ///
-    /// # Errors
-    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
-    pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> env::Result<bool> {
-        Ok(false)
+/// The tree that a key belongs to: its first four bytes, big-endian; what is missing counts as 0.
+#[inline]
+pub(crate) fn tree_of(key: &[u8]) -> u32 {
+    match key.first_chunk::<4>() {
+        Some(bytes) => u32::from_be_bytes(*bytes),
+        None => {
+            let mut bytes = [0u8; 4];
+            bytes[..key.len()].copy_from_slice(key);
+            u32::from_be_bytes(bytes)
+        }
     }
 }
 
-/// Iterates over visible puts.
-pub struct PartitionIter {}
-
-#[allow(unused_variables, clippy::should_implement_trait)]
-impl PartitionIter {
-    /// Moves to the first key.
-    ///
-    /// # Errors
-    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
-    pub fn seek_first(&mut self) -> env::Result<()> {
-        Ok(())
-    }
-    /// Moves to the last key.
-    ///
-    /// # Errors
-    /// As `seek_first`.
-    pub fn seek_last(&mut self) -> env::Result<()> {
-        Ok(())
-    }
-    /// Moves to the first key at or above `key`.
-    ///
-    /// # Errors
-    /// As `seek_first`.
-    pub fn seek(&mut self, key: &[u8]) -> env::Result<()> {
-        Ok(())
-    }
-    /// Moves to the last key below `key`.
-    ///
-    /// # Errors
-    /// As `seek_first`.
-    pub fn seek_before(&mut self, key: &[u8]) -> env::Result<()> {
-        Ok(())
-    }
-    /// Moves forward.
-    ///
-    /// # Errors
-    /// As `seek_first`.
-    pub fn next(&mut self) -> env::Result<()> {
-        Ok(())
-    }
-    /// Moves back.
-    ///
-    /// # Errors
-    /// As `seek_first`.
-    pub fn prev(&mut self) -> env::Result<()> {
-        Ok(())
-    }
-    /// True while on a key.
-    pub fn valid(&self) -> bool {
-        false
-    }
-    /// The key.
-    pub fn key(&self) -> &[u8] {
-        &[]
-    }
-    /// The value.
-    pub fn value(&self) -> &[u8] {
-        &[]
-    }
-    /// The number of the version.
-    pub fn seq(&self) -> Seq {
-        0
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! What a partition is told from above: options, the policy, and what all partitions share.
 
+use crate::dictionary::Dictionaries;
 use crate::{Budget, Cache};
 use codec::entry::Seq;
 use env::Env;
@@ -107,6 +108,8 @@ pub struct Shared {
     pub dictionaries: Arc<DictionaryRegistry>,
     /// The answers from above.
     pub policy: Arc<dyn Policy>,
+    /// The dictionary that each tree uses now.
+    pub(crate) trees: Dictionaries,
     file_numbers: AtomicU64,
 }
 
@@ -121,6 +124,7 @@ impl Shared {
             budget,
             dictionaries: Arc::new(DictionaryRegistry::new()),
             policy,
+            trees: Dictionaries::new(),
             file_numbers: AtomicU64::new(1),
         })
     }

@@ -1,112 +1,329 @@
-//! One partition.
+//! One partition: its view, and how it changes.
+//!
+//! # Locks
+//! In the order in which they may be taken: `flushing` (one flush at a time), `manifest` (one
+//! edit at a time, held over its sync), `jobs` (who works on which files), `installing` (the
+//! exchange of the view; never held over I/O). Readers take none: they load the view.
 
-use crate::{CompactionJob, Debt, FileInfo, Outcome, PartitionIter, Shared, Stats, Verified, View};
+use crate::compaction::job::Jobs;
+use crate::edit::VersionEdit;
+use crate::files::{Home, sst_number};
+use crate::manifest::{DroppedTail, Identity, Manifest, Recovered, WriteError, manifest_number};
+use crate::stats::Counters;
+use crate::version::Version;
+use crate::{PartitionIter, Shared, View};
+use arc_swap::ArcSwap;
 use codec::entry::Seq;
+use env::sync::Mutex;
+use env::{DirEntry, Error, Result};
 use memtable::Memtable;
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-/// One partition of a store: an LSM tree.
-pub struct Partition {}
+/// One partition of a store: an LSM tree over one keyspace.
+///
+/// All methods may be called from any thread.
+pub struct Partition {
+    pub(crate) home: Arc<Home>,
+    identity: Identity,
+    view: ArcSwap<View>,
+    installing: Mutex<()>,
+    pub(crate) flushing: Mutex<()>,
+    pub(crate) manifest: Mutex<Manifest>,
+    pub(crate) jobs: Arc<Jobs>,
+    /// Set when an edit may or may not be durable; no edit is written afterwards.
+    poison: OnceLock<Error>,
+    pub(crate) counters: Counters,
+    /// The moving average of the bytes that a flush writes; 0 before the first.
+    flush_bytes: AtomicU64,
+    dropped_tail: Option<DroppedTail>,
+}
 
-#[allow(unused_variables)]
 impl Partition {
-    /// Opens a partition, or creates it if the directory is empty or absent.
+    /// Opens the partition in `dir`, or creates it if the directory is empty or absent.
+    ///
+    /// Files that the manifest does not name, and temporary ones, are removed: a crash left them.
+    /// All partitions of a store are opened before one is written to, because opening raises the
+    /// next file number above all that are in use.
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`], [`env::Error::NewerFormat`] or [`env::Error::Io`].
-    pub fn open(shared: Arc<Shared>, index: u32, dir: &Path) -> env::Result<Self> {
-        Ok(Self {})
+    /// [`Error::Corrupt`] if the manifest is damaged or missing, or a file that it names is
+    /// missing or has another length; [`Error::NewerFormat`]; [`Error::Io`].
+    pub fn open(shared: Arc<Shared>, index: u32, dir: &Path) -> Result<Self> {
+        let env = shared.env.clone();
+        let identity = Identity { database_id: shared.options.database_id, partition: index };
+        if !env.fs.exists(dir)? {
+            env.fs.create_dir_all(dir)?;
+            if let Some(parent) = dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                env.fs.sync_dir(parent)?;
+            }
+        }
+        let names = env.fs.list(dir)?;
+        let recovered = Manifest::recover(&env, dir, identity, &names)?;
+        let home = Home::new(shared.clone(), dir);
+        let mut recovered = match recovered {
+            Some(recovered) => recovered,
+            None => new_partition(dir, &names)?,
+        };
+        check_files(&home, &recovered, &names)?;
+        let highest = names.iter().filter_map(|entry| sst_number(&entry.name)).max().unwrap_or(0);
+        shared.raise_file_numbers(recovered.next_file.max(highest.saturating_add(1)));
+        recovered.next_file = shared.file_number_bound();
+        let snapshot = recovered.snapshot();
+        // A new number for each open: what was torn off stays off, and the next open starts from
+        // one frame. Left-overs go only after it, so that their numbers are never used again.
+        let manifest =
+            Manifest::create(&env, dir, identity, recovered.number + 1, &snapshot).map_err(|failed| failed.error)?;
+        let version = Version::empty()
+            .apply(&snapshot, &home)
+            .map_err(|what| Error::corrupt(&manifest.path(), 0, format!("the files it names: {what}")))?;
+        remove_left_overs(&home, &recovered, manifest.number(), &names)?;
+        let active = Arc::new(Memtable::new(version.flushed_seq + 1));
+        let view = View { active, immutable: Vec::new(), version };
+        let partition = Self {
+            home,
+            identity,
+            view: ArcSwap::from_pointee(view),
+            installing: Mutex::new(()),
+            flushing: Mutex::new(()),
+            manifest: Mutex::new(manifest),
+            jobs: Arc::new(Jobs::default()),
+            poison: OnceLock::new(),
+            counters: Counters::default(),
+            flush_bytes: AtomicU64::new(0),
+            dropped_tail: recovered.dropped,
+        };
+        partition.measure_debt(&partition.view().version);
+        Ok(partition)
     }
-    /// Everything up to this number is in files.
+
+    /// The torn end of the manifest that open left out, if there was one: an edit that was being
+    /// written when the machine stopped. What it would have recorded is in the log still.
+    pub fn dropped_tail(&self) -> Option<&DroppedTail> {
+        self.dropped_tail.as_ref()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.home.shared
+    }
+
+    /// Everything up to this number is in files: recovery replays only what is above.
     pub fn flushed_seq(&self) -> Seq {
-        0
+        self.view.load().version.flushed_seq
     }
-    /// Memtables and version of one moment.
+
+    /// Memtables and files of one moment.
     pub fn view(&self) -> Arc<View> {
-        Arc::new(View {})
+        self.view.load_full()
     }
-    /// The memtable that takes writes.
+
+    /// The memtable that takes writes now.
     pub fn active(&self) -> Arc<Memtable> {
-        Arc::new(Memtable::new(1))
+        self.view.load().active.clone()
     }
-    /// Seals the active memtable. Only the commit leader calls it. False if it is empty.
+
+    /// Seals the active memtable at `next_seq - 1` and starts a new one from `next_seq`. Only the
+    /// commit leader calls it, since only it registers writers. False, and nothing changes, if
+    /// the active memtable took no number yet (`next_seq` is its first).
+    ///
+    /// A memtable whose writers have not applied their entries yet may look empty; what counts is
+    /// that numbers were given out for it.
     pub fn rotate(&self, next_seq: Seq) -> bool {
-        false
+        let _installing = self.installing.lock();
+        let view = self.view.load_full();
+        if next_seq <= view.active.first_seq() {
+            return false;
+        }
+        view.active.seal(next_seq - 1);
+        let mut immutable = Vec::with_capacity(view.immutable.len() + 1);
+        immutable.push(view.active.clone());
+        immutable.extend(view.immutable.iter().cloned());
+        let active = Arc::new(Memtable::new(next_seq));
+        self.view.store(Arc::new(View { active, immutable, version: view.version.clone() }));
+        true
     }
-    /// Reads a key at a registered snapshot. False if it is absent.
+
+    /// Reads `key` at `seq` into `value`, which is replaced; false if it is absent there. `seq`
+    /// belongs to a *registered* snapshot: one that [`crate::Policy::snapshots`] has listed since
+    /// before this call. Everything it can see is then kept, whenever the view is taken.
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
-    pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> env::Result<bool> {
-        Ok(false)
+    /// [`Error::Corrupt`] or [`Error::Io`].
+    pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<bool> {
+        self.view.load().get(key, seq, value)
     }
-    /// Reads a key without a registered snapshot: the view is pinned before `visible` is asked.
+
+    /// Reads the newest visible version of `key` without a registered snapshot.
+    ///
+    /// The order is what makes this right: the view is pinned first, and *visible* is asked
+    /// after. Flushes and compactions drop versions by a list that counts *visible* as a
+    /// snapshot. Every one whose output is in the pinned view made its list before that, with a
+    /// *visible* V' no higher than the V read here; it kept the newest version at or below V' and
+    /// all above V', hence the newest at or below V. (The other way round, a flush between the two
+    /// steps may have dropped the version that the older *visible* sees.)
+    ///
+    /// The view may lack a memtable that was started after it was pinned, while V reaches into
+    /// it. The writes there became visible after this call began, so the read may come before
+    /// them; and it sees all that came before them, since what is visible is fully applied.
     ///
     /// # Errors
-    /// As [`Partition::get`].
-    pub fn get_latest(&self, key: &[u8], visible: impl FnOnce() -> Seq, value: &mut Vec<u8>) -> env::Result<bool> {
-        Ok(false)
+    /// [`Error::Corrupt`] or [`Error::Io`].
+    pub fn get_latest(&self, key: &[u8], visible: impl FnOnce() -> Seq, value: &mut Vec<u8>) -> Result<bool> {
+        let view = self.view.load();
+        let seq = visible();
+        view.get(key, seq, value)
     }
-    /// Iterates over the puts that are visible at `seq`, a registered snapshot.
+
+    /// Iterates over the keys within the bounds that have a value at `seq`, a registered
+    /// snapshot. Reads nothing until it is positioned.
     pub fn iter(&self, view: Arc<View>, seq: Seq, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> PartitionIter {
-        PartitionIter {}
+        PartitionIter::new(self.shared().policy.clone(), &view, seq, lower, upper)
     }
-    /// Flushes the oldest immutable memtable. False if there is none.
-    ///
-    /// # Errors
-    /// What the file system said.
-    pub fn flush_oldest(&self) -> env::Result<bool> {
-        Ok(false)
+
+    /// Why the partition takes no more edits, if so. Reads go on; reopening recovers.
+    pub fn poisoned(&self) -> Option<Error> {
+        self.poison.get().cloned()
     }
-    /// The most useful compaction now.
-    pub fn pick_compaction(&self) -> Option<CompactionJob> {
-        None
+
+    pub(crate) fn check_poisoned(&self) -> Result<()> {
+        self.poisoned().map_or(Ok(()), Err)
     }
-    /// Runs a compaction. `should_yield` is polled between blocks; it may run flushes itself;
-    /// true abandons the job.
-    ///
-    /// # Errors
-    /// What the file system said.
-    pub fn run_compaction(&self, job: CompactionJob, should_yield: &dyn Fn() -> bool) -> env::Result<Outcome> {
-        Ok(Outcome::Done)
+
+    fn poison(&self, error: &Error) {
+        self.home.freeze();
+        let _ = self.poison.set(error.clone());
     }
-    /// What the partition owes.
-    pub fn debt(&self) -> Debt {
-        Debt::default()
+
+    /// Takes note of what a flush wrote.
+    pub(crate) fn note_flush_bytes(&self, bytes: u64) {
+        let average = self.flush_bytes.load(Ordering::Relaxed);
+        let next = if average == 0 { bytes } else { average - average / 4 + bytes / 4 };
+        self.flush_bytes.store(next, Ordering::Relaxed);
     }
-    /// Compacts everything into the base.
-    ///
-    /// # Errors
-    /// What the file system said.
-    pub fn compact_all(&self) -> env::Result<()> {
+
+    /// The bytes that a flush writes on average.
+    pub(crate) fn average_flush_bytes(&self) -> u64 {
+        self.flush_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Makes an edit durable and visible, in this order, and releases the memtable that it makes
+    /// superfluous. On an error nothing has changed, except that the partition may be poisoned.
+    pub(crate) fn commit(&self, mut edit: VersionEdit, flushed: Option<&Arc<Memtable>>) -> Result<()> {
+        let mut manifest = self.manifest.lock();
+        self.check_poisoned()?;
+        edit.next_file = Some(self.shared().file_number_bound());
+        let before = self.view.load().version.clone();
+        // Checked before it is written: a manifest never names an impossible version.
+        let version = before
+            .apply(&edit, &self.home)
+            .map_err(|what| Error::corrupt(&manifest.path(), manifest.bytes(), format!("refused an edit: {what}")))?;
+        self.written(manifest.append(&edit))?;
+        self.install(version.clone(), flushed);
+        self.measure_debt(&version);
+        let gone: Vec<_> = {
+            let kept: std::collections::HashSet<u64> = version.files().map(|(_, file)| file.meta.number).collect();
+            before.files().filter(|(_, file)| !kept.contains(&file.meta.number)).map(|(_, file)| file.clone()).collect()
+        };
+        for file in &gone {
+            file.drop_when_released();
+        }
+        drop((gone, before));
+        self.renew_manifest(&mut manifest, &version);
+        drop(manifest);
+        self.home.remove_dropped();
         Ok(())
     }
-    /// Reads and checks every file.
-    ///
-    /// # Errors
-    /// None yet.
-    pub fn verify(&self) -> env::Result<Verified> {
-        Ok(Verified::default())
+
+    fn written(&self, result: std::result::Result<(), WriteError>) -> Result<()> {
+        result.map_err(|failed| {
+            if failed.ambiguous {
+                self.poison(&failed.error);
+            }
+            failed.error
+        })
     }
-    /// The figures.
-    pub fn stats(&self) -> Stats {
-        Stats::default()
+
+    fn install(&self, version: Arc<Version>, flushed: Option<&Arc<Memtable>>) {
+        let _installing = self.installing.lock();
+        let view = self.view.load_full();
+        let gone = |memtable: &&Arc<Memtable>| !flushed.is_some_and(|flushed| Arc::ptr_eq(flushed, memtable));
+        let immutable = view.immutable.iter().filter(gone).cloned().collect();
+        self.view.store(Arc::new(View { active: view.active.clone(), immutable, version }));
     }
-    /// The files of the current version.
-    pub fn files(&self) -> Vec<FileInfo> {
-        Vec::new()
-    }
-    /// Removes the files that hold nothing but keys of this and other dead trees.
-    ///
-    /// # Errors
-    /// What the file system said.
-    pub fn drop_tree(&self, tree: u32) -> env::Result<()> {
-        Ok(())
-    }
-    /// Why the partition takes no more edits, if so.
-    pub fn poisoned(&self) -> Option<env::Error> {
-        None
+
+    /// Begins a new manifest if the present one is long. The edit at hand is durable already, so
+    /// failing to is no error unless it leaves open which manifest counts.
+    fn renew_manifest(&self, manifest: &mut Manifest, version: &Version) {
+        if !manifest.is_long(self.shared().options.manifest_bytes) {
+            return;
+        }
+        let env = &self.shared().env;
+        let snapshot = version.snapshot(self.shared().file_number_bound());
+        match Manifest::create(env, &self.home.dir, self.identity, manifest.number() + 1, &snapshot) {
+            Ok(new) => {
+                let old = std::mem::replace(manifest, new);
+                let _ = env.fs.remove(&old.path());
+            }
+            Err(failed) => {
+                let _ = self.written(Err(failed));
+            }
+        }
     }
 }
+
+impl Drop for Partition {
+    fn drop(&mut self) {
+        // The files of the current version stay; those dropped and released since go now.
+        self.home.remove_dropped();
+    }
+}
+
+impl std::fmt::Debug for Partition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Partition").field("dir", &self.home.dir).finish_non_exhaustive()
+    }
+}
+
+/// What a directory without a manifest holds: nothing, or it is damaged.
+fn new_partition(dir: &Path, names: &[DirEntry]) -> Result<Recovered> {
+    match names.iter().find(|entry| sst_number(&entry.name).is_some()) {
+        None => Ok(Recovered::default()),
+        // A manifest is there before the first file: never take this for an empty partition.
+        Some(file) => Err(Error::corrupt(&dir.join(&file.name), 0, "there is no manifest beside this file")),
+    }
+}
+
+/// Checks that every file is there in full; their contents are checked when they are read.
+fn check_files(home: &Home, recovered: &Recovered, names: &[DirEntry]) -> Result<()> {
+    let lengths: std::collections::HashMap<u64, u64> =
+        names.iter().filter_map(|entry| Some((sst_number(&entry.name)?, entry.len))).collect();
+    for file in recovered.files.values() {
+        let path = home.path(file.meta.number);
+        match lengths.get(&file.meta.number) {
+            None => return Err(Error::corrupt(&path, 0, "the manifest names this file, and it is not there")),
+            Some(&found) if found != file.meta.bytes => {
+                let what = format!("the file has {found} bytes; the manifest says {}", file.meta.bytes);
+                return Err(Error::corrupt(&path, found.min(file.meta.bytes), what));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Removes what a crash left: older manifests, temporary files, files that no manifest names.
+fn remove_left_overs(home: &Home, recovered: &Recovered, manifest: u64, names: &[DirEntry]) -> Result<()> {
+    for entry in names.iter().filter(|entry| !entry.is_dir) {
+        let unnamed = sst_number(&entry.name).is_some_and(|number| !recovered.files.contains_key(&number));
+        let old = manifest_number(&entry.name).is_some_and(|number| number != manifest);
+        if unnamed || old || entry.name.ends_with(".tmp") {
+            home.shared.env.fs.remove(&home.dir.join(&entry.name))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

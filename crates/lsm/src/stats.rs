@@ -1,6 +1,11 @@
 //! Figures of a partition: what it holds, what it has done, what it owes.
 
+use crate::Partition;
+use crate::files::FileHandle;
 use codec::entry::Seq;
+use env::{Error, Result};
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Work that flushes and compactions are behind with; admission control slows writers by it.
@@ -100,6 +105,8 @@ pub(crate) struct Counters {
     pub bytes_compacted: AtomicU64,
     pub bytes_read: AtomicU64,
     pub trivial_moves: AtomicU64,
+    /// Bytes above the base in excess, as of the last edit.
+    pub debt_bytes: AtomicU64,
 }
 
 impl Counters {
@@ -107,4 +114,93 @@ impl Counters {
     pub fn add(counter: &AtomicU64, by: u64) {
         counter.fetch_add(by, Ordering::Relaxed);
     }
+}
+
+impl Partition {
+    /// The figures of this partition.
+    pub fn stats(&self) -> Stats {
+        let view = self.view();
+        let version = &view.version;
+        let shared = self.shared();
+        let mut stats = Stats {
+            runs: version.run_count(),
+            base_bytes: version.base().bytes(),
+            active_bytes: view.active.charged_bytes() as u64,
+            immutable_bytes: view.immutable_bytes(),
+            immutable_memtables: view.immutable.len(),
+            flushed_seq: version.flushed_seq,
+            flushes: self.counters.flushes.load(Ordering::Relaxed),
+            bytes_flushed: self.counters.bytes_flushed.load(Ordering::Relaxed),
+            compactions: self.counters.compactions.load(Ordering::Relaxed),
+            bytes_compacted: self.counters.bytes_compacted.load(Ordering::Relaxed),
+            bytes_read_by_compactions: self.counters.bytes_read.load(Ordering::Relaxed),
+            trivial_moves: self.counters.trivial_moves.load(Ordering::Relaxed),
+            files_held: self.home.held(),
+            manifest_bytes: self.manifest.lock().bytes(),
+            cache_hits: shared.cache.hits(),
+            cache_misses: shared.cache.misses(),
+            cache_bytes: shared.cache.bytes(),
+            cache_capacity: shared.cache.capacity(),
+            ..Stats::default()
+        };
+        let mut dictionaries = HashSet::new();
+        for (_, file) in version.files() {
+            stats.files += 1;
+            stats.bytes += file.meta.bytes;
+            stats.raw_bytes += file.meta.raw_bytes;
+            stats.entries += file.meta.entries;
+            stats.tombstones += file.meta.tombstones;
+            if file.meta.dictionary_id != 0 {
+                dictionaries.insert(file.meta.dictionary_id);
+            }
+        }
+        stats.dictionaries = dictionaries.len();
+        stats
+    }
+
+    /// The files of the current version, newest run first.
+    pub fn files(&self) -> Vec<FileInfo> {
+        let view = self.view();
+        let info =
+            |(run, file): (u64, &Arc<FileHandle>)| FileInfo { run, meta: file.meta.clone(), trees: file.trees.clone() };
+        view.version.files().map(info).collect()
+    }
+
+    /// Reads and checks every file of the current version, and their order in the runs. Damage
+    /// does not end it; all of it is in the answer. Other work goes on meanwhile.
+    pub fn verify(&self) -> Verified {
+        let view = self.view();
+        let mut verified = Verified::default();
+        for run in &view.version.runs {
+            for pair in run.files.windows(2) {
+                if pair[0].meta.largest >= pair[1].meta.smallest {
+                    let what = format!("its keys overlap those of file {} in the same run", pair[0].meta.number);
+                    verified.damage.push(Error::corrupt(&pair[1].path(), 0, what));
+                }
+            }
+            for file in &run.files {
+                match verify_file(file) {
+                    Ok(check) => {
+                        verified.files += 1;
+                        verified.entries += check.entries;
+                        verified.bytes += check.bytes;
+                    }
+                    Err(error) => verified.damage.push(error),
+                }
+            }
+        }
+        verified
+    }
+}
+
+fn verify_file(file: &FileHandle) -> Result<sst::FileCheck> {
+    let check = file.reader()?.verify()?;
+    if check.entries != file.meta.entries || check.tombstones != file.meta.tombstones {
+        let what = format!(
+            "it has {} entries, {} of them tombstones; the manifest says {} and {}",
+            check.entries, check.tombstones, file.meta.entries, file.meta.tombstones
+        );
+        return Err(Error::corrupt(&file.path(), 0, what));
+    }
+    Ok(check)
 }

@@ -1,0 +1,9 @@
+//! Compaction: what to merge (picker), the merge itself (job), and the files that come of it
+//! (output, which flushes use too).
+
+pub(crate) mod job;
+pub(crate) mod output;
+pub mod picker;
+mod schedule;
+
+pub use job::{CompactionJob, Outcome};

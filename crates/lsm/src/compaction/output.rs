@@ -1,0 +1,409 @@
+//! Output files of flushes and compactions: where one ends and the next begins, and with which
+//! dictionary each is written.
+//!
+//! The first entries of a tree in a file are *staged* in memory until it is known how much there
+//! is of the tree. Little: they share the file of their neighbours. Enough for a file of its own,
+//! but not for a dictionary: such a file. More: a file with the tree's dictionary, written
+//! directly from then on. Files end at the size asked for, where a large tree ends, at bounds of
+//! base files (so that runs above stay cut as the base is), and where a tree's keys leave the
+//! range of everything below, so that what follows can sink to the base by an edit alone.
+
+use crate::files::Home;
+use crate::version::{BASE, Run, Version};
+use crate::{AddedFile, Charge, Owner, tree_of};
+use codec::entry::{Entry, Kind, Seq};
+use env::Result;
+use sst::{Compression, Dictionary, FooterInfo, Writer, WriterOptions};
+use std::sync::Arc;
+
+/// Staged values shorter than this in sum tell nothing about a ratio.
+const TYPICAL_RATIO: f64 = 0.45;
+
+struct Staged {
+    /// Where key and value begin in the stage's bytes.
+    start: usize,
+    key_len: usize,
+    value_len: usize,
+    seq: Seq,
+    kind: Kind,
+    shadowed: bool,
+}
+
+/// Entries of one tree that wait for a decision.
+#[derive(Default)]
+struct Stage {
+    bytes: Vec<u8>,
+    entries: Vec<Staged>,
+    /// Entries before this index belong to a file of their own; see [`Output::note_leaving`].
+    split: Option<usize>,
+}
+
+impl Stage {
+    fn push(&mut self, entry: Entry<'_>, shadowed: bool) {
+        let staged = Staged {
+            start: self.bytes.len(),
+            key_len: entry.key.len(),
+            value_len: entry.value.len(),
+            seq: entry.seq,
+            kind: entry.kind,
+            shadowed,
+        };
+        self.bytes.extend_from_slice(entry.key);
+        self.bytes.extend_from_slice(entry.value);
+        self.entries.push(staged);
+    }
+
+    fn raw_bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn entry(&self, at: usize) -> (Entry<'_>, bool) {
+        let staged = &self.entries[at];
+        let value_start = staged.start + staged.key_len;
+        let entry = Entry {
+            key: &self.bytes[staged.start..value_start],
+            seq: staged.seq,
+            kind: staged.kind,
+            value: &self.bytes[value_start..value_start + staged.value_len],
+        };
+        (entry, staged.shadowed)
+    }
+
+    fn last_key(&self) -> Option<&[u8]> {
+        let staged = self.entries.last()?;
+        Some(&self.bytes[staged.start..staged.start + staged.key_len])
+    }
+
+    fn values(&self) -> Vec<&[u8]> {
+        (0..self.entries.len()).map(|at| self.entry(at).0.value).collect()
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+        self.split = None;
+    }
+}
+
+/// The file being written.
+struct OpenFile {
+    writer: Writer,
+    trees: Vec<u32>,
+    shadowed: u64,
+    /// It belongs to one tree alone.
+    exclusive: bool,
+    dictionary_id: u64,
+}
+
+/// What an output is for.
+pub(crate) struct Plan {
+    /// The run that the files will be in, unless they sink further.
+    pub run: u64,
+    /// The numbers of the input files, for the footers.
+    pub inputs: Vec<u64>,
+    /// The files that lie below; only their bounds are looked at.
+    pub below: Arc<Version>,
+    /// The base below, unless this output is the base.
+    cuts: Option<Arc<Run>>,
+}
+
+impl Plan {
+    /// A plan for files of run `run`, over the files of `version`.
+    pub fn new(run: u64, inputs: Vec<u64>, version: &Arc<Version>) -> Self {
+        let cuts = (run != BASE && !version.base().files.is_empty()).then(|| version.base().clone());
+        Self { run, inputs, below: version.clone(), cuts }
+    }
+}
+
+/// Writes entries, in entry order, to as many files as they need.
+pub(crate) struct Output<'a> {
+    home: &'a Arc<Home>,
+    plan: Plan,
+    tree: Option<u32>,
+    stage: Stage,
+    open: Option<OpenFile>,
+    /// The current file of the tree has been decided: entries go to `open` directly.
+    streaming: bool,
+    done: Vec<AddedFile>,
+    /// The first base file whose largest key is at or above the last key.
+    base_at: usize,
+    /// The highest key of the tree in any run below; `None` if nothing is there.
+    tree_end: Option<Vec<u8>>,
+    /// The last key was at or below `tree_end`.
+    inside: bool,
+    charge: Charge,
+}
+
+impl<'a> Output<'a> {
+    pub fn new(home: &'a Arc<Home>, plan: Plan) -> Self {
+        let charge = home.shared.budget.charge(Owner::Jobs, 0);
+        Self {
+            home,
+            plan,
+            tree: None,
+            stage: Stage::default(),
+            open: None,
+            streaming: false,
+            done: Vec::new(),
+            base_at: 0,
+            tree_end: None,
+            inside: false,
+            charge,
+        }
+    }
+
+    /// Raw bytes of a tree from which on it gets a file of its own with a dictionary, if any.
+    fn stage_limit(&self) -> u64 {
+        let options = &self.home.shared.options;
+        let limit = if self.uses_dictionaries() { options.dictionary_file_bytes } else { options.small_tree_bytes };
+        // A small budget has no room for a large stage.
+        limit.min((self.home.shared.budget.total() as u64 / 16).max(64 << 10))
+    }
+
+    fn compression(&self) -> Compression {
+        let options = &self.home.shared.options;
+        match options.base_compression {
+            Some(compression) if self.plan.run == BASE => compression,
+            _ => options.writer.compression,
+        }
+    }
+
+    fn uses_dictionaries(&self) -> bool {
+        self.home.shared.options.dictionary_bytes > 0 && matches!(self.compression(), Compression::Zstd { .. })
+    }
+
+    /// Appends an entry.
+    #[inline]
+    pub fn add(&mut self, entry: Entry<'_>, shadowed: bool) -> Result<()> {
+        let tree = tree_of(entry.key);
+        if self.tree != Some(tree) {
+            self.change_tree(tree)?;
+        }
+        if !self.streaming {
+            return self.add_staged(entry, shadowed);
+        }
+        if self.must_cut(entry.key) {
+            self.close()?;
+            return self.add_staged(entry, shadowed);
+        }
+        if let Some(open) = &mut self.open {
+            open.shadowed += u64::from(shadowed);
+            open.writer.add(entry)?;
+        }
+        Ok(())
+    }
+
+    fn add_staged(&mut self, entry: Entry<'_>, shadowed: bool) -> Result<()> {
+        if self.note_leaving(entry.key) && !self.stage.entries.is_empty() {
+            self.stage.split = Some(self.stage.entries.len());
+        }
+        let full = self.stage.raw_bytes() >= self.stage_limit();
+        // All versions of a key stay in one file, so a decision falls only between keys.
+        if full && self.stage.last_key() != Some(entry.key) {
+            self.stage_is_large()?;
+            return self.add(entry, shadowed);
+        }
+        self.stage.push(entry, shadowed);
+        Ok(())
+    }
+
+    /// True when `key` is the first of its tree beyond everything that lies below: what follows
+    /// can sink to the base if it gets a file of its own.
+    fn note_leaving(&mut self, key: &[u8]) -> bool {
+        let leaving = self.inside && self.tree_end.as_deref().is_some_and(|end| key > end);
+        if leaving {
+            self.inside = false;
+        }
+        leaving
+    }
+
+    /// True if the file that is being written must end before `key`.
+    #[inline]
+    fn must_cut(&mut self, key: &[u8]) -> bool {
+        if self.inside && self.note_leaving(key) {
+            return true;
+        }
+        let Some(open) = &self.open else { return false };
+        let crossed = match &self.plan.cuts {
+            Some(base) => {
+                let before = self.base_at;
+                while base.files.get(self.base_at).is_some_and(|file| file.meta.largest.as_slice() < key) {
+                    self.base_at += 1;
+                }
+                self.base_at != before
+            }
+            None => false,
+        };
+        // What streams has reached the stage's limit: large enough for an end at a base bound.
+        let full = crossed || open.writer.estimated_bytes() >= self.home.shared.options.target_file_bytes;
+        full && open.writer.last_key() != key
+    }
+
+    /// The tree at hand ends, and another begins.
+    fn change_tree(&mut self, tree: u32) -> Result<()> {
+        self.end_tree()?;
+        self.tree = Some(tree);
+        let low = tree.to_be_bytes();
+        let high = tree.checked_add(1).map_or_else(|| vec![0xff; 5], |next| next.to_be_bytes().to_vec());
+        let below = self.plan.below.runs.iter().filter(|run| run.id < self.plan.run);
+        let ends = below.filter_map(|run| {
+            let last = run.overlapping(&low, &high).iter().rev().find(|file| file.meta.smallest < high)?;
+            Some(last.meta.largest.clone())
+        });
+        self.tree_end = ends.max();
+        self.inside = self.tree_end.is_some();
+        if let Some(base) = &self.plan.cuts {
+            self.base_at = base.first_at_or_after(&low);
+        }
+        Ok(())
+    }
+
+    /// Places what is staged of a tree that has no more entries.
+    fn end_tree(&mut self) -> Result<()> {
+        if self.streaming {
+            self.close()?;
+        }
+        if self.stage.entries.is_empty() {
+            return Ok(());
+        }
+        let small = self.home.shared.options.small_tree_bytes;
+        if self.stage.raw_bytes() >= small {
+            self.close()?;
+            self.write_stage(None, true)?;
+            return self.close();
+        }
+        if let Some(open) = &self.open {
+            let bytes = open.writer.estimated_bytes() + (self.stage.raw_bytes() as f64 * TYPICAL_RATIO) as u64;
+            if bytes > self.home.shared.options.target_file_bytes {
+                self.close()?;
+            }
+        }
+        self.stage.split = None;
+        self.write_stage(None, false)
+    }
+
+    /// The staged tree is large: it gets a file of its own, and a dictionary if it pays.
+    fn stage_is_large(&mut self) -> Result<()> {
+        self.close()?;
+        let dictionary = self.dictionary();
+        if let (Some(base), Some(last)) = (&self.plan.cuts, self.stage.last_key()) {
+            self.base_at = base.first_at_or_after(last);
+        }
+        self.write_stage(dictionary, true)?;
+        self.streaming = true;
+        Ok(())
+    }
+
+    fn dictionary(&self) -> Option<Arc<Dictionary>> {
+        let shared = &self.home.shared;
+        let tree = self.tree?;
+        if !self.uses_dictionaries() {
+            return None;
+        }
+        if !shared.trees.has(tree)
+            && let Some(known) = self.known_dictionary(tree)
+        {
+            shared.trees.adopt(tree, known);
+        }
+        let values = || self.stage.values();
+        let chosen = shared.trees.choose(tree, &shared.dictionaries, shared.options.dictionary_bytes, &values);
+        shared.budget.set(Owner::Dictionaries, shared.dictionaries.bytes());
+        chosen
+    }
+
+    /// After a reopen: the dictionary of the newest file of the tree that has one.
+    fn known_dictionary(&self, tree: u32) -> Option<Arc<Dictionary>> {
+        let files = self.plan.below.files().map(|(_, file)| file);
+        let newest = files.filter(|file| file.meta.dictionary_id != 0 && file.trees == [tree]);
+        let file = newest.max_by_key(|file| file.meta.number)?;
+        // Opening the file brings its dictionary into the registry.
+        file.reader().ok()?;
+        self.home.shared.dictionaries.get(file.meta.dictionary_id)
+    }
+
+    /// Writes the stage to a file; splits it where a split was noted.
+    fn write_stage(&mut self, dictionary: Option<Arc<Dictionary>>, exclusive: bool) -> Result<()> {
+        let stage = std::mem::take(&mut self.stage);
+        self.charge.resize(stage.bytes.capacity() + stage.entries.capacity() * std::mem::size_of::<Staged>());
+        let result = self.write_staged(&stage, dictionary, exclusive);
+        self.stage = stage;
+        self.stage.clear();
+        result
+    }
+
+    fn write_staged(&mut self, stage: &Stage, dictionary: Option<Arc<Dictionary>>, exclusive: bool) -> Result<()> {
+        let Some(tree) = self.tree else { return Ok(()) };
+        for at in 0..stage.entries.len() {
+            if stage.split == Some(at) {
+                self.close()?;
+            }
+            if self.open.is_none() {
+                // What stands before a split is short, and does without.
+                let short = stage.split.is_some_and(|split| at < split);
+                let dictionary = if short { None } else { dictionary.clone() };
+                self.open = Some(self.create(dictionary, exclusive)?);
+            }
+            let (entry, shadowed) = stage.entry(at);
+            if let Some(open) = &mut self.open {
+                open.shadowed += u64::from(shadowed);
+                open.writer.add(entry)?;
+                if open.trees.last() != Some(&tree) {
+                    open.trees.push(tree);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn create(&self, dictionary: Option<Arc<Dictionary>>, exclusive: bool) -> Result<OpenFile> {
+        let shared = &self.home.shared;
+        let number = shared.next_file_number();
+        let dictionary_id = dictionary.as_ref().map_or(0, |dictionary| dictionary.id());
+        let options = WriterOptions { compression: self.compression(), dictionary, ..shared.options.writer.clone() };
+        let writer = Writer::create(&shared.env, &self.home.path(number), number, options)?;
+        Ok(OpenFile { writer, trees: Vec::new(), shadowed: 0, exclusive, dictionary_id })
+    }
+
+    /// Ends the open file, if there is one.
+    fn close(&mut self) -> Result<()> {
+        self.streaming = false;
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let aux = match self.home.shared.policy.aux(&open.trees) {
+            Ok(aux) => aux,
+            Err(error) => {
+                open.writer.abandon();
+                return Err(error);
+            }
+        };
+        let meta = open.writer.finish(FooterInfo { inputs: self.plan.inputs.clone(), aux })?;
+        if let (true, [tree], true) = (open.exclusive, open.trees.as_slice(), open.dictionary_id != 0) {
+            self.home.shared.trees.achieved(*tree, open.dictionary_id, meta.bytes, meta.raw_bytes);
+        }
+        self.done.push(AddedFile { run: self.plan.run, meta, trees: open.trees, shadowed: open.shadowed });
+        Ok(())
+    }
+
+    /// Ends the output: all files are written and synced, their names not yet.
+    pub fn finish(mut self) -> Result<Vec<AddedFile>> {
+        self.end_tree()?;
+        self.close()?;
+        Ok(std::mem::take(&mut self.done))
+    }
+}
+
+impl Drop for Output<'_> {
+    /// Removes what was written if the output was not finished: nobody knows of it.
+    fn drop(&mut self) {
+        if let Some(open) = self.open.take() {
+            open.writer.abandon();
+        }
+        remove_outputs(self.home, &self.done);
+    }
+}
+
+/// Removes output files that no edit has named.
+pub(crate) fn remove_outputs(home: &Arc<Home>, files: &[AddedFile]) {
+    for file in files {
+        let _ = home.shared.env.fs.remove(&home.path(file.meta.number));
+    }
+}

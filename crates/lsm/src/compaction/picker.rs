@@ -1,0 +1,466 @@
+//! The compaction picker: which files to move, merge or remove next. A pure function of a
+//! description of the files; it reads nothing else and remembers nothing.
+//!
+//! The shape is that of lazy levelling (Dayan and Idreos, "Dostoevsky", SIGMOD 2018): one base
+//! run in key order that holds most of the data, and above it a few runs ("tiers"), each a flush
+//! or a merge of flushes. In order of urgency:
+//!
+//! 1. *Remove* files that hold dropped trees only.
+//! 2. *Sink*: a file that overlaps nothing down to some older run moves there by an edit alone.
+//!    Data that arrives in key order reaches the base so and is never rewritten.
+//! 3. *Too many runs*: merge the neighbours that are cheapest for each run that disappears.
+//! 4. *Base merge* when the runs above hold too much: the files of a key range of the base and
+//!    of the oldest runs above it. Overlap cuts the key space into components that can be merged
+//!    one by one; the one that takes most from above for each byte rewritten goes first. A newer
+//!    run may be left out, never an older one, so that newer data stays above older.
+//! 5. *Garbage*: rewrite a file that is largely tombstones and old versions that no snapshot
+//!    reads any more, or that holds keys of a dropped tree.
+//! 6. *Tiers*: merge runs of similar size when there are several.
+//! 7. *Small files*: merge neighbours in the base when many are small.
+//!
+//! Tombstones count as the bytes that they are likely to remove from the base, so deletes alone
+//! cause base merges and give space back.
+
+use codec::entry::Seq;
+use std::cmp::Ordering;
+
+/// Whether a file holds keys of dropped trees.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Dead {
+    /// None.
+    #[default]
+    No,
+    /// Some.
+    Partly,
+    /// Nothing else.
+    Wholly,
+}
+
+/// A file, as the picker sees it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileDesc<'a> {
+    /// The number.
+    pub number: u64,
+    /// The lowest key.
+    pub smallest: &'a [u8],
+    /// The highest key.
+    pub largest: &'a [u8],
+    /// The length in bytes.
+    pub bytes: u64,
+    /// All entries.
+    pub entries: u64,
+    /// Tombstones among them.
+    pub tombstones: u64,
+    /// Entries that are not the newest of their key in the file.
+    pub shadowed: u64,
+    /// The highest number.
+    pub max_seq: Seq,
+    /// Dropped trees.
+    pub dead: Dead,
+    /// A running job reads it.
+    pub busy: bool,
+}
+
+impl FileDesc<'_> {
+    fn overlaps(&self, low: &[u8], high: &[u8]) -> bool {
+        self.smallest <= high && low <= self.largest
+    }
+
+    /// The tree, if all keys are of one.
+    fn tree(&self) -> Option<u32> {
+        let tree = crate::tree_of(self.smallest);
+        (tree == crate::tree_of(self.largest)).then_some(tree)
+    }
+}
+
+/// A run: files sorted by key. The base has number 0, newer runs have higher numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunDesc<'a> {
+    /// The number.
+    pub id: u64,
+    /// The files.
+    pub files: Vec<FileDesc<'a>>,
+}
+
+impl RunDesc<'_> {
+    fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    fn overlapping(&self, low: &[u8], high: &[u8]) -> bool {
+        let at = self.files.partition_point(|file| file.largest < low);
+        self.files.get(at).is_some_and(|file| file.smallest <= high)
+    }
+}
+
+/// What a running job covers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The run that its output goes to.
+    pub out: u64,
+    /// The newest run that it reads.
+    pub newest: u64,
+    /// The lowest key of its inputs.
+    pub low: Vec<u8>,
+    /// The highest key of its inputs.
+    pub high: Vec<u8>,
+}
+
+impl Span {
+    fn meets(&self, low: &[u8], high: &[u8]) -> bool {
+        self.low.as_slice() <= high && low <= self.high.as_slice()
+    }
+}
+
+/// Everything that the picker looks at.
+#[derive(Debug, Clone, Default)]
+pub struct Layout<'a> {
+    /// Newest first; the last is the base (number 0), even if it is empty.
+    pub runs: Vec<RunDesc<'a>>,
+    /// The running jobs.
+    pub spans: Vec<Span>,
+    /// The oldest live snapshot.
+    pub oldest_snapshot: Seq,
+}
+
+/// The bounds that the picker works towards; see [`crate::Options`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// Bytes at which output files end.
+    pub target_file_bytes: u64,
+    /// Bytes above the base, in percent of the base.
+    pub upper_percent: u32,
+    /// Bytes above the base that are allowed in any case.
+    pub upper_floor_bytes: u64,
+    /// Runs above the base that are left alone.
+    pub soft_upper_runs: usize,
+    /// Runs in all.
+    pub max_runs: usize,
+    /// Input bytes that a base merge tries not to exceed.
+    pub max_job_bytes: u64,
+}
+
+/// Why files are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// There are too many runs.
+    Runs,
+    /// There is too much above the base.
+    Base,
+    /// A file holds too much that nobody can read.
+    Garbage,
+    /// Runs of similar size.
+    Tiers,
+    /// Many small files side by side.
+    SmallFiles,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pick {
+    /// Remove these files.
+    Remove(Vec<u64>),
+    /// Move these files to these runs.
+    Move(Vec<(u64, u64)>),
+    /// Merge these files into a run.
+    Merge {
+        /// The reason.
+        why: Why,
+        /// The files.
+        files: Vec<u64>,
+        /// The run of the output.
+        out: u64,
+    },
+}
+
+/// A small file is one under this part of the target size.
+const SMALL_PART: u64 = 16;
+/// So many small files side by side are merged.
+const SMALL_COUNT: usize = 8;
+/// A file is rewritten when garbage is at least one part in so many of its entries.
+const GARBAGE_PART: u64 = 4;
+/// Adjoining components are taken into a base merge up to so many files' worth of bytes.
+const JOIN_FILES: u64 = 4;
+
+/// Files that overlap, directly or through others, in the runs looked at.
+struct Component<'a> {
+    low: &'a [u8],
+    high: &'a [u8],
+    files: Vec<u64>,
+    /// Bytes from above the base, tombstones at their worth.
+    gain: u64,
+    bytes: u64,
+    newest: u64,
+    busy: bool,
+}
+
+impl Component<'_> {
+    /// What is taken from above for each byte rewritten.
+    fn score(&self) -> f64 {
+        self.gain as f64 / self.bytes.max(1) as f64
+    }
+}
+
+impl<'a> Layout<'a> {
+    fn upper(&self) -> &[RunDesc<'a>] {
+        &self.runs[..self.runs.len().saturating_sub(1)]
+    }
+
+    fn base(&self) -> &[FileDesc<'a>] {
+        self.runs.last().map_or(&[], |run| &run.files)
+    }
+
+    /// The runs that have files.
+    fn run_count(&self) -> usize {
+        self.runs.iter().filter(|run| !run.files.is_empty()).count()
+    }
+
+    /// The bytes that a tombstone above the base is likely to remove from it.
+    fn tombstone_worth(&self) -> u64 {
+        let sum = |part: fn(&FileDesc<'_>) -> u64| self.base().iter().map(part).sum::<u64>();
+        sum(|file| file.bytes) / sum(|file| file.entries).max(1)
+    }
+
+    /// The bytes that may stand above the base.
+    fn limit(&self, rules: &Rules) -> u64 {
+        let base: u64 = self.base().iter().map(|file| file.bytes).sum();
+        (base / 100 * u64::from(rules.upper_percent)).max(rules.upper_floor_bytes)
+    }
+
+    /// The bytes above the base that no running job takes care of, tombstones at their worth.
+    fn above(&self) -> u64 {
+        let files = self.upper().iter().flat_map(|run| &run.files).filter(|file| !file.busy);
+        let (bytes, tombstones) = files.fold((0, 0), |(b, t), file| (b + file.bytes, t + file.tombstones));
+        bytes + tombstones * self.tombstone_worth()
+    }
+
+    /// The bytes above the base beyond what the rules allow.
+    pub fn debt(&self, rules: &Rules) -> u64 {
+        self.above().saturating_sub(self.limit(rules))
+    }
+
+    /// True if a job over runs `out` to `newest` and this key range would meet a running one.
+    fn conflicts(&self, out: u64, newest: u64, low: &[u8], high: &[u8]) -> bool {
+        self.spans.iter().any(|span| span.meets(low, high) && out <= span.newest && span.out <= newest)
+    }
+
+    /// The lowest run into which a file of run `from` with these bounds can move without passing
+    /// or meeting a file that overlaps it, or entering a run into which a job writes there.
+    pub fn sink(&self, from: u64, low: &[u8], high: &[u8]) -> u64 {
+        let mut lowest = from;
+        for run in self.runs.iter().filter(|run| run.id < from) {
+            if run.overlapping(low, high) {
+                break;
+            }
+            if !self.spans.iter().any(|span| span.out == run.id && span.meets(low, high)) {
+                lowest = run.id;
+            }
+        }
+        lowest
+    }
+}
+
+/// The most urgent thing to do, if there is any.
+pub fn pick(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
+    remove_dead(layout)
+        .or_else(|| sink_files(layout))
+        .or_else(|| if layout.run_count() > rules.max_runs { merge_runs(layout, rules, Why::Runs) } else { None })
+        .or_else(|| merge_into_base(layout, rules))
+        .or_else(|| collect_garbage(layout))
+        .or_else(|| {
+            if layout.upper().len() > rules.soft_upper_runs { merge_runs(layout, rules, Why::Tiers) } else { None }
+        })
+        .or_else(|| merge_small_files(layout, rules))
+}
+
+fn remove_dead(layout: &Layout<'_>) -> Option<Pick> {
+    let files = layout.runs.iter().flat_map(|run| &run.files);
+    let dead: Vec<u64> = files.filter(|file| file.dead == Dead::Wholly && !file.busy).map(|file| file.number).collect();
+    (!dead.is_empty()).then_some(Pick::Remove(dead))
+}
+
+fn sink_files(layout: &Layout<'_>) -> Option<Pick> {
+    let mut moves: Vec<(u64, u64)> = Vec::new();
+    // Files moved in this pick, so that two of them do not meet in one run.
+    let mut placed: Vec<(u64, &FileDesc<'_>)> = Vec::new();
+    for run in layout.upper() {
+        for file in run.files.iter().filter(|file| !file.busy) {
+            let to = layout.sink(run.id, file.smallest, file.largest);
+            // A file that overlaps one placed by this pick waits for the next pick.
+            let meets = placed.iter().any(|(_, other)| other.overlaps(file.smallest, file.largest));
+            if to != run.id && !meets {
+                moves.push((file.number, to));
+                placed.push((to, file));
+            }
+        }
+    }
+    (!moves.is_empty()).then_some(Pick::Move(moves))
+}
+
+/// The components of some runs, in key order.
+fn components<'a>(layout: &Layout<'a>, runs: &[RunDesc<'a>]) -> Vec<Component<'a>> {
+    let mut files: Vec<(&FileDesc<'a>, u64)> =
+        runs.iter().flat_map(|run| run.files.iter().map(|file| (file, run.id))).collect();
+    files.sort_by(|a, b| a.0.smallest.cmp(b.0.smallest));
+    let worth = layout.tombstone_worth();
+    let mut components: Vec<Component<'a>> = Vec::new();
+    for (file, run) in files {
+        let gain = if run == 0 { 0 } else { file.bytes + file.tombstones * worth };
+        match components.last_mut() {
+            Some(last) if file.smallest <= last.high => {
+                last.high = last.high.max(file.largest);
+                last.files.push(file.number);
+                last.gain += gain;
+                last.bytes += file.bytes;
+                last.newest = last.newest.max(run);
+                last.busy |= file.busy;
+            }
+            _ => components.push(Component {
+                low: file.smallest,
+                high: file.largest,
+                files: vec![file.number],
+                gain,
+                bytes: file.bytes,
+                newest: run,
+                busy: file.busy,
+            }),
+        }
+    }
+    components
+}
+
+fn merge_into_base(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
+    if layout.above() <= layout.limit(rules) {
+        return None;
+    }
+    // Best of all, and best of those that keep to the size of a job.
+    let mut best: Option<(f64, Vec<u64>)> = None;
+    let mut best_fit: Option<(f64, Vec<u64>)> = None;
+    for from in 0..layout.upper().len() {
+        let components = components(layout, &layout.runs[from..]);
+        let free = |c: &Component<'_>| c.gain > 0 && !c.busy && !layout.conflicts(0, c.newest, c.low, c.high);
+        for (at, component) in components.iter().enumerate().filter(|(_, c)| free(c)) {
+            let score = component.score();
+            if best.as_ref().is_none_or(|(found, _)| score > *found) {
+                best = Some((score, component.files.clone()));
+            }
+            if component.bytes <= rules.max_job_bytes && best_fit.as_ref().is_none_or(|(found, _)| score > *found) {
+                best_fit = Some((score, join(&components, at, rules, &free)));
+            }
+        }
+    }
+    // A job that fits is worth a somewhat worse score, no more.
+    let (score, files) = best?;
+    let files = match best_fit {
+        Some((fit, joined)) if fit * 2.0 >= score => joined,
+        _ => files,
+    };
+    Some(Pick::Merge { why: Why::Base, files, out: 0 })
+}
+
+/// A component and its neighbours, as long as they are worth it and the job stays moderate.
+fn join(components: &[Component<'_>], at: usize, rules: &Rules, free: &dyn Fn(&Component<'_>) -> bool) -> Vec<u64> {
+    let least = components[at].score() / 2.0;
+    let limit = (rules.target_file_bytes * JOIN_FILES).min(rules.max_job_bytes);
+    let mut bytes = components[at].bytes;
+    let mut fits = |component: &Component<'_>| {
+        let fits = free(component) && component.score() >= least && bytes + component.bytes <= limit;
+        bytes += if fits { component.bytes } else { 0 };
+        fits
+    };
+    let mut to = at + 1;
+    while to < components.len() && fits(&components[to]) {
+        to += 1;
+    }
+    let mut from = at;
+    while from > 0 && fits(&components[from - 1]) {
+        from -= 1;
+    }
+    components[from..to].iter().flat_map(|component| component.files.iter().copied()).collect()
+}
+
+fn collect_garbage(layout: &Layout<'_>) -> Option<Pick> {
+    for run in &layout.runs {
+        for file in run.files.iter().filter(|file| !file.busy) {
+            let garbage = file.shadowed + if run.id == 0 { file.tombstones } else { 0 };
+            // Only when all of it can go: else the rewrite would be picked for ever.
+            let collectable = file.max_seq <= layout.oldest_snapshot && garbage * GARBAGE_PART >= file.entries.max(1);
+            if (file.dead == Dead::Partly || collectable)
+                && !layout.conflicts(run.id, run.id, file.smallest, file.largest)
+            {
+                return Some(Pick::Merge { why: Why::Garbage, files: vec![file.number], out: run.id });
+            }
+        }
+    }
+    None
+}
+
+/// Merges neighbouring runs above the base: those that cost least for each run that goes.
+fn merge_runs(layout: &Layout<'_>, rules: &Rules, why: Why) -> Option<Pick> {
+    let upper = layout.upper();
+    let least = if why == Why::Tiers { 3 } else { 2 };
+    let limit = layout.limit(rules);
+    let mut best: Option<(f64, &[RunDesc<'_>])> = None;
+    for from in 0..upper.len() {
+        let (mut bytes, mut largest) = (0, 0);
+        for to in from..upper.len() {
+            if upper[to].files.iter().any(|file| file.busy) {
+                break;
+            }
+            bytes += upper[to].bytes();
+            largest = largest.max(upper[to].bytes());
+            let count = to + 1 - from;
+            if count < least {
+                continue;
+            }
+            // Tiers: only runs of similar size, and not shortly before a base merge takes them.
+            if why == Why::Tiers && (largest * 2 > bytes || bytes * 2 > limit) {
+                continue;
+            }
+            let cost = bytes as f64 / (count - 1) as f64;
+            if best.as_ref().is_none_or(|(found, _)| cost <= *found) {
+                best = Some((cost, &upper[from..=to]));
+            }
+        }
+    }
+    let (_, window) = best?;
+    let out = window.last()?.id;
+    // What overlaps nothing in the window need not be rewritten: it stays, or sinks.
+    let overlapping: Vec<Component<'_>> =
+        components(layout, window).into_iter().filter(|component| component.files.len() > 1).collect();
+    let (low, high) = (overlapping.first()?.low, overlapping.iter().map(|component| component.high).max()?);
+    if layout.conflicts(out, window.first()?.id, low, high) {
+        return None;
+    }
+    let files = overlapping.into_iter().flat_map(|component| component.files).collect();
+    Some(Pick::Merge { why, files, out })
+}
+
+fn merge_small_files(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
+    let small = rules.target_file_bytes / SMALL_PART;
+    let base = layout.base();
+    let mut from = 0;
+    while from < base.len() {
+        let tree = base[from].tree();
+        let fits = |file: &FileDesc<'_>| tree.is_some() && file.tree() == tree && file.bytes < small && !file.busy;
+        let count = base[from..].iter().take_while(|file| fits(file)).count();
+        if count >= SMALL_COUNT {
+            let files = &base[from..from + count];
+            let most = files.iter().scan(0, |bytes, file| {
+                *bytes += file.bytes;
+                (*bytes <= rules.max_job_bytes).then_some(())
+            });
+            let files = &files[..most.count().max(SMALL_COUNT.min(count))];
+            let (low, high) = (files[0].smallest, files[files.len() - 1].largest);
+            if low.cmp(high) != Ordering::Greater && !layout.conflicts(0, 0, low, high) {
+                let files = files.iter().map(|file| file.number).collect();
+                return Some(Pick::Merge { why: Why::SmallFiles, files, out: 0 });
+            }
+        }
+        from += count.max(1);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

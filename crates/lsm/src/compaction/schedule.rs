@@ -1,0 +1,250 @@
+//! Picking and running the compactions of a partition.
+
+use super::job::{self, CompactionJob, Outcome};
+use super::output::{Output, Plan, remove_outputs};
+use super::picker::{self, Layout, Pick, Rules, Span};
+use crate::files::FileHandle;
+use crate::iter::RunIter;
+use crate::retention::Retention;
+use crate::stats::Counters;
+use crate::version::{BASE, Run, Version};
+use crate::{Debt, Merge, Partition, VersionEdit};
+use env::Result;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The average flushes that may stand above the base, whatever its size.
+const FLOOR_FLUSHES: u64 = 4;
+
+impl Partition {
+    fn rules(&self) -> Rules {
+        let options = &self.shared().options;
+        Rules {
+            target_file_bytes: options.target_file_bytes,
+            upper_percent: options.upper_percent,
+            upper_floor_bytes: options.upper_floor_bytes.max(self.average_flush_bytes() * FLOOR_FLUSHES),
+            soft_upper_runs: options.soft_upper_runs,
+            max_runs: options.max_runs,
+            max_job_bytes: options.max_job_bytes,
+        }
+    }
+
+    /// The most useful compaction now, if one is needed. Its files are reserved until the job is
+    /// run or dropped; several jobs may run at once.
+    pub fn pick_compaction(&self) -> Option<CompactionJob> {
+        self.pick_with(&self.rules(), u64::MAX)
+    }
+
+    /// Picks among the runs whose numbers are below `newer`.
+    fn pick_with(&self, rules: &Rules, newer: u64) -> Option<CompactionJob> {
+        if self.poisoned().is_some() {
+            return None;
+        }
+        let policy = &*self.shared().policy;
+        loop {
+            let version = self.view().version.clone();
+            let snapshots = policy.snapshots();
+            let (oldest, visible) = (snapshots.first().copied(), snapshots.last().copied());
+            let dead = job::dead_trees(&version, policy, visible.unwrap_or(0));
+            let mut running = self.jobs.lock();
+            // Whoever changes the version holds a ticket until the change is installed: what is
+            // current under this lock agrees with the spans.
+            if !Arc::ptr_eq(&version, &self.view().version) {
+                continue;
+            }
+            let mut layout = job::layout(&version, &running, &dead, oldest.unwrap_or(0));
+            layout.runs.retain(|run| run.id < newer);
+            let pick = picker::pick(&layout, rules)?;
+            let inputs = inputs_of(&pick, &version);
+            let files: Vec<u64> = inputs.iter().map(|(_, file)| file.meta.number).collect();
+            let ticket = self.jobs.enter(&mut running, spans_of(&pick, &inputs), &files);
+            drop(running);
+            return Some(CompactionJob { pick, inputs, version, _ticket: ticket });
+        }
+    }
+
+    /// Runs a compaction that was picked here.
+    ///
+    /// `should_yield` is called about every 64 KiB of input, without locks held; it may do urgent
+    /// work itself, such as a flush of this partition, and answer false. True abandons the job:
+    /// its output is removed, and the same work is picked again later.
+    ///
+    /// # Errors
+    /// [`env::Error::Corrupt`] or [`env::Error::Io`]. Unless [`Partition::poisoned`], nothing has
+    /// changed then, and the output is removed.
+    pub fn run_compaction(&self, job: CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
+        self.check_poisoned()?;
+        let outcome = self.execute(&job, should_yield);
+        // The inputs are let go of first, so that they can be removed now.
+        drop(job);
+        self.home.remove_dropped();
+        outcome
+    }
+
+    fn execute(&self, job: &CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
+        let done = match &job.pick {
+            Pick::Remove(files) => self.commit(VersionEdit { removed: files.clone(), ..VersionEdit::default() }, None),
+            Pick::Move(moves) => {
+                let moved = VersionEdit { moved: moves.clone(), ..VersionEdit::default() };
+                self.commit(moved, None).inspect(|()| Counters::add(&self.counters.trivial_moves, moves.len() as u64))
+            }
+            Pick::Merge { files, out, .. } => return self.merge(job, files, *out, should_yield),
+        };
+        done.map(|()| Outcome::Done)
+    }
+
+    fn merge(&self, job: &CompactionJob, files: &[u64], out: u64, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
+        let policy = &*self.shared().policy;
+        let retention = Retention::new(policy.snapshots());
+        let version = &job.version;
+        // The inputs hold all older data of their keys down to the output run; below that lies
+        // what the version of the pick has there. Data moves down from there only.
+        let at_bottom = |key: &[u8]| out == BASE || version.nothing_below(out, key);
+        let mut output = Output::new(&self.home, Plan::new(out, files.to_vec(), version));
+        let mut source = Merge::new(sources(&job.inputs));
+        if !job::copy_entries(&mut source, retention, policy, &mut output, &at_bottom, should_yield)? {
+            return Ok(Outcome::Yielded);
+        }
+        let added = output.finish()?;
+        let written: u64 = added.iter().map(|file| file.meta.bytes).sum();
+        let result = self.install_merge(files, added.clone());
+        match &result {
+            Ok(()) => {
+                Counters::add(&self.counters.compactions, 1);
+                Counters::add(&self.counters.bytes_compacted, written);
+                Counters::add(&self.counters.bytes_read, job.bytes());
+            }
+            // Once poisoned, the manifest may name them.
+            Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &added),
+            Err(_) => {}
+        }
+        result.map(|()| Outcome::Done)
+    }
+
+    fn install_merge(&self, removed: &[u64], added: Vec<crate::AddedFile>) -> Result<()> {
+        if !added.is_empty() {
+            self.shared().env.fs.sync_dir(&self.home.dir)?;
+        }
+        self.commit(VersionEdit { removed: removed.to_vec(), added, ..VersionEdit::default() }, None)
+    }
+
+    /// Merges everything that is in files now into the base, and rewrites what holds garbage.
+    /// Memtables are not flushed by it. Waits for running compactions that are in the way.
+    ///
+    /// # Errors
+    /// As [`Partition::run_compaction`].
+    pub fn compact_all(&self) -> Result<()> {
+        let newer = self.view().version.next_run;
+        let rules = Rules { upper_percent: 0, upper_floor_bytes: 0, ..self.rules() };
+        loop {
+            self.check_poisoned()?;
+            let others = self.jobs.count() > 0;
+            if let Some(job) = self.pick_with(&rules, newer) {
+                self.run_compaction(job, &|| false)?;
+                continue;
+            }
+            if !others {
+                return Ok(());
+            }
+            // What they work on may be left to do when one has ended.
+            self.jobs.wait_for_one();
+        }
+    }
+
+    /// Removes the files that hold nothing but keys of dead trees. What other files hold of them
+    /// goes when those are rewritten. Called when [`crate::Policy::tree_is_live`] has become false
+    /// for `tree`; it may be called again at any time.
+    ///
+    /// # Errors
+    /// As [`Partition::run_compaction`].
+    pub fn drop_tree(&self, tree: u32) -> Result<()> {
+        self.shared().trees.forget(tree);
+        let nothing_else = Rules {
+            target_file_bytes: 0,
+            upper_percent: 0,
+            upper_floor_bytes: u64::MAX,
+            soft_upper_runs: usize::MAX,
+            max_runs: usize::MAX,
+            max_job_bytes: 0,
+        };
+        while let Some(job) = self.pick_with(&nothing_else, u64::MAX) {
+            if !matches!(job.pick, Pick::Remove(_)) {
+                return Ok(());
+            }
+            self.run_compaction(job, &|| false)?;
+        }
+        Ok(())
+    }
+
+    /// What the partition is behind with. Cheap: meant to be asked for each write batch.
+    pub fn debt(&self) -> Debt {
+        let view = self.view();
+        Debt {
+            immutable_bytes: view.immutable_bytes(),
+            runs: view.version.run_count(),
+            compaction_bytes: self.counters.debt_bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Measures what stands above the base in excess, after each edit.
+    pub(crate) fn measure_debt(&self, version: &Version) {
+        let layout: Layout<'_> = job::layout(version, &Default::default(), &Default::default(), 0);
+        self.counters.debt_bytes.store(layout.debt(&self.rules()), Ordering::Relaxed);
+    }
+
+    /// Removes files that were dropped while a reader held them, if it has let go. Every edit does
+    /// so too; an idle partition calls this now and then.
+    pub fn remove_released_files(&self) {
+        self.home.remove_dropped();
+    }
+}
+
+fn inputs_of(pick: &Pick, version: &Version) -> Vec<(u64, Arc<FileHandle>)> {
+    let files: HashMap<u64, (u64, &Arc<FileHandle>)> =
+        version.files().map(|(run, file)| (file.meta.number, (run, file))).collect();
+    let numbers: Vec<u64> = match pick {
+        Pick::Remove(files) | Pick::Merge { files, .. } => files.clone(),
+        Pick::Move(moves) => moves.iter().map(|moved| moved.0).collect(),
+    };
+    let found = numbers.iter().filter_map(|number| files.get(number));
+    found.map(|(run, file)| (*run, Arc::clone(file))).collect()
+}
+
+/// The key ranges and runs that a pick covers.
+fn spans_of(pick: &Pick, inputs: &[(u64, Arc<FileHandle>)]) -> Vec<Span> {
+    let span = |out: u64, files: &[&(u64, Arc<FileHandle>)]| {
+        let low = files.iter().map(|(_, file)| &file.meta.smallest).min();
+        let high = files.iter().map(|(_, file)| &file.meta.largest).max();
+        Span {
+            out,
+            newest: files.iter().map(|(run, _)| *run).max().unwrap_or(out).max(out),
+            low: low.cloned().unwrap_or_default(),
+            high: high.cloned().unwrap_or_default(),
+        }
+    };
+    match pick {
+        Pick::Remove(_) => Vec::new(),
+        // A move is over as soon as its edit is: only the run that it enters matters.
+        Pick::Move(moves) => {
+            moves.iter().zip(inputs).map(|(&(_, to), input)| Span { newest: to, ..span(to, &[input]) }).collect()
+        }
+        Pick::Merge { out, .. } => vec![span(*out, &inputs.iter().collect::<Vec<_>>())],
+    }
+}
+
+/// One source for each run among the inputs, newest first.
+fn sources(inputs: &[(u64, Arc<FileHandle>)]) -> Vec<RunIter> {
+    let mut runs: BTreeMap<u64, Vec<Arc<FileHandle>>> = BTreeMap::new();
+    for (run, file) in inputs {
+        runs.entry(*run).or_default().push(file.clone());
+    }
+    let sorted = runs.into_iter().rev().map(|(id, mut files)| {
+        files.sort_by(|a, b| a.meta.smallest.cmp(&b.meta.smallest));
+        RunIter::new(Run::new(id, files), false)
+    });
+    sorted.collect()
+}
+
+#[cfg(test)]
+mod tests;

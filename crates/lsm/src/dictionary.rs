@@ -1,0 +1,127 @@
+//! The compression dictionary of each tree: trained from a large output, shared by all
+//! partitions, and trained again when what it achieves drifts.
+//!
+//! Locking: one lock over the slots, a leaf; training runs without it.
+
+use env::sync::Mutex;
+use sst::{Dictionary, DictionaryRegistry};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A tree's dictionary is trained anew when the average ratio is so much worse than at training.
+const DRIFT: f64 = 1.15;
+/// The weight of a new file in the moving average.
+const NEW_FILE_WEIGHT: f64 = 0.25;
+/// Training reads at most so many bytes of samples: time grows with them, quality hardly.
+const SAMPLE_BYTES: usize = 1 << 20;
+
+#[derive(Default)]
+struct Slot {
+    dictionary: Option<Arc<Dictionary>>,
+    /// Somebody trains for this tree now; others go on with what there is.
+    training: bool,
+    /// Compressed by raw bytes of the first file after training.
+    first_ratio: Option<f64>,
+    /// Its moving average since.
+    average_ratio: f64,
+    /// Training failed on so many outputs in a row; it is not tried each time.
+    failures: u32,
+    skip: u32,
+}
+
+impl Slot {
+    fn drifted(&self) -> bool {
+        self.first_ratio.is_some_and(|first| self.average_ratio > first * DRIFT)
+    }
+}
+
+/// The dictionaries in use by tree.
+pub(crate) struct Dictionaries {
+    slots: Mutex<HashMap<u32, Slot>>,
+}
+
+impl Dictionaries {
+    pub fn new() -> Self {
+        Self { slots: Mutex::new(HashMap::new()) }
+    }
+
+    /// The dictionary for an output of `tree` of which `values` are the first ones; trains one if
+    /// there is none or the present one has drifted.
+    pub fn choose<'v>(
+        &self,
+        tree: u32,
+        registry: &DictionaryRegistry,
+        max_bytes: usize,
+        values: &dyn Fn() -> Vec<&'v [u8]>,
+    ) -> Option<Arc<Dictionary>> {
+        {
+            let mut slots = self.slots.lock();
+            let slot = slots.entry(tree).or_default();
+            let wanted = slot.dictionary.is_none() || slot.drifted();
+            if !wanted || slot.training {
+                return slot.dictionary.clone();
+            }
+            if slot.skip > 0 {
+                slot.skip -= 1;
+                return slot.dictionary.clone();
+            }
+            slot.training = true;
+        }
+        let trained = Dictionary::train(&sample(&values()), max_bytes).map(|dictionary| registry.intern(dictionary));
+        let mut slots = self.slots.lock();
+        let slot = slots.entry(tree).or_default();
+        slot.training = false;
+        match trained {
+            Some(dictionary) => {
+                *slot = Slot { dictionary: Some(dictionary), ..Slot::default() };
+            }
+            None => {
+                slot.failures = (slot.failures + 1).min(6);
+                slot.skip = 1 << slot.failures;
+            }
+        }
+        slot.dictionary.clone()
+    }
+
+    /// True if the tree has a dictionary, or somebody trains one.
+    pub fn has(&self, tree: u32) -> bool {
+        self.slots.lock().get(&tree).is_some_and(|slot| slot.dictionary.is_some() || slot.training)
+    }
+
+    /// Gives a tree a dictionary that its files use already, unless it has one.
+    pub fn adopt(&self, tree: u32, dictionary: Arc<Dictionary>) {
+        self.slots.lock().entry(tree).or_default().dictionary.get_or_insert(dictionary);
+    }
+
+    /// Takes note of what a dictionary achieved in a whole file of one tree.
+    pub fn achieved(&self, tree: u32, dictionary_id: u64, compressed_bytes: u64, raw_bytes: u64) {
+        if raw_bytes == 0 {
+            return;
+        }
+        let ratio = compressed_bytes as f64 / raw_bytes as f64;
+        let mut slots = self.slots.lock();
+        let Some(slot) = slots.get_mut(&tree) else { return };
+        if slot.dictionary.as_ref().map(|dictionary| dictionary.id()) != Some(dictionary_id) {
+            return;
+        }
+        match slot.first_ratio {
+            None => (slot.first_ratio, slot.average_ratio) = (Some(ratio), ratio),
+            Some(_) => slot.average_ratio += (ratio - slot.average_ratio) * NEW_FILE_WEIGHT,
+        }
+    }
+
+    /// Forgets a dropped tree.
+    pub fn forget(&self, tree: u32) {
+        self.slots.lock().remove(&tree);
+    }
+}
+
+/// Values spread evenly over the input, [`SAMPLE_BYTES`] of them.
+fn sample<'a>(values: &[&'a [u8]]) -> Vec<&'a [u8]> {
+    let total: usize = values.iter().map(|value| value.len()).sum();
+    let step = total.div_ceil(SAMPLE_BYTES).max(1);
+    values.iter().copied().filter(|value| !value.is_empty()).step_by(step).collect()
+}
+
+#[cfg(test)]
+mod tests;

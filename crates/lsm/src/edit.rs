@@ -1,0 +1,133 @@
+//! Version edits: what a flush or a compaction changes, as bytes of the manifest.
+//!
+//! An edit is a list of fields, each a tag and its value; `docs/format/manifest.md` draws them.
+
+use codec::entry::Seq;
+use codec::{DecodeError, varint};
+use sst::FileMeta;
+
+const TAG_FLUSHED_SEQ: u64 = 1;
+const TAG_NEXT_FILE: u64 = 2;
+const TAG_NEXT_RUN: u64 = 3;
+const TAG_ADDED: u64 = 4;
+const TAG_REMOVED: u64 = 5;
+const TAG_MOVED: u64 = 6;
+
+/// A file that an edit adds, and what only the manifest says of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AddedFile {
+    /// The run; the base is 0, and newer runs have higher numbers.
+    pub run: u64,
+    /// What the writer said.
+    pub meta: FileMeta,
+    /// The trees with keys in the file, ascending.
+    pub trees: Vec<u32>,
+    /// Entries that are not the newest of their key in this file: kept for a snapshot.
+    pub shadowed: u64,
+}
+
+/// One change of a version. All of it becomes durable at once, or nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VersionEdit {
+    /// Everything up to this number is now in files.
+    pub flushed_seq: Option<Seq>,
+    /// All file numbers in use, of any partition that is known of, are below this.
+    pub next_file: Option<u64>,
+    /// All run numbers in use are below this.
+    pub next_run: Option<u64>,
+    /// Files that are new.
+    pub added: Vec<AddedFile>,
+    /// Numbers of files that go.
+    pub removed: Vec<u64>,
+    /// Files that stay as they are, and the run that they move to.
+    pub moved: Vec<(u64, u64)>,
+}
+
+impl VersionEdit {
+    /// True if the edit changes nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Appends the encoding.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let numbers =
+            [(TAG_FLUSHED_SEQ, self.flushed_seq), (TAG_NEXT_FILE, self.next_file), (TAG_NEXT_RUN, self.next_run)];
+        for (tag, number) in numbers {
+            if let Some(number) = number {
+                varint::put_u64(out, tag);
+                varint::put_u64(out, number);
+            }
+        }
+        for file in &self.added {
+            varint::put_u64(out, TAG_ADDED);
+            varint::put_u64(out, file.run);
+            file.meta.encode(out);
+            varint::put_u64(out, file.shadowed);
+            varint::put_u64(out, file.trees.len() as u64);
+            let mut before = 0;
+            for &tree in &file.trees {
+                varint::put_u64(out, u64::from(tree.wrapping_sub(before)));
+                before = tree;
+            }
+        }
+        for &number in &self.removed {
+            varint::put_u64(out, TAG_REMOVED);
+            varint::put_u64(out, number);
+        }
+        for &(number, run) in &self.moved {
+            varint::put_u64(out, TAG_MOVED);
+            varint::put_u64(out, number);
+            varint::put_u64(out, run);
+        }
+    }
+
+    /// Decodes a whole edit.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if the bytes end within a field, a tag is unknown or a value out of range.
+    pub fn decode(mut input: &[u8]) -> codec::Result<Self> {
+        let mut edit = Self::default();
+        let input = &mut input;
+        while !input.is_empty() {
+            match varint::get_u64(input)? {
+                TAG_FLUSHED_SEQ => edit.flushed_seq = Some(varint::get_u64(input)?),
+                TAG_NEXT_FILE => edit.next_file = Some(varint::get_u64(input)?),
+                TAG_NEXT_RUN => edit.next_run = Some(varint::get_u64(input)?),
+                TAG_ADDED => edit.added.push(decode_added(input)?),
+                TAG_REMOVED => edit.removed.push(varint::get_u64(input)?),
+                TAG_MOVED => edit.moved.push((varint::get_u64(input)?, varint::get_u64(input)?)),
+                _ => return Err(DecodeError::Invalid("an unknown field of a version edit")),
+            }
+        }
+        Ok(edit)
+    }
+}
+
+fn decode_added(input: &mut &[u8]) -> codec::Result<AddedFile> {
+    let run = varint::get_u64(input)?;
+    let meta = FileMeta::decode(input)?;
+    if meta.smallest > meta.largest {
+        return Err(DecodeError::Invalid("a file whose key range is empty"));
+    }
+    let shadowed = varint::get_u64(input)?;
+    let count = varint::get_u64(input)?;
+    // Each tree takes at least a byte: a count beyond that is damage, not a reason to allocate.
+    if count > input.len() as u64 {
+        return Err(DecodeError::Truncated);
+    }
+    let mut trees = Vec::with_capacity(count as usize);
+    let mut before = 0u32;
+    for at in 0..count {
+        let step = u32::try_from(varint::get_u64(input)?).map_err(|_| DecodeError::Invalid("a tree's number"))?;
+        if at > 0 && step == 0 {
+            return Err(DecodeError::Invalid("trees out of order"));
+        }
+        before = before.checked_add(step).ok_or(DecodeError::Invalid("a tree's number"))?;
+        trees.push(before);
+    }
+    Ok(AddedFile { run, meta, trees, shadowed })
+}
+
+#[cfg(test)]
+mod tests;

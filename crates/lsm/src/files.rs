@@ -1,0 +1,159 @@
+//! Files of a partition as its versions hold them: opened when first read, removed when the last
+//! version or iterator lets go of them after an edit has dropped them.
+
+use crate::{AddedFile, Charge, Owner, Shared};
+use env::Result;
+use env::sync::Mutex;
+use sst::{FileMeta, Reader};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// What all files of a partition have in common.
+pub(crate) struct Home {
+    pub shared: Arc<Shared>,
+    pub dir: PathBuf,
+    /// Dropped files that nobody holds any more, to be removed by [`Home::remove_dropped`].
+    /// A leaf among the locks.
+    dropped: Mutex<Vec<u64>>,
+    /// Dropped files that somebody still holds.
+    held: AtomicUsize,
+    /// Set when an edit may or may not have become durable: the manifest may name any file then,
+    /// so none is removed.
+    frozen: AtomicBool,
+}
+
+impl Home {
+    pub fn new(shared: Arc<Shared>, dir: &Path) -> Arc<Self> {
+        Arc::new(Self {
+            shared,
+            dir: dir.to_owned(),
+            dropped: Mutex::new(Vec::new()),
+            held: AtomicUsize::new(0),
+            frozen: AtomicBool::new(false),
+        })
+    }
+
+    /// The path of a file.
+    pub fn path(&self, number: u64) -> PathBuf {
+        self.dir.join(format!("{number:08}.sst"))
+    }
+
+    /// No file is removed from now on.
+    pub fn freeze(&self) {
+        self.frozen.store(true, Ordering::SeqCst);
+    }
+
+    /// Dropped files that somebody still holds.
+    pub fn held(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Removes the dropped files that nobody holds. What cannot be removed now is a left-over
+    /// that the next open removes.
+    pub fn remove_dropped(&self) {
+        loop {
+            let Some(number) = self.dropped.lock().pop() else { return };
+            if self.frozen.load(Ordering::SeqCst) {
+                return;
+            }
+            let _ = self.shared.env.fs.remove(&self.path(number));
+        }
+    }
+}
+
+/// The number in a file name like `00000012.sst`.
+pub(crate) fn sst_number(name: &str) -> Option<u64> {
+    name.strip_suffix(".sst")?.parse().ok()
+}
+
+/// An open file, and the memory it pins.
+struct Open {
+    reader: Arc<Reader>,
+    _charge: Charge,
+}
+
+/// A file of a version. Versions, and through them views and iterators, share it.
+pub(crate) struct FileHandle {
+    home: Arc<Home>,
+    pub meta: FileMeta,
+    pub trees: Vec<u32>,
+    pub shadowed: u64,
+    open: OnceLock<Open>,
+    /// Held while the file is opened, so that it is opened once.
+    opening: Mutex<()>,
+    dropped: AtomicBool,
+}
+
+impl FileHandle {
+    pub fn new(home: &Arc<Home>, added: AddedFile) -> Arc<Self> {
+        Arc::new(Self {
+            home: home.clone(),
+            meta: added.meta,
+            trees: added.trees,
+            shadowed: added.shadowed,
+            open: OnceLock::new(),
+            opening: Mutex::new(()),
+            dropped: AtomicBool::new(false),
+        })
+    }
+
+    /// The reader; opens the file at the first call.
+    #[inline]
+    pub fn reader(&self) -> Result<&Arc<Reader>> {
+        match self.open.get() {
+            Some(open) => Ok(&open.reader),
+            None => self.open_now(),
+        }
+    }
+
+    #[cold]
+    fn open_now(&self) -> Result<&Arc<Reader>> {
+        let _opening = self.opening.lock();
+        if self.open.get().is_none() {
+            let shared = &self.home.shared;
+            let path = self.home.path(self.meta.number);
+            let reader = Reader::open(&shared.env, &path, &self.meta, shared.cache.clone(), &shared.dictionaries)?;
+            let charge = shared.budget.charge(Owner::Pinned, reader.pinned_bytes() + std::mem::size_of::<Self>());
+            shared.budget.set(Owner::Dictionaries, shared.dictionaries.bytes());
+            let _ = self.open.set(Open { reader: Arc::new(reader), _charge: charge });
+        }
+        match self.open.get() {
+            Some(open) => Ok(&open.reader),
+            None => Err(env::Error::corrupt(&self.home.path(self.meta.number), 0, "the file was not opened")),
+        }
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> PathBuf {
+        self.home.path(self.meta.number)
+    }
+
+    /// Says that a durable edit has dropped the file: it is removed when nobody holds it.
+    pub fn drop_when_released(&self) {
+        if !self.dropped.swap(true, Ordering::SeqCst) {
+            self.home.held.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What an edit would say to add the file to a run.
+    pub fn added(&self, run: u64) -> AddedFile {
+        AddedFile { run, meta: self.meta.clone(), trees: self.trees.clone(), shadowed: self.shadowed }
+    }
+}
+
+impl Drop for FileHandle {
+    fn drop(&mut self) {
+        // Only noted here: a reader that happens to be the last does no I/O for others.
+        if *self.dropped.get_mut() {
+            self.home.held.fetch_sub(1, Ordering::Relaxed);
+            self.home.dropped.lock().push(self.meta.number);
+        }
+    }
+}
+
+impl std::fmt::Debug for FileHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileHandle").field("number", &self.meta.number).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,95 @@
+//! Flush: one immutable memtable becomes sorted files.
+
+use crate::compaction::job::{self, Ticket};
+use crate::compaction::output::{Output, Plan, remove_outputs};
+use crate::compaction::picker::Span;
+use crate::retention::Retention;
+use crate::stats::Counters;
+use crate::version::Version;
+use crate::{AddedFile, Partition, VersionEdit};
+use env::{Error, Result};
+use memtable::Memtable;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+impl Partition {
+    /// Flushes the oldest immutable memtable: its files are written and synced, the log is synced
+    /// past its numbers, one edit is written, and the memtable is released. False if there is
+    /// none. One flush runs at a time; others wait.
+    ///
+    /// # Errors
+    /// What the file system or [`crate::Policy::before_edit`] said. Unless [`Partition::poisoned`],
+    /// nothing has changed then, what was written is removed again, and the flush can be tried
+    /// again, for instance when a full disk has space.
+    pub fn flush_oldest(&self) -> Result<bool> {
+        let _one_at_a_time = self.flushing.lock();
+        self.check_poisoned()?;
+        let view = self.view();
+        let Some(memtable) = view.immutable.last() else { return Ok(false) };
+        memtable.wait_for_writers();
+        let Some(last_seq) = memtable.last_seq() else {
+            return Err(Error::corrupt(&self.home.dir, 0, "a memtable that was not sealed is to be flushed"));
+        };
+        let run = view.version.next_run;
+        let files = self.write_memtable(memtable, &view.version, run)?;
+        let result = self.install_flush(memtable, run, last_seq, &files);
+        match &result {
+            Ok(()) => {
+                let bytes: u64 = files.iter().map(|file| file.meta.bytes).sum();
+                Counters::add(&self.counters.flushes, 1);
+                Counters::add(&self.counters.bytes_flushed, bytes);
+                self.note_flush_bytes(bytes);
+            }
+            // Once poisoned, the manifest may name them.
+            Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &files),
+            Err(_) => {}
+        }
+        result.map(|()| true)
+    }
+
+    /// Writes what somebody may still read of a memtable.
+    fn write_memtable(&self, memtable: &Arc<Memtable>, version: &Arc<Version>, run: u64) -> Result<Vec<AddedFile>> {
+        let policy = &*self.shared().policy;
+        // The list is taken after the writers have left, and before the first entry is judged.
+        let retention = Retention::new(policy.snapshots());
+        let mut output = Output::new(&self.home, Plan::new(run, Vec::new(), version));
+        // Older memtables were flushed before this one, so what is older lies in runs.
+        let at_bottom = |key: &[u8]| version.nothing_below(run, key);
+        let mut source = memtable.iter();
+        job::copy_entries(&mut source, retention, policy, &mut output, &at_bottom, &|| false)?;
+        output.finish()
+    }
+
+    fn install_flush(&self, memtable: &Arc<Memtable>, run: u64, last_seq: u64, files: &[AddedFile]) -> Result<()> {
+        if !files.is_empty() {
+            self.shared().env.fs.sync_dir(&self.home.dir)?;
+        }
+        self.shared().policy.before_edit(last_seq)?;
+        let mut added = files.to_vec();
+        // The ticket keeps jobs from writing to where the files sink, until the edit is installed.
+        let _ticket = self.sink_outputs(&mut added);
+        let moves = added.iter().filter(|file| file.run != run).count();
+        let edit =
+            VersionEdit { flushed_seq: Some(last_seq), next_run: Some(run + 1), added, ..VersionEdit::default() };
+        self.commit(edit, Some(memtable))?;
+        Counters::add(&self.counters.trivial_moves, moves as u64);
+        Ok(())
+    }
+
+    /// Lets new files sink as far as they can, and reserves their places.
+    fn sink_outputs(&self, added: &mut [AddedFile]) -> Ticket {
+        let mut running = self.jobs.lock();
+        let version = self.view().version.clone();
+        let layout = job::layout(&version, &running, &HashSet::new(), 0);
+        let mut spans = Vec::new();
+        for file in added {
+            file.run = layout.sink(file.run, &file.meta.smallest, &file.meta.largest);
+            let (low, high) = (file.meta.smallest.clone(), file.meta.largest.clone());
+            spans.push(Span { out: file.run, newest: file.run, low, high });
+        }
+        self.jobs.enter(&mut running, spans, &[])
+    }
+}
+
+#[cfg(test)]
+mod tests;

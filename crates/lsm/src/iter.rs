@@ -1,0 +1,520 @@
+//! Iterators: over one run, and over all of a partition as a snapshot sees it.
+
+use crate::version::Run;
+use crate::{Merge, Policy, View, tree_of};
+use codec::entry::{EntryIter, Kind, Seq};
+use env::{Error, Result};
+use memtable::MemtableIter;
+use sst::SstIter;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Walks the files of a run one after the other, opening each when it is reached.
+pub(crate) struct RunIter {
+    run: Arc<Run>,
+    /// The file that `inner` walks.
+    at: usize,
+    inner: Option<SstIter>,
+    fill_cache: bool,
+}
+
+impl RunIter {
+    pub fn new(run: Arc<Run>, fill_cache: bool) -> Self {
+        Self { run, at: 0, inner: None, fill_cache }
+    }
+
+    /// Goes to the file at `index`; false if there is none.
+    fn enter(&mut self, index: usize) -> Result<bool> {
+        if self.inner.is_some() && self.at == index {
+            return Ok(true);
+        }
+        self.inner = None;
+        let Some(file) = self.run.files.get(index) else { return Ok(false) };
+        self.inner = Some(file.reader()?.iter(self.fill_cache));
+        self.at = index;
+        Ok(true)
+    }
+
+    /// Moves on to the next files until one has an entry.
+    fn skip_forward(&mut self) -> Result<()> {
+        while !self.valid() && self.inner.is_some() {
+            if self.enter(self.at + 1)?
+                && let Some(inner) = &mut self.inner
+            {
+                inner.seek_first()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves back through the files until one has an entry.
+    fn skip_back(&mut self) -> Result<()> {
+        while !self.valid() && self.inner.is_some() {
+            let before = self.at.checked_sub(1);
+            match before {
+                Some(index) if self.enter(index)? => {
+                    if let Some(inner) = &mut self.inner {
+                        inner.seek_last()?;
+                    }
+                }
+                _ => self.inner = None,
+            }
+        }
+        Ok(())
+    }
+
+    fn with_inner(&mut self, index: usize, go: impl FnOnce(&mut SstIter) -> Result<()>) -> Result<()> {
+        if self.enter(index)?
+            && let Some(inner) = &mut self.inner
+        {
+            go(inner)?;
+        }
+        Ok(())
+    }
+}
+
+impl EntryIter for RunIter {
+    type Error = Error;
+
+    fn seek_first(&mut self) -> Result<()> {
+        self.with_inner(0, SstIter::seek_first)?;
+        self.skip_forward()
+    }
+
+    fn seek_last(&mut self) -> Result<()> {
+        let Some(last) = self.run.files.len().checked_sub(1) else {
+            self.inner = None;
+            return Ok(());
+        };
+        self.with_inner(last, SstIter::seek_last)?;
+        self.skip_back()
+    }
+
+    fn seek(&mut self, key: &[u8], seq: Seq) -> Result<()> {
+        let index = self.run.first_at_or_after(key);
+        self.with_inner(index, |inner| inner.seek(key, seq))?;
+        self.skip_forward()
+    }
+
+    fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        // The last file that begins below the key.
+        let index = self.run.files.partition_point(|file| file.meta.smallest.as_slice() < key);
+        let Some(index) = index.checked_sub(1) else {
+            self.inner = None;
+            return Ok(());
+        };
+        self.with_inner(index, |inner| inner.seek_before(key))?;
+        self.skip_back()
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<()> {
+        let Some(inner) = &mut self.inner else { return Ok(()) };
+        inner.next()?;
+        if inner.valid() { Ok(()) } else { self.skip_forward() }
+    }
+
+    #[inline]
+    fn prev(&mut self) -> Result<()> {
+        let Some(inner) = &mut self.inner else { return Ok(()) };
+        inner.prev()?;
+        if inner.valid() { Ok(()) } else { self.skip_back() }
+    }
+
+    #[inline]
+    fn valid(&self) -> bool {
+        self.inner.as_ref().is_some_and(EntryIter::valid)
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        self.inner.as_ref().map_or(&[], EntryIter::key)
+    }
+
+    #[inline]
+    fn seq(&self) -> Seq {
+        self.inner.as_ref().map_or(0, EntryIter::seq)
+    }
+
+    #[inline]
+    fn kind(&self) -> Kind {
+        self.inner.as_ref().map_or(Kind::Put, EntryIter::kind)
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        self.inner.as_ref().map_or(&[], EntryIter::value)
+    }
+}
+
+/// What a merging iterator merges.
+pub(crate) enum Source {
+    Memtable(MemtableIter),
+    Run(RunIter),
+}
+
+macro_rules! each_source {
+    ($self:expr, $inner:ident => $do:expr) => {
+        match $self {
+            Source::Memtable($inner) => $do,
+            Source::Run($inner) => $do,
+        }
+    };
+}
+
+impl EntryIter for Source {
+    type Error = Error;
+
+    fn seek_first(&mut self) -> Result<()> {
+        each_source!(self, inner => inner.seek_first())
+    }
+    fn seek_last(&mut self) -> Result<()> {
+        each_source!(self, inner => inner.seek_last())
+    }
+    fn seek(&mut self, key: &[u8], seq: Seq) -> Result<()> {
+        each_source!(self, inner => inner.seek(key, seq))
+    }
+    fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        each_source!(self, inner => inner.seek_before(key))
+    }
+    #[inline]
+    fn next(&mut self) -> Result<()> {
+        each_source!(self, inner => inner.next())
+    }
+    #[inline]
+    fn prev(&mut self) -> Result<()> {
+        each_source!(self, inner => inner.prev())
+    }
+    #[inline]
+    fn valid(&self) -> bool {
+        each_source!(self, inner => inner.valid())
+    }
+    #[inline]
+    fn key(&self) -> &[u8] {
+        each_source!(self, inner => inner.key())
+    }
+    #[inline]
+    fn seq(&self) -> Seq {
+        each_source!(self, inner => inner.seq())
+    }
+    #[inline]
+    fn kind(&self) -> Kind {
+        each_source!(self, inner => inner.kind())
+    }
+    #[inline]
+    fn value(&self) -> &[u8] {
+        each_source!(self, inner => inner.value())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// On nothing.
+    Nowhere,
+    /// On the entry of `merge`; its key is in `key` too.
+    Forward,
+    /// On `key` and `value`; `merge` stands on the entry before all versions of the key.
+    Back,
+}
+
+/// Walks the keys of a partition that have a value at a snapshot, both ways, within bounds.
+///
+/// Holds the memtables and files it reads until it is dropped. Not positioned when new; after an
+/// error, or a move off either end, it is not valid until the next seek.
+pub struct PartitionIter {
+    merge: Merge<Source>,
+    policy: Arc<dyn Policy>,
+    seq: Seq,
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    position: Position,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    found_seq: Seq,
+    /// The tree asked about last, and the answer.
+    tree: Option<(u32, bool)>,
+}
+
+fn owned(bound: Bound<&[u8]>) -> Bound<Vec<u8>> {
+    bound.map(<[u8]>::to_vec)
+}
+
+/// True if a run with these outermost keys can have a key within the bounds.
+fn overlaps(smallest: &[u8], largest: &[u8], lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+    let above = match lower {
+        Bound::Included(key) => largest >= key,
+        Bound::Excluded(key) => largest > key,
+        Bound::Unbounded => true,
+    };
+    let below = match upper {
+        Bound::Included(key) => smallest <= key,
+        Bound::Excluded(key) => smallest < key,
+        Bound::Unbounded => true,
+    };
+    above && below
+}
+
+impl PartitionIter {
+    pub(crate) fn new(
+        policy: Arc<dyn Policy>,
+        view: &View,
+        seq: Seq,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+    ) -> Self {
+        let mut sources = Vec::with_capacity(1 + view.immutable.len() + view.version.runs.len());
+        for memtable in std::iter::once(&view.active).chain(&view.immutable) {
+            if memtable.first_seq() <= seq && !memtable.is_empty() {
+                sources.push(Source::Memtable(memtable.iter()));
+            }
+        }
+        for run in &view.version.runs {
+            let (Some(first), Some(last)) = (run.files.first(), run.files.last()) else { continue };
+            if overlaps(&first.meta.smallest, &last.meta.largest, lower, upper) {
+                sources.push(Source::Run(RunIter::new(run.clone(), true)));
+            }
+        }
+        Self {
+            merge: Merge::new(sources),
+            policy,
+            seq,
+            lower: owned(lower),
+            upper: owned(upper),
+            position: Position::Nowhere,
+            key: Vec::new(),
+            value: Vec::new(),
+            found_seq: 0,
+            tree: None,
+        }
+    }
+
+    /// Moves to the first key.
+    ///
+    /// # Errors
+    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
+    pub fn seek_first(&mut self) -> Result<()> {
+        self.position = Position::Nowhere;
+        match &self.lower {
+            Bound::Included(key) => self.merge.seek(key, codec::entry::MAX_SEQ)?,
+            // Number 0 is none, so this passes over all versions of the key.
+            Bound::Excluded(key) => self.merge.seek(key, 0)?,
+            Bound::Unbounded => self.merge.seek_first()?,
+        }
+        self.settle_forward(false)
+    }
+
+    /// Moves to the last key.
+    ///
+    /// # Errors
+    /// As [`PartitionIter::seek_first`].
+    pub fn seek_last(&mut self) -> Result<()> {
+        self.position = Position::Nowhere;
+        match &self.upper {
+            Bound::Included(key) => {
+                let mut after = key.clone();
+                after.push(0);
+                self.merge.seek_before(&after)?;
+            }
+            Bound::Excluded(key) => self.merge.seek_before(key)?,
+            Bound::Unbounded => self.merge.seek_last()?,
+        }
+        self.settle_back()
+    }
+
+    /// Moves to the first key at or above `key`.
+    ///
+    /// # Errors
+    /// As [`PartitionIter::seek_first`].
+    pub fn seek(&mut self, key: &[u8]) -> Result<()> {
+        if !self.above_lower(key) {
+            return self.seek_first();
+        }
+        self.position = Position::Nowhere;
+        // Newer versions of the key itself come first and are invisible: pass over them at once.
+        self.merge.seek(key, self.seq)?;
+        self.settle_forward(false)
+    }
+
+    /// Moves to the last key below `key`.
+    ///
+    /// # Errors
+    /// As [`PartitionIter::seek_first`].
+    pub fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        if !self.below_upper(key) {
+            return self.seek_last();
+        }
+        self.position = Position::Nowhere;
+        self.merge.seek_before(key)?;
+        self.settle_back()
+    }
+
+    /// Moves to the next key. Does nothing when not valid.
+    ///
+    /// # Errors
+    /// As [`PartitionIter::seek_first`].
+    #[inline]
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<()> {
+        match self.position {
+            Position::Nowhere => Ok(()),
+            Position::Forward => {
+                self.position = Position::Nowhere;
+                self.merge.next()?;
+                self.settle_forward(true)
+            }
+            Position::Back => {
+                self.position = Position::Nowhere;
+                self.merge.seek(&self.key, 0)?;
+                self.settle_forward(false)
+            }
+        }
+    }
+
+    /// Moves to the key before. Does nothing when not valid.
+    ///
+    /// # Errors
+    /// As [`PartitionIter::seek_first`].
+    pub fn prev(&mut self) -> Result<()> {
+        match self.position {
+            Position::Nowhere => Ok(()),
+            Position::Forward => {
+                self.position = Position::Nowhere;
+                self.merge.seek_before(&self.key)?;
+                self.settle_back()
+            }
+            Position::Back => {
+                self.position = Position::Nowhere;
+                self.settle_back()
+            }
+        }
+    }
+
+    /// True while on a key.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.position != Position::Nowhere
+    }
+
+    /// The key; empty when not valid.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        if self.valid() { &self.key } else { &[] }
+    }
+
+    /// The value; empty when not valid.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        match self.position {
+            Position::Nowhere => &[],
+            Position::Forward => self.merge.value(),
+            Position::Back => &self.value,
+        }
+    }
+
+    /// The number of the version; 0 when not valid.
+    #[inline]
+    pub fn seq(&self) -> Seq {
+        if self.valid() { self.found_seq } else { 0 }
+    }
+
+    fn above_lower(&self, key: &[u8]) -> bool {
+        match &self.lower {
+            Bound::Included(lower) => key >= lower.as_slice(),
+            Bound::Excluded(lower) => key > lower.as_slice(),
+            Bound::Unbounded => true,
+        }
+    }
+
+    fn below_upper(&self, key: &[u8]) -> bool {
+        match &self.upper {
+            Bound::Included(upper) => key <= upper.as_slice(),
+            Bound::Excluded(upper) => key < upper.as_slice(),
+            Bound::Unbounded => true,
+        }
+    }
+
+    /// The tree of the entry at hand, if it is dead.
+    fn dead_tree(&mut self) -> Option<u32> {
+        let tree = tree_of(self.merge.key());
+        let live = match self.tree {
+            Some((known, live)) if known == tree => live,
+            _ => {
+                let live = self.policy.tree_is_live(tree, self.seq);
+                self.tree = Some((tree, live));
+                live
+            }
+        };
+        (!live).then_some(tree)
+    }
+
+    /// Goes forward from where `merge` stands to the first visible put. With `done`, what is left
+    /// of the versions of `key` is passed over.
+    fn settle_forward(&mut self, mut done: bool) -> Result<()> {
+        while self.merge.valid() {
+            let key = self.merge.key();
+            if done && key == self.key {
+                self.merge.next()?;
+                continue;
+            }
+            if !self.below_upper(key) {
+                return Ok(());
+            }
+            if self.merge.seq() > self.seq {
+                self.merge.next()?;
+                continue;
+            }
+            if let Some(tree) = self.dead_tree() {
+                let Some(next) = tree.checked_add(1) else { return Ok(()) };
+                self.merge.seek(&next.to_be_bytes(), codec::entry::MAX_SEQ)?;
+                done = false;
+                continue;
+            }
+            self.key.clear();
+            self.key.extend_from_slice(self.merge.key());
+            if self.merge.kind() == Kind::Put {
+                self.found_seq = self.merge.seq();
+                self.position = Position::Forward;
+                return Ok(());
+            }
+            done = true;
+            self.merge.next()?;
+        }
+        Ok(())
+    }
+
+    /// Goes back from where `merge` stands to the first key whose newest visible version is a put.
+    /// Going back, the versions of a key come oldest first, so the value is copied.
+    fn settle_back(&mut self) -> Result<()> {
+        while self.merge.valid() {
+            if !self.above_lower(self.merge.key()) {
+                return Ok(());
+            }
+            if let Some(tree) = self.dead_tree() {
+                self.merge.seek_before(&tree.to_be_bytes())?;
+                continue;
+            }
+            self.key.clear();
+            self.key.extend_from_slice(self.merge.key());
+            let mut put = false;
+            while self.merge.valid() && self.merge.key() == self.key {
+                if self.merge.seq() <= self.seq {
+                    put = self.merge.kind() == Kind::Put;
+                    if put {
+                        self.found_seq = self.merge.seq();
+                        self.value.clear();
+                        self.value.extend_from_slice(self.merge.value());
+                    }
+                }
+                self.merge.prev()?;
+            }
+            if put {
+                self.position = Position::Back;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+//! The manifest: the version edits of a partition, durable one by one.
+//!
+//! `MANIFEST-<n>` is a header, a frame with a whole version, and a frame for each edit since; the
+//! bytes are drawn in `docs/format/manifest.md`. A new manifest is written to `….tmp`, synced,
+//! renamed, and the directory synced, before anything is appended to it; so the one with the
+//! highest number is the current one, and only its last frame can be torn.
+//!
+//! Space is reserved ahead of the frames, so that a full disk refuses an edit before any byte of
+//! it is written. Every other failure leaves open whether the edit is durable; it is reported as
+//! such, and the partition then takes no further edit.
+
+use crate::{AddedFile, VersionEdit};
+use codec::{checksum64, frame};
+use env::{DirEntry, Env, Error, File, OpenMode, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The format version that this build writes, and the highest that it reads.
+const FORMAT_VERSION: u32 = 1;
+const MAGIC: &[u8; 8] = b"ALLUVMAN";
+const HEADER_LEN: usize = 40;
+/// How far space is reserved ahead, in bytes.
+const RESERVE_STEP: u64 = 16 << 10;
+
+/// Which partition a manifest belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub database_id: u64,
+    pub partition: u32,
+}
+
+/// The torn end of a manifest, which recovery left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DroppedTail {
+    /// The manifest.
+    pub path: PathBuf,
+    /// Where the torn frame begins.
+    pub offset: u64,
+    /// How many bytes were left out.
+    pub bytes: u64,
+}
+
+/// What a manifest says, all edits applied.
+#[derive(Debug, Default)]
+pub(crate) struct Recovered {
+    pub number: u64,
+    pub flushed_seq: u64,
+    pub next_file: u64,
+    pub next_run: u64,
+    pub files: BTreeMap<u64, AddedFile>,
+    pub dropped: Option<DroppedTail>,
+}
+
+impl Recovered {
+    /// The edit that makes this state from an empty version.
+    pub fn snapshot(&self) -> VersionEdit {
+        VersionEdit {
+            flushed_seq: Some(self.flushed_seq),
+            next_file: Some(self.next_file),
+            next_run: Some(self.next_run),
+            added: self.files.values().cloned().collect(),
+            ..VersionEdit::default()
+        }
+    }
+
+    fn apply(&mut self, edit: VersionEdit) -> std::result::Result<(), String> {
+        for number in edit.removed {
+            self.files.remove(&number).ok_or_else(|| format!("it removes file {number}, which is not there"))?;
+        }
+        for (number, run) in edit.moved {
+            let file =
+                self.files.get_mut(&number).ok_or_else(|| format!("it moves file {number}, which is not there"))?;
+            file.run = run;
+        }
+        for added in edit.added {
+            let number = added.meta.number;
+            if self.files.insert(number, added).is_some() {
+                return Err(format!("it adds file {number} again"));
+            }
+        }
+        self.flushed_seq = self.flushed_seq.max(edit.flushed_seq.unwrap_or(0));
+        self.next_file = self.next_file.max(edit.next_file.unwrap_or(0));
+        self.next_run = self.next_run.max(edit.next_run.unwrap_or(0));
+        Ok(())
+    }
+}
+
+/// Why an edit or a new manifest was not written.
+#[derive(Debug)]
+pub(crate) struct WriteError {
+    pub error: Error,
+    /// True if it may be durable all the same: nothing may be built on either answer.
+    pub ambiguous: bool,
+}
+
+/// Before this point a failure has changed nothing.
+fn harmless(error: Error) -> WriteError {
+    WriteError { error, ambiguous: false }
+}
+
+fn ambiguous(error: Error) -> WriteError {
+    WriteError { error, ambiguous: true }
+}
+
+/// The manifest of an open partition. Used under the partition's manifest lock.
+pub(crate) struct Manifest {
+    dir: PathBuf,
+    number: u64,
+    file: Arc<dyn File>,
+    seed: u64,
+    /// Where the next frame goes.
+    end: u64,
+    /// The length of the file: space reserved so far.
+    reserved: u64,
+    /// Where the first frame ended.
+    first_end: u64,
+    frame: Vec<u8>,
+}
+
+/// The number in a file name like `MANIFEST-7`.
+pub(crate) fn manifest_number(name: &str) -> Option<u64> {
+    name.strip_prefix("MANIFEST-")?.parse().ok()
+}
+
+fn manifest_path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("MANIFEST-{number}"))
+}
+
+fn header(identity: Identity, number: u64) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEADER_LEN);
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+    out.extend_from_slice(&identity.partition.to_le_bytes());
+    out.extend_from_slice(&number.to_le_bytes());
+    out.extend_from_slice(&identity.database_id.to_le_bytes());
+    out.extend_from_slice(&checksum64(&out, 0).to_le_bytes());
+    out
+}
+
+/// The frames of a manifest are sealed with its whole header: a frame of another partition,
+/// database or manifest does not pass.
+fn seed(header: &[u8]) -> u64 {
+    checksum64(header, u64::from(FORMAT_VERSION))
+}
+
+impl Manifest {
+    /// Writes a new manifest that begins with a whole version. Manifests with lower numbers count
+    /// no more from then on.
+    pub fn create(
+        env: &Env,
+        dir: &Path,
+        identity: Identity,
+        number: u64,
+        snapshot: &VersionEdit,
+    ) -> std::result::Result<Self, WriteError> {
+        let path = manifest_path(dir, number);
+        let temporary = dir.join(format!("MANIFEST-{number}.tmp"));
+        let mut bytes = header(identity, number);
+        let seed = seed(&bytes);
+        let mut payload = Vec::new();
+        snapshot.encode(&mut payload);
+        frame::put(&mut bytes, &payload, seed, HEADER_LEN as u64).map_err(|e| harmless(too_large(&path, &e)))?;
+        let written = write_whole(env, &temporary, &bytes);
+        if let Err(error) = written {
+            let _ = env.fs.remove(&temporary);
+            return Err(harmless(error));
+        }
+        env.fs.rename(&temporary, &path).map_err(ambiguous)?;
+        env.fs.sync_dir(dir).map_err(ambiguous)?;
+        let file = env.fs.open(&path, OpenMode::ReadWrite).map_err(ambiguous)?;
+        let end = bytes.len() as u64;
+        Ok(Self { dir: dir.to_owned(), number, file, seed, end, reserved: end, first_end: end, frame: Vec::new() })
+    }
+
+    /// Appends an edit and syncs it.
+    pub fn append(&mut self, edit: &VersionEdit) -> std::result::Result<(), WriteError> {
+        let mut payload = Vec::new();
+        edit.encode(&mut payload);
+        self.frame.clear();
+        frame::put(&mut self.frame, &payload, self.seed, self.end)
+            .map_err(|e| harmless(too_large(&self.path(), &e)))?;
+        let end = self.end + self.frame.len() as u64;
+        if end > self.reserved {
+            let wanted = end.next_multiple_of(RESERVE_STEP);
+            self.file.allocate(wanted).map_err(|error| {
+                // A full disk gives no space and changes nothing that counts: zeros at the end
+                // are no frame.
+                WriteError { ambiguous: !error.is_no_space(), error }
+            })?;
+            self.reserved = wanted;
+        }
+        self.file.write_at(&self.frame, self.end).map_err(ambiguous)?;
+        self.file.sync().map_err(ambiguous)?;
+        self.end = end;
+        Ok(())
+    }
+
+    /// The number of this manifest.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The bytes of header and frames.
+    pub fn bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// True if a new manifest would be much shorter.
+    pub fn is_long(&self, limit: u64) -> bool {
+        self.end > limit && self.end > self.first_end * 4
+    }
+
+    /// Where the manifest is.
+    pub fn path(&self) -> PathBuf {
+        manifest_path(&self.dir, self.number)
+    }
+
+    /// Reads the current manifest of a partition; `None` if there is none.
+    pub fn recover(env: &Env, dir: &Path, identity: Identity, names: &[DirEntry]) -> Result<Option<Recovered>> {
+        let Some(number) = names.iter().filter_map(|entry| manifest_number(&entry.name)).max() else {
+            return Ok(None);
+        };
+        let path = manifest_path(dir, number);
+        let file = env.fs.open(&path, OpenMode::Read)?;
+        let len = file.len()?;
+        let size = usize::try_from(len).map_err(|_| Error::corrupt(&path, 0, "a manifest of more than 4 GiB"))?;
+        let mut bytes = vec![0; size];
+        file.read_exact_at(&mut bytes, 0)?;
+        let seed = check_header(&path, &bytes, identity, number)?;
+        let mut recovered = Recovered { number, ..Recovered::default() };
+        recovered.dropped = read_frames(&path, &bytes, seed, &mut recovered)?;
+        Ok(Some(recovered))
+    }
+}
+
+fn too_large(path: &Path, _error: &codec::DecodeError) -> Error {
+    Error::io("write", path, std::io::ErrorKind::FileTooLarge.into())
+}
+
+fn write_whole(env: &Env, path: &Path, bytes: &[u8]) -> Result<()> {
+    if env.fs.exists(path)? {
+        env.fs.remove(path)?;
+    }
+    let file = env.fs.open(path, OpenMode::CreateNew)?;
+    file.write_at(bytes, 0)?;
+    file.sync()
+}
+
+/// Checks the header; returns the seed of the frames.
+fn check_header(path: &Path, bytes: &[u8], identity: Identity, number: u64) -> Result<u64> {
+    let damaged = |offset: u64, what: &str| Err(Error::corrupt(path, offset, what));
+    let Some(found) = bytes.first_chunk::<HEADER_LEN>() else {
+        return damaged(bytes.len() as u64, "the manifest ends within its header");
+    };
+    if !found.starts_with(MAGIC) {
+        return damaged(0, "this is no manifest");
+    }
+    let version = u32::from_le_bytes([found[8], found[9], found[10], found[11]]);
+    if version > FORMAT_VERSION {
+        return Err(Error::NewerFormat { path: path.to_owned(), found: version, supported: FORMAT_VERSION });
+    }
+    let expected = header(identity, number);
+    if found[..] == expected[..] {
+        return Ok(seed(&expected));
+    }
+    if found[32..40] != checksum64(&found[..32], 0).to_le_bytes() {
+        return damaged(32, "the checksum of the header does not match");
+    }
+    damaged(12, "the manifest belongs to another database, partition or number")
+}
+
+/// Applies all frames; returns the torn tail, if there is one.
+fn read_frames(path: &Path, bytes: &[u8], seed: u64, recovered: &mut Recovered) -> Result<Option<DroppedTail>> {
+    let mut offset = HEADER_LEN;
+    loop {
+        let rest = &bytes[offset..];
+        let first = offset == HEADER_LEN;
+        if rest.iter().all(|&byte| byte == 0) {
+            // Reserved space, or the very end.
+            return if first {
+                Err(Error::corrupt(path, offset as u64, "the first frame is missing"))
+            } else {
+                Ok(None)
+            };
+        }
+        let mut input = rest;
+        let payload = match frame::get(&mut input, seed, offset as u64) {
+            Ok(payload) if !payload.is_empty() => payload,
+            _ => return torn_tail(path, bytes, seed, offset, first).map(Some),
+        };
+        let edit = VersionEdit::decode(payload).map_err(|e| Error::corrupt(path, offset as u64, e.to_string()))?;
+        recovered.apply(edit).map_err(|what| Error::corrupt(path, offset as u64, format!("a version edit: {what}")))?;
+        offset = bytes.len() - input.len();
+    }
+}
+
+/// Decides about a frame at `offset` that does not pass. Each edit is synced before the next is
+/// written, so a crash can only tear the last one: if a whole frame stands anywhere after it,
+/// this is damage. The first frame was synced before the manifest got its name.
+fn torn_tail(path: &Path, bytes: &[u8], seed: u64, offset: usize, first: bool) -> Result<DroppedTail> {
+    let whole_after = (offset + 1..bytes.len()).find(|&at| {
+        let mut input = &bytes[at..];
+        frame::get(&mut input, seed, at as u64).is_ok_and(|payload| !payload.is_empty())
+    });
+    match whole_after {
+        Some(at) => {
+            let what = format!("a version edit is damaged (whole ones follow, from offset {at})");
+            Err(Error::corrupt(path, offset as u64, what))
+        }
+        None if first => Err(Error::corrupt(path, offset as u64, "the first frame is damaged")),
+        None => Ok(DroppedTail { path: path.to_owned(), offset: offset as u64, bytes: (bytes.len() - offset) as u64 }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

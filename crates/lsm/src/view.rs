@@ -1,0 +1,106 @@
+//! Views: the memtables and the version of one moment, and point reads in them.
+
+use crate::version::Version;
+use codec::entry::{Kind, Seq};
+use env::Result;
+use memtable::Memtable;
+use std::sync::Arc;
+
+/// The memtables and files of a partition at one moment. Holds them for as long as it lives.
+pub struct View {
+    pub(crate) active: Arc<Memtable>,
+    /// Sealed, newest first.
+    pub(crate) immutable: Vec<Arc<Memtable>>,
+    pub(crate) version: Arc<Version>,
+}
+
+impl View {
+    /// The newest version of `key` not above `seq`: its number and kind, with its value in
+    /// `value`, which is replaced. `None` if there is none.
+    ///
+    /// Newest first, ending at the first hit: a memtable or run holds nothing older than what
+    /// those below it hold of the same key. A run costs a search among its files' bounds, then
+    /// the file's filter, then at most one data block.
+    ///
+    /// # Errors
+    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
+    pub fn find(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
+        if let Some(found) = self.active.get(key, seq, value) {
+            return Ok(Some(found));
+        }
+        for memtable in &self.immutable {
+            if let Some(found) = memtable.get(key, seq, value) {
+                return Ok(Some(found));
+            }
+        }
+        let hash = codec::hash64(key);
+        for run in &self.version.runs {
+            let Some(file) = run.find(key) else { continue };
+            if file.meta.min_seq > seq {
+                continue;
+            }
+            if let Some(found) = file.reader()?.get(key, hash, seq, value)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads `key` at `seq` into `value`, which is replaced. False if the key is absent there;
+    /// `value` then holds nothing of use.
+    ///
+    /// # Errors
+    /// As [`View::find`].
+    #[inline]
+    pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<bool> {
+        Ok(matches!(self.find(key, seq, value)?, Some((_, Kind::Put))))
+    }
+
+    /// False if no version of `key` is in memtables or files; true if one may be. Asks filters
+    /// only, never a data block.
+    ///
+    /// # Errors
+    /// As [`View::find`].
+    pub fn may_contain(&self, key: &[u8]) -> Result<bool> {
+        let mut value = Vec::new();
+        let memtables = std::iter::once(&self.active).chain(&self.immutable);
+        for memtable in memtables {
+            if memtable.get(key, codec::entry::MAX_SEQ, &mut value).is_some() {
+                return Ok(true);
+            }
+        }
+        let hash = codec::hash64(key);
+        for run in &self.version.runs {
+            if let Some(file) = run.find(key)
+                && file.reader()?.may_contain(key, hash)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Everything up to this number is in files.
+    pub fn flushed_seq(&self) -> Seq {
+        self.version.flushed_seq
+    }
+
+    /// The immutable memtables.
+    pub fn immutable_count(&self) -> usize {
+        self.immutable.len()
+    }
+
+    /// The memory of the immutable memtables in bytes.
+    pub fn immutable_bytes(&self) -> u64 {
+        self.immutable.iter().map(|memtable| memtable.charged_bytes() as u64).sum()
+    }
+}
+
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("View")
+            .field("immutable", &self.immutable.len())
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,262 @@
+//! What the scenarios share: a policy that a test sets, and a partition with a model beside it.
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use codec::entry::{Entry, Kind, Seq};
+use env::Env;
+use env::mem::MemFs;
+use env::sync::Mutex;
+use lsm::{Budget, Options, Outcome, Partition, Policy, Shared};
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Answers as the test says.
+#[derive(Default)]
+pub struct TestPolicy {
+    pub visible: AtomicU64,
+    pub snapshots: Mutex<Vec<Seq>>,
+    pub dead: Mutex<HashSet<u32>>,
+    /// The log is durable up to here; `before_edit` raises it.
+    pub synced: AtomicU64,
+    pub refuse_edit: Mutex<Option<env::Error>>,
+}
+
+impl Policy for TestPolicy {
+    fn snapshots(&self) -> Vec<Seq> {
+        let snapshots = self.snapshots.lock();
+        let mut all = snapshots.clone();
+        all.push(self.visible.load(Ordering::SeqCst));
+        all.sort_unstable();
+        all
+    }
+
+    fn tree_is_live(&self, tree: u32, _now: Seq) -> bool {
+        !self.dead.lock().contains(&tree)
+    }
+
+    fn before_edit(&self, max_seq: Seq) -> env::Result<()> {
+        if let Some(error) = &*self.refuse_edit.lock() {
+            return Err(error.clone());
+        }
+        self.synced.fetch_max(max_seq, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+/// All versions of all keys: what a partition should answer.
+#[derive(Default, Clone)]
+pub struct Model {
+    versions: BTreeMap<Vec<u8>, Vec<(Seq, Option<Vec<u8>>)>>,
+}
+
+impl Model {
+    pub fn write(&mut self, key: &[u8], seq: Seq, value: Option<&[u8]>) {
+        self.versions.entry(key.to_vec()).or_default().push((seq, value.map(<[u8]>::to_vec)));
+    }
+
+    pub fn get(&self, key: &[u8], seq: Seq) -> Option<&[u8]> {
+        let newest = self.versions.get(key)?.iter().rev().find(|(at, _)| *at <= seq)?;
+        newest.1.as_deref()
+    }
+
+    pub fn scan(&self, seq: Seq) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let live = self.versions.keys().filter_map(|key| Some((key.clone(), self.get(key, seq)?.to_vec())));
+        live.collect()
+    }
+
+    pub fn drop_tree(&mut self, tree: u32) {
+        self.versions.retain(|key, _| !key.starts_with(&tree.to_be_bytes()));
+    }
+
+    /// Forgets what is above `seq`: it was not flushed when the machine stopped.
+    pub fn cut(&mut self, seq: Seq) {
+        for versions in self.versions.values_mut() {
+            versions.retain(|(at, _)| *at <= seq);
+        }
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.versions.keys()
+    }
+}
+
+/// Tiny files and thresholds, so that small tests see all shapes.
+pub fn tiny_options() -> Options {
+    let mut options = Options::default();
+    options.writer.block_bytes = 512;
+    options.writer.index_partition_blocks = 4;
+    options.target_file_bytes = 4 << 10;
+    options.small_tree_bytes = 1 << 10;
+    options.dictionary_file_bytes = 2 << 10;
+    options.dictionary_bytes = 0;
+    options.upper_floor_bytes = 6 << 10;
+    options.max_job_bytes = 64 << 10;
+    options.manifest_bytes = 4 << 10;
+    options
+}
+
+pub struct Db {
+    pub env: Env,
+    pub options: Options,
+    pub policy: Arc<TestPolicy>,
+    pub shared: Arc<Shared>,
+    pub partition: Arc<Partition>,
+    pub model: Model,
+    pub seq: Seq,
+}
+
+pub const DIR: &str = "/db/p000";
+
+/// A key of tree 1.
+pub fn key(text: &str) -> Vec<u8> {
+    tree_key(1, text)
+}
+
+pub fn tree_key(tree: u32, text: &str) -> Vec<u8> {
+    let mut key = tree.to_be_bytes().to_vec();
+    key.extend_from_slice(text.as_bytes());
+    key
+}
+
+/// An environment over a file system in memory.
+pub fn env_over(fs: Arc<dyn env::Fs>) -> Env {
+    let base = Env::in_memory(1);
+    Env { fs, ..base }
+}
+
+impl Db {
+    pub fn new(options: Options) -> Self {
+        Self::open(env_over(Arc::new(MemFs::new())), options, 0).unwrap()
+    }
+
+    /// Opens a partition; what is above its flushed number is gone, as if there were no log.
+    pub fn open(env: Env, options: Options, seq: Seq) -> env::Result<Self> {
+        let policy = Arc::new(TestPolicy::default());
+        let shared = Shared::new(env.clone(), options.clone(), Budget::new(64 << 20), policy.clone());
+        let partition = Arc::new(Partition::open(shared.clone(), 0, Path::new(DIR))?);
+        let seq = seq.max(partition.flushed_seq());
+        policy.visible.store(seq, Ordering::SeqCst);
+        Ok(Self { env, options, policy, shared, partition, model: Model::default(), seq })
+    }
+
+    /// Closes and opens; memtables that were not flushed are gone.
+    pub fn reopen(self) -> Self {
+        let Self { env, options, partition, mut model, .. } = self;
+        model.cut(partition.flushed_seq());
+        drop(partition);
+        let mut db = Self::open(env, options, 0).unwrap();
+        db.model = model;
+        db
+    }
+
+    pub fn put(&mut self, key: &[u8], value: &[u8]) {
+        self.write(key, Some(value));
+    }
+
+    pub fn delete(&mut self, key: &[u8]) {
+        self.write(key, None);
+    }
+
+    fn write(&mut self, key: &[u8], value: Option<&[u8]>) {
+        self.seq += 1;
+        let memtable = self.partition.active();
+        memtable.register_writer();
+        let kind = if value.is_some() { Kind::Put } else { Kind::Delete };
+        let entry = Entry { key, seq: self.seq, kind, value: value.unwrap_or(&[]) };
+        memtable.apply(std::iter::once(entry));
+        memtable.finish_writer();
+        self.model.write(key, self.seq, value);
+        self.policy.visible.store(self.seq, Ordering::SeqCst);
+    }
+
+    pub fn snapshot(&self) -> Seq {
+        self.policy.snapshots.lock().push(self.seq);
+        self.seq
+    }
+
+    pub fn end_snapshot(&self, seq: Seq) {
+        let mut snapshots = self.policy.snapshots.lock();
+        let at = snapshots.iter().position(|&s| s == seq).unwrap();
+        snapshots.remove(at);
+    }
+
+    pub fn rotate(&self) -> bool {
+        self.partition.rotate(self.seq + 1)
+    }
+
+    /// Flushes everything.
+    pub fn flush(&self) {
+        self.rotate();
+        while self.partition.flush_oldest().unwrap() {}
+    }
+
+    /// Runs one compaction if one is wanted.
+    pub fn compact_once(&self) -> bool {
+        let Some(job) = self.partition.pick_compaction() else { return false };
+        assert_eq!(self.partition.run_compaction(job, &|| false).unwrap(), Outcome::Done);
+        true
+    }
+
+    pub fn compact(&self) {
+        let mut rounds = 0;
+        while self.compact_once() {
+            rounds += 1;
+            assert!(rounds < 1000, "the picker does not come to rest");
+        }
+    }
+
+    pub fn get(&self, key: &[u8], seq: Seq) -> Option<Vec<u8>> {
+        let mut value = b"junk".to_vec();
+        self.partition.get(key, seq, &mut value).unwrap().then_some(value)
+    }
+
+    pub fn scan(&self, seq: Seq) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut iter = self.partition.iter(self.partition.view(), seq, Bound::Unbounded, Bound::Unbounded);
+        let mut found = Vec::new();
+        iter.seek_first().unwrap();
+        while iter.valid() {
+            found.push((iter.key().to_vec(), iter.value().to_vec()));
+            iter.next().unwrap();
+        }
+        found
+    }
+
+    pub fn scan_back(&self, seq: Seq) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut iter = self.partition.iter(self.partition.view(), seq, Bound::Unbounded, Bound::Unbounded);
+        let mut found = Vec::new();
+        iter.seek_last().unwrap();
+        while iter.valid() {
+            found.push((iter.key().to_vec(), iter.value().to_vec()));
+            iter.prev().unwrap();
+        }
+        found.reverse();
+        found
+    }
+
+    /// Compares everything with the model, now and at every live snapshot.
+    pub fn check(&self) {
+        let mut seqs = self.policy.snapshots.lock().clone();
+        seqs.push(self.seq);
+        for seq in seqs {
+            for key in self.model.keys() {
+                assert_eq!(self.get(key, seq).as_deref(), self.model.get(key, seq), "get {key:?} at {seq}");
+            }
+            let expected = self.model.scan(seq);
+            assert_eq!(self.scan(seq), expected, "scan at {seq}");
+            assert_eq!(self.scan_back(seq), expected, "scan back at {seq}");
+        }
+        let verified = self.partition.verify();
+        assert!(verified.damage.is_empty(), "{:?}", verified.damage);
+    }
+
+    /// The names in the partition's directory.
+    pub fn names(&self) -> Vec<String> {
+        self.env.fs.list(Path::new(DIR)).unwrap().into_iter().map(|entry| entry.name).collect()
+    }
+
+    pub fn sst_names(&self) -> Vec<String> {
+        self.names().into_iter().filter(|name| name.ends_with(".sst")).collect()
+    }
+}
