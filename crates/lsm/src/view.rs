@@ -85,6 +85,12 @@ impl View {
         self.version.flushed_seq
     }
 
+    /// The lowest number that a memtable of the view may hold; `None` if they are empty.
+    pub fn oldest_unflushed(&self) -> Option<Seq> {
+        let active = Some(&self.active).filter(|active| !active.is_empty());
+        self.immutable.iter().chain(active).map(|memtable| memtable.first_seq()).min()
+    }
+
     /// The immutable memtables.
     pub fn immutable_count(&self) -> usize {
         self.immutable.len()

@@ -45,10 +45,12 @@ impl Policy for TestPolicy {
     }
 }
 
+type Versions = Vec<(Seq, Option<Vec<u8>>)>;
+
 /// All versions of all keys: what a partition should answer.
 #[derive(Default, Clone)]
 pub struct Model {
-    versions: BTreeMap<Vec<u8>, Vec<(Seq, Option<Vec<u8>>)>>,
+    versions: BTreeMap<Vec<u8>, Versions>,
 }
 
 impl Model {
