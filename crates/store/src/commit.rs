@@ -305,7 +305,7 @@ impl Inner {
         if self.wal.bytes_on_disk() <= self.options.log_limit_bytes() {
             return None;
         }
-        let pins = self.partitions.iter().map(|p| p.oldest_unflushed());
+        let pins = self.partitions.iter().map(|p| p.view().oldest_unflushed());
         let (partition, pin) = pins.enumerate().filter_map(|(at, pin)| Some((at, pin?))).min_by_key(|(_, pin)| *pin)?;
         // A sealed memtable that pins it is on its way to disk already.
         (self.partitions[partition].active().first_seq() == pin).then_some(partition)

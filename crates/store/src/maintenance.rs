@@ -29,7 +29,7 @@ impl Store {
             if !self.inner.options.background {
                 while self.inner.flush_one()? {}
             }
-            if !self.inner.partitions.iter().any(|p| p.has_immutable()) {
+            if !self.inner.partitions.iter().any(|p| p.view().immutable_count() > 0) {
                 return self.inner.release_log();
             }
             self.inner.check_progress()?;
@@ -97,7 +97,7 @@ impl Store {
         self.inner.open_for_reads()?;
         let mut damage = Vec::new();
         for partition in &self.inner.partitions {
-            damage.extend(partition.verify()?.damage.into_iter().map(Error::Storage));
+            damage.extend(partition.verify().damage.into_iter().map(Error::Storage));
         }
         Ok(damage)
     }

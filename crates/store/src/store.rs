@@ -131,10 +131,7 @@ impl Store {
     }
 
     /// Locks keys of several trees, as [`Store::lock`].
-    pub fn lock_all<'a>(
-        &self,
-        keys: impl IntoIterator<Item = (TreeId, &'a [u8], LockMode)>,
-    ) -> LockGuard {
+    pub fn lock_all<'a>(&self, keys: impl IntoIterator<Item = (TreeId, &'a [u8], LockMode)>) -> LockGuard {
         let wanted = keys.into_iter().map(|(t, k, m)| (lock_hash(t.0, codec::hash64(k)), m));
         self.inner.locks.acquire(wanted.collect())
     }

@@ -132,8 +132,8 @@ impl Inner {
     pub(crate) fn flush_one(&self) -> Result<bool> {
         let mut candidates: Vec<(u64, usize)> = Vec::new();
         for (at, partition) in self.partitions.iter().enumerate() {
-            if partition.has_immutable() {
-                candidates.push((partition.oldest_unflushed().unwrap_or(0), at));
+            if partition.view().immutable_count() > 0 {
+                candidates.push((partition.view().oldest_unflushed().unwrap_or(0), at));
             }
         }
         candidates.sort_unstable();
@@ -184,7 +184,7 @@ impl Inner {
         // First the visible number: what is above it may be on its way into a memtable that
         // still looks empty. What is at or below it is in a memtable or flushed.
         let visible = self.visibility.visible();
-        let pins = self.partitions.iter().filter_map(|p| p.oldest_unflushed());
+        let pins = self.partitions.iter().filter_map(|p| p.view().oldest_unflushed());
         pins.min().unwrap_or(u64::MAX).min(visible + 1)
     }
 
