@@ -13,6 +13,7 @@ pub mod json;
 pub mod key;
 pub mod row;
 pub mod shape;
+pub mod speculate;
 pub mod value;
 
 pub use decimal::{Decimal, DecimalError};

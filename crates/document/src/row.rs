@@ -9,6 +9,7 @@ use std::sync::Arc;
 use codec::{DecodeError, varint};
 
 use crate::encoding::{self, ARRAY, MAP, SHAPED, put_head};
+use crate::key;
 use crate::shape::{FieldKind, Shape, ShapeTable, hash_fields};
 use crate::value::{MAX_DEPTH, Map, Value};
 
@@ -75,7 +76,10 @@ pub fn is_natural_id(id: &Value) -> bool {
         Value::String(_) | Value::ObjectId(_) | Value::Int32(_) => true,
         Value::Int64(n) => i32::try_from(*n).is_err(),
         Value::Array(_) | Value::Map(_) => false,
-        _ => false,
+        _ => {
+            let Ok(bytes) = key::id_key(id) else { return false };
+            key::decode(&mut &bytes[..]).is_ok_and(|decoded| decoded == *id)
+        }
     }
 }
 

@@ -110,7 +110,7 @@ impl Shape {
             hash.add(field.name.as_bytes(), field.kind);
             stored_before.push(stored);
             stored += u16::from(field.kind == FieldKind::Stored);
-            put_json_string(&mut json, &field.name);
+            crate::json::write_string(&field.name, &mut json);
             json.push(b':');
             json_ends.push(u32::try_from(json.len()).map_err(|_| ShapeError::Invalid("names too long"))?);
         }
@@ -214,12 +214,6 @@ impl Shape {
         shape.committed.store(true, Ordering::Release);
         Ok(shape)
     }
-}
-
-/// Appends `text` as a JSON string.
-fn put_json_string(out: &mut Vec<u8>, text: &str) {
-    let quoted = serde_json::to_string(text).unwrap_or_default();
-    out.extend_from_slice(quoted.as_bytes());
 }
 
 /// The look-up table of `fields`, or None if a name stands twice.

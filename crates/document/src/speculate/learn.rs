@@ -1,0 +1,128 @@
+//! Learning templates and names from lines that are known to be right.
+
+use std::sync::Arc;
+
+use codec::varint;
+
+use super::names::{DOCUMENT, NESTED, NodeId, Place};
+use super::template::{Template, find_spans};
+use super::value::string;
+use super::{Encoder, LEARN_EVERY, MAX_TEMPLATES};
+use crate::row::{Context, ID, MapRef, ValueRef};
+use crate::shape::{FieldKind, Shape};
+
+impl Encoder {
+    /// Notes that the line followed this template to its end.
+    #[inline]
+    pub(super) fn ended_with(&mut self, template: usize, line: &[u8]) {
+        self.current = template;
+        let template = &mut self.templates[template];
+        if template.is_sample() && find_spans(line, &mut self.spans).is_some() {
+            template.sample(line, &self.spans, &mut self.values);
+        }
+    }
+
+    /// Learns from a line that the full parser has read, and the row that came of it.
+    pub(super) fn learn_from_row(&mut self, line: &[u8], row: &[u8]) {
+        if self.credit < LEARN_EVERY {
+            return;
+        }
+        let table = Arc::clone(&self.values.table);
+        let mut rest = row;
+        let Ok(number @ 1..) = varint::get_u64(&mut rest) else { return };
+        let Some(shape) = u32::try_from(number).ok().and_then(|number| table.get(number)) else { return };
+        if self.values.names.is_full() {
+            self.values.names.clear();
+            self.templates.clear();
+        }
+        // What the id is does not matter here.
+        if let Ok(map) = MapRef::of_row(row, Context { table: &table, id: b"\x01" }) {
+            for (_, value) in map.iter().flatten() {
+                self.learn_nested(&value);
+            }
+        }
+        self.learn(line, shape);
+    }
+
+    /// Enters the shapes of maps inside a value into the tree of names.
+    fn learn_nested(&mut self, value: &ValueRef<'_>) {
+        match value {
+            ValueRef::Array(array) => array.iter().flatten().for_each(|element| self.learn_nested(&element)),
+            ValueRef::Map(map) => {
+                if let Some(shape) = map.shape().and_then(|shape| self.values.table.get(shape.number()).cloned()) {
+                    self.enter_nested(shape);
+                }
+                for (key, value) in map.iter().flatten() {
+                    self.learn_nested(&key);
+                    self.learn_nested(&value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn enter_nested(&mut self, shape: Arc<Shape>) {
+        if has_operators(&shape) {
+            return;
+        }
+        let mut node = NESTED;
+        for position in 0..shape.fields().len() {
+            let name = shape.json_name(position);
+            // Without its quotes and the colon.
+            match self.values.names.child_or_new(node, &name[1..name.len() - 2], false) {
+                Some(child) => node = child,
+                None => return,
+            }
+        }
+        self.values.names.node_mut(node).shape = Some(shape);
+    }
+
+    /// Makes a template of a line of this shape, unless too many were made lately.
+    pub(super) fn learn(&mut self, line: &[u8], shape: &Arc<Shape>) {
+        if self.credit < LEARN_EVERY || has_operators(shape) || find_spans(line, &mut self.spans).is_none() {
+            return;
+        }
+        self.credit -= LEARN_EVERY;
+        let Some(nodes) = self.enter_document(line, shape) else { return };
+        let slot = if self.templates.len() < MAX_TEMPLATES { self.templates.len() } else { self.next_victim };
+        let mut template = Template::new(line, &self.spans, &nodes, Arc::clone(shape));
+        template.sample(line, &self.spans, &mut self.values);
+        match self.templates.get_mut(slot) {
+            Some(old) => {
+                *old = template;
+                self.next_victim = (self.next_victim + 1) % MAX_TEMPLATES;
+            }
+            None => self.templates.push(template),
+        }
+        for (field, &(node, _)) in nodes.iter().enumerate() {
+            self.values.names.node_mut(node).place = Some(Place { template: slot, field });
+        }
+        self.current = slot;
+        self.counts.learnt += 1;
+    }
+
+    /// Enters the names of the line into the tree. None if the shape is not what every line with these names has.
+    fn enter_document(&mut self, line: &[u8], shape: &Arc<Shape>) -> Option<Vec<(NodeId, bool)>> {
+        let is_id_name = |name: &str| name == ID || Some(name) == self.id_copy.as_deref();
+        // An `_id` that is not what its key says is in the row; then the shape depends on the value.
+        if shape.fields().iter().any(|field| is_id_name(&field.name) != (field.kind == FieldKind::IsId)) {
+            return None;
+        }
+        let mut node = DOCUMENT;
+        let mut nodes = Vec::with_capacity(self.spans.len());
+        let mut scratch = Vec::new();
+        for span in &self.spans {
+            let (name, _) = string(line, span.name.0, &mut scratch)?;
+            let is_id = std::str::from_utf8(name).is_ok_and(is_id_name);
+            node = self.values.names.child_or_new(node, &line[span.name.0..span.name.1], is_id)?;
+            nodes.push((node, is_id));
+        }
+        self.values.names.node_mut(node).shape = Some(Arc::clone(shape));
+        Some(nodes)
+    }
+}
+
+/// Extended JSON gives names that begin with `$` a meaning, which is for the full parser.
+fn has_operators(shape: &Shape) -> bool {
+    shape.fields().iter().any(|field| field.name.starts_with('$'))
+}

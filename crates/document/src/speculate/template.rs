@@ -1,0 +1,239 @@
+//! The text of a document whose shape was seen before, with holes where values vary.
+//!
+//! Between two holes the text (names, punctuation, values that hardly ever change) is compared in one go, and the bytes
+//! that its values have in a row are appended in one go. Which values hardly ever change is learnt from samples.
+
+use std::sync::Arc;
+
+use super::names::NodeId;
+use super::value::Values;
+use crate::shape::Shape;
+
+/// Where a field stands in a line: its name (with all from the end of the value before it) and its value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    /// Begin of the name between its quotes.
+    pub(super) name: (usize, usize),
+    /// Begin and end of the value.
+    pub(super) value: (usize, usize),
+}
+
+/// A field within the template's text and row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field {
+    /// In the tree of names; of the last entry, which stands for the closing brace, it means nothing.
+    pub(super) node: NodeId,
+    pub(super) is_id: bool,
+    /// The text from the end of the value before up to the value.
+    pub(super) name: usize,
+    /// The value, if it is part of the text; else nothing.
+    pub(super) value: usize,
+    pub(super) value_end: usize,
+    /// The bytes of the value.
+    pub(super) row: usize,
+    pub(super) row_end: usize,
+    /// The step that compares the name.
+    pub(super) step: usize,
+}
+
+impl Field {
+    pub(super) fn is_constant(&self) -> bool {
+        self.value_end > self.value
+    }
+}
+
+/// Compare the text up to `text_end`, append the row up to `row_end`, then parse the value of `field`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub(super) text_end: usize,
+    pub(super) row_end: usize,
+    pub(super) field: usize,
+}
+
+/// What was learnt about the values of a field.
+#[derive(Debug, Default)]
+struct Learnt {
+    /// All from the end of the value before up to the value.
+    name: Box<[u8]>,
+    /// The value that was there most lately and often.
+    value: Vec<u8>,
+    score: u32,
+    is_constant: bool,
+}
+
+/// Longer values are not taken for constant.
+const MAX_CONSTANT: usize = 64;
+const MAX_SCORE: u32 = 12;
+/// A sample with another value costs this much; one with the same value earns 1. So constant is what stays the same in
+/// four cases of five.
+const PENALTY: u32 = 4;
+const BECOMES_CONSTANT: u32 = 6;
+const STAYS_CONSTANT: u32 = 2;
+
+/// The first documents are all samples, later ones every 64th.
+const FIRST_SAMPLES: u32 = 10;
+const SAMPLE_EVERY: u32 = 64;
+
+#[derive(Debug)]
+pub(super) struct Template {
+    pub(super) text: Vec<u8>,
+    pub(super) row: Vec<u8>,
+    /// The last one is the closing brace.
+    pub(super) fields: Vec<Field>,
+    pub(super) steps: Vec<Step>,
+    pub(super) shape: Arc<Shape>,
+    learnt: Vec<Learnt>,
+    uses: u32,
+}
+
+impl Template {
+    /// A template of this line, whose fields are `spans` and whose names are `nodes` in the tree (and whether they are the
+    /// `_id`).
+    pub(super) fn new(line: &[u8], spans: &[Span], nodes: &[(NodeId, bool)], shape: Arc<Shape>) -> Self {
+        let mut learnt = Vec::with_capacity(spans.len() + 1);
+        let mut end = 0;
+        for span in spans {
+            learnt.push(Learnt { name: line[end..span.value.0].into(), ..Learnt::default() });
+            end = span.value.1;
+        }
+        let close = line[end..].iter().position(|&byte| byte == b'}').map_or(line.len(), |at| end + at + 1);
+        learnt.push(Learnt { name: line[end..close].into(), ..Learnt::default() });
+        let no_field = Field { node: 0, is_id: false, name: 0, value: 0, value_end: 0, row: 0, row_end: 0, step: 0 };
+        let mut fields: Vec<_> = nodes.iter().map(|&(node, is_id)| Field { node, is_id, ..no_field }).collect();
+        fields.push(no_field);
+        Self { text: Vec::new(), row: Vec::new(), fields, steps: Vec::new(), shape, learnt, uses: 0 }
+    }
+
+    /// Counts a use; whether the line should be [sampled](Self::sample).
+    #[inline]
+    pub(super) fn is_sample(&mut self) -> bool {
+        self.uses = self.uses.wrapping_add(1);
+        self.uses <= FIRST_SAMPLES || self.uses.is_multiple_of(SAMPLE_EVERY)
+    }
+
+    /// Learns from a line of this shape and builds the text again if something changed.
+    pub(super) fn sample(&mut self, line: &[u8], spans: &[Span], values: &mut Values) {
+        let mut changed = self.steps.is_empty();
+        for ((learnt, field), span) in self.learnt.iter_mut().zip(&self.fields).zip(spans) {
+            if field.is_id {
+                continue;
+            }
+            learnt.see(&line[span.value.0..span.value.1]);
+            let enough = if learnt.is_constant { STAYS_CONSTANT } else { BECOMES_CONSTANT };
+            let is_constant = learnt.score >= enough && !learnt.value.is_empty();
+            changed |= is_constant != learnt.is_constant;
+            learnt.is_constant = is_constant;
+        }
+        if changed {
+            self.build(values);
+        }
+    }
+
+    fn build(&mut self, values: &mut Values) {
+        self.text.clear();
+        self.row.clear();
+        self.steps.clear();
+        let last = self.fields.len() - 1;
+        for (at, (field, learnt)) in self.fields.iter_mut().zip(&mut self.learnt).enumerate() {
+            field.step = self.steps.len();
+            field.name = self.text.len();
+            self.text.extend_from_slice(&learnt.name);
+            (field.value, field.row) = (self.text.len(), self.row.len());
+            if learnt.is_constant {
+                if values.put(&learnt.value, 0, &mut self.row, 1) == Some(learnt.value.len()) {
+                    self.text.extend_from_slice(&learnt.value);
+                } else {
+                    self.row.truncate(field.row);
+                    learnt.is_constant = false;
+                }
+            }
+            (field.value_end, field.row_end) = (self.text.len(), self.row.len());
+            if !learnt.is_constant || at == last {
+                self.steps.push(Step { text_end: field.value_end, row_end: field.row_end, field: at });
+            }
+        }
+    }
+}
+
+impl Learnt {
+    fn see(&mut self, value: &[u8]) {
+        if *self.value == *value {
+            self.score = (self.score + 1).min(MAX_SCORE);
+            return;
+        }
+        self.score = self.score.saturating_sub(PENALTY);
+        if self.score == 0 {
+            self.value.clear();
+            // Maps with names use shapes, which must be told for every line.
+            let may_be_constant = match value.first() {
+                Some(b'[') => value == b"[]",
+                Some(b'{') => value == b"{}",
+                _ => value.len() <= MAX_CONSTANT,
+            };
+            if may_be_constant {
+                self.value.extend_from_slice(value);
+                self.score = 1;
+            }
+        }
+    }
+}
+
+/// Finds the fields of a document in text that the full parser, or this one, has found right.
+pub(super) fn find_spans(line: &[u8], spans: &mut Vec<Span>) -> Option<()> {
+    use super::scan::skip_space;
+    spans.clear();
+    let mut at = skip_space(line, 0);
+    if line.get(at) != Some(&b'{') {
+        return None;
+    }
+    at = skip_space(line, at + 1);
+    while line.get(at) == Some(&b'"') {
+        let name_end = string_end(line, at + 1)?;
+        let colon = skip_space(line, name_end);
+        let value = skip_space(line, colon + 1);
+        let value_end = value_end(line, value)?;
+        spans.push(Span { name: (at + 1, name_end - 1), value: (value, value_end) });
+        at = skip_space(line, value_end);
+        if line.get(at) == Some(&b',') {
+            at = skip_space(line, at + 1);
+        }
+    }
+    (line.get(at) == Some(&b'}')).then_some(())
+}
+
+/// The position behind the closing quote.
+fn string_end(line: &[u8], start: usize) -> Option<usize> {
+    let mut at = start;
+    loop {
+        at = super::scan::plain_end(line, at).0;
+        match line.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => return None,
+        }
+    }
+}
+
+fn value_end(line: &[u8], start: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut at = start;
+    loop {
+        match line.get(at)? {
+            b'"' => at = string_end(line, at + 1)?,
+            b'[' | b'{' => {
+                depth += 1;
+                at += 1;
+            }
+            b']' | b'}' => {
+                depth = depth.checked_sub(1)?;
+                at += 1;
+            }
+            // Within arrays and maps everything else goes by; a scalar ends where something follows it.
+            _ if depth > 0 => at += 1,
+            _ => at += line[at..].iter().position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\n' | b'\r'))?,
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+}

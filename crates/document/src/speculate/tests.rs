@@ -1,0 +1,339 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::row::decode_row;
+use crate::shape::ShapeOptions;
+
+/// What a line gives: row, key, and the numbers of the shapes that go along.
+type Outcome = Result<(Vec<u8>, Vec<u8>, Vec<u32>), LineError>;
+
+fn numbers(shapes: &[Arc<Shape>]) -> Vec<u32> {
+    let mut numbers: Vec<u32> = shapes.iter().map(|shape| shape.number()).collect();
+    numbers.sort();
+    numbers
+}
+
+/// An encoder beside the way that it must not differ from, each with its own table.
+struct Pair {
+    encoder: Encoder,
+    table: Arc<ShapeTable>,
+    id_field: &'static str,
+    new_ids: bool,
+}
+
+const NEW_ID: [u8; 12] = *b"abcdefghijkl";
+
+impl Pair {
+    fn new(options: ShapeOptions, id_field: &'static str, new_ids: bool) -> Self {
+        let encoder = Encoder::new(Arc::new(ShapeTable::new(options)), id_field);
+        Self { encoder, table: Arc::new(ShapeTable::new(options)), id_field, new_ids }
+    }
+
+    fn expected(&self, line: &[u8]) -> Outcome {
+        let mut document = match crate::json::parse(line)? {
+            Value::Map(document) => document,
+            other => return Err(LineError::NotADocument(other.type_name())),
+        };
+        let id_copy = (self.id_field != ID).then_some(self.id_field);
+        place_id(&mut document, id_copy, || {
+            if self.new_ids { Ok(Value::ObjectId(NEW_ID)) } else { Err(LineError::MissingId) }
+        })?;
+        let id = document.get(ID).unwrap();
+        let key = key::id_key(id)?;
+        let (mut row, mut shapes) = (Vec::new(), Vec::new());
+        encode_row(&document, &self.table, id_copy, &mut row, &mut shapes)?;
+        let decoded = decode_row(&row, &self.table, &key::decode(&mut &key[..]).unwrap()).unwrap();
+        assert_eq!(decoded, document);
+        Ok((row, key, numbers(&shapes)))
+    }
+
+    fn actual(&mut self, line: &[u8]) -> (Outcome, bool) {
+        let (mut row, mut key) = (b"row".to_vec(), b"key".to_vec());
+        let result = if self.new_ids {
+            self.encoder.encode_json_line_or_new_id(line, &mut || Value::ObjectId(NEW_ID), &mut row, &mut key)
+        } else {
+            self.encoder.encode_json_line(line, &mut row, &mut key)
+        };
+        match result {
+            Ok(encoded) => {
+                assert!(row.starts_with(b"row") && key.starts_with(b"key"));
+                (Ok((row.split_off(3), key.split_off(3), numbers(&encoded.new_shapes))), encoded.speculated)
+            }
+            Err(error) => {
+                assert_eq!((&row[..], &key[..]), (&b"row"[..], &b"key"[..]));
+                (Err(error), false)
+            }
+        }
+    }
+
+    /// Gives the line to both; whether the encoder read it without the parser.
+    fn check(&mut self, line: &[u8]) -> bool {
+        let (actual, speculated) = self.actual(line);
+        assert_eq!(actual, self.expected(line), "{}", String::from_utf8_lossy(line));
+        speculated
+    }
+
+    fn commit_all(&self) {
+        for table in [&self.table, &self.encoder.values.table] {
+            table.iter().for_each(|shape| table.mark_committed(shape.number()));
+        }
+    }
+}
+
+fn pair(id_field: &'static str) -> Pair {
+    Pair::new(ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() }, id_field, false)
+}
+
+#[test]
+fn lines_of_one_shape_are_read_without_the_parser() {
+    let mut pair = Pair::new(ShapeOptions::default(), "id", false);
+    for n in 0..200 {
+        let flag = n % 10 != 0;
+        let line = format!(
+            "{{\"a\":[],\"author\":\"user{n}\",\"flag\":{flag},\"id\":\"c{n}\",\"n\":{n},\"nothing\":null,\"text\":\"a\\n\\u00e4\"}}\n"
+        );
+        assert_eq!(pair.check(line.as_bytes()), n >= 2, "{n}");
+        pair.commit_all();
+    }
+    assert_eq!(pair.encoder.counts(), Counts { speculated: 198, walked: 0, parsed: 2, learnt: 1 });
+}
+
+#[test]
+fn an_optional_field_does_not_throw_away_the_work() {
+    let mut pair = pair("_id");
+    for n in 0u32..300 {
+        let optional = if n % 3 == 0 { "\"b\":1," } else { "" };
+        let line = format!("{{\"_id\":{n},\"a\":2,{optional}\"c\":null,\"d\":[1,2],\"e\":\"x\"}}");
+        assert_eq!(pair.check(line.as_bytes()), n >= 2, "{n}");
+    }
+    assert_eq!(pair.encoder.counts().learnt, 2);
+    assert!(pair.encoder.counts().walked > 150);
+}
+
+#[test]
+fn a_new_mix_of_known_fields_is_parsed_once_and_then_read() {
+    let mut pair = pair("_id");
+    let line = |n: u32, mix: u32| {
+        let field = |bit: u32| if mix >> bit & 1 == 1 { format!(",\"f{bit}\":{n}") } else { String::new() };
+        format!("{{\"_id\":{n}{}{}{}{}}}", field(0), field(1), field(2), field(3))
+    };
+    for round in 0..3 {
+        for mix in 0..16 {
+            assert_eq!(pair.check(line(round, mix).as_bytes()), round > 0, "{round} {mix}");
+        }
+    }
+}
+
+#[test]
+fn constants_that_change_are_noticed() {
+    let mut pair = pair("_id");
+    let values =
+        ["1", "10", "100", "\"a\"", "\"ab\"", "null", "true", "[]", "{}", "[1]", "{\"x\":1}", "-1", "1.5", "\"\""];
+    let mut speculated = 0;
+    for round in 0..values.len() * 30 {
+        // Runs that are long enough for a constant, and changes one after the other.
+        let (a, b) = (values[round / 30], values[round % values.len()]);
+        let line = format!("{{\"_id\":{round},\"k\":0,\"a\":{a},\"b\":{b},\"c\":{a}}}");
+        speculated += usize::from(pair.check(line.as_bytes()));
+    }
+    assert!(speculated > values.len() * 30 - 10, "{speculated}");
+}
+
+#[test]
+fn the_id_is_the_field_that_was_asked_for() {
+    for (id_field, lines) in [
+        ("_id", &["{\"a\":1,\"_id\":\"x\"}", "{\"_id\":\"x\",\"id\":\"x\"}", "{\"_id\":1.5}", "{\"_id\":1.0}"][..]),
+        ("_id", &["{\"_id\":1e400}", "{\"_id\":123456789012345678}", "{\"_id\":99999999999999999999}"]),
+        (
+            "_id",
+            &[
+                "{\"_id\":null}",
+                "{\"_id\":true}",
+                "{\"_id\":{\"a\":1}}",
+                "{\"_id\":{\"$oid\":\"0123456789abcdef01234567\"}}",
+            ],
+        ),
+        ("_id", &["{\"_id\":[1]}", "{\"a\":1}", "{}", "{\"_id\":\"\\u0000a\\u0000\"}", "{\"\\u005fid\":7}"]),
+        (
+            "id",
+            &[
+                "{\"a\":1,\"id\":\"x\",\"b\":2}",
+                "{\"id\":5}",
+                "{\"_id\":\"x\",\"id\":\"x\"}",
+                "{\"_id\":\"x\",\"id\":\"y\"}",
+            ],
+        ),
+        ("id", &["{\"_id\":5}", "{\"a\":1}", "{\"id\":5,\"_id\":5}", "{\"id\":5,\"_id\":5.0}", "{\"\\u0069d\":\"z\"}"]),
+        ("id", &["{\"id\":1.0}", "{\"id\":-0}", "{\"id\":-7}", "{\"id\":{\"a\":1}}", "{\"id\":[]}", "{\"id\":null}"]),
+    ] {
+        for new_ids in [false, true] {
+            let mut pair = pair(id_field);
+            pair.new_ids = new_ids;
+            for line in lines.iter().cycle().take(lines.len() * 4) {
+                pair.check(line.as_bytes());
+            }
+        }
+    }
+}
+
+#[test]
+fn awkward_lines_are_as_the_parser_has_them() {
+    let deep = |levels: usize| format!("{{\"_id\":1,\"a\":{}1{}}}", "[".repeat(levels), "]".repeat(levels));
+    let nested = |levels: usize| format!("{}{{\"_id\":1}}{}", "{\"_id\":1,\"a\":".repeat(levels), "}".repeat(levels));
+    let long = format!("{{\"_id\":1,\"a\":\"{}\\n{}\"}}", "x".repeat(70), "ä".repeat(100));
+    let made = [deep(97), deep(98), deep(99), deep(100), nested(97), nested(98), nested(99), nested(100), long];
+    let lines: Vec<&[u8]> = include_bytes!("tests/awkward.jsonl").split(|&byte| byte == b'\n').collect();
+    assert!(lines.len() > 100);
+    let raw: &[&[u8]] = &[
+        b"{\"_id\":1,\"a\":\"\xff\"}",
+        b"{\"_id\":1,\"a\":\"x\\n\xe4\"}",
+        b"{\"_id\":1,\"\xff\":1}",
+        b"{\"_id\":1,\"a\":\"\x00\"}",
+        b"{\"_id\":1,\"a\":\"\x1f\"}",
+        b"{\"_id\":1,\"a\x00\":1}",
+        b"{\"_id\":1,\xff\"a\":1}",
+        b"\xef\xbb\xbf{\"_id\":1}",
+        b"{\"_id\":1}\x00",
+        b"{\"_id\":1}\r\n",
+        b"{\r\n\"_id\"\t:\n1\r}\t",
+    ];
+    let lines = || lines.iter().copied().chain(made.iter().map(String::as_bytes)).chain(raw.iter().copied());
+    for id_field in ["_id", "id"] {
+        for new_ids in [false, true] {
+            let mut pair = pair(id_field);
+            pair.new_ids = new_ids;
+            for line in lines().chain(lines()) {
+                pair.check(line);
+            }
+            for line in lines() {
+                // Each several times, so that it is learnt, and then its neighbours along what was learnt.
+                pair.check(line);
+                pair.check(line);
+                for cut in 0..line.len().min(60) {
+                    pair.check(&line[..cut]);
+                }
+                pair.check(&[line, b" "].concat());
+                pair.check(&[line, b"}"].concat());
+                pair.check(line);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flood_of_odd_documents_costs_no_endless_learning() {
+    let mut pair = pair("_id");
+    for n in 0..1500 {
+        pair.check(format!("{{\"_id\":1,\"odd{n}\":{{\"n{n}\":1}}}}").as_bytes());
+    }
+    let learnt = pair.encoder.counts().learnt;
+    assert!(learnt <= 1500 / u64::from(LEARN_EVERY) + 64, "{learnt}");
+    assert!(pair.encoder.templates.len() <= MAX_TEMPLATES);
+    // Shapes that come again are learnt all the same, once there is credit.
+    for n in 0..50 {
+        let speculated = pair.check(format!("{{\"_id\":{n},\"a\":{{\"b\":1}}}}").as_bytes());
+        assert!(speculated || n <= LEARN_EVERY, "{n}");
+    }
+}
+
+/// A value in JSON, of few kinds so that shapes come again.
+fn any_json() -> impl Strategy<Value = String> {
+    let scalar = prop_oneof![
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        Just("false".to_owned()),
+        (-20i64..200).prop_map(|n| n.to_string()),
+        any::<i64>().prop_map(|n| n.to_string()),
+        any::<f64>().prop_map(|x| format!("{x:e}")),
+        "-?(0|[1-9][0-9]{0,20})(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?",
+        "\"([a-z ]|ä|\\\\n|\\\\\"|\\\\u00e4|\\\\ud83d\\\\ude00|\\\\u0000){0,12}\"",
+        "\"[a-z]{30,80}\"",
+    ];
+    scalar.prop_recursive(3, 20, 4, |inner| {
+        prop_oneof![
+            (proptest::collection::vec(inner.clone(), 0..17), any_space())
+                .prop_map(|(all, space)| format!("[{space}{}{space}]", all.join(&format!("{space},")))),
+            any_map(inner, "a|b|\\$date|\\$oid|").prop_map(|map| map),
+        ]
+    })
+}
+
+fn any_space() -> impl Strategy<Value = &'static str> {
+    prop_oneof![6 => Just(""), 1 => Just(" "), 1 => Just("\t\r\n ")]
+}
+
+/// A map of some of the names in their order, mostly.
+fn any_map(values: impl Strategy<Value = String>, names: &'static str) -> impl Strategy<Value = String> {
+    let names: Vec<&str> = names.split('|').collect();
+    let all = 0..=names.len();
+    (proptest::collection::vec((values, any::<bool>()), all), any_space(), 0..12usize).prop_map(
+        move |(values, space, rotate)| {
+            let mut fields: Vec<String> = values
+                .iter()
+                .zip(&names)
+                .filter(|((_, is_there), _)| *is_there)
+                .map(|((value, _), name)| format!("\"{name}\"{space}:{space}{value}"))
+                .collect();
+            if rotate == 0 && !fields.is_empty() {
+                fields.rotate_left(1);
+            }
+            format!("{{{}}}", fields.join(&format!("{space},{space}")))
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn lines_give_what_the_parser_and_the_row_encoder_give(
+        documents in proptest::collection::vec(any_map(any_json(), "_id|a|b|c|d|id|e|\\u0066"), 1..8),
+        order in proptest::collection::vec((any::<prop::sample::Index>(), proptest::option::weighted(0.3, (any::<prop::sample::Index>(), any_json()))), 1..60),
+        id_field in prop_oneof![Just("_id"), Just("id")],
+        new_ids in any::<bool>(),
+        sightings in 1u32..3,
+    ) {
+        let options = ShapeOptions { document_sightings: sightings, nested_sightings: sightings, max_in_use: 30 };
+        let mut pair = Pair::new(options, id_field, new_ids);
+        for (which, change) in order {
+            let mut line = documents[which.index(documents.len())].clone();
+            if let Some((field, value)) = change {
+                // Another value for a field: the shape stays, what was constant changes.
+                let mut spans = Vec::new();
+                template::find_spans(line.as_bytes(), &mut spans);
+                if !spans.is_empty() {
+                    let span = spans[field.index(spans.len())];
+                    line.replace_range(span.value.0..span.value.1, &value);
+                }
+            }
+            pair.check(line.as_bytes());
+            if which.index(7) == 0 {
+                pair.commit_all();
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_lines_give_the_errors_of_the_parser(
+        document in any_map(any_json(), "_id|a|b|c|d|e"),
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), 0..3, prop_oneof![any::<u8>(), prop::sample::select(b"{}[]\",:\\0-e. ".to_vec())]), 1..60),
+    ) {
+        let mut pair = pair("_id");
+        pair.new_ids = true;
+        for _ in 0..8 {
+            pair.check(document.as_bytes());
+        }
+        for (at, kind, byte) in damage {
+            let mut line = document.clone().into_bytes();
+            let at = at.index(line.len());
+            match kind {
+                0 => line[at] = byte,
+                1 => line.insert(at, byte),
+                _ => drop(line.remove(at)),
+            }
+            pair.check(&line);
+        }
+    }
+}
