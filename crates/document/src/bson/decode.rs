@@ -1,0 +1,208 @@
+//! Reading BSON bytes, any bytes.
+
+use super::{Binary, BsonError, Code, DbPointer, Decimal, Double, Map, OLD_BINARY, Regex, Timestamp, Value, tag};
+use crate::value::MAX_DEPTH;
+
+/// Reads one BSON document that fills `bytes`.
+///
+/// # Errors
+/// [`BsonError`] with the offset of what is wrong.
+pub fn decode_document(bytes: &[u8]) -> Result<Map, BsonError> {
+    let (map, taken) = take_document(bytes)?;
+    if taken < bytes.len() {
+        return Err(BsonError::Invalid { offset: taken, problem: "there is more behind the document" });
+    }
+    Ok(map)
+}
+
+/// Reads the BSON document at the front of `bytes` and gives its length, too.
+///
+/// # Errors
+/// [`BsonError`] with the offset of what is wrong.
+pub fn take_document(bytes: &[u8]) -> Result<(Map, usize), BsonError> {
+    let mut reader = Reader { bytes, at: 0, end: bytes.len() };
+    let map = reader.document(MAX_DEPTH)?;
+    Ok((map, reader.at))
+}
+
+/// Invariant: `at <= end <= bytes.len()`. `end` is that of the innermost document.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Reader<'a> {
+    #[cold]
+    fn invalid(&self, problem: &'static str) -> BsonError {
+        BsonError::Invalid { offset: self.at, problem }
+    }
+
+    #[inline]
+    fn take(&mut self, len: usize) -> Result<&'a [u8], BsonError> {
+        let rest = &self.bytes[self.at..self.end];
+        let bytes = rest.get(..len).ok_or(BsonError::Truncated)?;
+        self.at += len;
+        Ok(bytes)
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], BsonError> {
+        let bytes = self.bytes[self.at..self.end].first_chunk::<N>().ok_or(BsonError::Truncated)?;
+        self.at += N;
+        Ok(*bytes)
+    }
+
+    #[inline]
+    fn len(&mut self) -> Result<usize, BsonError> {
+        let len = i32::from_le_bytes(self.array()?);
+        usize::try_from(len).map_err(|_| self.invalid("a negative length"))
+    }
+
+    #[inline]
+    fn text(&mut self, bytes: &'a [u8]) -> Result<String, BsonError> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => Err(self.invalid("a string that is not UTF-8")),
+        }
+    }
+
+    #[inline]
+    fn cstring(&mut self) -> Result<&'a [u8], BsonError> {
+        let rest = &self.bytes[self.at..self.end];
+        let len = memchr::memchr(0, rest).ok_or(BsonError::Truncated)?;
+        self.at += len + 1;
+        Ok(&rest[..len])
+    }
+
+    #[inline]
+    fn string(&mut self) -> Result<String, BsonError> {
+        let len = self.len()?;
+        match self.take(len)?.split_last() {
+            Some((0, text)) => self.text(text),
+            _ => Err(self.invalid("a string without a zero at its end")),
+        }
+    }
+
+    /// Enters a document or array: its length is checked, and the reader bounded by it. Gives the end before.
+    fn enter(&mut self) -> Result<usize, BsonError> {
+        let start = self.at;
+        let len = self.len()?;
+        if len < 5 {
+            return Err(self.invalid("a document shorter than five bytes"));
+        }
+        if len > self.end - start {
+            return Err(BsonError::Truncated);
+        }
+        Ok(std::mem::replace(&mut self.end, start + len))
+    }
+
+    /// The tag of the next element, or None at the end of the document, which is then left.
+    #[inline]
+    fn next(&mut self, outer: usize) -> Result<Option<u8>, BsonError> {
+        let [tag] = self.array()?;
+        if tag != 0 {
+            return Ok(Some(tag));
+        }
+        if self.at != self.end {
+            return Err(self.invalid("a document that ends before its length"));
+        }
+        self.end = outer;
+        Ok(None)
+    }
+
+    fn document(&mut self, depth: usize) -> Result<Map, BsonError> {
+        let depth = depth.checked_sub(1).ok_or(BsonError::TooDeep)?;
+        let outer = self.enter()?;
+        let mut map = Map::new();
+        while let Some(tag) = self.next(outer)? {
+            let name = self.cstring()?;
+            let name = Value::String(self.text(name)?);
+            map.entries.push((name, self.value(tag, depth)?));
+        }
+        Ok(map)
+    }
+
+    /// The names of an array's elements are not looked at.
+    fn elements(&mut self, depth: usize) -> Result<Vec<Value>, BsonError> {
+        let depth = depth.checked_sub(1).ok_or(BsonError::TooDeep)?;
+        let outer = self.enter()?;
+        let mut elements = Vec::new();
+        while let Some(tag) = self.next(outer)? {
+            self.cstring()?;
+            elements.push(self.value(tag, depth)?);
+        }
+        Ok(elements)
+    }
+
+    fn value(&mut self, tag: u8, depth: usize) -> Result<Value, BsonError> {
+        Ok(match tag {
+            tag::DOUBLE => Value::Double(Double(f64::from_le_bytes(self.array()?))),
+            tag::STRING => Value::String(self.string()?),
+            tag::DOCUMENT => Value::Map(self.document(depth)?),
+            tag::ARRAY => Value::Array(self.elements(depth)?),
+            tag::BINARY => self.binary()?,
+            tag::UNDEFINED => Value::Undefined,
+            tag::OBJECT_ID => Value::ObjectId(self.array()?),
+            tag::BOOL => match self.array()? {
+                [0] => Value::Bool(false),
+                [1] => Value::Bool(true),
+                _ => return Err(self.invalid("a boolean that is neither 0 nor 1")),
+            },
+            tag::DATE_TIME => Value::DateTime(i64::from_le_bytes(self.array()?)),
+            tag::NULL => Value::Null,
+            tag::INT32 => Value::Int32(i32::from_le_bytes(self.array()?)),
+            tag::TIMESTAMP => {
+                let increment = u32::from_le_bytes(self.array()?);
+                Value::Timestamp(Timestamp { time: u32::from_le_bytes(self.array()?), increment })
+            }
+            tag::INT64 => Value::Int64(i64::from_le_bytes(self.array()?)),
+            tag::DECIMAL => Value::Decimal(Decimal::from_decimal128(self.array()?)),
+            tag::MIN_KEY => Value::MinKey,
+            tag::MAX_KEY => Value::MaxKey,
+            _ => self.rare(tag, depth)?,
+        })
+    }
+
+    fn rare(&mut self, tag: u8, depth: usize) -> Result<Value, BsonError> {
+        Ok(match tag {
+            tag::REGEX => {
+                let (pattern, options) = (self.cstring()?, self.cstring()?);
+                let mut options: Vec<char> = self.text(options)?.chars().collect();
+                options.sort_unstable();
+                let options = options.into_iter().collect();
+                Value::Regex(Box::new(Regex { pattern: self.text(pattern)?, options }))
+            }
+            tag::DB_POINTER => {
+                let namespace = self.string()?;
+                Value::DbPointer(Box::new(DbPointer { namespace, id: self.array()? }))
+            }
+            tag::CODE => Value::Code(Box::new(Code { code: self.string()?, scope: None })),
+            tag::SYMBOL => Value::Symbol(self.string()?),
+            tag::CODE_WITH_SCOPE => {
+                let start = self.at;
+                let len = self.len()?;
+                let code = self.string()?;
+                let scope = Some(self.document(depth)?);
+                if self.at - start != len {
+                    return Err(self.invalid("code with a scope of another length than it says"));
+                }
+                Value::Code(Box::new(Code { code, scope }))
+            }
+            _ => return Err(self.invalid("an unknown type")),
+        })
+    }
+
+    fn binary(&mut self) -> Result<Value, BsonError> {
+        let len = self.len()?;
+        let [subtype] = self.array()?;
+        let mut bytes = self.take(len)?;
+        if subtype == OLD_BINARY {
+            bytes = match bytes.split_first_chunk::<4>() {
+                Some((inner, rest)) if u32::from_le_bytes(*inner) as usize == rest.len() => rest,
+                _ => return Err(self.invalid("old binary data with a wrong inner length")),
+            };
+        }
+        Ok(Value::Binary(Binary { subtype, bytes: bytes.to_vec() }))
+    }
+}

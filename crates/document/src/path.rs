@@ -1,0 +1,137 @@
+//! Field paths: `author.name`, `tags.0`.
+
+use crate::value::{Map, Value};
+use std::fmt;
+use std::str::FromStr;
+
+/// The way to a value inside a document: names, separated by dots. A name that is a number also stands for an element of
+/// an array, from 0. A field whose name has a dot in it is not reached by a path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FieldPath {
+    text: Box<str>,
+    /// Where each name ends.
+    ends: Box<[usize]>,
+}
+
+/// Why text is no field path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// Nothing at all, nothing between two dots, or nothing before or behind one.
+    #[error("a field path has an empty name")]
+    EmptyName,
+    /// More names than values nest.
+    #[error("a field path has more than {} names", crate::value::MAX_DEPTH)]
+    TooLong,
+    /// BSON's names end at the first zero.
+    #[error("a field path has a zero character")]
+    Nul,
+}
+
+impl FieldPath {
+    /// The names in order.
+    pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> + Clone {
+        let start = |index: usize| if index == 0 { 0 } else { self.ends[index - 1] + 1 };
+        (0..self.ends.len()).map(move |index| &self.text[start(index)..self.ends[index]])
+    }
+
+    /// The number of names, at least 1.
+    pub fn depth(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The first name: the field of the document itself.
+    pub fn first(&self) -> &str {
+        &self.text[..self.ends[0]]
+    }
+
+    /// The path as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// True if this path is `other` or leads into it: `a.b` starts with `a`, not with `a.b.c` or `ab`.
+    pub fn starts_with(&self, other: &FieldPath) -> bool {
+        match self.text.strip_prefix(&*other.text) {
+            Some(rest) => rest.is_empty() || rest.starts_with('.'),
+            None => false,
+        }
+    }
+
+    /// The one value there, if there is one: names lead into maps, numbers into maps and arrays.
+    pub fn get<'a>(&self, value: &'a Value) -> Option<&'a Value> {
+        self.names().try_fold(value, step)
+    }
+
+    /// As [`FieldPath::get`], from a map.
+    pub fn get_in<'a>(&self, map: &'a Map) -> Option<&'a Value> {
+        let mut names = self.names();
+        let first = map.get(names.next()?)?;
+        names.try_fold(first, step)
+    }
+
+    /// Calls `visit` with every value there, as MongoDB's filters and indexes see them: where an array stands in the way
+    /// and the next name leads into its elements' maps, all of them are followed. The last value itself is given as it
+    /// is, even if it is an array. Gives how many there were.
+    pub fn visit<'a>(&self, value: &'a Value, visit: &mut dyn FnMut(&'a Value)) -> usize {
+        let names: Vec<&str> = self.names().collect();
+        visit_all(value, &names, visit)
+    }
+}
+
+fn step<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    match value {
+        Value::Map(map) => map.get(name),
+        Value::Array(elements) => elements.get(index(name)?),
+        _ => None,
+    }
+}
+
+/// A number without a sign or leading zeros.
+fn index(name: &str) -> Option<usize> {
+    let plain = name == "0" || matches!(name.as_bytes().first(), Some(b'1'..=b'9'));
+    name.parse().ok().filter(|_| plain)
+}
+
+fn visit_all<'a>(value: &'a Value, names: &[&str], visit: &mut dyn FnMut(&'a Value)) -> usize {
+    let Some((name, rest)) = names.split_first() else {
+        visit(value);
+        return 1;
+    };
+    match value {
+        Value::Map(map) => map.get(name).map_or(0, |inner| visit_all(inner, rest, visit)),
+        Value::Array(elements) => {
+            let there = index(name).and_then(|at| elements.get(at)).map_or(0, |inner| visit_all(inner, rest, visit));
+            // An array directly inside an array is not entered, as in MongoDB.
+            let maps = elements.iter().filter(|element| matches!(element, Value::Map(_)));
+            there + maps.map(|map| visit_all(map, names, visit)).sum::<usize>()
+        }
+        _ => 0,
+    }
+}
+
+impl FromStr for FieldPath {
+    type Err = PathError;
+
+    fn from_str(text: &str) -> Result<Self, PathError> {
+        if text.split('.').any(str::is_empty) {
+            return Err(PathError::EmptyName);
+        }
+        if text.contains('\0') {
+            return Err(PathError::Nul);
+        }
+        let ends: Vec<usize> = text.match_indices('.').map(|(at, _)| at).chain([text.len()]).collect();
+        if ends.len() > crate::value::MAX_DEPTH {
+            return Err(PathError::TooLong);
+        }
+        Ok(FieldPath { text: text.into(), ends: ends.into() })
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests;
