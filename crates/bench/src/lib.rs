@@ -1,1 +1,6 @@
-//! bench
+//! The seeds' scenarios, as a library that the command line runs.
+
+#![deny(missing_docs)]
+
+pub mod comments;
+pub mod keys;

@@ -1,0 +1,162 @@
+//! Subreddits: a name, an id and a way with flair, all of them functions of the subreddit's rank.
+
+use super::author::write_capital;
+use super::digits;
+use super::lexicon::{Class, Lexicon};
+use super::random::{Random, mix, permute};
+
+/// The number of subreddits that a month of comments meets.
+#[cfg(test)]
+pub(crate) const COUNT: u32 = (1 << 17) - 1 + LAST_OCTAVE as u32;
+
+/// The ranks in the last octave, which the population does not fill.
+const LAST_OCTAVE: u64 = 20_000;
+
+/// How many comments in 1,024 go to the octaves of ranks 0, 1-2, 3-6, 7-14, …: the busiest subreddit alone has 5%.
+const OCTAVE_WEIGHTS: [u16; 18] = [54, 42, 48, 58, 72, 82, 86, 94, 97, 95, 84, 70, 53, 39, 26, 15, 7, 2];
+
+/// The names at the head; the rest are made of two words.
+const HEAD: [&str; 62] = [
+    "AskReddit",
+    "politics",
+    "OutOfTheLoop",
+    "memes",
+    "teenagers",
+    "funny",
+    "nba",
+    "soccer",
+    "worldnews",
+    "pics",
+    "gaming",
+    "news",
+    "Cooking",
+    "unpopularopinion",
+    "todayilearned",
+    "relationship_advice",
+    "leagueoflegends",
+    "wallstreetbets",
+    "videos",
+    "movies",
+    "nfl",
+    "FortNiteBR",
+    "classicwow",
+    "wow",
+    "gifs",
+    "aww",
+    "mildlyinteresting",
+    "AnimalsBeingJerks",
+    "Showerthoughts",
+    "AskMen",
+    "AskWomen",
+    "technology",
+    "science",
+    "dataisbeautiful",
+    "PublicFreakout",
+    "Market76",
+    "RocketLeagueExchange",
+    "CFB",
+    "baseball",
+    "anime",
+    "explainlikeimfive",
+    "personalfinance",
+    "LifeProTips",
+    "food",
+    "books",
+    "Music",
+    "DIY",
+    "space",
+    "history",
+    "travel",
+    "europe",
+    "canada",
+    "unitedkingdom",
+    "australia",
+    "india",
+    "sysadmin",
+    "programming",
+    "buildapc",
+    "Minecraft",
+    "DestinyTheGame",
+    "whatisthisthing",
+    "NoStupidQuestions",
+];
+
+/// A subreddit, known by its rank in the order of comments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Subreddit(u32);
+
+/// Draws subreddits.
+#[derive(Debug)]
+pub(crate) struct Subreddits {
+    octaves: [u8; 1024],
+}
+
+impl Subreddits {
+    /// Prepares the draw.
+    pub(crate) fn new() -> Self {
+        let mut octaves = [0; 1024];
+        let mut rest = octaves.iter_mut();
+        for (octave, weight) in OCTAVE_WEIGHTS.iter().enumerate() {
+            rest.by_ref().take(usize::from(*weight)).for_each(|slot| *slot = octave as u8);
+        }
+        Self { octaves }
+    }
+
+    /// Draws a subreddit as often as comments go there.
+    pub(crate) fn draw(&self, random: &mut Random) -> Subreddit {
+        let octave = u32::from(self.octaves[(random.next() >> 54) as usize]);
+        let span = if octave == 17 { LAST_OCTAVE } else { 1 << octave };
+        Subreddit(((1u64 << octave) - 1 + random.below(span)) as u32)
+    }
+}
+
+impl Subreddit {
+    /// The subreddit of this rank.
+    #[cfg(test)]
+    pub(crate) fn from_rank(rank: u32) -> Self {
+        Self(rank)
+    }
+
+    /// A hash of the subreddit, for traits that never change.
+    pub(crate) fn hash(self) -> u64 {
+        mix(u64::from(self.0) ^ 0x8ebc_6af0_9c88_c6e3)
+    }
+
+    /// The number of the id (in base 36 after `t5_`).
+    pub(crate) fn id(self) -> u64 {
+        4_594_000 + permute(u64::from(self.0), 18) * 13
+    }
+
+    /// `public` or, seldom, `restricted`.
+    pub(crate) fn kind(self) -> &'static str {
+        if self.0 > 100 && self.hash() & 63 == 0 { "restricted" } else { "public" }
+    }
+
+    /// Whether this subreddit is one of the few that are quarantined.
+    pub(crate) fn is_quarantined(self) -> bool {
+        self.0 > 100 && self.hash() >> 8 & 511 == 0
+    }
+
+    /// Appends the name. Names differ where ranks differ.
+    pub(crate) fn write_name(self, lexicon: &Lexicon, out: &mut Vec<u8>) {
+        if let Some(name) = HEAD.get(self.0 as usize) {
+            out.extend_from_slice(name.as_bytes());
+            return;
+        }
+        let place = permute(u64::from(self.0), 18);
+        let (first, second) = ((place & 255) as usize, (place >> 8 & 511) as usize);
+        if place >> 17 == 0 {
+            write_capital(lexicon, out, Class::Adjective, first);
+            write_capital(lexicon, out, Class::Noun, second);
+        } else {
+            lexicon.write_word(out, Class::Adjective, first);
+            lexicon.write_word(out, Class::Noun, second);
+        }
+    }
+}
+
+/// Appends `t5_` and the id.
+pub(crate) fn write_id(out: &mut Vec<u8>, subreddit: Subreddit) {
+    out.extend_from_slice(b"t5_");
+    digits::base36(out, subreddit.id());
+}
