@@ -229,10 +229,6 @@ impl Reader<'_, '_> {
 
     /// Replays the group at `at`, and returns the offset behind it.
     fn group(&mut self, reading: &mut Reading<'_>, at: u64, group: GroupHeader) -> Result<u64> {
-        if self.expected == 0 {
-            self.expected = group.first_seq;
-        }
-        self.lose_up_to(group.first_seq - 1);
         let body = reading.window.bytes(at + GROUP_HEADER_LEN as u64, group.body_len as usize)?;
         let (records, bytes) = (&mut self.recovery.records, &mut self.recovery.bytes);
         let whole = decode_records(&group, body, |record| {
@@ -247,10 +243,16 @@ impl Reader<'_, '_> {
         Ok(at + group.group_len())
     }
 
-    /// Damage at `at`: an error, or the offset of the next whole group, if there is one.
-    fn skip(&self, reading: &mut Reading<'_>, at: u64, what: &str) -> Result<Option<u64>> {
+    /// Damage at `at`: an error, or the offset of the next whole group, if there is one, and
+    /// the numbers before it are lost.
+    fn skip(&mut self, reading: &mut Reading<'_>, at: u64, what: &str) -> Result<Option<u64>> {
         self.refuse(reading.path, at, what)?;
-        reading.next_group(at, self.expected)
+        let Some((next, first_seq)) = reading.next_group(at, self.expected)? else { return Ok(None) };
+        if self.expected == 0 {
+            self.expected = first_seq;
+        }
+        self.lose_up_to(first_seq - 1);
+        Ok(Some(next))
     }
 
     fn refuse(&self, path: &Path, at: u64, what: &str) -> Result<()> {
@@ -323,16 +325,16 @@ impl Reading<'_> {
         Ok(false)
     }
 
-    /// The offset of the first whole group at or behind `from` whose numbers are not below
-    /// `expected`.
-    fn next_group(&mut self, from: u64, expected: Seq) -> Result<Option<u64>> {
+    /// The first whole group at or behind `from` whose numbers are not below `expected`: its
+    /// offset and its first number.
+    fn next_group(&mut self, from: u64, expected: Seq) -> Result<Option<(u64, Seq)>> {
         let mut next = from;
         while let Some(found) = self.next_word(next)? {
             if let Some(group) = self.header(found)?
                 && group.first_seq >= expected
                 && self.body_is_whole(found, &group)?
             {
-                return Ok(Some(found));
+                return Ok(Some((found, group.first_seq)));
             }
             next = found + ALIGN;
         }
