@@ -48,7 +48,7 @@ pub enum Error {
         id: String,
     },
     /// There is no such collection.
-    #[error("there is no collection {name}{}", nearest(.nearest))]
+    #[error("there is no collection {name}{}", suggestion(.nearest))]
     NoSuchCollection {
         /// The name that was asked for.
         name: String,
@@ -90,7 +90,7 @@ pub enum Error {
     Load(String),
 }
 
-fn nearest(name: &Option<String>) -> String {
+fn suggestion(name: &Option<String>) -> String {
     name.as_ref().map_or_else(
         || ": `collections` lists what is there".to_owned(),
         |name| format!(": did you mean {name}?"),
@@ -140,5 +140,5 @@ fn store_kind(error: &store::Error) -> ErrorKind {
 
 /// An `_id` as text for messages.
 pub(crate) fn id_text(id: &Value) -> String {
-    document::json::to_string(id).unwrap_or_else(|_| "(not printable)".to_owned())
+    document::json::to_string(id, document::json::Format::RELAXED).unwrap_or_else(|_| "(not printable)".to_owned())
 }

@@ -47,7 +47,7 @@ pub(crate) fn id_key(id: &Value) -> Result<Vec<u8>> {
 pub(crate) fn checked_key(map: &Map) -> Result<(Vec<u8>, &Value)> {
     let id = map.get(ID).ok_or_else(|| Error::InvalidDocument("it has no _id".to_owned()))?;
     let key = id_key(id)?;
-    let size = document::bson::bson_size(map);
+    let size = document::bson::document_size(map);
     if size > MAX_DOCUMENT_BYTES {
         let what = format!("it has {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}");
         return Err(Error::InvalidDocument(what));

@@ -101,6 +101,8 @@ impl Inner {
             let allowed = self.options.memory_bytes as f64 * 2.0;
             worst = worst.max(debt.compaction_bytes as f64 / allowed);
         }
+        let active: usize = self.partitions.iter().map(|p| p.active().charged_bytes()).sum();
+        self.shared.budget.set(lsm::Owner::Memtables, active + immutable as usize);
         let debt = worst.max(immutable as f64 / (self.options.memtable_bytes() as f64 / 2.0));
         self.admission.debt.store(debt.to_bits(), Ordering::Relaxed);
         debt

@@ -88,7 +88,6 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         partitions,
         shared,
         wal,
-        policy,
         visibility,
         trees,
         locks: LockTable::new(),

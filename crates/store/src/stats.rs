@@ -93,8 +93,15 @@ impl Inner {
             ..Stats::default()
         };
         self.add_partitions(&mut stats);
+        self.add_budget(&mut stats);
         stats.disk_bytes += stats.log_bytes;
         stats
+    }
+
+    fn add_budget(&self, stats: &mut Stats) {
+        let budget = &self.shared.budget;
+        stats.cache_bytes = budget.used(lsm::Owner::Cache);
+        stats.pinned_bytes = budget.used(lsm::Owner::Pinned) + budget.used(lsm::Owner::Dictionaries);
     }
 
     fn add_partitions(&self, stats: &mut Stats) {
@@ -104,7 +111,6 @@ impl Inner {
             stats.flushed_bytes += from.bytes_flushed;
             stats.compacted_bytes += from.bytes_compacted;
             stats.memtable_bytes += (from.active_bytes + from.immutable_bytes) as usize;
-            stats.cache_bytes = from.cache_bytes as usize;
             stats.cache_hits = from.cache_hits;
             stats.cache_misses = from.cache_misses;
             stats.compaction_debt_bytes += partition.debt().compaction_bytes;

@@ -6,14 +6,13 @@ use crate::commit::{Commit, Work};
 use crate::durability::Syncer;
 use crate::locks::LockTable;
 use crate::open::OpenReport;
-use crate::policy::StorePolicy;
 use crate::scan::{Bounds, Scan};
 use crate::superblock::Superblock;
 use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, TreeId, Trees, tree_key};
 use crate::visibility::Visibility;
 use crate::workers::Workers;
 use crate::{Durability, Error, LockGuard, LockMode, Options, Result, Snapshot, WriteBatch};
-use codec::entry::{MAX_SEQ, Seq};
+use codec::entry::Seq;
 use env::sync::Mutex;
 use env::{Env, FileLock};
 use lsm::{Partition, View};
@@ -38,7 +37,6 @@ pub(crate) struct Inner {
     pub partitions: Vec<Arc<Partition>>,
     pub shared: Arc<lsm::Shared>,
     pub wal: Arc<Wal>,
-    pub policy: Arc<StorePolicy>,
     pub visibility: Arc<Visibility>,
     pub trees: Arc<Trees>,
     pub locks: Arc<LockTable>,
@@ -341,7 +339,4 @@ impl Inner {
     pub(crate) fn views(&self) -> Vec<Arc<View>> {
         self.partitions.iter().map(|p| p.view()).collect()
     }
-
-    /// Everything, whatever is visible: for checks of the files.
-    pub(crate) const EVERYTHING: Seq = MAX_SEQ;
 }

@@ -16,9 +16,14 @@ pub trait Source: Read + Send {
     /// # Errors
     /// What reading says, and `UnexpectedEof` if the stream is shorter.
     fn skip(&mut self, bytes: u64) -> io::Result<()> {
-        let copied = io::copy(&mut self.by_ref().take(bytes), &mut io::sink())?;
-        if copied < bytes {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        let mut left = bytes;
+        let mut buffer = vec![0; 64 << 10];
+        while left > 0 {
+            let want = usize::try_from(left).map_or(buffer.len(), |l| l.min(buffer.len()));
+            match self.read(&mut buffer[..want])? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => left -= read as u64,
+            }
         }
         Ok(())
     }

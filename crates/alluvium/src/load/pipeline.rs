@@ -8,7 +8,7 @@ use super::slice::{Slice, Slicer};
 use super::{Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
 use crate::catalog::Open;
 use crate::write::{mark_shapes, put_shapes};
-use crate::{Collection, Error, MAX_DOCUMENT_BYTES, Result};
+use crate::{Collection, Durability, Error, MAX_DOCUMENT_BYTES, Result};
 use document::Value;
 use document::shape::Shape;
 use document::speculate::{Encoder, LineError};
@@ -16,7 +16,7 @@ use env::sync::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::{LockMode, Store, WriteBatch};
 
 /// A line shorter than this cannot be a document over the limit: BSON has less than eight bytes
@@ -61,12 +61,23 @@ impl Parsed {
     }
 }
 
+/// The options that say what is done with a line.
+struct Settings {
+    id_field: String,
+    on_duplicate: OnDuplicate,
+    on_bad: OnBad,
+    durability: Durability,
+}
+
 /// What the threads share.
 struct Load<'a> {
     collection: &'a Collection,
     store: &'a Store,
     open: Arc<Open>,
-    options: &'a LoadOptions,
+    settings: Settings,
+    progress: Arc<Progress>,
+    stop: Arc<AtomicBool>,
+    rejects: Mutex<Option<Box<dyn Write + Send>>>,
     name: String,
     mark_key: Option<Vec<u8>>,
     id_seed: u32,
@@ -94,7 +105,7 @@ pub(crate) fn run(
 ) -> Result<LoadReport> {
     let store = &collection.database.inner.store;
     let open = collection.open_or_create()?;
-    let mut rejects = options.rejects.take();
+    let rejects = options.rejects.take();
     let mark_key = input.identity.map(|id| Mark::key(id.number(), &options.id_field));
     let before = match &mark_key {
         Some(key) if !options.again => read_mark(store, &open, key)?,
@@ -116,7 +127,15 @@ pub(crate) fn run(
         collection,
         store,
         open,
-        options: &options,
+        settings: Settings {
+            id_field: options.id_field.clone(),
+            on_duplicate: options.on_duplicate,
+            on_bad: options.on_bad,
+            durability: options.durability,
+        },
+        progress: options.progress.clone(),
+        stop: options.stop.clone(),
+        rejects: Mutex::new(rejects),
         name: input.name.clone(),
         mark_key,
         id_seed,
@@ -133,13 +152,12 @@ pub(crate) fn run(
         changed: Condvar::new(),
         most_between: options.readers as u64 + 1,
     };
-    let rejects = Mutex::new(rejects.as_mut());
     env::thread::scope(|scope| {
         for _ in 0..options.readers {
             scope.spawn(|| load.read());
         }
         for _ in 0..options.writers {
-            scope.spawn(|| load.write(&rejects));
+            scope.spawn(|| load.write());
         }
     });
     load.finish(before)
@@ -169,13 +187,13 @@ impl Load<'_> {
     /// Writes the last mark, makes everything durable, and says what was done.
     fn finish(self, before: Mark) -> Result<LoadReport> {
         let state = self.state.into_inner();
-        let stopped = self.options.stop.load(Ordering::Relaxed) && state.error.is_none();
+        let stopped = self.stop.load(Ordering::Relaxed) && state.error.is_none();
         if state.error.is_none() && !stopped {
             if let Some(key) = &self.mark_key {
                 let mut batch = self.store.batch();
                 let mark = Mark { finished: true, ..state.mark };
                 batch.put(self.open.system, key, &mark.encode());
-                self.store.write(batch, self.options.durability)?;
+                self.store.write(batch, self.settings.durability)?;
             }
         }
         // Also after an error: what was loaded before it stays.
@@ -185,7 +203,7 @@ impl Load<'_> {
         }
         synced?;
         let outcome = if stopped { Outcome::Stopped } else { Outcome::Done };
-        Ok(report(outcome, &self.options.progress, before))
+        Ok(report(outcome, &self.progress, before))
     }
 
     fn fail(&self, error: Error) {
@@ -195,7 +213,7 @@ impl Load<'_> {
 
     /// A reader thread.
     fn read(&self) {
-        let mut encoder = Encoder::new(self.open.shapes.clone(), &self.options.id_field);
+        let mut encoder = Encoder::new(self.open.shapes.clone(), &self.settings.id_field);
         while let Some(slice) = self.take_slice() {
             let ticket = slice.ticket;
             let parsed = self.parse(&mut encoder, slice);
@@ -209,7 +227,7 @@ impl Load<'_> {
     fn take_slice(&self) -> Option<Slice> {
         let mut state = self.state.lock();
         loop {
-            if state.error.is_some() || self.options.stop.load(Ordering::Relaxed) {
+            if state.error.is_some() || self.stop.load(Ordering::Relaxed) {
                 return None;
             }
             if state.taken < state.next + self.most_between {
@@ -271,7 +289,7 @@ impl Load<'_> {
     ) {
         row.clear();
         let start = parsed.keys.len();
-        let encoded = if self.options.id_field == "_id" {
+        let encoded = if self.settings.id_field == "_id" {
             let mut id = || Value::ObjectId(self.generated_id(offset));
             encoder.encode_json_line_or_new_id(line, &mut id, row, &mut parsed.keys)
         } else {
@@ -293,7 +311,7 @@ impl Load<'_> {
             }
             Err((column, reason)) => {
                 parsed.keys.truncate(start);
-                parsed.fatal = self.options.on_bad == OnBad::Error;
+                parsed.fatal = self.settings.on_bad == OnBad::Error;
                 let text = if parsed.fatal { Vec::new() } else { line.to_vec() };
                 parsed.bad.push(BadLine { place: Place { line: parsed.line_count, offset }, column, reason, text });
             }
@@ -304,8 +322,8 @@ impl Load<'_> {
     fn reason(&self, error: &LineError) -> (usize, String) {
         match error {
             LineError::Json(json) => (json.column, json.reason.to_string()),
-            LineError::MissingId if self.options.id_field != "_id" => {
-                (1, format!("the document has no field {:?} to take its _id from", self.options.id_field))
+            LineError::MissingId if self.settings.id_field != "_id" => {
+                (1, format!("the document has no field {:?} to take its _id from", self.settings.id_field))
             }
             other => (1, other.to_string()),
         }
@@ -320,9 +338,9 @@ impl Load<'_> {
     }
 
     /// A writer thread.
-    fn write(&self, rejects: &Mutex<Option<&mut Box<dyn Write + Send>>>) {
+    fn write(&self) {
         while let Some((parsed, mark)) = self.take_parsed() {
-            let result = self.write_slice(parsed, mark, rejects);
+            let result = self.write_slice(parsed, mark);
             let mut state = self.state.lock();
             state.writing = false;
             state.next += 1;
@@ -358,16 +376,11 @@ impl Load<'_> {
         }
     }
 
-    fn write_slice(
-        &self,
-        mut parsed: Parsed,
-        before: Mark,
-        rejects: &Mutex<Option<&mut Box<dyn Write + Send>>>,
-    ) -> Result<Mark> {
-        let progress = &self.options.progress;
+    fn write_slice(&self, mut parsed: Parsed, before: Mark) -> Result<Mark> {
+        let progress = &*self.progress;
         let count = parsed.key_ends.len();
         // Locks also under `replace`: another writer's insert must not look while this one writes.
-        let exclusive = self.options.on_duplicate != OnDuplicate::Replace;
+        let exclusive = self.settings.on_duplicate != OnDuplicate::Replace;
         let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
         self.store.admit(parsed.batch.encoded_bytes() + 64)?;
         let keys = (0..count).map(|at| parsed.key(at));
@@ -379,7 +392,7 @@ impl Load<'_> {
         let mut left = count;
         if exclusive {
             let taken = self.taken_keys(&parsed, locks.len())?;
-            if self.options.on_duplicate == OnDuplicate::Error {
+            if self.settings.on_duplicate == OnDuplicate::Error {
                 if let Some(first) = taken.iter().position(|t| *t) {
                     // Documents stand before a fatal line: this failure is the earlier one.
                     let error = self.duplicate(&parsed, first, before.line);
@@ -397,7 +410,7 @@ impl Load<'_> {
         let end = Place { line: parsed.line_count, offset: parsed.end };
         let end = failure.as_ref().map_or(end, |(place, _)| *place);
         parsed.bad.retain(|bad| bad.place.line < end.line);
-        self.reject(&parsed.bad, before.line, rejects)?;
+        self.reject(&parsed.bad, before.line)?;
         let mark = Mark {
             offset: end.offset,
             line: before.line + end.line,
@@ -408,7 +421,7 @@ impl Load<'_> {
         if let Some(key) = &self.mark_key {
             parsed.batch.put(self.open.system, key, &mark.encode());
         }
-        self.store.write_locked(parsed.batch, self.options.durability, &locks)?;
+        self.store.write_locked(parsed.batch, self.settings.durability, &locks)?;
         mark_shapes(&self.open, &parsed.shapes);
         Progress::add(&progress.documents, left as u64);
         Progress::add(&progress.bytes, parsed.bytes);
@@ -448,17 +461,12 @@ impl Load<'_> {
     }
 
     /// Writes rejected lines: a line of JSON for each.
-    fn reject(
-        &self,
-        bad: &[BadLine],
-        base: u64,
-        rejects: &Mutex<Option<&mut Box<dyn Write + Send>>>,
-    ) -> Result<()> {
-        if self.options.on_bad == OnBad::Error || bad.is_empty() {
+    fn reject(&self, bad: &[BadLine], base: u64) -> Result<()> {
+        if self.settings.on_bad == OnBad::Error || bad.is_empty() {
             return Ok(());
         }
-        Progress::add(&self.options.progress.rejected, bad.len() as u64);
-        let mut rejects = rejects.lock();
+        Progress::add(&self.progress.rejected, bad.len() as u64);
+        let mut rejects = self.rejects.lock();
         let Some(out) = rejects.as_mut() else { return Ok(()) };
         for bad in bad {
             let line = serde_json::json!({
@@ -479,7 +487,7 @@ fn check_size(line: &[u8]) -> std::result::Result<(), (usize, String)> {
         return Ok(());
     }
     let size = match document::json::parse(line) {
-        Ok(Value::Map(map)) => document::bson::bson_size(&map),
+        Ok(Value::Map(map)) => document::bson::document_size(&map),
         _ => 0,
     };
     if size > MAX_DOCUMENT_BYTES {
