@@ -32,8 +32,10 @@ pub(crate) struct Replayed {
     pub segments: Vec<Segment>,
     /// The end of the last segment.
     pub end: Option<End>,
-    /// The last segment, if it has nothing but zeros behind that end.
-    pub trimmable: Option<Arc<dyn File>>,
+    /// The last segment's file.
+    pub last: Option<Arc<dyn File>>,
+    /// True if it has nothing but zeros behind its end.
+    pub trimmable: bool,
 }
 
 type Replay<'a> = dyn FnMut(Record<'_>) -> Result<()> + 'a;
@@ -58,7 +60,8 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
         recovery: Recovery { clean: found.is_empty(), ..Recovery::default() },
         expected: found.first().map_or(next_seq, |f| f.header.map_or(0, |header| header.first_seq)),
     };
-    let mut out = Replayed { recovery: Recovery::default(), segments: Vec::new(), end: None, trimmable: None };
+    let mut out =
+        Replayed { recovery: Recovery::default(), segments: Vec::new(), end: None, last: None, trimmable: false };
     for (at, segment) in found.iter().enumerate() {
         let next = found.get(at + 1);
         if let Some(header) = segment.header {
@@ -70,12 +73,11 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
         let last_seq = state.expected.saturating_sub(1);
         out.segments.push(Segment { number: segment.number, first_seq, last_seq, bytes: segment.bytes });
         out.end = Some(End { offset, last_seq });
-        if next.is_none() && state.recovery.dropped.is_none() {
-            out.trimmable = Some(Arc::clone(&segment.file));
-        }
+        out.last = Some(Arc::clone(&segment.file));
     }
     state.recovery.first_seq = out.segments.first().map_or(state.expected, |segment| segment.first_seq).max(1);
     state.recovery.last_seq = state.expected.saturating_sub(1);
+    out.trimmable = state.recovery.dropped.is_none();
     out.recovery = state.recovery;
     Ok(out)
 }

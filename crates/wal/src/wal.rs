@@ -79,7 +79,13 @@ impl Wal {
         options: Options,
         replay: &mut dyn FnMut(Record<'_>) -> Result<()>,
     ) -> Result<(Self, Recovery)> {
-        let Replayed { recovery, segments, end, trimmable } = recover::replay(env, dir, &options, replay)?;
+        let Replayed { recovery, segments, end, last, trimmable } = recover::replay(env, dir, &options, replay)?;
+        if let Some(last) = &last {
+            // It may be the death of a process that ended the log. What was just read, and the
+            // segment's name, must be as durable as the header that will say so.
+            last.sync()?;
+            env.fs.sync_dir(dir)?;
+        }
         let mut segments = VecDeque::from(segments);
         let header = Header {
             database_id: options.database_id,
@@ -89,8 +95,8 @@ impl Wal {
         };
         let bytes = options.segment_bytes.max(GROUPS_AT);
         let file = segment::create(env, dir, &header, bytes)?;
-        if let (Some(file), Some(last), Some(end)) = (trimmable, segments.back_mut(), end) {
-            trim(&*file, last, end.offset);
+        if let (Some(file), Some(closed), Some(end), true) = (last, segments.back_mut(), end, trimmable) {
+            trim(&*file, closed, end.offset);
         }
         segments.push_back(new_segment(&header, bytes));
         let start = Position { segment: header.number, offset: GROUPS_AT };
