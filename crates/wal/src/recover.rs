@@ -164,11 +164,6 @@ struct Reader<'a, 'b> {
 impl Reader<'_, '_> {
     /// Replays one segment and returns where it ends.
     fn segment(&mut self, segment: &Found, next: Option<&Found>) -> Result<u64> {
-        if next.is_none() {
-            // What a process wrote before it was killed may be nowhere but in the system's memory.
-            // It is about to be handed out, and the next segment will name its end: make it last.
-            segment.file.sync()?;
-        }
         let seeds = Seeds::new(self.options.database_id, segment.number);
         let mut window = Window::new(&*segment.file)?;
         let seal = decode_seal(window.bytes(SEAL_AT, SEAL_LEN)?, seeds);

@@ -181,3 +181,17 @@ fn a_clean_close_survives_any_crash_after_it() {
         }
     }
 }
+
+#[test]
+fn what_a_killed_process_left_is_durable_once_recovered() {
+    let (mem, _, env) = new_disk();
+    let (wal, _, _) = recover(&env, options(20_000)).unwrap();
+    let record = Owned { first: 1, last: 1, payload: vec![7; 100] };
+    append(&wal, std::slice::from_ref(&record)).unwrap();
+    let (mem, _, env) = over(Arc::new(mem.kill_clone()));
+    let (_, _, found) = recover(&env, options(20_000)).unwrap();
+    assert!(found == std::slice::from_ref(&record));
+    let (_, _, env) = over(Arc::new(mem.crash_clone(0, CrashStyle::AllLost)));
+    let (_, _, found) = recover(&env, options(20_000)).unwrap();
+    assert!(found == [record]);
+}

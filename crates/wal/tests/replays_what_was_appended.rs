@@ -153,3 +153,23 @@ fn a_closed_log_refuses_work() {
     wal.sync_to(end).unwrap();
     assert_eq!(env.fs.list(&dir()).unwrap()[0].len, end.offset, "nothing is left over");
 }
+
+#[test]
+fn a_new_segment_lets_all_before_it_go() {
+    let (_, _, env) = new_disk();
+    let (wal, _, _) = recover(&env, options(20_000)).unwrap();
+    wal.start_segment().unwrap();
+    assert_eq!((wal.end().segment, wal.bytes_written()), (1, 0), "an empty one will do");
+    append(&wal, &[Owned { first: 1, last: 5, payload: vec![3; 100] }]).unwrap();
+    assert_eq!(wal.bytes_written(), 48 + 104);
+    assert!(!wal.can_release_below(6));
+    wal.start_segment().unwrap();
+    assert_eq!((wal.end(), wal.synced()), (Position { segment: 2, offset: 8192 }, wal.end()));
+    assert!(!wal.can_release_below(5) && wal.can_release_below(6));
+    assert!(wal.release_below(6).unwrap() > 0);
+    assert_eq!((wal.oldest_seq(), wal.can_release_below(6)), (6, false));
+    append(&wal, &[Owned { first: 6, last: 6, payload: vec![] }]).unwrap();
+    drop(wal);
+    let (_, recovery, found) = recover(&env, options(20_000)).unwrap();
+    assert_eq!((recovery.first_seq, recovery.last_seq, found.len()), (6, 6, 1));
+}
