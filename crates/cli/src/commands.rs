@@ -1,0 +1,74 @@
+//! The registry of commands; each has a file of its own.
+
+mod collections;
+mod compact;
+mod count;
+mod delete;
+mod demo;
+mod drop;
+mod generate;
+mod get;
+mod load;
+mod put;
+mod rename;
+mod scan;
+mod stats;
+mod verify;
+
+use crate::exit::Outcome;
+
+/// One command with its arguments. In the order of the alphabet.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// List the collections
+    Collections(collections::Args),
+    /// Merge all files, and give back all space that can be
+    Compact(compact::Args),
+    /// Count the documents of a collection
+    Count(count::Args),
+    /// Delete documents by _id
+    Delete(delete::Args),
+    /// Generate, load, read, change, kill, resume and verify a million documents; print a table
+    Demo(demo::Args),
+    /// Drop a collection with all its documents
+    Drop(drop::Args),
+    /// Generate data for trials
+    #[command(subcommand)]
+    Gen(generate::Command),
+    /// Print documents by _id
+    Get(get::Args),
+    /// Load JSON lines; a load that was cut short goes on when it is run again
+    Load(load::Args),
+    /// Store one document, replacing the one with its _id
+    Put(put::Args),
+    /// Rename a collection
+    Rename(rename::Args),
+    /// Print documents in the order of their _id
+    Scan(scan::Args),
+    /// Show figures of a database
+    Stats(stats::Args),
+    /// Check every block of every file
+    Verify(verify::Args),
+}
+
+impl Command {
+    /// Runs the command.
+    pub(crate) fn run(self) -> Outcome {
+        match self {
+            Self::Collections(args) => args.run(),
+            Self::Compact(args) => args.run(),
+            Self::Count(args) => args.run(),
+            Self::Delete(args) => args.run(),
+            Self::Demo(args) => args.run(),
+            Self::Drop(args) => args.run(),
+            Self::Gen(command) => command.run(),
+            Self::Get(args) => args.run(),
+            Self::Load(args) => args.run(),
+            Self::Put(args) => args.run(),
+            Self::Rename(args) => args.run(),
+            Self::Scan(args) => args.run(),
+            Self::Stats(args) => args.run(),
+            Self::Verify(args) => args.run(),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `alluvium compact`: one sorted run a partition.
+
+use crate::exit::Outcome;
+use crate::files;
+use crate::output::Output;
+use crate::settings::database::DatabaseArgs;
+use crate::signals::Stop;
+use crate::text;
+use env::Env;
+
+/// Arguments of `compact`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium compact my.db")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Compacts, and prints the bytes before and after.
+    pub(crate) fn run(&self) -> Outcome {
+        // What a merge has not installed when it ends is removed by the next open.
+        Stop::at_once()?;
+        let env = Env::os();
+        let started = env.clock.now();
+        let (before, stats) = self.database.with(|database| {
+            let before = files::bytes_below(&env, self.database.path())?;
+            database.compact()?;
+            Ok((before, database.stats()))
+        })?;
+        let after = files::bytes_below(&env, self.database.path())?;
+        let took = env.clock.now().saturating_sub(started);
+        let mut out = Output::new();
+        if self.json {
+            out.json(&serde_json::json!({
+                "seconds": took.as_secs_f64(),
+                "disk_bytes_before": before,
+                "disk_bytes": after,
+                "compacted_bytes": stats.compacted_bytes,
+            }))?;
+        } else {
+            let (before, after) = (text::bytes(before), text::bytes(after));
+            out.text(&format!("compacted in {}: {before} before, {after} now\n", text::duration(took)))?;
+        }
+        out.finish()
+    }
+}

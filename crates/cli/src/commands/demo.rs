@@ -1,0 +1,87 @@
+//! `alluvium demo`: the whole way of a million documents, with a kill in the middle and a table at
+//! the end.
+
+mod child;
+mod expected;
+mod operations;
+mod steps;
+mod table;
+
+use crate::exit::{Failure, Outcome};
+use crate::files;
+use crate::settings::size;
+use crate::signals::Stop;
+use env::Env;
+use std::path::PathBuf;
+
+/// Arguments of `demo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium demo --docs 100000")]
+pub(crate) struct Args {
+    /// How many documents
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    docs: u64,
+    /// Another seed gives other documents
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Memory budget of the database
+    #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = size::parse)]
+    memory: u64,
+    /// Where comments.jsonl and demo.alluvium go; what has these names there is replaced
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+}
+
+/// What the demo is about, resolved.
+struct Demo {
+    env: Env,
+    docs: u64,
+    seed: u64,
+    memory_bytes: u64,
+    comments: PathBuf,
+    database: PathBuf,
+    progress: PathBuf,
+}
+
+impl Args {
+    /// Runs all steps; ends at the first that is not as it should be.
+    pub(crate) fn run(&self) -> Outcome {
+        Stop::at_once()?;
+        if self.docs < 1000 {
+            return Err(Failure::Usage("the demo needs at least 1000 documents to show anything".to_owned()));
+        }
+        let env = Env::os();
+        let demo = Demo {
+            env: env.clone(),
+            docs: self.docs,
+            seed: self.seed,
+            memory_bytes: self.memory,
+            comments: self.dir.join("comments.jsonl"),
+            database: self.dir.join("demo.alluvium"),
+            progress: self.dir.join("demo.progress.jsonl"),
+        };
+        demo.clear()?;
+        let result = demo.run();
+        if env.fs.exists(&demo.progress)? {
+            env.fs.remove(&demo.progress)?;
+        }
+        result
+    }
+}
+
+impl Demo {
+    /// Removes what an earlier demo left, but nothing else.
+    fn clear(&self) -> Outcome {
+        let fs = &self.env.fs;
+        if fs.exists(&self.database)? {
+            let is_ours =
+                ["ALLUVIUM", "ALLUVIUM.tmp"].iter().any(|name| fs.exists(&self.database.join(name)).is_ok_and(|is| is));
+            if !is_ours && !fs.list(&self.database)?.is_empty() {
+                let path = self.database.display();
+                return Err(Failure::Other(format!("{path} is no database: the demo will not remove it")));
+            }
+            files::remove_below(&self.env, &self.database)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,27 @@
+//! `alluvium drop`: a collection and all its documents.
+
+use crate::exit::{Failure, Outcome};
+use crate::settings::database::CollectionArgs;
+
+/// Arguments of `drop`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium drop my.db comments --yes")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    /// Really drop it
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Args {
+    /// Drops the collection; its space is given back by compactions.
+    pub(crate) fn run(&self) -> Outcome {
+        if !self.yes {
+            let name = &self.collection.name;
+            let text = format!("this removes the collection {name} and all its documents: say so with --yes");
+            return Err(Failure::Usage(text));
+        }
+        self.collection.with(|collection| Ok(collection.drop()?))
+    }
+}

@@ -1,0 +1,62 @@
+//! `alluvium get`: documents by `_id`.
+
+use crate::exit::{Failure, Outcome};
+use crate::output::Output;
+use crate::settings::database::CollectionArgs;
+use crate::settings::ids::{self, FieldArgs, IdArgs};
+use crate::signals::Stop;
+use document::json::Format;
+
+/// Arguments of `get`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium get my.db comments evn2i5p evn2i5q --fields author,body")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    /// The _ids: extended JSON; what does not parse is a string
+    #[arg(value_name = "ID", required = true, allow_negative_numbers = true)]
+    ids: Vec<String>,
+    #[command(flatten)]
+    id: IdArgs,
+    #[command(flatten)]
+    fields: FieldArgs,
+    /// Print one field a line instead of one document a line
+    #[arg(long)]
+    pretty: bool,
+}
+
+impl Args {
+    /// Prints those that are there, in the order asked for, and names the others.
+    pub(crate) fn run(&self) -> Outcome {
+        Stop::at_once()?;
+        let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
+        let paths = self.fields.paths();
+        let missing = self.collection.with(|collection| {
+            let mut missing = Vec::new();
+            let mut out = Output::new();
+            for text in &self.ids {
+                let id = self.id.parse(text);
+                let shown = ids::show(&id);
+                let found = match &paths {
+                    Some(paths) => match collection.get_fields(id, paths)? {
+                        Some(fields) => out.map(&fields, format).map(|()| true)?,
+                        None => false,
+                    },
+                    None => match collection.get(id)? {
+                        Some(document) => out.document(&document, format).map(|()| true)?,
+                        None => false,
+                    },
+                };
+                if !found {
+                    missing.push(shown);
+                }
+            }
+            out.finish()?;
+            Ok(missing)
+        })?;
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::NotFound(format!("not found: {}", missing.join(", ")))),
+        }
+    }
+}

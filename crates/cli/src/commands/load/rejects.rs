@@ -1,0 +1,59 @@
+//! Rejected lines on their way to a file, with the name of the input they come from.
+
+use crate::exit::Outcome;
+use crate::files;
+use env::sync::Mutex;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The file of rejects.
+#[derive(Clone)]
+pub(crate) struct Rejects {
+    /// Not buffered: a rejected line is on its way to the disk before the load's mark passes it, so
+    /// that a load which is killed and run again has every one of them.
+    file: Arc<Mutex<Box<dyn Write + Send>>>,
+}
+
+impl Rejects {
+    /// Opens the file for appending: a load that goes on keeps what was rejected before.
+    pub(crate) fn open(path: &Path) -> Outcome<Self> {
+        let file: Box<dyn Write + Send> = Box::new(files::append(path)?);
+        Ok(Self { file: Arc::new(Mutex::new(file)) })
+    }
+
+    /// A writer for one input. It takes lines of JSON objects and gives each a field `file`.
+    pub(crate) fn writer(&self, input: &str) -> Box<dyn Write + Send> {
+        let head = format!("{{\"file\":{},", serde_json::Value::from(input));
+        Box::new(Named { rejects: self.clone(), head: head.into_bytes(), line: Vec::new() })
+    }
+}
+
+struct Named {
+    rejects: Rejects,
+    head: Vec<u8>,
+    /// The beginning of a line whose end has not come yet.
+    line: Vec<u8>,
+}
+
+impl Write for Named {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                let mut whole = self.head.clone();
+                whole.extend_from_slice(self.line.strip_prefix(b"{").unwrap_or(&self.line));
+                self.line.clear();
+                self.rejects.file.lock().write_all(&whole)?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.rejects.file.lock().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! The arguments of `load`, and what they mean.
+
+use super::input::Source;
+use super::rejects::Rejects;
+use crate::exit::{Failure, Outcome};
+use crate::settings::database::{CollectionArgs, Sync};
+use alluvium::load::{LoadOptions, OnBad, OnDuplicate};
+use alluvium::{Builder, Durability};
+use env::Env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments of `load`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alluvium load my.db comments comments.jsonl.zst --id-field id
+  zcat *.gz | alluvium load my.db events - --on-bad skip --rejects bad.jsonl")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(super) collection: CollectionArgs,
+    /// JSON lines, also as .gz or .zst; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The field whose value becomes the _id; where _id itself is absent, one is made
+    #[arg(long, value_name = "FIELD", default_value = "_id")]
+    id_field: String,
+    /// Threads that parse; the default is one for each core
+    #[arg(long, value_name = "N")]
+    readers: Option<usize>,
+    /// Threads that write
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    writers: usize,
+    /// Partitions, if the database is created; the default is 4
+    #[arg(long, value_name = "N")]
+    partitions: Option<u32>,
+    /// When documents are acknowledged
+    #[arg(long, value_enum, default_value = "bulk")]
+    sync: Sync,
+    /// What to do with a document whose _id is taken
+    #[arg(long, value_enum, default_value = "error")]
+    on_duplicate: Duplicate,
+    /// What to do with a line that is no document
+    #[arg(long, value_enum, default_value = "error")]
+    on_bad: Bad,
+    /// Append skipped lines to this file, as JSON with file, line, column, reason and text
+    #[arg(long, value_name = "FILE")]
+    rejects: Option<PathBuf>,
+    /// Write a line of JSON a second to this file: documents, bytes, disk, debt, memory
+    #[arg(long, value_name = "FILE")]
+    progress_json: Option<PathBuf>,
+    /// Milliseconds between two lines of --progress-json
+    #[arg(long, value_name = "MS", default_value_t = 1000, hide = true)]
+    progress_ms: u64,
+    /// Wait until all compactions are done
+    #[arg(long)]
+    settle: bool,
+    /// Load files again that were loaded to their end before
+    #[arg(long)]
+    again: bool,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What to do with a document whose `_id` is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Duplicate {
+    /// Stop at it
+    Error,
+    /// Replace the earlier document
+    Replace,
+    /// Keep the earlier document
+    Skip,
+}
+
+/// What to do with a line that is no document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Bad {
+    /// Stop at it
+    Error,
+    /// Leave it out
+    Skip,
+}
+
+/// What a load does, resolved.
+pub(crate) struct Settings {
+    pub builder: Builder,
+    pub collection: String,
+    pub sources: Vec<Source>,
+    pub id_field: String,
+    pub readers: usize,
+    pub writers: usize,
+    pub durability: Durability,
+    pub on_duplicate: OnDuplicate,
+    pub on_bad: OnBad,
+    pub rejects: Option<Rejects>,
+    pub progress_json: Option<PathBuf>,
+    pub progress_interval: Duration,
+    pub settle: bool,
+    pub again: bool,
+    pub json: bool,
+}
+
+impl Args {
+    /// Checks the arguments and the inputs, before anything is created.
+    pub(super) fn resolve(&self, env: &Env) -> Outcome<Settings> {
+        if self.rejects.is_some() && self.on_bad == Bad::Error {
+            return Err(Failure::Usage("--rejects takes what --on-bad skip leaves out: add that".to_owned()));
+        }
+        if self.readers == Some(0) || self.writers == 0 {
+            return Err(Failure::Usage("--readers and --writers are at least 1".to_owned()));
+        }
+        let sources = self.files.iter().map(|file| Source::find(env, file)).collect::<Outcome<Vec<_>>>()?;
+        if sources.iter().filter(|source| source.is_stdin()).count() > 1 {
+            return Err(Failure::Usage("standard input can be read only once".to_owned()));
+        }
+        let mut builder = self.collection.database.builder()?.create_if_missing(true);
+        if let Some(partitions) = self.partitions {
+            builder = builder.partitions(partitions);
+        }
+        Ok(Settings {
+            builder,
+            collection: self.collection.name.clone(),
+            sources,
+            id_field: self.id_field.clone(),
+            readers: self.readers.unwrap_or_else(|| LoadOptions::default().readers),
+            writers: self.writers,
+            durability: self.sync.into(),
+            on_duplicate: match self.on_duplicate {
+                Duplicate::Error => OnDuplicate::Error,
+                Duplicate::Replace => OnDuplicate::Replace,
+                Duplicate::Skip => OnDuplicate::Skip,
+            },
+            on_bad: match self.on_bad {
+                Bad::Error => OnBad::Error,
+                Bad::Skip => OnBad::Skip,
+            },
+            rejects: self.rejects.as_deref().map(Rejects::open).transpose()?,
+            progress_json: self.progress_json.clone(),
+            progress_interval: Duration::from_millis(self.progress_ms.max(1)),
+            settle: self.settle,
+            again: self.again,
+            json: self.json,
+        })
+    }
+}

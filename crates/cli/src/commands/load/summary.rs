@@ -1,0 +1,177 @@
+//! What a load did, for people and for programs.
+
+use super::input::Source;
+use super::settings::Settings;
+use crate::exit::Outcome;
+use crate::files;
+use crate::output::Output;
+use crate::process;
+use crate::text::{self, ratio};
+use alluvium::Stats;
+use alluvium::load::{LoadReport, Outcome as Ended};
+use env::Env;
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+
+/// Figures of the whole command.
+#[derive(Default)]
+pub(super) struct Summary {
+    documents: u64,
+    documents_before: u64,
+    duplicates: u64,
+    rejected: u64,
+    json_bytes: u64,
+    resumed_bytes: u64,
+    /// Inputs that had been loaded before, with their documents.
+    already: Vec<(String, u64)>,
+    inputs: usize,
+    pub stopped: bool,
+    pub settled: bool,
+    /// From the first step to the closed database.
+    pub took: Duration,
+    pub settling: Duration,
+    pub stats: Stats,
+    idle_bytes: Option<u64>,
+    peak_bytes: Option<u64>,
+    device_bytes: Option<u64>,
+    cpu: Duration,
+    pub disk_bytes_before: u64,
+    disk_bytes: u64,
+}
+
+impl Summary {
+    /// Nothing done yet, with so much memory resident before the database is opened.
+    pub(super) fn begun(idle_bytes: Option<u64>) -> Self {
+        Self { idle_bytes, ..Self::default() }
+    }
+
+    /// Adds what was done with one input.
+    pub(super) fn add(&mut self, source: &Source, report: &LoadReport) {
+        self.inputs += 1;
+        self.documents += report.documents;
+        self.documents_before += report.documents_before;
+        self.duplicates += report.duplicates;
+        self.rejected += report.rejected;
+        self.json_bytes += report.bytes;
+        self.resumed_bytes += report.resumed_at;
+        if report.outcome == Ended::AlreadyDone {
+            self.already.push((source.name().to_owned(), report.documents_before));
+        }
+    }
+
+    /// Takes the figures of the process and the directory.
+    pub(super) fn measure(&mut self, env: &Env, database: &Path) {
+        self.cpu = process::cpu_time();
+        self.peak_bytes = process::peak_resident_bytes();
+        self.device_bytes = process::written_bytes();
+        // A directory that cannot be listed failed before, with a better message.
+        self.disk_bytes = files::bytes_below(env, database).unwrap_or(0);
+    }
+
+    /// Prints everything to standard output.
+    pub(super) fn print(&self, settings: &Settings) -> Outcome {
+        let mut out = Output::new();
+        if settings.json {
+            out.json(&self.to_json(settings))?;
+        } else {
+            out.text(&self.describe())?;
+        }
+        out.finish()
+    }
+
+    fn outcome(&self) -> &'static str {
+        match (self.stopped, self.already.len() == self.inputs) {
+            (true, _) => "stopped",
+            (_, true) => "already_done",
+            _ => "done",
+        }
+    }
+
+    fn documents_per_second(&self) -> Option<f64> {
+        ratio(self.documents as f64, self.took.saturating_sub(self.settling).as_secs_f64())
+    }
+
+    fn cpu_us_per_document(&self) -> Option<f64> {
+        ratio(self.cpu.as_secs_f64() * 1e6, self.documents as f64)
+    }
+
+    /// What the database has grown by, as a part of the JSON.
+    fn disk_ratio(&self) -> Option<f64> {
+        ratio(self.disk_bytes as f64 - self.disk_bytes_before as f64, self.json_bytes as f64)
+    }
+
+    /// By the engine's own counters: log, flushes and compactions.
+    fn written_bytes(&self) -> u64 {
+        self.stats.log_bytes_written + self.stats.flushed_bytes + self.stats.compacted_bytes
+    }
+
+    fn to_json(&self, settings: &Settings) -> serde_json::Value {
+        json!({
+            "outcome": self.outcome(),
+            "collection": settings.collection,
+            "inputs": self.inputs,
+            "documents": self.documents,
+            "documents_before": self.documents_before,
+            "duplicates": self.duplicates,
+            "rejected": self.rejected,
+            "json_bytes": self.json_bytes,
+            "resumed_bytes": self.resumed_bytes,
+            "settled": self.settled,
+            "seconds": self.took.as_secs_f64(),
+            "settle_seconds": self.settling.as_secs_f64(),
+            "documents_per_second": self.documents_per_second(),
+            "cpu_seconds": self.cpu.as_secs_f64(),
+            "cpu_us_per_document": self.cpu_us_per_document(),
+            "disk_bytes_before": self.disk_bytes_before,
+            "disk_bytes": self.disk_bytes,
+            "disk_ratio": self.disk_ratio(),
+            "written_bytes": self.written_bytes(),
+            "written_ratio": ratio(self.written_bytes() as f64, self.json_bytes as f64),
+            "log_bytes_written": self.stats.log_bytes_written,
+            "flushed_bytes": self.stats.flushed_bytes,
+            "compacted_bytes": self.stats.compacted_bytes,
+            "process_written_bytes": self.device_bytes,
+            "memory_budget_bytes": self.stats.memory_budget_bytes,
+            "idle_resident_bytes": self.idle_bytes,
+            "peak_resident_bytes": self.peak_bytes,
+            "admission_waited_seconds": self.stats.admission_waited.as_secs_f64(),
+        })
+    }
+
+    fn describe(&self) -> String {
+        let mut text = String::new();
+        for (name, documents) in &self.already {
+            let documents = text::counted(*documents, "document");
+            text += &format!("{name} was loaded to its end before ({documents}): nothing is changed; ");
+            text += "--again loads it once more\n";
+        }
+        if self.already.len() == self.inputs && !self.stopped {
+            return text;
+        }
+        if self.documents_before > 0 && self.resumed_bytes > 0 {
+            let documents = text::counted(self.documents_before, "document");
+            text += &format!("went on after {documents} that were loaded before\n");
+        }
+        let rate = text::count(self.documents_per_second().unwrap_or(0.0) as u64);
+        let cpu = self.cpu_us_per_document().map(|us| format!(", {us:.1} µs of CPU each")).unwrap_or_default();
+        text += &format!(
+            "loaded {} in {} ({rate}/s{cpu})\n",
+            text::counted(self.documents, "document"),
+            text::duration(self.took.saturating_sub(self.settling)),
+        );
+        if self.settled {
+            text += &format!("settled in {}\n", text::duration(self.settling));
+        }
+        for (n, what) in [(self.duplicates, "duplicate"), (self.rejected, "bad line")] {
+            if n > 0 {
+                text += &format!("left out {}\n", text::counted(n, what));
+            }
+        }
+        if let Some(part) = self.disk_ratio() {
+            let (disk, json) = (text::bytes(self.disk_bytes), text::bytes(self.json_bytes));
+            text += &format!("the database has {disk} on disk; grown by {part:.3} of the {json} of JSON\n");
+        }
+        text
+    }
+}

@@ -1,0 +1,226 @@
+//! Those who watch a load: a progress bar on a terminal, a file with a line of JSON a second.
+
+use super::input::{Consumed, Source};
+use super::settings::Settings;
+use crate::exit::{Failure, Outcome};
+use crate::files;
+use crate::process;
+use crate::text;
+use alluvium::Database;
+use alluvium::load::Progress;
+use env::sync::{Condvar, Mutex};
+use env::{Clock, Env};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The bar moves so often.
+const BAR_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A thread that shows how far a load is.
+pub(super) struct Watch {
+    shared: Arc<Shared>,
+    thread: Option<env::thread::JoinHandle<Outcome>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    clock: Arc<dyn Clock>,
+    started: Duration,
+    /// Between two lines of JSON.
+    line_interval: Duration,
+}
+
+#[derive(Default)]
+struct State {
+    ended: bool,
+    settling: bool,
+    /// Of inputs that have ended.
+    documents: u64,
+    bytes: u64,
+    consumed: u64,
+    current: Option<(Arc<Progress>, Consumed)>,
+}
+
+/// A moment of the load.
+struct Figures {
+    settling: bool,
+    documents: u64,
+    /// Of JSON.
+    bytes: u64,
+    /// Of the inputs as they lie on disk.
+    consumed: u64,
+}
+
+impl State {
+    fn figures(&self) -> Figures {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let mut figures =
+            Figures { settling: self.settling, documents: self.documents, bytes: self.bytes, consumed: self.consumed };
+        if let Some((progress, consumed)) = &self.current {
+            figures.documents += of(&progress.documents);
+            figures.bytes += of(&progress.bytes);
+            figures.consumed += match consumed {
+                Consumed::AsLoaded => of(&progress.bytes),
+                Consumed::Counted(counter) => of(counter),
+                Consumed::Unknown => 0,
+            };
+        }
+        figures
+    }
+}
+
+impl Watch {
+    /// Starts watching, if anybody wants to see.
+    pub(super) fn start(database: &Database, settings: &Settings, env: &Env) -> Outcome<Self> {
+        let started = env.clock.now();
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State::default()),
+            changed: Condvar::new(),
+            clock: env.clock.clone(),
+            started,
+            line_interval: settings.progress_interval,
+        });
+        let bar = std::io::stderr().is_terminal().then(|| bar(&settings.sources));
+        let lines = settings.progress_json.as_ref().map(|path| Lines::create(path.clone())).transpose()?;
+        if bar.is_none() && lines.is_none() {
+            return Ok(Self { shared, thread: None });
+        }
+        let (watched, database) = (shared.clone(), database.clone());
+        let thread = env::thread::spawn("progress", move || watched.run(&database, bar.as_ref(), lines));
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// An input begins.
+    pub(super) fn input_begins(&self, progress: Arc<Progress>, consumed: Consumed) {
+        self.shared.state.lock().current = Some((progress, consumed));
+    }
+
+    /// An input has ended, well or not.
+    pub(super) fn input_ended(&self, source: &Source) {
+        let mut state = self.shared.state.lock();
+        let figures = state.figures();
+        state.documents = figures.documents;
+        state.bytes = figures.bytes;
+        // Wholly, whatever was passed over.
+        state.consumed += source.bytes().unwrap_or(0);
+        state.current = None;
+    }
+
+    /// All inputs have ended; compactions go on.
+    pub(super) fn settling(&self) {
+        self.shared.state.lock().settling = true;
+    }
+
+    /// Ends the watching with a last line.
+    pub(super) fn end(mut self) -> Outcome {
+        self.shared.state.lock().ended = true;
+        self.shared.changed.notify_all();
+        match self.thread.take().map(env::thread::JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(outcome)) => outcome,
+            Some(Err(panicked)) => Err(Failure::Other(panicked.to_string())),
+        }
+    }
+}
+
+impl Shared {
+    fn run(&self, database: &Database, bar: Option<&ProgressBar>, mut lines: Option<Lines>) -> Outcome {
+        let mut next_line = self.line_interval;
+        let mut wait = self.line_interval.min(BAR_INTERVAL);
+        let mut result = Ok(());
+        loop {
+            let mut state = self.state.lock();
+            if !state.ended {
+                self.changed.wait_for(&mut state, wait);
+            }
+            let (ended, figures) = (state.ended, state.figures());
+            drop(state);
+            let since = self.clock.now().saturating_sub(self.started);
+            if let Some(bar) = bar {
+                show(bar, &figures, since, database);
+            }
+            if ended || since >= next_line {
+                while next_line <= since {
+                    next_line += self.line_interval;
+                }
+                if let Some(open) = &mut lines
+                    && let Err(failure) = open.write(&figures, since, database)
+                {
+                    // The load goes on; its end tells.
+                    result = Err(failure);
+                    lines = None;
+                }
+            }
+            if ended {
+                break;
+            }
+            wait = BAR_INTERVAL.min(next_line - since);
+        }
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+        }
+        result
+    }
+}
+
+/// A bar over the bytes of all sources, or a counter if one has no known end.
+fn bar(sources: &[Source]) -> ProgressBar {
+    let total: Option<u64> = sources.iter().map(Source::bytes).sum();
+    let template = match total {
+        Some(_) => "{wide_bar} {percent}%  {msg}  ETA {eta}",
+        None => "{spinner} {msg}",
+    };
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn show(bar: &ProgressBar, figures: &Figures, since: Duration, database: &Database) {
+    let documents = text::counted(figures.documents, "document");
+    if figures.settling {
+        let debt = text::bytes(database.stats().compaction_debt_bytes);
+        bar.set_message(format!("{documents}, settling ({debt} to compact)"));
+        return;
+    }
+    bar.set_position(figures.consumed);
+    let per_second = text::ratio(figures.documents as f64, since.as_secs_f64()).unwrap_or(0.0);
+    bar.set_message(format!("{documents}  {}/s  {}", text::count(per_second as u64), text::bytes(figures.bytes)));
+}
+
+/// The file with a line a second.
+struct Lines {
+    path: PathBuf,
+    file: Box<dyn Write + Send>,
+}
+
+impl Lines {
+    fn create(path: PathBuf) -> Outcome<Self> {
+        let file = Box::new(files::create(&path)?);
+        Ok(Self { path, file })
+    }
+
+    fn write(&mut self, figures: &Figures, since: Duration, database: &Database) -> Outcome {
+        let stats = database.stats();
+        let line = serde_json::json!({
+            "seconds": since.as_secs_f64(),
+            "phase": if figures.settling { "settle" } else { "load" },
+            "documents": figures.documents,
+            "bytes": figures.bytes,
+            "disk_bytes": stats.disk_bytes,
+            "debt": stats.debt,
+            "compaction_debt_bytes": stats.compaction_debt_bytes,
+            "memory_bytes": stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes,
+            "resident_bytes": process::resident_bytes(),
+        });
+        // In one write, so that whoever reads along sees whole lines.
+        let text = format!("{line}\n");
+        self.file.write_all(text.as_bytes()).map_err(|error| Failure::io("write", &self.path, &error))
+    }
+}

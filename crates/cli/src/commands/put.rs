@@ -1,0 +1,81 @@
+//! `alluvium put`: one document.
+
+use crate::exit::{Failure, Outcome};
+use crate::output::Output;
+use crate::settings::database::{CollectionArgs, Sync};
+use crate::settings::ids::{self, IdArgs};
+use alluvium::{Map, Value};
+use document::json;
+use std::io::Read;
+
+/// Arguments of `put`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alluvium put my.db pets rex '{\"kind\": \"dog\", \"age\": 3}'
+  alluvium put my.db pets - < document.json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    /// The _id: extended JSON; what does not parse is a string; - takes the document's own, or makes one
+    #[arg(value_name = "ID", allow_negative_numbers = true)]
+    id: String,
+    /// The document as JSON; default: standard input
+    #[arg(value_name = "JSON")]
+    json: Option<String>,
+    #[command(flatten)]
+    ids: IdArgs,
+    /// Partitions, if the database is created; the default is 4
+    #[arg(long, value_name = "N")]
+    partitions: Option<u32>,
+    /// When the write is acknowledged
+    #[arg(long, value_enum, default_value = "sync")]
+    sync: Sync,
+}
+
+impl Args {
+    /// Stores the document; database and collection are created if they do not exist.
+    pub(crate) fn run(&self) -> Outcome {
+        let map = self.document()?;
+        let mut builder = self.collection.database.builder()?.create_if_missing(true);
+        if let Some(partitions) = self.partitions {
+            builder = builder.partitions(partitions);
+        }
+        self.collection.database.with_builder(builder, |database| {
+            let collection = database.collection(&self.collection.name).with_durability(self.sync.into());
+            let own = map.get("_id").cloned();
+            match (self.id.as_str(), own) {
+                ("-", Some(id)) => Ok(collection.put(id, map)?),
+                ("-", None) => {
+                    let id = collection.insert_one(map)?.inserted_id;
+                    let mut out = Output::new();
+                    out.text(&format!("{}\n", ids::show(&id)))?;
+                    out.finish()
+                }
+                (text, _) => Ok(collection.put(self.ids.parse(text), map)?),
+            }?;
+            // Also bulk writes are acknowledged when the command ends well.
+            Ok(database.sync()?)
+        })
+    }
+
+    /// The document that is to be stored.
+    fn document(&self) -> Outcome<Map> {
+        let mut piped = Vec::new();
+        let text = match &self.json {
+            Some(json) => json.as_bytes(),
+            None => {
+                std::io::stdin()
+                    .read_to_end(&mut piped)
+                    .map_err(|error| Failure::Other(format!("cannot read standard input: {error}")))?;
+                &piped
+            }
+        };
+        match json::parse(text) {
+            Ok(Value::Map(map)) => Ok(map),
+            Ok(other) => {
+                Err(Failure::Other(format!("a document is a JSON object {{…}}, not of type {}", other.type_name())))
+            }
+            Err(error) => Err(Failure::Other(format!("the document is no JSON: {error}"))),
+        }
+    }
+}

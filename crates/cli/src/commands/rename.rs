@@ -1,0 +1,22 @@
+//! `alluvium rename`: a collection under another name.
+
+use crate::exit::Outcome;
+use crate::settings::database::CollectionArgs;
+
+/// Arguments of `rename`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium rename my.db comments archive.comments")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    /// The new name, which no collection has
+    #[arg(value_name = "NEW")]
+    to: String,
+}
+
+impl Args {
+    /// Renames the collection.
+    pub(crate) fn run(&self) -> Outcome {
+        self.collection.database.with(|database| Ok(database.rename_collection(&self.collection.name, &self.to)?))
+    }
+}

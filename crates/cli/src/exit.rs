@@ -1,0 +1,149 @@
+//! What can go wrong, and the exit code that says so.
+
+use alluvium::ErrorKind;
+use std::fmt;
+use std::io;
+
+/// All went well.
+pub(crate) const OK: u8 = 0;
+/// Something failed that has no code of its own.
+pub(crate) const FAILURE: u8 = 1;
+/// The arguments are wrong.
+pub(crate) const USAGE: u8 = 2;
+/// A document, collection, database or input does not exist.
+pub(crate) const NOT_FOUND: u8 = 3;
+/// An `_id` is taken.
+pub(crate) const DUPLICATE: u8 = 4;
+/// Bytes on disk are damaged.
+pub(crate) const DAMAGED: u8 = 5;
+/// Another process has the database open.
+pub(crate) const IN_USE: u8 = 6;
+/// The disk is full.
+pub(crate) const NO_SPACE: u8 = 7;
+/// Ended by ctrl-C or SIGTERM.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// The part of the help that documents the codes.
+pub(crate) const HELP: &str = "\
+Exit codes:
+    0  done (also when the reader of the output goes away)
+    1  failed; the message says why
+    2  the arguments are wrong
+    3  a document, collection, database or input file does not exist
+    4  an _id is taken
+    5  damage was found on disk
+    6  the database is in use by another process
+    7  the disk is full
+  130  interrupted by ctrl-C or SIGTERM
+
+`alluvium help <command>` shows a command's options and an example.";
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The library's error, with what the user can do beyond its message.
+    Library {
+        /// The error.
+        error: alluvium::Error,
+        /// Another sentence, or nothing.
+        advice: Option<String>,
+    },
+    /// Arguments that are wrong in a way the parser cannot know.
+    Usage(String),
+    /// Something that was named does not exist.
+    NotFound(String),
+    /// Damage was found; it is printed already.
+    Damaged(String),
+    /// Anything else.
+    Other(String),
+    /// Nobody reads the output any more, which is no error.
+    BrokenPipe,
+    /// Stopped by a signal.
+    Interrupted(String),
+}
+
+/// How a command or a step of it ends.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// A file operation that failed.
+    pub(crate) fn io(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
+        let text = format!("cannot {what} {}: {error}", path.display());
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::NotFound(text),
+            _ => Self::Other(text),
+        }
+    }
+
+    /// A write to standard output that failed.
+    pub(crate) fn stdout(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Other(format!("cannot write to standard output: {error}")),
+        }
+    }
+
+    /// The process's exit code.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Library { error, .. } => library_code(error),
+            Self::Usage(_) => USAGE,
+            Self::NotFound(_) => NOT_FOUND,
+            Self::Damaged(_) => DAMAGED,
+            Self::Other(_) => FAILURE,
+            Self::BrokenPipe => OK,
+            Self::Interrupted(_) => INTERRUPTED,
+        }
+    }
+}
+
+fn library_code(error: &alluvium::Error) -> u8 {
+    use alluvium::Error;
+    use store::Error as StoreError;
+    match error {
+        Error::NoSuchCollection { .. } | Error::Store(StoreError::NotADatabase(_)) => return NOT_FOUND,
+        Error::InvalidName { .. }
+        | Error::InvalidId(_)
+        | Error::Store(StoreError::InvalidOption { .. } | StoreError::PartitionCount { .. }) => return USAGE,
+        _ => {}
+    }
+    match error.kind() {
+        ErrorKind::DuplicateKey => DUPLICATE,
+        ErrorKind::Corruption => DAMAGED,
+        ErrorKind::InUse => IN_USE,
+        ErrorKind::NoSpace => NO_SPACE,
+        _ => FAILURE,
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library { error, advice: None } => write!(f, "{error}"),
+            Self::Library { error, advice: Some(advice) } => write!(f, "{error}\n{advice}"),
+            Self::Usage(text)
+            | Self::NotFound(text)
+            | Self::Damaged(text)
+            | Self::Other(text)
+            | Self::Interrupted(text) => f.write_str(text),
+            Self::BrokenPipe => Ok(()),
+        }
+    }
+}
+
+impl From<alluvium::Error> for Failure {
+    fn from(error: alluvium::Error) -> Self {
+        Self::Library { error, advice: None }
+    }
+}
+
+impl From<env::Error> for Failure {
+    fn from(error: env::Error) -> Self {
+        if let env::Error::Io { source, .. } = &error
+            && source.kind() == io::ErrorKind::NotFound
+        {
+            return Self::NotFound(error.to_string());
+        }
+        alluvium::Error::from(store::Error::from(error)).into()
+    }
+}

@@ -1,0 +1,88 @@
+//! Plain files that the commands write beside databases: rejects, progress, generated data. And
+//! reading any file as a stream.
+
+use crate::exit::{Failure, Outcome};
+use env::{Env, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A file to be written from its beginning; what it held is gone.
+#[allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "output for the user, no part of a database: it streams, and needs no power cuts"
+)]
+pub(crate) fn create(path: &Path) -> Outcome<impl Write + Send + 'static> {
+    std::fs::File::create(path).map_err(|error| Failure::io("create", path, &error))
+}
+
+/// A file to be written on from its end; created if absent.
+#[allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "output for the user, no part of a database: it streams, and needs no power cuts"
+)]
+pub(crate) fn append(path: &Path) -> Outcome<impl Write + Send + 'static> {
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true).open(path).map_err(|error| Failure::io("open", path, &error))
+}
+
+/// True for what can be read only once and in order: pipes, devices, sockets.
+#[allow(clippy::disallowed_methods, reason = "an input of the user, no part of a database")]
+pub(crate) fn is_stream(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Opens what [`is_stream`].
+#[allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "an input of the user, no part of a database; `env` reads at offsets, which a stream has not"
+)]
+pub(crate) fn open_stream(path: &Path) -> Outcome<impl Read + Send + 'static> {
+    std::fs::File::open(path).map_err(|error| Failure::io("open", path, &error))
+}
+
+/// Reads a file of the environment from its beginning to its end.
+pub(crate) struct FileReader {
+    file: Arc<dyn File>,
+    offset: u64,
+}
+
+impl FileReader {
+    /// A reader at the file's beginning.
+    pub(crate) fn new(file: Arc<dyn File>) -> Self {
+        Self { file, offset: 0 }
+    }
+}
+
+impl Read for FileReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.offset).map_err(io::Error::other)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
+/// The bytes of all files below a directory.
+pub(crate) fn bytes_below(env: &Env, dir: &Path) -> Outcome<u64> {
+    let mut bytes = 0;
+    for entry in env.fs.list(dir)? {
+        bytes += if entry.is_dir { bytes_below(env, &dir.join(&entry.name))? } else { entry.len };
+    }
+    Ok(bytes)
+}
+
+/// Removes a directory and all that is in it.
+pub(crate) fn remove_below(env: &Env, dir: &Path) -> Outcome {
+    for entry in env.fs.list(dir)? {
+        let path = dir.join(&entry.name);
+        if entry.is_dir {
+            remove_below(env, &path)?;
+        } else {
+            env.fs.remove(&path)?;
+        }
+    }
+    Ok(env.fs.remove_dir(dir)?)
+}

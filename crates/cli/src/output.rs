@@ -1,0 +1,63 @@
+//! Standard output: buffered, and a closed pipe ends the command without a word.
+
+use crate::exit::{Failure, Outcome};
+use alluvium::{Document, Map};
+use document::json::{self, Format};
+use std::io::{BufWriter, StdoutLock, Write};
+
+/// Enough for some fifty documents.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// Standard output. What is not [`Output::finish`]ed may be lost.
+pub(crate) struct Output {
+    out: BufWriter<StdoutLock<'static>>,
+    line: Vec<u8>,
+}
+
+impl Output {
+    /// Takes standard output for this thread.
+    pub(crate) fn new() -> Self {
+        Self { out: BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock()), line: Vec::new() }
+    }
+
+    /// A document and a newline.
+    pub(crate) fn document(&mut self, document: &Document, format: Format) -> Outcome {
+        let map = document.to_map().map_err(|error| {
+            let id = crate::settings::ids::show(document.id());
+            Failure::Damaged(format!("document {id} is damaged: {error}"))
+        })?;
+        self.map(&map, format)
+    }
+
+    /// Fields and a newline.
+    pub(crate) fn map(&mut self, map: &Map, format: Format) -> Outcome {
+        self.line.clear();
+        json::print_map(map, format, &mut self.line).map_err(|error| Failure::Other(error.to_string()))?;
+        self.end_line()
+    }
+
+    /// Figures as one line of JSON.
+    pub(crate) fn json(&mut self, value: &serde_json::Value) -> Outcome {
+        self.text(&format!("{value}\n"))
+    }
+
+    /// Text as it is.
+    pub(crate) fn text(&mut self, text: &str) -> Outcome {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Bytes as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Outcome {
+        self.out.write_all(bytes).map_err(|error| Failure::stdout(&error))
+    }
+
+    fn end_line(&mut self) -> Outcome {
+        self.line.push(b'\n');
+        self.out.write_all(&self.line).map_err(|error| Failure::stdout(&error))
+    }
+
+    /// Hands over what is buffered.
+    pub(crate) fn finish(mut self) -> Outcome {
+        self.out.flush().map_err(|error| Failure::stdout(&error))
+    }
+}

@@ -1,0 +1,5 @@
+//! Arguments that many commands share, and what they mean.
+
+pub(crate) mod database;
+pub(crate) mod ids;
+pub(crate) mod size;

@@ -1,0 +1,112 @@
+//! Which database and collection, and how they are opened.
+
+use crate::exit::{Failure, Outcome};
+use crate::settings::size;
+use crate::text;
+use alluvium::{Builder, Collection, Database, Durability};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Which database.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DatabaseArgs {
+    /// The database, a directory
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+    /// Memory budget for caches and write buffers, at least 8M; the default is 256M
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    memory: Option<u64>,
+}
+
+/// Which collection of which database.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CollectionArgs {
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+    /// The collection: a name, or LOGICAL.NAME (`main` is the default logical database)
+    #[arg(value_name = "COLLECTION")]
+    pub(crate) name: String,
+}
+
+/// When writes are acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Sync {
+    /// After the log is synced to the disk
+    Sync,
+    /// At once; the log is synced every 100 ms
+    Periodic,
+    /// By one sync at the end
+    Bulk,
+}
+
+impl From<Sync> for Durability {
+    fn from(sync: Sync) -> Self {
+        match sync {
+            Sync::Sync => Self::Sync,
+            Sync::Periodic => Self::Periodic,
+            Sync::Bulk => Self::Bulk,
+        }
+    }
+}
+
+impl DatabaseArgs {
+    /// The directory.
+    pub(crate) fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
+    /// Options for opening it, which never create it.
+    pub(crate) fn builder(&self) -> Outcome<Builder> {
+        let builder = Database::builder().create_if_missing(false);
+        let Some(memory) = self.memory else { return Ok(builder) };
+        let bytes = usize::try_from(memory).map_err(|_| Failure::Usage("--memory is too large here".to_owned()))?;
+        Ok(builder.memory(bytes))
+    }
+
+    /// Opens the database, runs the step, and closes it.
+    pub(crate) fn with<T>(&self, step: impl FnOnce(&Database) -> Outcome<T>) -> Outcome<T> {
+        self.with_builder(self.builder()?, step)
+    }
+
+    /// As [`DatabaseArgs::with`], with other options.
+    pub(crate) fn with_builder<T>(&self, builder: Builder, step: impl FnOnce(&Database) -> Outcome<T>) -> Outcome<T> {
+        let database = builder.open(&self.path)?;
+        report(&database);
+        let result = step(&database);
+        let closed = database.close();
+        let value = result?;
+        closed?;
+        Ok(value)
+    }
+}
+
+impl CollectionArgs {
+    /// Opens the database, runs the step on the collection, and closes it.
+    pub(crate) fn with<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
+        self.database.with(|database| step(&database.collection(&self.name)))
+    }
+}
+
+/// Says on standard error what the user should know about how the database was found.
+fn report(database: &Database) {
+    let report = database.report();
+    let path = database.path().display();
+    let mut notes = String::new();
+    if report.created {
+        let partitions = text::counted(database.partitions().into(), "partition");
+        notes += &format!("created the database {path} with {partitions}\n");
+    }
+    if let Some((file, offset, bytes)) = &report.dropped {
+        notes += &format!(
+            "note: the log ended within a record; the last {} of {} (from offset {offset}) were not acknowledged \
+             as durable and are cut off\n",
+            text::counted(*bytes, "byte"),
+            file.display(),
+        );
+    }
+    for (first, last) in &report.lost {
+        notes += &format!("note: the operations {first} to {last} are lost to damage of the log\n");
+    }
+    // Nobody is left to tell if standard error is closed.
+    let _closed = std::io::stderr().write_all(notes.as_bytes());
+}

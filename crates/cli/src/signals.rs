@@ -1,0 +1,58 @@
+//! ctrl-C and SIGTERM: the first asks the command to stop, the second ends the process at once.
+
+use crate::exit::{Failure, INTERRUPTED, Outcome};
+use signal_hook::consts::TERM_SIGNALS;
+use signal_hook::flag;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Set by the first signal.
+#[derive(Debug, Clone)]
+pub(crate) struct Stop {
+    flag: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// Takes over the signals: the first one sets the flag, the next ends the process.
+    pub(crate) fn on_signals() -> Outcome<Self> {
+        let flag = Arc::new(AtomicBool::new(false));
+        Self::install(&flag)?;
+        Ok(Self { flag })
+    }
+
+    /// Takes over the signals: the first one ends the process, with the exit code of all others. For
+    /// commands that only read, or whose work the next open throws away or finishes.
+    pub(crate) fn at_once() -> Outcome {
+        Self::install(&Arc::new(AtomicBool::new(true)))
+    }
+
+    /// A flag that no signal sets.
+    pub(crate) fn never() -> Self {
+        Self { flag: Arc::new(AtomicBool::new(false)) }
+    }
+
+    fn install(flag: &Arc<AtomicBool>) -> Outcome {
+        for signal in TERM_SIGNALS {
+            // In this order: a signal that finds the flag set never returns.
+            flag::register_conditional_shutdown(*signal, i32::from(INTERRUPTED), flag.clone())
+                .and_then(|_| flag::register(*signal, flag.clone()))
+                .map_err(|error| Failure::Other(format!("cannot watch for signals: {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// True after the first signal.
+    pub(crate) fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+
+    /// The flag itself, for the library.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        self.flag.clone()
+    }
+
+    /// Ends a command between two steps.
+    pub(crate) fn check(&self) -> Outcome {
+        if self.is_set() { Err(Failure::Interrupted(String::new())) } else { Ok(()) }
+    }
+}
