@@ -1,20 +1,24 @@
 //! Measures encoding and reading of comment-like documents: `cargo run --release -p alluvium-document --example comments
 //! [count]`. The figures are nanoseconds of CPU per document, each the best of several passes.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::expect_used)]
 
 #[path = "support/generator.rs"]
 mod generator;
 
+use std::hint::black_box;
 use std::sync::Arc;
 
+use document::json::{Format, Parser, print_map};
+use document::row::encode_row;
 use document::shape::{ShapeOptions, ShapeTable};
 use document::speculate::Encoder;
+use document::{Document, Map, Value};
 
 /// Nanoseconds that this thread was on a CPU; other load on the machine does not count.
 fn cpu_nanos() -> u64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
-    stat.split(' ').next().and_then(|text| text.parse().ok()).expect("a number")
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// The best of several passes, per document.
@@ -74,4 +78,66 @@ fn main() {
     let hits = speculated.iter().filter(|&&hit| hit).count();
     measure("line to row, lines without the parser", hits, || drop(pass(&mut encoder, Some(&speculated))));
     println!("row bytes / JSON bytes: {:.4}", row_bytes as f64 / bytes as f64);
+    let mut parser = Parser::new();
+    measure("full parser, text to value", count, || {
+        for line in &lines {
+            black_box(parser.parse(line).expect("JSON"));
+        }
+    });
+    let maps: Vec<Map> = lines
+        .iter()
+        .filter_map(|line| match parser.parse(line) {
+            Ok(Value::Map(map)) => Some(map),
+            _ => None,
+        })
+        .collect();
+    let stored: Vec<(Vec<u8>, Vec<u8>)> = maps.iter().map(|map| store(map, &table)).collect();
+    let mut shapes = Vec::new();
+    measure("value to row", count, || {
+        for map in &maps {
+            row.clear();
+            encode_row(map, &table, Some("id"), &mut row, &mut shapes).expect("a row");
+        }
+    });
+    reads(&stored, &table);
+}
+
+/// Key and row of a document.
+fn store(map: &Map, table: &ShapeTable) -> (Vec<u8>, Vec<u8>) {
+    let mut map = map.clone();
+    let id = map.get("id").cloned().expect("an id");
+    map.entries.insert(0, ("_id".into(), id.clone()));
+    let mut row = Vec::new();
+    encode_row(&map, table, Some("id"), &mut row, &mut Vec::new()).expect("a row");
+    (document::key::id_key(&id).expect("a key"), row)
+}
+
+fn reads(stored: &[(Vec<u8>, Vec<u8>)], table: &Arc<ShapeTable>) {
+    let count = stored.len();
+    let open = |(key, row): &(Vec<u8>, Vec<u8>)| Document::from_row(table, key, row.clone()).expect("a document");
+    measure("row to document, nothing read", count, || stored.iter().for_each(|it| drop(black_box(open(it)))));
+    let documents: Vec<Document> = stored.iter().map(open).collect();
+    let each = |name, read: &dyn Fn(&Document)| measure(name, count, || documents.iter().for_each(read));
+    each("read one field (score)", &|document| drop(black_box(document.get("score"))));
+    each("read _id", &|document| drop(black_box(document.get("_id"))));
+    each("go through all fields", &|document| {
+        black_box(document.iter().expect("fields").map(|field| field.is_ok()).filter(|ok| *ok).count());
+    });
+    each("decode whole", &|document| drop(black_box(document.to_map())));
+    let mut out = Vec::new();
+    measure("write JSON from the row", count, || {
+        for document in &documents {
+            out.clear();
+            document.write_json(&mut out).expect("JSON");
+            black_box(&out);
+        }
+    });
+    let maps: Vec<Map> = documents.iter().filter_map(|document| document.to_map().ok()).collect();
+    measure("write JSON from the value", count, || {
+        for map in &maps {
+            out.clear();
+            print_map(map, Format::RELAXED, &mut out).expect("JSON");
+            black_box(&out);
+        }
+    });
 }

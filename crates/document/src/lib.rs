@@ -8,6 +8,7 @@
 mod arbitrary;
 pub mod compare;
 pub mod decimal;
+mod document;
 pub mod encoding;
 pub mod json;
 pub mod key;
@@ -17,4 +18,5 @@ pub mod speculate;
 pub mod value;
 
 pub use decimal::{Decimal, DecimalError};
+pub use document::{Document, DocumentError};
 pub use value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};

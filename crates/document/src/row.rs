@@ -15,8 +15,8 @@ use crate::value::{MAX_DEPTH, Map, Value};
 
 mod view;
 
-pub(crate) use view::Context;
 pub use view::{ArrayIter, ArrayRef, MapIter, MapRef, ValueRef};
+pub(crate) use view::{Context, Form, NESTED_ID, TRAILING, shape_of};
 
 /// The name of the field that identifies a document.
 pub const ID: &str = "_id";
@@ -51,13 +51,24 @@ pub fn encode_row(
     new_shapes: &mut Vec<Arc<Shape>>,
 ) -> Result<(), RowError> {
     let (row_len, shapes_len) = (row.len(), new_shapes.len());
-    let mut encoder = RowEncoder { table, row, new_shapes };
+    let mut encoder = RowEncoder { table: Some(table), row, new_shapes };
     let result = encoder.put_document(document, id_copy);
     if result.is_err() {
         row.truncate(row_len);
         new_shapes.truncate(shapes_len);
     }
     result
+}
+
+/// The row of a document without shapes: it needs no table to be read.
+///
+/// # Errors
+/// [`RowError::TooDeep`].
+pub(crate) fn encode_plain_row(document: &Map) -> Result<Vec<u8>, RowError> {
+    let mut row = vec![0];
+    let mut encoder = RowEncoder { table: None, row: &mut row, new_shapes: &mut Vec::new() };
+    encoder.put_plain(document, MAX_DEPTH - 1)?;
+    Ok(row)
 }
 
 /// Decodes a row into a document. `id` is the document's `_id`, as decoded from its key.
@@ -112,7 +123,8 @@ pub(crate) fn end_shaped(out: &mut Vec<u8>, start: usize) {
 }
 
 struct RowEncoder<'a> {
-    table: &'a ShapeTable,
+    /// None: no map gets a shape.
+    table: Option<&'a ShapeTable>,
     row: &'a mut Vec<u8>,
     new_shapes: &'a mut Vec<Arc<Shape>>,
 }
@@ -147,10 +159,11 @@ impl RowEncoder<'_> {
         is_document: bool,
         fields: impl Iterator<Item = (&'a str, FieldKind)> + Clone,
     ) -> Option<Arc<Shape>> {
+        let table = self.table?;
         if !map.entries.iter().all(|(key, _)| key.as_str().is_some()) {
             return None;
         }
-        let shape = self.table.find_or_make(hash_fields(fields.clone()), is_document, fields)?;
+        let shape = table.find_or_make(hash_fields(fields.clone()), is_document, fields)?;
         note_shape(shape, self.new_shapes);
         Some(Arc::clone(shape))
     }
@@ -199,4 +212,4 @@ impl RowEncoder<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

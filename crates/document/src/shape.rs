@@ -61,7 +61,7 @@ pub struct Shape {
     fields: Box<[Field]>,
     /// Open addressing over the names' hashes: position + 1, 0 is empty. None for few fields.
     lookup: Option<Box<[u16]>>,
-    /// `"name":` of every field, one after the other, escaped as JSON.
+    /// `,"name":` of every field, one after the other, escaped as JSON.
     json: Box<[u8]>,
     json_ends: Box<[u32]>,
     /// How many stored fields stand before each field.
@@ -110,6 +110,7 @@ impl Shape {
             hash.add(field.name.as_bytes(), field.kind);
             stored_before.push(stored);
             stored += u16::from(field.kind == FieldKind::Stored);
+            json.push(b',');
             crate::json::write_string(&field.name, &mut json);
             json.push(b':');
             json_ends.push(u32::try_from(json.len()).map_err(|_| ShapeError::Invalid("names too long"))?);
@@ -163,11 +164,12 @@ impl Shape {
         usize::from(self.stored_before[position])
     }
 
-    /// `"name":` of the field at `position`, escaped as JSON.
+    /// `"name":` of the field at `position`, escaped as JSON, with a comma before it from the second field on.
+    #[inline]
     pub fn json_name(&self, position: usize) -> &[u8] {
         let start = match position.checked_sub(1) {
             Some(before) => self.json_ends[before] as usize,
-            None => 0,
+            None => 1,
         };
         &self.json[start..self.json_ends[position] as usize]
     }

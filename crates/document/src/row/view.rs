@@ -57,10 +57,10 @@ impl<'a> RowShapes<'a> {
     }
 }
 
-const NESTED_ID: DecodeError = DecodeError::Invalid("a nested map with the document's _id");
-const TRAILING: DecodeError = DecodeError::Invalid("bytes after the last field");
+pub(crate) const NESTED_ID: DecodeError = DecodeError::Invalid("a nested map with the document's _id");
+pub(crate) const TRAILING: DecodeError = DecodeError::Invalid("bytes after the last field");
 
-fn shape_of(number: u64, table: &ShapeTable) -> Result<&Shape, RowError> {
+pub(crate) fn shape_of(number: u64, table: &ShapeTable) -> Result<&Shape, RowError> {
     let number = u32::try_from(number).map_err(|_| DecodeError::Invalid("a shape's number"))?;
     Ok(table.get(number).ok_or(RowError::UnknownShape(number))?)
 }
@@ -396,6 +396,36 @@ impl<'a> MapRef<'a> {
             }
         }
         ValueRef::take(&mut rest, self.table).map(Some)
+    }
+
+    /// The values of the first fields with these names, in their order. The map is gone through once, up to the last.
+    ///
+    /// # Errors
+    /// [`RowError`] if bytes up to the last of them are damaged.
+    pub fn get_fields(&self, names: &[&str]) -> Result<Vec<Option<ValueRef<'a>>>, RowError> {
+        let Form::Shaped { shape, id: Some(_) } = self.form else {
+            return names.iter().map(|name| self.get(name)).collect();
+        };
+        let mut found = vec![None; names.len()];
+        let mut wanted: Vec<(usize, usize)> = Vec::with_capacity(names.len());
+        for (at, name) in names.iter().enumerate() {
+            match shape.position(name) {
+                Some(position) if shape.fields()[position].kind == FieldKind::Stored => wanted.push((position, at)),
+                Some(_) => found[at] = self.get(name)?,
+                None => {}
+            }
+        }
+        wanted.sort_unstable();
+        let mut rest = self.bytes;
+        let mut passed = 0;
+        for (position, at) in wanted {
+            let stored = shape.stored_before(position);
+            skip(&mut rest, stored - passed)?;
+            // Not taken: a name may be asked for twice.
+            passed = stored;
+            found[at] = Some(ValueRef::take(&mut &*rest, self.table)?);
+        }
+        Ok(found)
     }
 
     /// The fields in order: key (a string in documents from JSON and BSON) and value. After an error there are no more.

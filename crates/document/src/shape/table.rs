@@ -16,9 +16,14 @@ pub struct ShapeOptions {
     pub max_in_use: u32,
 }
 
+impl ShapeOptions {
+    /// The second sighting for both, 4096 shapes in use.
+    pub const DEFAULT: Self = Self { document_sightings: 2, nested_sightings: 2, max_in_use: 4096 };
+}
+
 impl Default for ShapeOptions {
     fn default() -> Self {
-        Self { document_sightings: 2, nested_sightings: 2, max_in_use: 4096 }
+        Self::DEFAULT
     }
 }
 
@@ -54,7 +59,7 @@ pub struct ShapeTable {
 
 impl ShapeTable {
     /// An empty table whose first shape gets number 1.
-    pub fn new(options: ShapeOptions) -> Self {
+    pub const fn new(options: ShapeOptions) -> Self {
         Self {
             options,
             by_number: [const { OnceLock::new() }; CHUNKS],

@@ -68,8 +68,9 @@ impl Encoder {
         let mut node = NESTED;
         for position in 0..shape.fields().len() {
             let name = shape.json_name(position);
-            // Without its quotes and the colon.
-            match self.values.names.child_or_new(node, &name[1..name.len() - 2], false) {
+            // Without the comma, the quotes and the colon.
+            let start = if position == 0 { 1 } else { 2 };
+            match self.values.names.child_or_new(node, &name[start..name.len() - 2], false) {
                 Some(child) => node = child,
                 None => return,
             }

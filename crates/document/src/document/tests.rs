@@ -1,0 +1,180 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::row::encode_row;
+use crate::row::tests::any_document;
+
+fn table() -> Arc<ShapeTable> {
+    Arc::new(ShapeTable::new(ShapeOptions::default()))
+}
+
+/// The document as it comes back from storage, at the `n`-th write.
+fn stored(map: &Map, table: &Arc<ShapeTable>) -> Document {
+    let (mut row, mut shapes) = (Vec::new(), Vec::new());
+    encode_row(map, table, Some("id"), &mut row, &mut shapes).unwrap();
+    let key = map.get(ID).and_then(|id| key::id_key(id).ok()).unwrap_or(vec![rank::NULL]);
+    Document::from_row(table, &key, row).unwrap()
+}
+
+fn parse(json: &str) -> Map {
+    match json::parse(json.as_bytes()).unwrap() {
+        Value::Map(map) => map,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn fields_are_read_one_by_one() {
+    let map = parse(r#"{"_id":"x","a":{"b":[1,{"c":"deep"}]},"id":"x","n":5,"t":"text"}"#);
+    let table = table();
+    for _ in 0..3 {
+        let document = stored(&map, &table);
+        assert_eq!(document.id(), &Value::String("x".into()));
+        assert_eq!(document.get("t").unwrap().unwrap().as_str(), Some("text"));
+        assert_eq!(document.get_path("a.b.1.c").unwrap().unwrap().as_str(), Some("deep"));
+        assert!(document.get_path("a.b.2").unwrap().is_none());
+        assert!(document.get("other").unwrap().is_none());
+        let fields = document.get_fields(&["t", "none", "_id", "n", "t", "id"]).unwrap();
+        let fields: Vec<_> = fields.into_iter().map(|field| field.map(|field| field.to_value().unwrap())).collect();
+        let text = |text: &str| Some(Value::String(text.into()));
+        assert_eq!(fields, [text("text"), None, text("x"), Some(Value::Int32(5)), text("text"), text("x")]);
+        assert_eq!(document.to_map().unwrap(), map);
+        assert_eq!(document, Document::from_map(&map).unwrap());
+        assert_eq!(document.iter().unwrap().count(), 5);
+    }
+}
+
+#[test]
+fn every_kind_of_id_comes_back() {
+    let table = table();
+    for id in [
+        "\"\"",
+        "\"x\"",
+        "\"a\\u0000b\"",
+        "\"fifteen letters\"",
+        "\"ä\"",
+        "1",
+        "1.0",
+        "1.5",
+        "-7",
+        "3000000000",
+        "0.10",
+        "99999999999999999999",
+        "null",
+        "true",
+        "{\"a\":1}",
+        "{\"$oid\":\"0123456789abcdef01234567\"}",
+        "{\"$date\":\"2019-08-01T00:00:00Z\"}",
+        "{\"$numberLong\":\"5\"}",
+        "{\"$symbol\":\"s\"}",
+        "{\"$minKey\":1}",
+    ] {
+        let map = parse(&format!("{{\"_id\":{id},\"a\":1}}"));
+        for _ in 0..3 {
+            let document = stored(&map, &table);
+            assert_eq!(document.id(), map.get(ID).unwrap(), "{id}");
+            assert_eq!(document.clone().to_map().unwrap(), map, "{id}");
+        }
+    }
+}
+
+#[test]
+fn json_that_is_no_document_is_refused() {
+    assert!(matches!(Document::from_json("{"), Err(DocumentError::Json(_))));
+    assert_eq!(Document::from_json("[1]"), Err(DocumentError::NotADocument("array")));
+    assert_eq!(Document::from_json("{\"a\":1}").unwrap().to_json(Format::RELAXED).unwrap(), "{\"a\":1}");
+    assert_eq!(Document::default().to_json(Format::RELAXED).unwrap(), "{}");
+    assert_eq!(Document::from_json("{\"a\":1}").unwrap().id(), &Value::Null);
+}
+
+#[test]
+fn a_document_that_is_too_deep_is_not_made() {
+    let mut value = Value::Null;
+    for _ in 0..99 {
+        value = Value::Array(vec![value]);
+    }
+    let map = |value: &Value| Map { entries: vec![(Value::String("a".into()), value.clone())] };
+    assert!(Document::from_map(&map(&value)).is_ok());
+    assert_eq!(Document::from_map(&map(&Value::Array(vec![value]))), Err(RowError::TooDeep));
+}
+
+#[test]
+fn damage_is_an_error_where_it_lies() {
+    let table = table();
+    let map = parse(r#"{"_id":1,"a":"text","b":2}"#);
+    stored(&map, &table);
+    let (mut row, mut shapes) = (Vec::new(), Vec::new());
+    encode_row(&map, &table, None, &mut row, &mut shapes).unwrap();
+    let key = key::id_key(&Value::Int32(1)).unwrap();
+    row[2] = 0xff;
+    let document = Document::from_row(&table, &key, row.clone()).unwrap();
+    assert!(document.get("a").is_err());
+    assert_eq!(document.id(), &Value::Int32(1));
+    let mut out = b"before".to_vec();
+    assert!(document.write_json(&mut out).is_err());
+    assert_eq!(out, b"before");
+    row[0] = 9;
+    assert_eq!(Document::from_row(&table, &key, row.clone()).err(), Some(RowError::UnknownShape(9)));
+    assert!(Document::from_row(&table, b"\xffnonsense", row.clone()).is_err());
+    assert!(Document::from_row(&table, b"\x0f", Vec::new()).is_err());
+}
+
+#[test]
+fn documents_go_to_other_threads() {
+    fn check<T: Send + Sync + Clone + 'static>() {}
+    check::<Document>();
+}
+
+fn printed(map: &Map) -> Result<Vec<u8>, DocumentError> {
+    let mut out = Vec::new();
+    json::print_map(map, Format::RELAXED, &mut out)?;
+    Ok(out)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn json_from_the_row_is_what_the_printer_gives(map in any_document()) {
+        let table = table();
+        for _ in 0..3 {
+            let document = stored(&map, &table);
+            let mut out = Vec::new();
+            let result = document.write_json(&mut out).map(|()| out);
+            prop_assert_eq!(result, printed(&map));
+        }
+        let document = Document::from_map(&map).unwrap();
+        prop_assert_eq!(&document.to_map().unwrap(), &map);
+        prop_assert_eq!(document.to_json(Format::PRETTY).is_ok(), printed(&map).is_ok());
+        prop_assert_eq!(document.id(), map.get(ID).unwrap_or(&Value::Null));
+    }
+
+    #[test]
+    fn damaged_documents_give_errors_and_never_panic(
+        map in any_document(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let table = table();
+        for _ in 0..3 {
+            let document = stored(&map, &table);
+            let mut row = document.inner.bytes[..document.row_len()].to_vec();
+            for (at, byte) in &changes {
+                let at = at.index(row.len());
+                row[at] = *byte;
+            }
+            if let Ok(document) = Document::from_row(&table, &[rank::NULL], row) {
+                let mut out = Vec::new();
+                let json = document.write_json(&mut out);
+                match document.to_map() {
+                    // What can be decoded prints as it decodes.
+                    Ok(map) => prop_assert_eq!(json.map(|()| out), printed(&map)),
+                    Err(_) => prop_assert!(json.is_err()),
+                }
+                document.id();
+                let _ = format!("{document:?}");
+            }
+        }
+    }
+}
