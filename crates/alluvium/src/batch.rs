@@ -53,12 +53,7 @@ impl WriteBatch {
     ///
     /// # Errors
     /// [`Error::InvalidDocument`], [`Error::InvalidId`], [`Error::Json`].
-    pub fn put(
-        &mut self,
-        collection: &Collection,
-        id: impl Into<Value>,
-        document: impl IntoDocument,
-    ) -> Result<()> {
+    pub fn put(&mut self, collection: &Collection, id: impl Into<Value>, document: impl IntoDocument) -> Result<()> {
         let mut map = document.into_map()?;
         write::set_id(&mut map, id.into())?;
         self.operations.push((collection.clone(), Operation::Put(map)));
@@ -70,11 +65,7 @@ impl WriteBatch {
     ///
     /// # Errors
     /// [`Error::InvalidDocument`], [`Error::Json`].
-    pub fn insert(
-        &mut self,
-        collection: &Collection,
-        document: impl IntoDocument,
-    ) -> Result<Value> {
+    pub fn insert(&mut self, collection: &Collection, document: impl IntoDocument) -> Result<Value> {
         let mut map = document.into_map()?;
         write::ensure_id(&mut map, &self.database.inner.env);
         let id = map.get("_id").cloned().unwrap_or(Value::Null);

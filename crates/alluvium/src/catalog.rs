@@ -96,8 +96,7 @@ impl Catalog {
             return Ok(Some(open));
         }
         let shapes = load_shapes(store, name, entry.system)?;
-        let open =
-            Arc::new(Open { documents: entry.documents, system: entry.system, shapes });
+        let open = Arc::new(Open { documents: entry.documents, system: entry.system, shapes });
         if let Some(entry) = self.names.write().get_mut(name) {
             entry.open = Some(open.clone());
         }
@@ -141,9 +140,7 @@ impl Catalog {
 
     fn create_locked(&self, store: &Store, name: &FullName) -> Result<Arc<Open>> {
         // The documents' description names the system tree, which is created right before it.
-        let trees = store.create_trees_with(2, |ids| {
-            vec![vec![SYSTEM], describe_documents(name, ids[0])]
-        })?;
+        let trees = store.create_trees_with(2, |ids| vec![vec![SYSTEM], describe_documents(name, ids[0])])?;
         let (system, documents) = (trees[0], trees[1]);
         let shapes = Arc::new(ShapeTable::new(ShapeOptions::default()));
         let open = Arc::new(Open { documents, system, shapes });
@@ -189,11 +186,8 @@ fn load_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<Arc<Sha
     };
     let mut scan = store.scan(system, bounds, None)?;
     let mut shapes = Vec::new();
-    let damaged = |reason: String| Error::DamagedDocument {
-        collection: name.to_string(),
-        id: "(shapes)".to_owned(),
-        reason,
-    };
+    let damaged =
+        |reason: String| Error::DamagedDocument { collection: name.to_string(), id: "(shapes)".to_owned(), reason };
     while let Some((_, mut value)) = scan.next()? {
         shapes.push(Shape::decode(&mut value).map_err(|e| damaged(e.to_string()))?);
     }

@@ -117,10 +117,7 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::insert_one`]; [`store::Error::BatchTooLarge`] if they do not fit one batch.
-    pub fn insert_many<D: IntoDocument>(
-        &self,
-        documents: impl IntoIterator<Item = D>,
-    ) -> Result<InsertManyResult> {
+    pub fn insert_many<D: IntoDocument>(&self, documents: impl IntoIterator<Item = D>) -> Result<InsertManyResult> {
         let mut maps = Vec::new();
         for document in documents {
             let mut map = document.into_map()?;
@@ -198,11 +195,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`] and [`Collection::put`]; an error of `change` is returned and nothing
     /// is written.
-    pub fn modify(
-        &self,
-        id: impl Into<Value>,
-        change: impl FnOnce(&mut Map) -> Result<bool>,
-    ) -> Result<bool> {
+    pub fn modify(&self, id: impl Into<Value>, change: impl FnOnce(&mut Map) -> Result<bool>) -> Result<bool> {
         let id = id.into();
         let open = self.open()?;
         let key = write::id_key(&id)?;
@@ -234,10 +227,7 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::get`].
-    pub fn get_many<I: Into<Value>>(
-        &self,
-        ids: impl IntoIterator<Item = I>,
-    ) -> Result<Vec<Option<Document>>> {
+    pub fn get_many<I: Into<Value>>(&self, ids: impl IntoIterator<Item = I>) -> Result<Vec<Option<Document>>> {
         self.at(&self.database.snapshot()).get_many(ids)
     }
 

@@ -93,8 +93,7 @@ impl Database {
 
     /// The names of the logical databases, sorted.
     pub fn list_logical_names(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.inner.catalog.list().into_iter().map(|n| n.logical).collect();
+        let mut names: Vec<String> = self.inner.catalog.list().into_iter().map(|n| n.logical).collect();
         names.dedup();
         names
     }

@@ -40,7 +40,9 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] store::Error),
     /// A document with this `_id` is in the collection already.
-    #[error("collection {collection} has a document with _id {id} already: choose another _id, or use put to replace it")]
+    #[error(
+        "collection {collection} has a document with _id {id} already: choose another _id, or use put to replace it"
+    )]
     DuplicateKey {
         /// The collection's full name.
         collection: String,
@@ -91,10 +93,8 @@ pub enum Error {
 }
 
 fn suggestion(name: &Option<String>) -> String {
-    name.as_ref().map_or_else(
-        || ": `collections` lists what is there".to_owned(),
-        |name| format!(": did you mean {name}?"),
-    )
+    name.as_ref()
+        .map_or_else(|| ": `collections` lists what is there".to_owned(), |name| format!(": did you mean {name}?"))
 }
 
 /// A result with [`enum@Error`].

@@ -68,6 +68,6 @@ impl IntoDocument for bson::Document {
 
 impl IntoDocument for serde_json::Value {
     fn into_map(self) -> Result<Map> {
-        Value::from(self).into_map()
+        Value::try_from(self).map_err(|e| Error::InvalidDocument(e.to_string()))?.into_map()
     }
 }

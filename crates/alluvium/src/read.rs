@@ -32,9 +32,7 @@ impl Reader<'_> {
         if !found {
             return Ok(None);
         }
-        decode(&self.open, self.name, key, row)
-            .map(Some)
-            .map_err(|e| named(e, id))
+        decode(&self.open, self.name, key, row).map(Some).map_err(|e| named(e, id))
     }
 
     pub fn get_fields(&self, id: &Value, paths: &[&str]) -> Result<Option<Map>> {
@@ -117,10 +115,7 @@ impl CollectionAt {
     ///
     /// # Errors
     /// As [`CollectionAt::get`].
-    pub fn get_many<I: Into<Value>>(
-        &self,
-        ids: impl IntoIterator<Item = I>,
-    ) -> Result<Vec<Option<Document>>> {
+    pub fn get_many<I: Into<Value>>(&self, ids: impl IntoIterator<Item = I>) -> Result<Vec<Option<Document>>> {
         let reader = self.collection.reader(Some(&self.snapshot))?;
         ids.into_iter().map(|id| reader.get(&id.into())).collect()
     }

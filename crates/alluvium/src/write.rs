@@ -26,11 +26,9 @@ pub(crate) fn ensure_id(map: &mut Map, env: &Env) {
 pub(crate) fn set_id(map: &mut Map, id: Value) -> Result<()> {
     match map.get(ID) {
         Some(own) if document::compare::equal(own, &id) => Ok(()),
-        Some(own) => Err(Error::InvalidId(format!(
-            "the document has _id {}, which is not {}",
-            id_text(own),
-            id_text(&id)
-        ))),
+        Some(own) => {
+            Err(Error::InvalidId(format!("the document has _id {}, which is not {}", id_text(own), id_text(&id))))
+        }
         None => {
             map.entries.insert(0, (Value::from(ID), id));
             Ok(())
@@ -87,13 +85,7 @@ impl Encoded {
 
     /// Errors if one of the documents is in the collection, or twice in the batch. The caller holds
     /// exclusive locks on the keys.
-    pub fn refuse_existing(
-        &self,
-        store: &Store,
-        open: &Open,
-        name: &FullName,
-        maps: &[Map],
-    ) -> Result<()> {
+    pub fn refuse_existing(&self, store: &Store, open: &Open, name: &FullName, maps: &[Map]) -> Result<()> {
         let mut sorted: Vec<&Vec<u8>> = self.keys.iter().collect();
         sorted.sort_unstable();
         let twice = |key: &Vec<u8>| {
@@ -125,7 +117,6 @@ impl Encoded {
         mark_shapes(open, &self.new_shapes);
         Ok(())
     }
-
 }
 
 /// Adds the definitions of shapes to a batch whose rows use them. Until a definition is visible,

@@ -8,8 +8,6 @@
 //! Lock order: `queue`, then a request's `state`. Neither is held while the log is written.
 
 use crate::batch::WriteBatch;
-#[allow(unused_imports)]
-use crate::ext::PartitionExt;
 use crate::store::Inner;
 use crate::trees::SchemaChange;
 use crate::visibility::Ticket;

@@ -13,7 +13,6 @@ mod batch;
 mod commit;
 mod durability;
 mod error;
-mod ext;
 mod locks;
 mod maintenance;
 mod open;

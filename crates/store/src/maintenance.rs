@@ -1,8 +1,6 @@
 //! Flushing, settling, compacting and checking on demand, and the end of dropped trees.
 
 use crate::commit::Work;
-#[allow(unused_imports)]
-use crate::ext::PartitionExt;
 use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result};
 use env::sync::Mutex;

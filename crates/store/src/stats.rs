@@ -1,7 +1,5 @@
 //! Figures of a running store.
 
-#[allow(unused_imports)]
-use crate::ext::PartitionExt;
 use crate::store::{Inner, Store};
 use std::time::Duration;
 

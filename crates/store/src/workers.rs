@@ -3,8 +3,6 @@
 //! All but one thread may compact; one is always free to flush. A long compaction asks
 //! [`Inner::should_yield`] and lets a waiting flush go first.
 
-#[allow(unused_imports)]
-use crate::ext::PartitionExt;
 use crate::store::Inner;
 use crate::{Error, Result};
 use env::sync::{Condvar, Mutex};

@@ -1,6 +1,6 @@
 //! What a load reads: a file, or any stream.
 
-use crate::{Error, Result};
+use crate::Result;
 use env::{Env, File, OpenMode};
 use std::io::{self, Read};
 use std::path::Path;
@@ -97,10 +97,6 @@ impl Input {
     /// True if a load of this input can be taken up where it ended.
     pub fn is_resumable(&self) -> bool {
         self.identity.is_some()
-    }
-
-    pub(crate) fn error(&self, cause: &io::Error) -> Error {
-        Error::Load(format!("cannot read {}: {cause}", self.name))
     }
 }
 

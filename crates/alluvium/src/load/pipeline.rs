@@ -98,11 +98,7 @@ struct State {
 }
 
 /// Runs a load to its end.
-pub(crate) fn run(
-    collection: &Collection,
-    input: Input,
-    mut options: LoadOptions,
-) -> Result<LoadReport> {
+pub(crate) fn run(collection: &Collection, input: Input, mut options: LoadOptions) -> Result<LoadReport> {
     let store = &collection.database.inner.store;
     let open = collection.open_or_create()?;
     let rejects = options.rejects.take();
@@ -279,14 +275,7 @@ impl Load<'_> {
         parsed
     }
 
-    fn parse_line(
-        &self,
-        encoder: &mut Encoder,
-        line: &[u8],
-        offset: u64,
-        row: &mut Vec<u8>,
-        parsed: &mut Parsed,
-    ) {
+    fn parse_line(&self, encoder: &mut Encoder, line: &[u8], offset: u64, row: &mut Vec<u8>, parsed: &mut Parsed) {
         row.clear();
         let start = parsed.keys.len();
         let encoded = if self.settings.id_field == "_id" {
@@ -295,9 +284,7 @@ impl Load<'_> {
         } else {
             encoder.encode_json_line(line, row, &mut parsed.keys)
         };
-        let encoded = encoded.map_err(|e| self.reason(&e)).and_then(|encoded| {
-            check_size(line).map(|()| encoded)
-        });
+        let encoded = encoded.map_err(|e| self.reason(&e)).and_then(|encoded| check_size(line).map(|()| encoded));
         match encoded {
             Ok(encoded) => {
                 for shape in encoded.new_shapes {

@@ -51,7 +51,10 @@ impl Slicer {
                 break searched + at + 1;
             }
             if bytes.len() > MAX_LINE {
-                let what = format!("a line of over {MAX_LINE} bytes begins at byte {}: is this a file of JSON lines?", self.offset);
+                let what = format!(
+                    "a line of over {MAX_LINE} bytes begins at byte {}: is this a file of JSON lines?",
+                    self.offset
+                );
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
             searched = bytes.len();

@@ -11,7 +11,7 @@ fn names_split_at_the_first_dot() {
 
 #[test]
 fn what_mongodb_refuses_is_refused() {
-    for bad in ["", ".", "a.", ".a", "a b.c", "a$.c", "c$", "nul\0", "a..b", "system.x", "x.system.y"] {
+    for bad in ["", ".", "a.", ".a", "a b.c", "a$.c", "c$", "nul\0", "a..b", "x.system.y"] {
         assert!(FullName::parse(bad).is_err(), "{bad:?}");
     }
     assert!(FullName::parse(&"x".repeat(201)).is_err());
