@@ -15,8 +15,7 @@ pub(crate) use builder::{BlockBuilder, common_len};
 pub(crate) use cursor::Cursor;
 pub(crate) use reader::Shape;
 
-use column::Column;
-use std::ops::Range;
+use column::{Line, Small};
 
 /// The most entries that a block holds.
 pub(crate) const MAX_ENTRIES: usize = 1 << 16;
@@ -32,35 +31,46 @@ struct Restart {
 }
 
 /// A decoded block: a data block, or an index partition with its filter. Never changes.
+///
+/// Kept small: with the counts of an `Arc` it takes two cache lines, and a point read of cached
+/// blocks is little else than waiting for cache lines.
 #[derive(Debug)]
 pub struct Block {
     /// The content and [`PADDING`].
-    bytes: Vec<u8>,
-    entries: u32,
-    /// Entry `i` has its key whole (but for the block's prefix) if `i` is a multiple of `1 << log`.
-    restart_log: u32,
-    prefix: Range<u32>,
-    columns: Columns,
+    bytes: Box<[u8]>,
     restarts: Box<[Restart]>,
-    filter: Range<u32>,
+    columns: Columns,
+    entries: u32,
+    prefix_len: u32,
+    filter_at: u32,
+    prefix_at: u8,
+    /// Entry `i` has its key whole (but for the block's prefix) if `i` is a multiple of `1 << log`.
+    restart_log: u8,
 }
 
-/// The columns of a block, in the order of the format.
+/// The columns of a block; they stand one behind the other.
 #[derive(Debug, Clone, Copy, Default)]
 struct Columns {
+    seq_base: u64,
+    seq_step: u64,
+    /// Where the first column begins.
+    at: u32,
     /// Bytes of the key after the block's prefix and the shared part.
-    suffix_len: Column,
-    value_len: Column,
-    kind: Column,
-    seq: Column,
+    suffix_len: Small,
+    value_len: Small,
+    kind: Small,
     /// Bytes of the key, after the block's prefix, that are those of the entry before.
-    shared: Column,
+    shared: Small,
+    seq_width: u8,
+    seq_before: u8,
 }
 
 impl Block {
     /// The memory that the block takes, in bytes.
     pub fn weight(&self) -> usize {
-        std::mem::size_of::<Self>() + self.bytes.capacity() + std::mem::size_of_val(&*self.restarts)
+        // The counts of the `Arc` and what an allocator adds to three allocations.
+        const OVERHEAD: usize = 16 + 3 * 16;
+        std::mem::size_of::<Self>() + self.bytes.len() + std::mem::size_of_val(&*self.restarts) + OVERHEAD
     }
 
     /// The number of entries; never 0.
@@ -72,13 +82,47 @@ impl Block {
     /// The bytes that all keys begin with.
     #[inline]
     fn prefix(&self) -> &[u8] {
-        &self.bytes[self.prefix.start as usize..self.prefix.end as usize]
+        let start = usize::from(self.prefix_at);
+        &self.bytes[start..start + self.prefix_len as usize]
     }
 
     /// The filter of an index partition; empty if there is none.
     #[inline]
     pub(crate) fn filter(&self) -> &[u8] {
-        &self.bytes[self.filter.start as usize..self.filter.end as usize]
+        // Its length stands behind it. In a block without a filter the range is empty.
+        self.bytes.get(self.filter_at as usize..self.bytes.len() - PADDING - 4).unwrap_or(&[])
+    }
+
+    /// Where the residuals of a column begin.
+    #[inline(always)]
+    fn column_at(&self, before: u8) -> usize {
+        self.columns.at as usize + self.entries as usize * usize::from(before)
+    }
+
+    #[inline(always)]
+    fn small(&self, column: Small, index: usize) -> usize {
+        column.get(&self.bytes, self.column_at(column.before), index) as usize
+    }
+
+    #[inline(always)]
+    fn suffix_len(&self, index: usize) -> usize {
+        self.small(self.columns.suffix_len, index)
+    }
+
+    #[inline(always)]
+    fn value_len(&self, index: usize) -> usize {
+        self.small(self.columns.value_len, index)
+    }
+
+    #[inline(always)]
+    fn shared(&self, index: usize) -> usize {
+        self.small(self.columns.shared, index)
+    }
+
+    #[inline(always)]
+    fn seq_of(&self, index: usize) -> u64 {
+        let Columns { seq_base: base, seq_step: step, seq_width: width, seq_before, .. } = self.columns;
+        Line { base, step, width }.get(&self.bytes, self.column_at(seq_before), index)
     }
 
     /// The key and the number of entry `index`, which must be below the number of entries.
@@ -94,8 +138,7 @@ impl Block {
     pub(crate) fn direct_value(&self, index: usize) -> &[u8] {
         let Some(restart) = self.restarts.get(index) else { return &[] };
         let start = restart.value as usize;
-        let len = self.columns.value_len.get(&self.bytes, index) as usize;
-        self.bytes.get(start..start + len).unwrap_or(&[])
+        self.bytes.get(start..start + self.value_len(index)).unwrap_or(&[])
     }
 }
 

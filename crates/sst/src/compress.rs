@@ -8,7 +8,7 @@ use crate::{Compression, Dictionary};
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 use std::cell::Cell;
 use std::sync::Arc;
-use zstd_safe::{CCtx, CParameter, DCtx, DParameter, FrameFormat};
+use zstd_safe::{CCtx, CParameter, DCtx, DParameter, FrameFormat, ParamSwitch, Strategy};
 
 /// How a body is compressed. The numbers are on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Encoder {
         let how = match (compression, dictionary) {
             (Compression::None, _) => How::Raw,
             (Compression::Lz4, _) => How::Lz4(Box::new(CompressTable::small())),
-            (Compression::Zstd { level }, None) => new_context(level).map_or(How::Raw, How::Zstd),
+            (Compression::Zstd { level }, None) => new_context(level, None).map_or(How::Raw, How::Zstd),
             (Compression::Zstd { level }, Some(dictionary)) => match dictionary.take_encoder(level) {
                 Some(context) => How::Dictionary { context: Some(context), level, dictionary: dictionary.clone() },
                 None => How::Raw,
@@ -104,20 +104,46 @@ impl Drop for Encoder {
     }
 }
 
-/// A context for bare frames, without a dictionary.
-pub(crate) fn new_context(level: i32) -> Option<CCtx<'static>> {
+/// A context for bare frames.
+pub(crate) fn new_context(level: i32, dictionary: Option<&[u8]>) -> Option<CCtx<'static>> {
     let mut context = CCtx::try_create()?;
-    let parameters = [
+    let bare = [
         CParameter::CompressionLevel(level),
         CParameter::Format(FrameFormat::Magicless),
         CParameter::ContentSizeFlag(false),
         CParameter::ChecksumFlag(false),
         CParameter::DictIdFlag(false),
     ];
-    for parameter in parameters {
+    for parameter in bare {
         context.set_parameter(parameter).ok()?;
     }
+    if let Some(dictionary) = dictionary {
+        for &parameter in for_dictionary(level) {
+            context.set_parameter(parameter).ok()?;
+        }
+        context.load_dictionary(dictionary).ok()?;
+    }
     Some(context)
+}
+
+/// What a level gets beside zstd's own parameters when small blocks are compressed with a
+/// dictionary. Measured on rows of comments, 4 KB blocks and 64 KB of dictionary (ns per row of
+/// 430 bytes, share of the raw bytes):
+///
+/// - levels 1 and 2 index the dictionary with a table too small for it; with one of 2^16 slots,
+///   level 1 goes from 1950 ns, 0.394 to 1700 ns, 0.362;
+/// - level 4 is level 3 for twice the time (3500 ns, 0.348); greedy matching over rows of 16
+///   slots makes it 4000 ns, 0.333, between 3 (2000 ns, 0.349) and 6 (8200 ns, 0.326).
+fn for_dictionary(level: i32) -> &'static [CParameter] {
+    match level {
+        1 | 2 => &[CParameter::HashLog(16)],
+        4 => &[
+            CParameter::Strategy(Strategy::ZSTD_greedy),
+            CParameter::SearchLog(3),
+            CParameter::UseRowMatchFinder(ParamSwitch::Enable),
+        ],
+        _ => &[],
+    }
 }
 
 /// What one thread needs to read blocks: a buffer and a zstd context, kept between reads.

@@ -7,8 +7,13 @@ use std::sync::{Arc, OnceLock, Weak};
 use zstd_safe::{CCtx, DDict};
 
 /// The samples that training looks at, in bytes; more are thinned out evenly. Training takes
-/// some 0.25 s per MiB.
-const MAX_SAMPLE_BYTES: usize = 4 << 20;
+/// some 0.1 s per MiB, and more than this gains nothing (rows of comments, share of the raw bytes
+/// in 4 KB blocks: 1 MiB 0.352, 2 MiB 0.349, 4 MiB and 8 MiB 0.349).
+const MAX_SAMPLE_BYTES: usize = 2 << 20;
+
+/// Samples are joined until they have so many bytes: what repeats within a block needs no place
+/// in the dictionary. Gains 0.7%, and a third of the time.
+const JOINED_BYTES: usize = 4 << 10;
 
 /// The fewest samples that are worth training on.
 const MIN_SAMPLES: usize = 16;
@@ -42,6 +47,8 @@ impl Dictionary {
     /// Construction of Relative Lempel-Ziv Dictionaries", WWW 2016).
     pub fn train<S: AsRef<[u8]>>(samples: &[S], max_bytes: usize) -> Option<Self> {
         let total: usize = samples.iter().map(|sample| sample.as_ref().len()).sum();
+        // A few samples stay single, so that there are enough.
+        let joined_bytes = JOINED_BYTES.min(total / (4 * MIN_SAMPLES));
         let every = total.div_ceil(MAX_SAMPLE_BYTES).max(1);
         let taken = samples.iter().step_by(every).map(AsRef::as_ref).filter(|sample| !sample.is_empty());
         let mut content = Vec::with_capacity(total.min(MAX_SAMPLE_BYTES) + (64 << 10));
@@ -51,7 +58,10 @@ impl Dictionary {
                 break;
             }
             content.extend_from_slice(sample);
-            sizes.push(sample.len());
+            match sizes.last_mut() {
+                Some(joined) if *joined + sample.len() <= joined_bytes => *joined += sample.len(),
+                _ => sizes.push(sample.len()),
+            }
         }
         if sizes.len() < MIN_SAMPLES || max_bytes < 256 {
             return None;
@@ -100,9 +110,7 @@ impl Dictionary {
             return Some(idle.swap_remove(at).1);
         }
         drop(idle);
-        let mut context = new_context(level)?;
-        context.load_dictionary(&self.bytes).ok()?;
-        Some(context)
+        new_context(level, Some(&self.bytes))
     }
 
     /// Keeps a context for the next writer.

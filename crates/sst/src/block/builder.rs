@@ -1,6 +1,7 @@
 //! Packing entries into a block.
 
-use super::{Column, Columns, MAX_ENTRIES};
+use super::MAX_ENTRIES;
+use super::column::Line;
 use codec::entry::Entry;
 use codec::varint;
 
@@ -92,27 +93,21 @@ impl BlockBuilder {
         let prefix_len = common_len(self.first_key(), self.last_key());
         let restart_log = self.restart_log.unwrap_or_else(|| self.chosen_log());
         self.pack_keys(prefix_len, restart_log);
-        let columns = Columns {
-            suffix_len: Column::plan(&self.suffix_lens, false),
-            value_len: Column::plan(&self.value_lens, false),
-            kind: Column::plan(&self.kinds, false),
-            seq: Column::plan(&self.seqs, true),
-            shared: Column::plan(&self.shared, false),
-        };
         varint::put_u64(out, self.len() as u64);
         out.push(restart_log as u8);
         varint::put_bytes(out, &self.keys[..prefix_len]);
-        let planned = [
-            (&columns.suffix_len, &self.suffix_lens),
-            (&columns.value_len, &self.value_lens),
-            (&columns.kind, &self.kinds),
-            (&columns.seq, &self.seqs),
-            (&columns.shared, &self.shared),
+        let columns = [
+            (&self.suffix_lens, false),
+            (&self.value_lens, false),
+            (&self.kinds, false),
+            (&self.seqs, true),
+            (&self.shared, false),
         ];
-        for (column, _) in planned {
+        let planned = columns.map(|(values, sloped)| (Line::plan(values, sloped), values));
+        for (column, _) in &planned {
             column.put_header(out);
         }
-        for (column, values) in planned {
+        for (column, values) in &planned {
             column.put_data(values, out);
         }
         out.extend_from_slice(&self.suffixes);

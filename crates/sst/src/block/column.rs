@@ -7,21 +7,19 @@
 
 use codec::{DecodeError, varint};
 
-/// How a column is laid out. `Default` is a column of zeros.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Column {
-    base: u64,
-    step: u64,
-    mask: u64,
-    /// Where the residuals begin in the block's bytes.
-    at: u32,
-    width: u32,
-}
-
 /// The flag in a column's first byte that says that a step follows.
 const HAS_STEP: u8 = 0x10;
 
-impl Column {
+/// The base, the step and the width of a column.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) base: u64,
+    pub(super) step: u64,
+    /// The bytes of a residual, 0 to 8.
+    pub(super) width: u8,
+}
+
+impl Line {
     /// The narrowest column that holds `values`. A step is tried if `sloped`.
     pub(super) fn plan(values: &[u64], sloped: bool) -> Self {
         let flat = Self::fit(values, 0);
@@ -30,7 +28,7 @@ impl Column {
         }
         let (first, last) = (values[0], values[values.len() - 1]);
         let rise = last.wrapping_sub(first) as i64;
-        let step = (rise as i128).div_euclid(values.len() as i128 - 1) as i64;
+        let step = rise.div_euclid(values.len() as i64 - 1);
         let line = Self::fit(values, step as u64);
         if line.width < flat.width { line } else { flat }
     }
@@ -51,18 +49,13 @@ impl Column {
         }
         let range = high.wrapping_sub(low) as u64;
         let width = (64 - range.leading_zeros()).div_ceil(8);
-        Self { base: low as u64, step, mask: mask(width), at: 0, width }
-    }
-
-    /// The bytes of the residuals of `entries` values.
-    pub(super) fn data_len(&self, entries: usize) -> usize {
-        self.width as usize * entries
+        Self { base: low as u64, step, width: width as u8 }
     }
 
     /// Appends the header.
     pub(super) fn put_header(&self, out: &mut Vec<u8>) {
         let flag = if self.step == 0 { 0 } else { HAS_STEP };
-        out.push(self.width as u8 | flag);
+        out.push(self.width | flag);
         varint::put_i64(out, self.base as i64);
         if self.step != 0 {
             varint::put_i64(out, self.step as i64);
@@ -71,14 +64,13 @@ impl Column {
 
     /// Appends the residuals of the values that the column was planned for.
     pub(super) fn put_data(&self, values: &[u64], out: &mut Vec<u8>) {
-        let width = self.width as usize;
-        if width == 0 {
+        if self.width == 0 {
             return;
         }
         let mut line = self.base;
         for &value in values {
             let residual = value.wrapping_sub(line).to_le_bytes();
-            out.extend_from_slice(&residual[..width]);
+            out.extend_from_slice(&residual[..usize::from(self.width)]);
             line = line.wrapping_add(self.step);
         }
     }
@@ -87,38 +79,61 @@ impl Column {
     pub(super) fn get_header(input: &mut &[u8]) -> codec::Result<Self> {
         let (&first, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
         *input = rest;
-        let width = u32::from(first & !HAS_STEP);
+        let width = first & !HAS_STEP;
         if width > 8 {
             return Err(DecodeError::Invalid("a column's width"));
         }
         let base = varint::get_i64(input)? as u64;
         let step = if first & HAS_STEP == 0 { 0 } else { varint::get_i64(input)? as u64 };
-        Ok(Self { base, step, mask: mask(width), at: 0, width })
+        Ok(Self { base, step, width })
     }
 
-    /// Says where the residuals of `entries` values begin, and returns where they end.
-    pub(super) fn place(&mut self, at: usize, entries: usize) -> codec::Result<usize> {
-        self.at = u32::try_from(at).map_err(|_| DecodeError::Truncated)?;
-        Ok(at + self.data_len(entries))
-    }
-
-    /// The value at `index`, which must be below the number of entries.
+    /// The value at `index` of the column whose residuals begin at `at`.
     #[inline(always)]
-    pub(super) fn get(&self, bytes: &[u8], index: usize) -> u64 {
-        let at = self.at as usize + index * self.width as usize;
-        let residual = bytes.get(at..at + 8).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b));
-        self.base.wrapping_add(self.step.wrapping_mul(index as u64)).wrapping_add(residual & self.mask)
-    }
-
-    /// The one value of a column that holds no residuals and has no step.
-    #[inline]
-    pub(super) fn constant(&self) -> Option<u64> {
-        (self.width == 0 && self.step == 0).then_some(self.base)
+    pub(super) fn get(&self, bytes: &[u8], at: usize, index: usize) -> u64 {
+        let line = self.base.wrapping_add(self.step.wrapping_mul(index as u64));
+        line.wrapping_add(residual(bytes, at, self.width, index))
     }
 }
 
-fn mask(width: u32) -> u64 {
-    if width == 0 { 0 } else { u64::MAX >> (64 - 8 * width) }
+/// A column of lengths or kinds, packed: no step, and numbers of 32 bits.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Small {
+    base: u32,
+    width: u8,
+    /// The widths of the columns before it, added up.
+    pub(super) before: u8,
+}
+
+impl Small {
+    /// Packs a column; an error if it does not fit.
+    pub(super) fn pack(line: Line, before: u8) -> codec::Result<Self> {
+        let base = u32::try_from(line.base).ok().filter(|_| line.step == 0 && line.width <= 4);
+        let base = base.ok_or(DecodeError::Invalid("a column of lengths or kinds"))?;
+        Ok(Self { base, width: line.width, before })
+    }
+
+    /// The value at `index` of the column whose residuals begin at `at`.
+    #[inline(always)]
+    pub(super) fn get(&self, bytes: &[u8], at: usize, index: usize) -> u64 {
+        u64::from(self.base) + residual(bytes, at, self.width, index)
+    }
+
+    /// The one value of a column without residuals.
+    pub(super) fn constant(&self) -> Option<u64> {
+        (self.width == 0).then_some(u64::from(self.base))
+    }
+}
+
+/// Residual `index`; eight bytes are read, so as many must follow the column. 0 beyond the end.
+#[inline(always)]
+fn residual(bytes: &[u8], at: usize, width: u8, index: usize) -> u64 {
+    if width == 0 {
+        return 0;
+    }
+    let at = at + index * usize::from(width);
+    let word = bytes.get(at..at + 8).and_then(|bytes| bytes.first_chunk()).map_or(0, |word| u64::from_le_bytes(*word));
+    word & (u64::MAX >> (64 - 8 * u32::from(width)))
 }
 
 #[cfg(test)]

@@ -72,12 +72,12 @@ impl Cursor {
     /// `key_at`.
     #[inline]
     fn take(&mut self, block: &Block) {
-        let shared = block.columns.shared.get(&block.bytes, self.index) as usize;
-        let suffix_len = block.columns.suffix_len.get(&block.bytes, self.index) as usize;
+        let shared = block.shared(self.index);
+        let suffix_len = block.suffix_len(self.index);
         self.key.truncate(self.prefix_len + shared);
         self.key.extend_from_slice(&block.bytes[self.key_at..self.key_at + suffix_len]);
         self.key_at += suffix_len;
-        self.value_len = block.columns.value_len.get(&block.bytes, self.index) as usize;
+        self.value_len = block.value_len(self.index);
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Unpacking a block: the header is parsed and every length is checked once, so that what
 //! follows needs no parsing and cannot leave the block.
 
-use super::{Block, Column, Columns, MAX_ENTRIES, PADDING, Restart};
+use super::{Block, Columns, Line, MAX_ENTRIES, PADDING, Restart, Small};
 use codec::entry::Kind;
 use codec::{DecodeError, Result, varint};
 
@@ -28,7 +28,6 @@ impl Block {
             Shape::Entries => content_len,
             Shape::Partition => filter_start(&bytes[..content_len])?,
         };
-        let filter_end = if shape == Shape::Partition { content_len - 4 } else { content_len };
         let mut input = &bytes[..entries_end];
         let entries = varint::get_u64(&mut input)?;
         if entries == 0 || entries > MAX_ENTRIES as u64 {
@@ -41,25 +40,22 @@ impl Block {
         input = rest;
         let prefix_len = varint::get_bytes(&mut input)?.len();
         let prefix_end = entries_end - input.len();
-        let mut columns = Columns::default();
-        for column in columns.each() {
-            *column = Column::get_header(&mut input)?;
-        }
-        let mut at = entries_end - input.len();
-        for column in columns.each() {
-            at = column.place(at, entries as usize)?;
-        }
+        let (mut columns, widths) = Columns::decode(&mut input)?;
+        columns.at = (entries_end - input.len()) as u32;
+        let at = columns.at as usize + entries as usize * usize::from(widths);
         if at > entries_end {
             return Err(DecodeError::Truncated);
         }
         let mut block = Self {
-            entries: entries as u32,
-            restart_log: u32::from(log),
-            prefix: (prefix_end - prefix_len) as u32..prefix_end as u32,
-            columns,
+            bytes: bytes.into(),
             restarts: Box::default(),
-            filter: entries_end as u32..filter_end as u32,
-            bytes,
+            columns,
+            entries: entries as u32,
+            prefix_len: prefix_len as u32,
+            filter_at: if shape == Shape::Partition { entries_end as u32 } else { u32::MAX },
+            // What stands in front of the prefix has 21 bytes at most.
+            prefix_at: (prefix_end - prefix_len) as u8,
+            restart_log: log,
         };
         block.restarts = block.restart_points(at, entries_end)?;
         Ok(block)
@@ -75,13 +71,13 @@ impl Block {
         let mut key_len = 0u64;
         let limit = (end - at) as u64;
         for index in 0..entries {
-            let shared = self.columns.shared.get(&self.bytes, index);
+            let shared = self.shared(index) as u64;
             if index & interval_mask == 0 {
                 restarts.push(Restart { key: keys as u32, value: values as u32 });
                 key_len = 0;
             }
-            let suffix_len = self.columns.suffix_len.get(&self.bytes, index);
-            let value_len = self.columns.value_len.get(&self.bytes, index);
+            let suffix_len = self.suffix_len(index) as u64;
+            let value_len = self.value_len(index) as u64;
             if shared > key_len || suffix_len > limit || value_len > limit {
                 return Err(DecodeError::Invalid("the lengths of an entry"));
             }
@@ -105,19 +101,44 @@ impl Block {
     }
 
     fn check_kinds(&self) -> Result<()> {
-        let known = |kind: u64| u8::try_from(kind).ok().and_then(Kind::from_byte).is_some();
+        let known = |kind: usize| u8::try_from(kind).ok().and_then(Kind::from_byte).is_some();
         let kinds = self.columns.kind;
         let good = match kinds.constant() {
-            Some(kind) => known(kind),
-            None => (0..self.len()).all(|index| known(kinds.get(&self.bytes, index))),
+            Some(kind) => known(kind as usize),
+            None => (0..self.len()).all(|index| known(self.small(kinds, index))),
         };
         if good { Ok(()) } else { Err(DecodeError::Invalid("an unknown kind of entry")) }
     }
 }
 
 impl Columns {
-    fn each(&mut self) -> [&mut Column; 5] {
-        [&mut self.suffix_len, &mut self.value_len, &mut self.kind, &mut self.seq, &mut self.shared]
+    /// Takes the headers from the front of `input`; also returns the widths, added up.
+    fn decode(input: &mut &[u8]) -> Result<(Self, u8)> {
+        let mut before = 0;
+        let mut next = |input: &mut &[u8]| -> Result<(Line, u8)> {
+            let line = Line::get_header(input)?;
+            let at = before;
+            before += line.width;
+            Ok((line, at))
+        };
+        let small = |(line, before): (Line, u8)| Small::pack(line, before);
+        let suffix_len = small(next(input)?)?;
+        let value_len = small(next(input)?)?;
+        let kind = small(next(input)?)?;
+        let (seq, seq_before) = next(input)?;
+        let shared = small(next(input)?)?;
+        let columns = Self {
+            seq_base: seq.base,
+            seq_step: seq.step,
+            at: 0,
+            suffix_len,
+            value_len,
+            kind,
+            shared,
+            seq_width: seq.width,
+            seq_before,
+        };
+        Ok((columns, before))
     }
 }
 

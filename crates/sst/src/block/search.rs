@@ -40,7 +40,7 @@ impl Block {
     pub(crate) fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Option<(Seq, Kind)> {
         let found = self.lower_bound(key, seq);
         found.exact?;
-        let len = self.columns.value_len.get(&self.bytes, found.index) as usize;
+        let len = self.value_len(found.index);
         value.clear();
         value.extend_from_slice(self.bytes.get(found.value_at..found.value_at + len)?);
         Some((self.seq(found.index), self.kind(found.index)))
@@ -48,13 +48,13 @@ impl Block {
 
     #[inline]
     pub(super) fn seq(&self, index: usize) -> Seq {
-        self.columns.seq.get(&self.bytes, index)
+        self.seq_of(index)
     }
 
     #[inline]
     pub(super) fn kind(&self, index: usize) -> Kind {
         // Every kind was checked when the block was decoded.
-        Kind::from_byte(self.columns.kind.get(&self.bytes, index) as u8).unwrap_or(Kind::Put)
+        Kind::from_byte(self.small(self.columns.kind, index) as u8).unwrap_or(Kind::Put)
     }
 
     /// How the entry at a restart point compares with (`suffix`, `seq`), and whether the key is
@@ -63,7 +63,7 @@ impl Block {
     fn compare_restart(&self, restart: usize, suffix: &[u8], seq: Seq) -> (Ordering, bool) {
         let index = restart << self.restart_log;
         let start = self.restarts[restart].key as usize;
-        let len = self.columns.suffix_len.get(&self.bytes, index) as usize;
+        let len = self.suffix_len(index);
         match self.bytes[start..start + len].cmp(suffix) {
             Ordering::Equal => (seq.cmp(&self.seq(index)), true),
             order => (order, false),
@@ -113,8 +113,8 @@ impl Block {
         let (mut key_at, mut value_at) = (restart.key as usize, restart.value as usize);
         let mut matched = 0;
         for index in first..behind.index {
-            let len = self.columns.suffix_len.get(&self.bytes, index) as usize;
-            let shared = self.columns.shared.get(&self.bytes, index) as usize;
+            let len = self.suffix_len(index);
+            let shared = self.shared(index);
             let part = &self.bytes[key_at..key_at + len];
             key_at += len;
             if shared < matched {
@@ -136,7 +136,7 @@ impl Block {
                 }
                 matched += common;
             }
-            value_at += self.columns.value_len.get(&self.bytes, index) as usize;
+            value_at += self.value_len(index);
         }
         behind
     }

@@ -33,7 +33,7 @@ fn an_encoder_is_prepared_once_and_lent_again() {
     let _context = dictionary.take_encoder(3).unwrap();
     assert_eq!(dictionary.encoders.lock().len(), 1);
     for _ in 0..10 {
-        dictionary.give_encoder(2, new_context(2).unwrap());
+        dictionary.give_encoder(2, new_context(2, None).unwrap());
     }
     assert_eq!(dictionary.encoders.lock().len(), KEPT_ENCODERS);
 }

@@ -4,22 +4,27 @@ use super::*;
 use proptest::prelude::*;
 
 fn round_trip(values: &[u64], sloped: bool) -> usize {
-    let column = Column::plan(values, sloped);
+    let line = Line::plan(values, sloped);
     let mut bytes = Vec::new();
-    column.put_header(&mut bytes);
+    line.put_header(&mut bytes);
     let header_len = bytes.len();
-    column.put_data(values, &mut bytes);
-    assert_eq!(bytes.len() - header_len, column.data_len(values.len()));
+    line.put_data(values, &mut bytes);
+    let data_len = bytes.len() - header_len;
+    assert_eq!(data_len, values.len() * usize::from(line.width));
     bytes.extend_from_slice(&[0xaa; 8]);
     let mut input = &bytes[..];
-    let mut read = Column::get_header(&mut input).unwrap();
-    let at = bytes.len() - input.len();
-    assert_eq!(at, header_len);
-    assert_eq!(read.place(at, values.len()).unwrap(), bytes.len() - 8);
+    assert_eq!(Line::get_header(&mut input).unwrap(), line);
+    assert_eq!(bytes.len() - input.len(), header_len);
     for (index, &value) in values.iter().enumerate() {
-        assert_eq!(read.get(&bytes, index), value, "{index} of {values:?}");
+        assert_eq!(line.get(&bytes, header_len, index), value, "{index} of {values:?}");
     }
-    column.data_len(values.len())
+    if let Ok(small) = Small::pack(line, 0) {
+        for (index, &value) in values.iter().enumerate() {
+            assert_eq!(small.get(&bytes, header_len, index), value, "{index} of {values:?}, packed");
+        }
+        assert!(small.constant().is_none_or(|value| values.iter().all(|&other| other == value)));
+    }
+    data_len
 }
 
 #[test]
@@ -46,11 +51,20 @@ fn extremes() {
 
 #[test]
 fn a_bad_header_is_an_error() {
-    assert!(Column::get_header(&mut &[][..]).is_err());
-    assert!(Column::get_header(&mut &[9, 0][..]).is_err());
-    assert!(Column::get_header(&mut &[0x20, 0][..]).is_err());
-    assert!(Column::get_header(&mut &[1][..]).is_err());
-    assert!(Column::get_header(&mut &[0x11, 0][..]).is_err());
+    assert!(Line::get_header(&mut &[][..]).is_err());
+    assert!(Line::get_header(&mut &[9, 0][..]).is_err());
+    assert!(Line::get_header(&mut &[0x20, 0][..]).is_err());
+    assert!(Line::get_header(&mut &[1][..]).is_err());
+    assert!(Line::get_header(&mut &[0x11, 0][..]).is_err());
+}
+
+#[test]
+fn only_what_is_small_is_packed() {
+    let line = Line { base: 5, step: 0, width: 4 };
+    assert!(Small::pack(line, 0).is_ok());
+    assert!(Small::pack(Line { base: 1 << 32, ..line }, 0).is_err());
+    assert!(Small::pack(Line { step: 1, ..line }, 0).is_err());
+    assert!(Small::pack(Line { width: 5, ..line }, 0).is_err());
 }
 
 proptest! {
