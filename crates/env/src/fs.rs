@@ -42,7 +42,8 @@ pub trait Fs: Send + Sync {
     fn create_dir_all(&self, path: &Path) -> Result<()>;
     /// Removes an empty directory.
     fn remove_dir(&self, path: &Path) -> Result<()>;
-    /// Lists a directory, sorted by name.
+    /// Lists a directory, sorted by name. A name that is not UTF-8 comes with replacement
+    /// characters; no file of a database has one.
     fn list(&self, dir: &Path) -> Result<Vec<DirEntry>>;
     /// True if there is a file or directory of that name.
     fn exists(&self, path: &Path) -> Result<bool>;

@@ -211,3 +211,6 @@ impl File for OsFile {
         &self.path
     }
 }
+
+#[cfg(test)]
+mod tests;

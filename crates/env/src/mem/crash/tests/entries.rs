@@ -45,6 +45,15 @@ fn a_rename_is_one_step() {
 }
 
 #[test]
+fn a_file_renamed_twice_has_one_name() {
+    let fs = MemFs::new();
+    durable(&fs, "a", b"1");
+    fs.rename(Path::new("a"), Path::new("b")).unwrap();
+    fs.rename(Path::new("b"), Path::new("c")).unwrap();
+    assert_eq!(trees(&fs), set(["/a=1", "/b=1", "/c=1"]));
+}
+
+#[test]
 fn a_new_file_renamed_is_nowhere_or_under_one_name() {
     let fs = MemFs::new();
     durable(&fs, "CURRENT", b"1");

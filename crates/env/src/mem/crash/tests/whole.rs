@@ -71,6 +71,22 @@ fn the_death_of_the_process_loses_nothing_and_makes_nothing_durable() {
 }
 
 #[test]
+fn what_was_pending_at_the_death_belongs_to_the_clone() {
+    let fs = MemFs::new();
+    durable(&fs, "old", &[1; 4096]);
+    fs.remove(Path::new("old")).unwrap();
+    create(&fs, "new").write_at(b"1", 0).unwrap();
+    let dead = fs.kill_clone();
+    assert_eq!(dead.used_bytes(), 4096, "the removed file takes nothing");
+    let file = open(&dead, "new");
+    file.write_at(b"2", 0).unwrap();
+    file.sync().unwrap();
+    assert_eq!(text(&dead.crash_clone(0, CrashStyle::AllKept)), "/new=2");
+    sync_dir(&dead, "/");
+    assert_eq!(text(&dead.crash_clone(0, CrashStyle::AllLost)), "/new=2");
+}
+
+#[test]
 fn locks_die_with_the_process() {
     let fs = MemFs::new();
     let held = fs.try_lock(Path::new("LOCK")).unwrap();
