@@ -17,6 +17,7 @@ mod print;
 mod text;
 
 pub use error::{JsonError, Reason};
+pub(crate) use extended::interpret;
 pub use number::parse_number;
 pub use parse::{Parser, parse};
 pub use print::{Format, PrintError, print, print_map, to_string};

@@ -6,13 +6,16 @@
 
 #[cfg(test)]
 mod arbitrary;
+pub mod bson;
 pub mod compare;
 pub mod decimal;
 mod document;
 pub mod encoding;
 pub mod json;
 pub mod key;
+pub mod path;
 pub mod row;
+pub mod serde;
 pub mod shape;
 pub mod speculate;
 pub mod value;

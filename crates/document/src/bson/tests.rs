@@ -110,7 +110,9 @@ proptest! {
     #[test]
     fn the_bson_crate_agrees(value in arbitrary::bson_value()) {
         let map = Map::from([("a", value)]);
-        prop_assume!(!map_has_duplicates(&map));
+        if map_has_duplicates(&map) {
+            return Ok(());
+        }
         let ours = bytes(&map);
         let theirs = Document::from_reader(&ours[..]).unwrap();
         prop_assert_eq!(theirs.to_vec().unwrap(), ours);
@@ -120,7 +122,9 @@ proptest! {
 
     #[test]
     fn single_values_come_back_from_the_bson_crate(value in arbitrary::bson_value()) {
-        prop_assume!(!has_duplicates(&value));
+        if has_duplicates(&value) {
+            return Ok(());
+        }
         prop_assert_eq!(Value::from(Bson::try_from(value.clone()).unwrap()), value);
     }
 

@@ -170,7 +170,7 @@ proptest! {
 
     #[test]
     fn a_quotient_times_the_divisor_is_the_dividend(a in any::<i32>(), b in any::<i32>()) {
-        prop_assume!(b != 0);
+        let b = if b == 0 { 7 } else { b };
         let (x, y) = (Decimal::from(a), Decimal::from(b));
         let product = x.multiply(&y).unwrap();
         prop_assert_eq!(product.divide(&y).unwrap().compare(&x), Ordering::Equal);

@@ -60,6 +60,11 @@ fn single(name: &str, value: Value) -> Result<Value, &'static str> {
         ("$date", Value::String(text)) => date::parse(&text).map(Value::DateTime).ok_or("it is no ISO 8601 date"),
         ("$date", Value::Int32(millis)) => Ok(Value::DateTime(i64::from(millis))),
         ("$date", Value::Int64(millis)) => Ok(Value::DateTime(millis)),
+        // A map is left here where nobody interpreted it before, as JSON text is from the inside out.
+        ("$date", Value::Map(inner)) => match interpret(inner) {
+            Ok(Value::Int64(millis)) => Ok(Value::DateTime(millis)),
+            _ => Err("it must be an ISO 8601 date in a string, or milliseconds"),
+        },
         ("$date", _) => Err("it must be an ISO 8601 date in a string, or milliseconds"),
         ("$numberInt", Value::String(text)) => integer(&text).map(Value::Int32).ok_or("it is no 32-bit integer"),
         ("$numberLong", Value::String(text)) => integer(&text).map(Value::Int64).ok_or("it is no 64-bit integer"),
@@ -84,7 +89,7 @@ fn single(name: &str, value: Value) -> Result<Value, &'static str> {
         ("$undefined", _) => Err("it must be true"),
         ("$symbol", Value::String(text)) => Ok(Value::Symbol(text)),
         ("$symbol", _) => Err("it must be a string"),
-        ("$dbPointer", Value::Map(inner)) => pointer(&inner),
+        ("$dbPointer", Value::Map(inner)) => pointer(inner),
         ("$dbPointer", _) => Err("it must be a map of $ref and $id"),
         _ => Err("it is not known"),
     }
@@ -201,10 +206,15 @@ fn code(mut map: Map) -> Result<Value, &'static str> {
     }
 }
 
-fn pointer(map: &Map) -> Result<Value, &'static str> {
-    match both(map, "$ref", "$id") {
-        Some((Value::String(namespace), Value::ObjectId(id))) => {
-            Ok(Value::DbPointer(Box::new(DbPointer { namespace: namespace.clone(), id: *id })))
+fn pointer(mut map: Map) -> Result<Value, &'static str> {
+    let len = map.len();
+    let id = match map.remove("$id") {
+        Some(Value::Map(inner)) => interpret(inner).ok(),
+        other => other,
+    };
+    match (map.remove("$ref"), id, len) {
+        (Some(Value::String(namespace)), Some(Value::ObjectId(id)), 2) => {
+            Ok(Value::DbPointer(Box::new(DbPointer { namespace, id })))
         }
         _ => Err("it must be a map of $ref, a string, and $id, an object id"),
     }

@@ -213,14 +213,10 @@ fn write_extended(value: &Value, format: Format, out: &mut Vec<u8>) -> Result<()
         Value::Symbol(text) => quoted("$symbol", text),
         Value::ObjectId(id) => quoted("$oid", &hex(id)),
         Value::Double(Double(x)) => write_canonical_double(*x, out),
-        Value::Decimal(decimal) => {
-            let text = decimal.to_string();
-            if !format.canonical && reads_back(&text, decimal) {
-                out.extend_from_slice(text.as_bytes());
-            } else {
-                quoted("$numberDecimal", &text);
-            }
-        }
+        Value::Decimal(decimal) => match plain_number(decimal).filter(|_| !format.canonical) {
+            Some(text) => out.extend_from_slice(text.as_bytes()),
+            None => quoted("$numberDecimal", &decimal.to_string()),
+        },
         Value::DateTime(millis) => write_date(*millis, format, out),
         Value::Binary(Binary { subtype, bytes }) => {
             let (text, kind) = (STANDARD.encode(bytes), hex(&[*subtype]));
@@ -271,12 +267,15 @@ fn write_date(millis: i64, format: Format, out: &mut Vec<u8>) {
     }
 }
 
-/// True if `text` as a plain JSON number is read as this same decimal.
-fn reads_back(text: &str, decimal: &Decimal) -> bool {
-    match parse_number(text) {
+/// The plain JSON number that is read as this same decimal, if there is one.
+fn plain_number(decimal: &Decimal) -> Option<String> {
+    let reads_back = |text: &String| match parse_number(text) {
         Ok((Value::Decimal(read), taken)) => taken == text.len() && read == *decimal,
         _ => false,
-    }
+    };
+    // With an exponent, what an int64 could hold is a decimal, if a double cannot hold it.
+    let text = decimal.to_string();
+    if reads_back(&text) { Some(text) } else { Some(text + "E+0").filter(reads_back) }
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -81,7 +81,7 @@ proptest! {
 
     #[test]
     fn bytes_sort_as_neighbours(x in any::<f64>(), a in "(|[1-9][0-9]{0,3})", b in "(|[1-9][0-9]{0,3})") {
-        prop_assume!(x.is_finite() && x != 0.0);
+        let x = if x.is_finite() && x != 0.0 { x } else { 1.0 };
         let text = format!("{x:.800e}");
         let (digits, exponent) = text.split_once('e').unwrap();
         let beside = |more: &str| dec(&format!("{digits}{more}e{exponent}"));

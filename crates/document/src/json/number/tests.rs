@@ -101,7 +101,7 @@ proptest! {
 
     #[test]
     fn shortest_texts_are_doubles(x in any::<f64>()) {
-        prop_assume!(x.is_finite());
+        let x = if x.is_finite() { x } else { f64::MAX };
         prop_assert_eq!(number(&serde_json::to_string(&x).unwrap()), Value::from(x));
         prop_assert_eq!(number(&format!("{x:e}")).as_f64(), Some(x));
     }

@@ -37,6 +37,7 @@ fn decimals_are_plain_only_where_they_read_back() {
     assert_eq!(relaxed(dec("0.1000000000000000055")), "0.1000000000000000055");
     assert_eq!(relaxed(dec("1E+400")), "1E+400");
     assert_eq!(relaxed(dec("-1.5E-400")), "-1.5E-400");
+    assert_eq!(relaxed(dec("10000000000000001")), "10000000000000001E+0");
     for text in ["1", "1.5", "0.10", "-0", "-0.00", "1E+3", "0E-400", "NaN", "-Infinity"] {
         assert_eq!(relaxed(dec(text)), format!("{{\"$numberDecimal\":\"{text}\"}}"));
     }

@@ -1,0 +1,79 @@
+//! Conversions with `serde_json`'s values, which hold Extended JSON as maps.
+
+use super::{SerdeError, extended};
+use crate::json::{PrintError, interpret, parse_number};
+use crate::value::{Double, MAX_DEPTH, Map, Value};
+use serde::de::Error;
+use serde_json::Value as Json;
+
+/// Extended JSON becomes what it stands for; fails if it is not well formed, and on too many levels.
+impl TryFrom<Json> for Value {
+    type Error = SerdeError;
+
+    fn try_from(json: Json) -> Result<Self, SerdeError> {
+        from_json(json, MAX_DEPTH)
+    }
+}
+
+fn from_json(json: Json, depth: usize) -> Result<Value, SerdeError> {
+    let deeper = || depth.checked_sub(1).ok_or_else(|| SerdeError::custom("nested too deep"));
+    Ok(match json {
+        Json::Null => Value::Null,
+        Json::Bool(flag) => Value::Bool(flag),
+        Json::Number(number) => match parse_number(&number.to_string()) {
+            Ok((value, _)) => value,
+            Err((_, reason)) => return Err(SerdeError::custom(reason)),
+        },
+        Json::String(text) => Value::String(text),
+        Json::Array(elements) => {
+            let depth = deeper()?;
+            Value::Array(elements.into_iter().map(|element| from_json(element, depth)).collect::<Result<_, _>>()?)
+        }
+        Json::Object(object) => {
+            let depth = deeper()?;
+            let mut map = Map::with_capacity(object.len());
+            for (name, json) in object {
+                map.push(name, from_json(json, depth)?);
+            }
+            interpret(map).map_err(SerdeError::custom)?
+        }
+    })
+}
+
+/// Numbers are plain where `serde_json` has them, the rarer types canonical Extended JSON. A field that stands twice
+/// is there once, with the first value. Fails on keys that are no strings.
+impl TryFrom<&Value> for Json {
+    type Error = PrintError;
+
+    fn try_from(value: &Value) -> Result<Self, PrintError> {
+        Ok(match value {
+            Value::Null => Json::Null,
+            Value::Bool(flag) => Json::Bool(*flag),
+            Value::Int32(n) => Json::from(*n),
+            Value::Int64(n) => Json::from(*n),
+            Value::Double(Double(x)) if x.is_finite() => Json::from(*x),
+            Value::String(text) => Json::from(text.as_str()),
+            Value::Array(elements) => Json::Array(elements.iter().map(Json::try_from).collect::<Result<_, _>>()?),
+            Value::Map(map) => object(map)?,
+            // Integers of 64 bits without a sign.
+            Value::Decimal(decimal) => match decimal.parts() {
+                Some((false, digits, 0)) if digits.parse::<u64>().is_ok_and(|n| n > i64::MAX as u64) => {
+                    Json::from(digits.parse::<u64>().unwrap_or_default())
+                }
+                _ => object(&extended(value).map(|(_, map)| map).unwrap_or_default())?,
+            },
+            _ => object(&extended(value).map(|(_, map)| map).unwrap_or_default())?,
+        })
+    }
+}
+
+fn object(map: &Map) -> Result<Json, PrintError> {
+    let mut object = serde_json::Map::with_capacity(map.len());
+    for (key, value) in &map.entries {
+        let Value::String(name) = key else { return Err(PrintError::Key(key.type_name())) };
+        if !object.contains_key(name) {
+            object.insert(name.clone(), Json::try_from(value)?);
+        }
+    }
+    Ok(Json::Object(object))
+}
