@@ -3,9 +3,9 @@
 use crate::Memtable;
 use crate::arena::{NONE, Place, Stored};
 use crate::cursor::Cursor;
+use crate::sorted::Sorted;
 use crate::table::Frozen;
-use codec::entry::{self, EntryIter, Kind, Seq};
-use std::cmp::Ordering;
+use codec::entry::{EntryIter, Kind, Seq};
 use std::sync::Arc;
 
 /// Walks a memtable in entry order, either way.
@@ -44,18 +44,14 @@ impl MemtableIter {
 
     /// Moves the walk where `f` says, given the order; or the cursor as `g` does.
     #[inline]
-    fn go(
-        &mut self,
-        f: impl FnOnce(&Frozen, &[Place], usize) -> Option<usize>,
-        g: impl FnOnce(&mut Cursor, &Memtable),
-    ) {
+    fn go(&mut self, f: impl FnOnce(&Frozen, &Sorted, usize) -> Option<usize>, g: impl FnOnce(&mut Cursor, &Memtable)) {
         match &mut self.mode {
             Mode::Growing(cursor) => g(cursor, &self.table),
             Mode::Frozen(walk) => {
                 let Some(frozen) = self.table.frozen() else { return };
                 let order = self.table.frozen_order(frozen);
-                walk.at = f(frozen, order, walk.at).unwrap_or(order.len());
-                walk.place = order.get(walk.at).copied().unwrap_or(NONE);
+                walk.at = f(frozen, order, walk.at).unwrap_or(order.places.len());
+                walk.place = order.places.get(walk.at).copied().unwrap_or(NONE);
             }
         }
     }
@@ -67,11 +63,6 @@ impl MemtableIter {
     }
 }
 
-fn lower_bound(frozen: &Frozen, order: &[Place], key: &[u8], seq: Seq) -> usize {
-    let arena = &frozen.state.arena;
-    order.partition_point(|&at| entry::compare(arena.key(at), arena.seq(at), key, seq) == Ordering::Less)
-}
-
 impl EntryIter for MemtableIter {
     type Error = env::Error;
 
@@ -81,13 +72,13 @@ impl EntryIter for MemtableIter {
     }
 
     fn seek_last(&mut self) -> env::Result<()> {
-        self.go(|_, order, _| order.len().checked_sub(1), Cursor::seek_last);
+        self.go(|_, order, _| order.places.len().checked_sub(1), Cursor::seek_last);
         Ok(())
     }
 
     fn seek(&mut self, key: &[u8], seq: Seq) -> env::Result<()> {
         self.go(
-            |frozen, order, _| Some(lower_bound(frozen, order, key, seq)),
+            |frozen, order, _| Some(order.lower_bound(&frozen.state.arena, key, seq)),
             |cursor, table| cursor.seek(table, key, seq),
         );
         Ok(())
@@ -95,7 +86,7 @@ impl EntryIter for MemtableIter {
 
     fn seek_before(&mut self, key: &[u8]) -> env::Result<()> {
         self.go(
-            |frozen, order, _| lower_bound(frozen, order, key, Seq::MAX).checked_sub(1),
+            |frozen, order, _| order.lower_bound(&frozen.state.arena, key, Seq::MAX).checked_sub(1),
             |cursor, table| cursor.seek_before(table, key),
         );
         Ok(())
@@ -106,10 +97,10 @@ impl EntryIter for MemtableIter {
         self.go(
             |frozen, order, at| {
                 let next = at.saturating_add(1);
-                if let Some(&ahead) = order.get(next.saturating_add(AHEAD)) {
+                if let Some(&ahead) = order.places.get(next.saturating_add(AHEAD)) {
                     frozen.state.arena.touch(ahead);
                 }
-                Some(order.len().min(next))
+                Some(order.places.len().min(next))
             },
             Cursor::next,
         );
@@ -117,7 +108,7 @@ impl EntryIter for MemtableIter {
     }
 
     fn prev(&mut self) -> env::Result<()> {
-        self.go(|_, order, at| if at < order.len() { at.checked_sub(1) } else { None }, Cursor::prev);
+        self.go(|_, order, at| if at < order.places.len() { at.checked_sub(1) } else { None }, Cursor::prev);
         Ok(())
     }
 

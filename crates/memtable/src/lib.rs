@@ -5,9 +5,11 @@
 
 mod arena;
 mod cursor;
+mod index;
 mod iter;
 mod order;
 mod sort;
+mod sorted;
 mod state;
 mod table;
 

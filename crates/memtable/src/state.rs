@@ -1,33 +1,19 @@
 //! What the lock of a memtable guards: the arena and the hash over it.
 
 use crate::arena::{Arena, NONE, Place, Stored};
+use crate::index::{Index, Slot};
 use codec::entry::{Entry, Seq};
-use hashbrown::HashTable;
-use hashbrown::hash_table;
 
 /// All entries, found by key.
 #[derive(Default)]
 pub(crate) struct State {
     pub arena: Arena,
-    newest: HashTable<Slot>,
+    newest: Index,
     /// Entries in the arena, replaced ones too.
     pub pushed: usize,
     replaced: usize,
     /// A prefix that all keys have.
     common: Option<Vec<u8>>,
-}
-
-/// The newest version of a key. The hash is kept, so that growing the table reads no keys.
-#[derive(Clone, Copy)]
-struct Slot {
-    hash: u32,
-    place: Place,
-}
-
-/// The table takes a bucket from the low bits and a tag from the highest seven.
-#[inline]
-fn spread(hash: u32) -> u64 {
-    u64::from(hash) << 32 | u64::from(hash)
 }
 
 #[inline]
@@ -42,25 +28,23 @@ impl State {
         self.narrow_common(entry.key);
         self.pushed += 1;
         let hash = hash(entry.key);
+        self.newest.reserve();
         let arena = &mut self.arena;
-        let found = self.newest.entry(
-            spread(hash),
-            |slot| slot.hash == hash && arena.key(slot.place) == entry.key,
-            |slot| spread(slot.hash),
-        );
-        match found {
-            hash_table::Entry::Vacant(vacant) => {
+        match self.newest.find(hash, |place| arena.key(place) == entry.key) {
+            Slot::Free(at) => {
                 let place = arena.push(entry, NONE);
-                vacant.insert(Slot { hash, place });
+                self.newest.fill(at, hash, place);
             }
-            hash_table::Entry::Occupied(mut occupied) => {
-                let head = occupied.get().place;
+            Slot::Of(at, head) => {
                 if arena.seq(head) < entry.seq {
-                    occupied.get_mut().place = arena.push(entry, head);
+                    let place = arena.push(entry, head);
+                    self.newest.replace(at, hash, place);
                 } else if let Some(new_head) = insert_behind(arena, &mut self.replaced, entry, head) {
-                    occupied.get_mut().place = new_head;
+                    self.newest.replace(at, hash, new_head);
                 }
             }
+            // Never: there is room.
+            Slot::None => {}
         }
     }
 
@@ -82,8 +66,7 @@ impl State {
     #[inline]
     pub(crate) fn get(&self, key: &[u8], seq: Seq) -> Option<Stored<'_>> {
         let hash = hash(key);
-        let found = self.newest.find(spread(hash), |slot| slot.hash == hash && self.arena.key(slot.place) == key)?;
-        let mut at = found.place;
+        let Slot::Of(_, mut at) = self.newest.find(hash, |place| self.arena.key(place) == key) else { return None };
         while at != NONE {
             let stored = self.arena.at(at);
             if stored.seq <= seq {
@@ -101,7 +84,7 @@ impl State {
 
     /// The memory held, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.arena.capacity() + self.newest.allocation_size()
+        self.arena.capacity() + self.newest.bytes()
     }
 }
 

@@ -1,9 +1,8 @@
 //! The memtable.
 
 use crate::MemtableIter;
-use crate::arena::Place;
 use crate::order::{Order, Run};
-use crate::sort::{self, Item};
+use crate::sorted::Sorted;
 use crate::state::State;
 use codec::entry::{Entry, Kind, Seq};
 use env::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -39,7 +38,7 @@ pub struct Memtable {
 /// What no longer changes.
 pub(crate) struct Frozen {
     pub state: State,
-    order: OnceLock<Vec<Place>>,
+    order: OnceLock<Sorted>,
 }
 
 /// In [`Memtable::gate`]: no writer will be registered any more.
@@ -208,11 +207,11 @@ impl Memtable {
     }
 
     /// All entries of a frozen memtable, in order.
-    pub(crate) fn frozen_order<'a>(&self, frozen: &'a Frozen) -> &'a [Place] {
+    pub(crate) fn frozen_order<'a>(&self, frozen: &'a Frozen) -> &'a Sorted {
         frozen.order.get_or_init(|| {
-            let order = frozen.state.sorted();
+            let order = Sorted::new(&frozen.state);
             self.order.lock().clear();
-            self.order_bytes.store(order.capacity() * size_of::<Place>(), Ordering::Relaxed);
+            self.order_bytes.store(order.bytes(), Ordering::Relaxed);
             order
         })
     }
@@ -223,24 +222,6 @@ impl Memtable {
         let runs = order.update(self);
         self.order_bytes.store(order.bytes(), Ordering::Relaxed);
         runs
-    }
-}
-
-impl State {
-    /// The places of all entries, in entry order.
-    fn sorted(&self) -> Vec<Place> {
-        let skip = self.common_len();
-        let mut items = Vec::with_capacity(self.len());
-        for (index, to) in self.arena.chunk_lens().into_iter().enumerate() {
-            self.arena.walk(index, 0, to, |place, stored| {
-                if stored.kind.is_some() {
-                    items.push(Item::new(stored.key, skip, place));
-                }
-                true
-            });
-        }
-        sort::sort(&self.arena, &mut items);
-        items.iter().map(|item| item.place).collect()
     }
 }
 
