@@ -344,6 +344,3 @@ impl Reading<'_> {
         Ok(found.map(|at| at - at % ALIGN))
     }
 }
-
-#[cfg(test)]
-mod tests;
