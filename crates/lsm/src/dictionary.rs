@@ -122,6 +122,3 @@ fn sample<'a>(values: &[&'a [u8]]) -> Vec<&'a [u8]> {
     let step = total.div_ceil(SAMPLE_BYTES).max(1);
     values.iter().copied().filter(|value| !value.is_empty()).step_by(step).collect()
 }
-
-#[cfg(test)]
-mod tests;

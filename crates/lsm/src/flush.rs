@@ -90,6 +90,3 @@ impl Partition {
         self.jobs.enter(&mut running, spans, &[])
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -515,6 +515,3 @@ impl PartitionIter {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -51,6 +51,3 @@ pub(crate) fn tree_of(key: &[u8]) -> u32 {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

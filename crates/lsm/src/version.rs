@@ -193,6 +193,3 @@ impl Version {
         touched
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -85,10 +85,11 @@ impl View {
         self.version.flushed_seq
     }
 
-    /// The lowest number that a memtable of the view may hold; `None` if they are empty.
+    /// The first number of the oldest memtable that has or may get something to flush: every
+    /// immutable one, and the active one if it is not empty. `None` if there is none.
     pub fn oldest_unflushed(&self) -> Option<Seq> {
-        let active = Some(&self.active).filter(|active| !active.is_empty());
-        self.immutable.iter().chain(active).map(|memtable| memtable.first_seq()).min()
+        let active = (!self.active.is_empty()).then_some(&self.active);
+        self.immutable.last().or(active).map(|memtable| memtable.first_seq())
     }
 
     /// The immutable memtables.

@@ -1,1 +1,45 @@
-//! Tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::*;
+use std::sync::atomic::AtomicUsize;
+
+#[test]
+fn the_cache_gets_what_the_others_leave() {
+    let budget = Budget::with_shares(1000, 300, 100);
+    assert_eq!(budget.cache_capacity(), 600);
+    let charge = budget.charge(Owner::Pinned, 50);
+    budget.set(Owner::Dictionaries, 20);
+    assert_eq!(budget.cache_capacity(), 530);
+    // Within its share or reserve an owner costs the cache nothing more.
+    budget.set(Owner::Memtables, 299);
+    let job = budget.charge(Owner::Jobs, 90);
+    assert_eq!(budget.cache_capacity(), 530);
+    budget.set(Owner::Memtables, 400);
+    assert_eq!(budget.cache_capacity(), 430);
+    drop((charge, job));
+    assert_eq!(budget.used(Owner::Jobs), 0);
+    assert_eq!(budget.cache_capacity(), 480);
+    budget.set(Owner::Memtables, 5000);
+    assert_eq!(budget.cache_capacity(), 1000 / 32, "never nothing");
+}
+
+#[test]
+fn a_charge_can_be_resized() {
+    let budget = Budget::new(1 << 20);
+    let mut charge = budget.charge(Owner::Jobs, 10);
+    charge.resize(500);
+    assert_eq!((charge.bytes(), budget.used(Owner::Jobs)), (500, 500));
+    charge.resize(5);
+    assert_eq!(budget.used_by_all(), 5);
+}
+
+#[test]
+fn the_listener_hears_of_large_changes_only() {
+    static HEARD: AtomicUsize = AtomicUsize::new(0);
+    let budget = Budget::with_shares(1 << 20, 0, 0);
+    budget.listen(Box::new(|capacity| HEARD.store(capacity, Ordering::Relaxed)));
+    let _small = budget.charge(Owner::Pinned, 100);
+    assert_eq!(HEARD.load(Ordering::Relaxed), 0);
+    let _large = budget.charge(Owner::Pinned, 100_000);
+    assert_eq!(HEARD.load(Ordering::Relaxed), (1 << 20) - 100_100);
+}

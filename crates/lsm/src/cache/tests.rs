@@ -1,1 +1,58 @@
-//! Tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::*;
+use codec::entry::{Entry, Kind};
+use env::Env;
+use sst::{DictionaryRegistry, FooterInfo, Reader, Writer, WriterOptions};
+use std::path::Path;
+
+/// A file with many blocks, and its reader through `cache`.
+fn reader(cache: &Arc<Cache>) -> Reader {
+    let env = Env::in_memory(1);
+    env.fs.create_dir_all(Path::new("/d")).unwrap();
+    let path = Path::new("/d/00000001.sst");
+    let options = WriterOptions { block_bytes: 4096, compression: sst::Compression::None, ..WriterOptions::default() };
+    let mut writer = Writer::create(&env, path, 1, options).unwrap();
+    for i in 0..2000u32 {
+        let entry = Entry { key: &i.to_be_bytes(), seq: 1, kind: Kind::Put, value: &[7; 1000] };
+        writer.add(entry).unwrap();
+    }
+    let meta = writer.finish(FooterInfo::default()).unwrap();
+    Reader::open(&env, path, &meta, cache.clone(), &DictionaryRegistry::new()).unwrap()
+}
+
+fn read_all(reader: &Reader) {
+    let mut value = Vec::new();
+    for i in 0..2000u32 {
+        let key = i.to_be_bytes();
+        assert!(reader.get(&key, codec::hash64(&key), 9, &mut value).unwrap().is_some());
+    }
+}
+
+#[test]
+fn blocks_stay_within_the_capacity_and_follow_it() {
+    let budget = Budget::with_shares(1 << 20, 0, 0);
+    let cache = Cache::new(&budget);
+    let reader = reader(&cache);
+    read_all(&reader);
+    assert!(cache.bytes() <= 1 << 20 && cache.bytes() > 700 << 10, "{cache:?}");
+    assert_eq!(budget.used(Owner::Cache) as u64, cache.bytes());
+    let _taken = budget.charge(Owner::Pinned, 800 << 10);
+    assert!(cache.bytes() <= 224 << 10, "{cache:?}");
+    read_all(&reader);
+    assert!(cache.bytes() <= 224 << 10, "{cache:?}");
+}
+
+#[test]
+fn hits_and_misses_are_counted() {
+    let cache = Cache::new(&Budget::with_shares(64 << 20, 0, 0));
+    let reader = reader(&cache);
+    read_all(&reader);
+    let (misses, blocks) = (cache.misses(), cache.blocks() as u64);
+    assert_eq!(misses, blocks, "each block is decoded once");
+    read_all(&reader);
+    assert_eq!(cache.misses(), misses);
+    assert!(cache.hits() >= 4000);
+    cache.clear();
+    assert_eq!(cache.blocks(), 0);
+}

@@ -64,6 +64,11 @@ impl Partition {
         }
     }
 
+    /// True if [`Partition::pick_compaction`] would find something to do.
+    pub fn compaction_due(&self) -> bool {
+        self.pick_compaction().is_some()
+    }
+
     /// Runs a compaction that was picked here.
     ///
     /// `should_yield` is called about every 64 KiB of input, without locks held; it may do urgent
@@ -245,6 +250,3 @@ fn sources(inputs: &[(u64, Arc<FileHandle>)]) -> Vec<RunIter> {
     });
     sorted.collect()
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,1 +1,218 @@
-//! Tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::*;
+use env::Fs;
+use env::fault::{Fault, FaultFs, OpKind};
+use env::mem::MemFs;
+use sst::FileMeta;
+
+const DIR: &str = "/p";
+const IDENTITY: Identity = Identity { database_id: 7, partition: 3 };
+
+fn env_over(fs: Arc<dyn Fs>) -> Env {
+    Env { fs, ..Env::in_memory(1) }
+}
+
+fn new_env() -> Env {
+    let env = Env::in_memory(1);
+    env.fs.create_dir_all(Path::new(DIR)).unwrap();
+    env
+}
+
+fn add(number: u64, run: u64) -> VersionEdit {
+    let meta =
+        FileMeta { number, bytes: 100 + number, smallest: b"a".into(), largest: b"b".into(), ..FileMeta::default() };
+    let added = AddedFile { run, meta, trees: vec![1], shadowed: 0 };
+    VersionEdit { flushed_seq: Some(number * 10), added: vec![added], ..VersionEdit::default() }
+}
+
+fn recover(env: &Env) -> Result<Option<Recovered>> {
+    let names = env.fs.list(Path::new(DIR)).unwrap();
+    Manifest::recover(env, Path::new(DIR), IDENTITY, &names)
+}
+
+fn create(env: &Env, number: u64, snapshot: &VersionEdit) -> std::result::Result<Manifest, WriteError> {
+    Manifest::create(env, Path::new(DIR), IDENTITY, number, snapshot)
+}
+
+/// A manifest with three edits; returns where each frame ends.
+fn three_edits(env: &Env) -> Vec<u64> {
+    let mut manifest = create(env, 1, &add(1, 1)).unwrap();
+    let mut ends = vec![manifest.bytes()];
+    for number in 2..5 {
+        manifest.append(&add(number, number)).unwrap();
+        ends.push(manifest.bytes());
+    }
+    ends
+}
+
+fn path() -> PathBuf {
+    manifest_path(Path::new(DIR), 1)
+}
+
+fn read(env: &Env) -> Vec<u8> {
+    let file = env.fs.open(&path(), OpenMode::Read).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    bytes
+}
+
+fn write(env: &Env, bytes: &[u8]) {
+    let file = env.fs.open(&path(), OpenMode::ReadWrite).unwrap();
+    file.set_len(0).unwrap();
+    file.write_at(bytes, 0).unwrap();
+}
+
+#[test]
+fn all_edits_come_back_in_order() {
+    let env = new_env();
+    assert!(recover(&env).unwrap().is_none());
+    let mut manifest = create(&env, 1, &add(1, 1)).unwrap();
+    manifest.append(&add(2, 2)).unwrap();
+    let change = VersionEdit { removed: vec![1], moved: vec![(2, 0)], next_file: Some(40), ..VersionEdit::default() };
+    manifest.append(&change).unwrap();
+    let found = recover(&env).unwrap().unwrap();
+    assert_eq!((found.number, found.flushed_seq, found.next_file), (1, 20, 40));
+    assert_eq!(found.files.iter().map(|(n, f)| (*n, f.run)).collect::<Vec<_>>(), [(2, 0)]);
+    assert!(found.dropped.is_none());
+}
+
+#[test]
+fn the_highest_number_counts() {
+    let env = new_env();
+    create(&env, 9, &add(1, 1)).unwrap();
+    create(&env, 10, &add(2, 1)).unwrap();
+    assert_eq!(recover(&env).unwrap().unwrap().files.keys().copied().collect::<Vec<_>>(), [2]);
+}
+
+#[test]
+fn a_manifest_cut_anywhere_in_its_last_frame_loses_that_edit_alone() {
+    let env = new_env();
+    let ends = three_edits(&env);
+    let whole = read(&env);
+    for cut in ends[2] + 1..ends[3] {
+        for zeros in [0, 100] {
+            let mut bytes = whole[..cut as usize].to_vec();
+            bytes.resize(bytes.len() + zeros, 0);
+            // Cutting only zero bytes off changes nothing when zeros follow.
+            let torn = bytes.len() < ends[3] as usize || bytes[..ends[3] as usize] != whole[..ends[3] as usize];
+            write(&env, &bytes);
+            let found = recover(&env).unwrap().unwrap();
+            assert_eq!(found.files.len(), if torn { 3 } else { 4 }, "cut at {cut}, {zeros} zeros");
+            assert_eq!(found.dropped.map(|d| d.offset), torn.then_some(ends[2]), "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_before_the_last_frame_is_damage() {
+    let env = new_env();
+    let ends = three_edits(&env);
+    let whole = read(&env);
+    for at in 0..ends[2] as usize {
+        for bit in [0, 3, 7] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << bit;
+            write(&env, &bytes);
+            let refused = recover(&env).unwrap_err();
+            assert!(matches!(refused, Error::Corrupt { .. } | Error::NewerFormat { .. }), "byte {at}: {refused}");
+        }
+    }
+}
+
+#[test]
+fn a_first_frame_that_is_cut_is_damage() {
+    let env = new_env();
+    create(&env, 1, &add(1, 1)).unwrap();
+    let whole = read(&env);
+    for cut in 0..whole.len() {
+        write(&env, &whole[..cut]);
+        assert!(matches!(recover(&env), Err(Error::Corrupt { .. })), "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_newer_format_is_named() {
+    let env = new_env();
+    create(&env, 1, &add(1, 1)).unwrap();
+    let mut bytes = read(&env);
+    bytes[8] = 2;
+    write(&env, &bytes);
+    assert!(matches!(recover(&env), Err(Error::NewerFormat { found: 2, supported: 1, .. })));
+}
+
+#[test]
+fn another_partitions_manifest_is_refused() {
+    let env = new_env();
+    create(&env, 1, &add(1, 1)).unwrap();
+    let names = env.fs.list(Path::new(DIR)).unwrap();
+    for identity in [Identity { partition: 4, ..IDENTITY }, Identity { database_id: 8, ..IDENTITY }] {
+        let found = Manifest::recover(&env, Path::new(DIR), identity, &names);
+        assert!(matches!(found, Err(Error::Corrupt { offset: 12, .. })), "{found:?}");
+    }
+}
+
+#[test]
+fn an_edit_that_makes_no_sense_is_damage() {
+    let env = new_env();
+    let mut manifest = create(&env, 1, &add(1, 1)).unwrap();
+    manifest.append(&VersionEdit { removed: vec![77], ..VersionEdit::default() }).unwrap();
+    let refused = recover(&env).unwrap_err();
+    assert!(refused.to_string().contains("file 77"), "{refused}");
+}
+
+#[test]
+fn a_full_disk_refuses_an_edit_before_anything_is_written() {
+    let mem = Arc::new(MemFs::new());
+    let faults = Arc::new(FaultFs::over(mem));
+    let env = env_over(faults.clone());
+    env.fs.create_dir_all(Path::new(DIR)).unwrap();
+    let mut manifest = create(&env, 1, &add(1, 1)).unwrap();
+    faults.inject(Fault::nth(1).of(OpKind::Allocate).no_space());
+    let refused = manifest.append(&add(2, 2)).unwrap_err();
+    assert!(!refused.ambiguous && refused.error.is_no_space());
+    manifest.append(&add(3, 3)).unwrap();
+    assert_eq!(recover(&env).unwrap().unwrap().files.keys().copied().collect::<Vec<_>>(), [1, 3]);
+}
+
+#[test]
+fn a_failed_write_or_sync_leaves_the_edit_open() {
+    for kind in [OpKind::Write, OpKind::Sync] {
+        let faults = Arc::new(FaultFs::over(Arc::new(MemFs::new())));
+        let env = env_over(faults.clone());
+        env.fs.create_dir_all(Path::new(DIR)).unwrap();
+        let mut manifest = create(&env, 1, &add(1, 1)).unwrap();
+        faults.inject(Fault::nth(1).of(kind));
+        assert!(manifest.append(&add(2, 2)).unwrap_err().ambiguous, "{kind:?}");
+        assert_eq!(faults.fired(), 1);
+    }
+}
+
+#[test]
+fn a_new_manifest_is_open_only_once_it_may_have_its_name() {
+    for (kind, ambiguous) in [
+        (OpKind::Create, false),
+        (OpKind::Write, false),
+        (OpKind::Sync, false),
+        (OpKind::Rename, true),
+        (OpKind::SyncDir, true),
+    ] {
+        let faults = Arc::new(FaultFs::over(Arc::new(MemFs::new())));
+        let env = env_over(faults.clone());
+        env.fs.create_dir_all(Path::new(DIR)).unwrap();
+        faults.inject(Fault::nth(1).of(kind));
+        let refused = create(&env, 1, &add(1, 1)).err().unwrap();
+        assert_eq!(refused.ambiguous, ambiguous, "{kind:?}");
+    }
+}
+
+#[test]
+fn long_means_much_longer_than_a_new_one() {
+    let env = new_env();
+    let mut manifest = create(&env, 1, &add(1, 1)).unwrap();
+    assert!(!manifest.is_long(0));
+    while manifest.bytes() <= 5000 {
+        manifest.append(&add(manifest.bytes(), 2)).unwrap();
+    }
+    assert!(manifest.is_long(5000) && !manifest.is_long(50_000));
+}

@@ -135,6 +135,9 @@ impl Db {
 
     /// Opens a partition; what is above its flushed number is gone, as if there were no log.
     pub fn open(env: Env, options: Options, seq: Seq) -> env::Result<Self> {
+        // What is above the partition's own directory is durable, as the store sees to it.
+        env.fs.create_dir_all(Path::new("/db"))?;
+        env.fs.sync_dir(Path::new("/"))?;
         let policy = Arc::new(TestPolicy::default());
         let shared = Shared::new(env.clone(), options.clone(), Budget::new(64 << 20), policy.clone());
         let partition = Arc::new(Partition::open(shared.clone(), 0, Path::new(DIR))?);

@@ -1,0 +1,128 @@
+//! Random writes, flushes, compactions, snapshots, dropped trees and reopenings: every read, at
+//! every live snapshot and in both directions, answers as a plain map would.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+use common::{Db, tiny_options, tree_key};
+use proptest::prelude::*;
+use std::ops::Bound;
+
+#[derive(Debug, Clone)]
+enum Op {
+    Put(u16, u8),
+    Delete(u16),
+    /// Keys in order, as a load writes them.
+    Ascending(u8),
+    Rotate,
+    Flush,
+    Compact,
+    CompactAll,
+    Snapshot,
+    EndSnapshot(prop::sample::Index),
+    Reopen,
+    /// A walk with these turns, from a key, within bounds.
+    Walk(u16, u16, u16, Vec<bool>),
+    Check,
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let walk = (0..300u16, 0..300u16, 0..300u16, prop::collection::vec(any::<bool>(), 1..25));
+    let one = prop_oneof![
+        40 => (0..300u16, any::<u8>()).prop_map(|(key, fill)| Op::Put(key, fill)),
+        12 => (0..300u16).prop_map(Op::Delete),
+        6 => (1..60u8).prop_map(Op::Ascending),
+        4 => Just(Op::Rotate),
+        8 => Just(Op::Flush),
+        8 => Just(Op::Compact),
+        1 => Just(Op::CompactAll),
+        3 => Just(Op::Snapshot),
+        2 => any::<prop::sample::Index>().prop_map(Op::EndSnapshot),
+        1 => Just(Op::Reopen),
+        6 => walk.prop_map(|(from, low, high, turns)| Op::Walk(from, low, high, turns)),
+        1 => Just(Op::Check),
+    ];
+    prop::collection::vec(one, 1..250)
+}
+
+fn key(number: u16) -> Vec<u8> {
+    // Three trees, of which one is large.
+    let tree = [1, 1, 1, 2, 3][usize::from(number) % 5];
+    tree_key(tree, &format!("key{number:05}"))
+}
+
+fn walk(db: &Db, from: u16, bounds: (u16, u16), turns: &[bool]) {
+    let (low, high) = (key(bounds.0.min(bounds.1)), key(bounds.0.max(bounds.1)));
+    let (low, high) = if low <= high { (low, high) } else { (high, low) };
+    let all: Vec<_> = db.model.scan(db.seq).into_iter().filter(|(k, _)| *k >= low && *k < high).collect();
+    let view = db.partition.view();
+    let mut iter = db.partition.iter(view, db.seq, Bound::Included(&low), Bound::Excluded(&high));
+    let start = key(from);
+    let forward = turns[0];
+    let mut at = if forward {
+        iter.seek(&start).unwrap();
+        Some(all.partition_point(|(k, _)| *k < start)).filter(|at| *at < all.len())
+    } else {
+        iter.seek_before(&start).unwrap();
+        all.partition_point(|(k, _)| *k < start).checked_sub(1)
+    };
+    for &forward in turns {
+        assert_eq!(iter.valid(), at.is_some(), "walk from {start:?} {turns:?}");
+        let Some(index) = at else { return };
+        assert_eq!((iter.key(), iter.value()), (all[index].0.as_slice(), all[index].1.as_slice()));
+        at = if forward {
+            iter.next().unwrap();
+            Some(index + 1).filter(|at| *at < all.len())
+        } else {
+            iter.prev().unwrap();
+            index.checked_sub(1)
+        };
+    }
+}
+
+fn run(ops: Vec<Op>) {
+    let mut db = Db::new(tiny_options());
+    let mut next = 0u32;
+    for op in ops {
+        match op {
+            Op::Put(k, fill) => db.put(&key(k), &vec![fill; usize::from(fill) / 2]),
+            Op::Delete(k) => db.delete(&key(k)),
+            Op::Ascending(count) => {
+                for _ in 0..count {
+                    next += 1;
+                    db.put(&tree_key(4, &format!("{next:08}")), &next.to_le_bytes().repeat(6));
+                }
+            }
+            Op::Rotate => drop(db.rotate()),
+            Op::Flush => drop(db.partition.flush_oldest().unwrap()),
+            Op::Compact => drop(db.compact_once()),
+            Op::CompactAll => db.partition.compact_all().unwrap(),
+            Op::Snapshot => drop(db.snapshot()),
+            Op::EndSnapshot(which) => {
+                let snapshots = db.policy.snapshots.lock().clone();
+                if !snapshots.is_empty() {
+                    db.end_snapshot(snapshots[which.index(snapshots.len())]);
+                }
+            }
+            Op::Reopen => db = db.reopen(),
+            Op::Walk(from, low, high, turns) => walk(&db, from, (low, high), &turns),
+            Op::Check => db.check(),
+        }
+    }
+    db.check();
+    db.flush();
+    db.compact();
+    db.check();
+    let db = db.reopen();
+    db.check();
+    let files = db.partition.stats().files;
+    assert_eq!(db.sst_names().len(), files, "only the files of the version are left");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_operations(ops in ops()) {
+        run(ops);
+    }
+}

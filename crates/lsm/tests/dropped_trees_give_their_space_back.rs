@@ -1,0 +1,66 @@
+//! The keys of a dropped tree are hidden at once, whole files go by an edit, and shared files
+//! lose them when they are rewritten.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+use common::{Db, tiny_options, tree_key};
+
+/// Tree 2 is large, trees 1, 3 and 4 are small.
+fn fill() -> Db {
+    let mut db = Db::new(tiny_options());
+    for i in 0..400u32 {
+        db.put(&tree_key(2, &format!("{i:05}")), &i.to_le_bytes().repeat(8));
+    }
+    for tree in [1, 3, 4] {
+        for i in 0..5 {
+            db.put(&tree_key(tree, &format!("{i}")), b"small");
+        }
+    }
+    db
+}
+
+#[test]
+fn a_large_tree_has_files_of_its_own_and_small_ones_share() {
+    let db = fill();
+    db.flush();
+    db.compact();
+    let files = db.partition.files();
+    let of_two: Vec<_> = files.iter().filter(|file| file.trees.contains(&2)).collect();
+    assert!(of_two.len() > 1 && of_two.iter().all(|file| file.trees == [2]), "{files:?}");
+    assert!(files.iter().any(|file| file.trees == [3, 4]), "{files:?}");
+    db.check();
+}
+
+#[test]
+fn whole_files_go_by_an_edit_and_the_rest_by_compaction() {
+    let mut db = fill();
+    db.flush();
+    db.compact();
+    let before = db.partition.stats();
+    for tree in [2, 3] {
+        db.policy.dead.lock().insert(tree);
+        db.model.drop_tree(tree);
+    }
+    assert_eq!(db.scan(db.seq), db.model.scan(db.seq), "hidden at once");
+    assert_eq!(db.scan_back(db.seq), db.model.scan(db.seq));
+    db.partition.drop_tree(2).unwrap();
+    let after = db.partition.stats();
+    assert_eq!(after.compactions, before.compactions, "nothing was rewritten");
+    assert!(after.bytes < before.bytes / 3, "{after:?}");
+    assert_eq!(db.sst_names().len(), after.files);
+    db.compact();
+    let files = db.partition.files();
+    assert!(files.iter().all(|file| !file.trees.contains(&3)), "{files:?}");
+    assert_eq!(db.partition.stats().entries, 10);
+    db.check();
+}
+
+#[test]
+fn keys_of_a_dead_tree_are_not_flushed() {
+    let mut db = fill();
+    db.policy.dead.lock().insert(2);
+    db.model.drop_tree(2);
+    db.flush();
+    assert_eq!(db.partition.stats().entries, 15);
+    db.check();
+}

@@ -1,0 +1,63 @@
+//! Open removes what a crash left behind, and nothing else.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+use common::{DIR, Db, key, tiny_options};
+use env::{Error, OpenMode};
+use lsm::{Budget, Partition, Shared};
+use std::path::Path;
+
+fn touch(db: &Db, name: &str) {
+    let path = Path::new(DIR).join(name);
+    db.env.fs.open(&path, OpenMode::CreateNew).unwrap().write_at(b"left over", 0).unwrap();
+}
+
+#[test]
+fn left_overs_go_and_their_numbers_are_not_used_again() {
+    let mut db = Db::new(tiny_options());
+    db.put(&key("a"), b"1");
+    db.flush();
+    let kept = db.sst_names();
+    touch(&db, "00000777.sst");
+    touch(&db, "MANIFEST-1.tmp");
+    touch(&db, "MANIFEST-99.tmp");
+    let mut db = db.reopen();
+    assert_eq!(db.sst_names(), kept);
+    assert_eq!(db.names().len(), kept.len() + 1, "one manifest: {:?}", db.names());
+    db.put(&key("b"), b"2");
+    db.flush();
+    let newest = db.partition.files().iter().map(|file| file.meta.number).max().unwrap();
+    assert!(newest > 777, "file numbers go on above the left-over: {newest}");
+    db.check();
+}
+
+#[test]
+fn a_missing_or_shortened_file_is_named() {
+    let mut db = Db::new(tiny_options());
+    db.put(&key("a"), b"1");
+    db.flush();
+    let path = Path::new(DIR).join(&db.sst_names()[0]);
+    let open = |db: &Db| {
+        let shared = Shared::new(db.env.clone(), db.options.clone(), Budget::new(1 << 20), db.policy.clone());
+        Partition::open(shared, 0, Path::new(DIR)).map(drop)
+    };
+    let file = db.env.fs.open(&path, OpenMode::ReadWrite).unwrap();
+    let len = file.len().unwrap();
+    file.set_len(len - 1).unwrap();
+    assert!(matches!(open(&db), Err(Error::Corrupt { path: found, .. }) if found == path));
+    db.env.fs.remove(&path).unwrap();
+    assert!(matches!(open(&db), Err(Error::Corrupt { path: found, .. }) if found == path));
+}
+
+#[test]
+fn files_without_a_manifest_are_not_taken_for_left_overs() {
+    let mut db = Db::new(tiny_options());
+    db.put(&key("a"), b"1");
+    db.flush();
+    let manifest = db.names().into_iter().find(|name| name.starts_with("MANIFEST")).unwrap();
+    db.env.fs.remove(&Path::new(DIR).join(manifest)).unwrap();
+    let before = db.sst_names();
+    let again = Db::open(db.env.clone(), db.options.clone(), 0);
+    assert!(matches!(again.err(), Some(Error::Corrupt { .. })));
+    assert_eq!(db.sst_names(), before);
+}

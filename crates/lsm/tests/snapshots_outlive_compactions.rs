@@ -1,0 +1,93 @@
+//! A snapshot reads what it read when it was taken, through flushes and compactions; what only
+//! ended snapshots could read is gone.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+use common::{Db, key, tiny_options};
+
+#[test]
+fn each_snapshot_keeps_its_version_and_no_more() {
+    let mut db = Db::new(tiny_options());
+    let k = key("k");
+    let mut snapshots = Vec::new();
+    for round in 0..30u8 {
+        db.put(&k, &[round; 10]);
+        if round % 10 == 5 {
+            snapshots.push((db.snapshot(), round));
+        }
+        if round % 4 == 3 {
+            db.flush();
+        }
+    }
+    db.flush();
+    db.partition.compact_all().unwrap();
+    for (seq, round) in &snapshots {
+        assert_eq!(db.get(&k, *seq).unwrap(), [*round; 10]);
+    }
+    assert_eq!(db.partition.stats().entries, 4, "three snapshots and the newest");
+    for (seq, _) in &snapshots {
+        db.end_snapshot(*seq);
+    }
+    // Three of the file's four entries are garbage now.
+    assert!(db.compact_once());
+    assert_eq!(db.partition.stats().entries, 1);
+    assert_eq!(db.get(&k, db.seq).unwrap(), [29; 10]);
+}
+
+#[test]
+fn what_is_above_visible_is_kept_whole() {
+    let mut db = Db::new(tiny_options());
+    let k = key("k");
+    for round in 0..5u8 {
+        db.put(&k, &[round]);
+    }
+    // As if the last three were numbered and applied, but not visible yet.
+    db.policy.visible.store(2, std::sync::atomic::Ordering::SeqCst);
+    db.flush();
+    for seq in 2..=5 {
+        assert_eq!(db.get(&k, seq).unwrap(), [seq as u8 - 1]);
+    }
+    assert_eq!(db.partition.stats().entries, 4);
+}
+
+#[test]
+fn a_tombstone_stays_while_a_snapshot_sees_below_it() {
+    let mut db = Db::new(tiny_options());
+    let k = key("k");
+    db.put(&k, b"old");
+    let snapshot = db.snapshot();
+    db.delete(&k);
+    db.flush();
+    db.partition.compact_all().unwrap();
+    assert_eq!(db.get(&k, snapshot).unwrap(), b"old");
+    assert_eq!(db.get(&k, db.seq), None);
+    db.end_snapshot(snapshot);
+    db.compact();
+    assert_eq!(db.partition.stats().files, 0, "{:?}", db.partition.files());
+    assert_eq!(db.get(&k, db.seq), None);
+}
+
+#[test]
+fn a_read_without_a_snapshot_asks_for_the_number_after_it_has_its_view() {
+    let mut db = Db::new(tiny_options());
+    let k = key("k");
+    db.put(&k, b"1");
+    let mut value = Vec::new();
+    // Between the view and the number, the key is overwritten, flushed and compacted.
+    let partition = db.partition.clone();
+    let found = partition.get_latest(
+        &k,
+        || {
+            db.put(&k, b"2");
+            db.flush();
+            db.partition.compact_all().unwrap();
+            db.seq
+        },
+        &mut value,
+    );
+    assert!(found.unwrap());
+    assert_eq!(value, b"2", "the active memtable of the view took the write too");
+    // The other way round: a number from before is no longer readable without a snapshot.
+    let mut older = Vec::new();
+    assert!(!db.partition.get(&k, 1, &mut older).unwrap());
+}
