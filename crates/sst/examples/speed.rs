@@ -86,9 +86,15 @@ impl Bench {
         }
         let mut writer = Writer::create(&self.env, &self.path, 1, options.clone()).unwrap();
         for (index, (key, value)) in self.rows.iter().enumerate() {
-            writer.add(Entry { key, seq: 1000 + index as u64, kind: Kind::Put, value }).unwrap();
+            writer.add(Entry { key, seq: self.seq_of(index), kind: Kind::Put, value }).unwrap();
         }
         writer.finish(FooterInfo::default()).unwrap()
+    }
+
+    /// In the order of the keys if there are values, and in random order if not.
+    fn seq_of(&self, index: usize) -> u64 {
+        let index = index as u64;
+        if self.rows[0].1.is_empty() { 1000 + index * 0x9e37_79b9 % 400_000 } else { 1000 + index }
     }
 
     fn open(&self, meta: &FileMeta, cache: Arc<dyn BlockCache>) -> Arc<Reader> {
@@ -126,12 +132,13 @@ impl Bench {
         let blocks = properties.data_blocks as usize;
         let scan = self.best(rows, || assert!(self.scan(&reader, false) > 0));
         println!(
-            "{name:34} {:5} B: write {write:6.0} ns/row, scan {scan:5.0} ns/row = {:5.2} µs/block; ratio {:.4} ({:.4} data, {:.4} index), {:.1} rows/block",
+            "{name:28} {:5} B: write {write:5.0} ns/row, scan {scan:4.0} ns/row = {:5.2} µs/block; ratio {:.4} ({:.4} data, {:.4} index) = {:.1} B/row, {:.1} rows/block",
             options.block_bytes,
             scan * rows as f64 / blocks as f64 / 1000.0,
             meta.bytes as f64 / meta.raw_bytes as f64,
             properties.data_bytes as f64 / meta.raw_bytes as f64,
             properties.index_bytes as f64 / meta.raw_bytes as f64,
+            meta.bytes as f64 / rows as f64,
             rows as f64 / blocks as f64,
         );
     }
@@ -228,6 +235,25 @@ fn made_up_rows() -> Rows {
         .collect()
 }
 
+/// Entries of a secondary index as iibench has it: tree, price, customer, document number.
+fn index_entries() -> Rows {
+    let mut random = fastrand::Rng::with_seed(2);
+    let mut rows: Rows = (0..400_000u64)
+        .map(|n| {
+            let mut key = vec![0, 0, 0, 9, 0x30];
+            key.extend_from_slice(&((f64::from(random.u32(0..50_000)) / 100.0).to_bits() | 1 << 63).to_be_bytes());
+            key.extend_from_slice(&[0, 0x30]);
+            key.extend_from_slice(&(f64::from(random.u32(0..100_000)).to_bits() | 1 << 63).to_be_bytes());
+            key.extend_from_slice(&[0, 0x30]);
+            key.extend_from_slice(&((n as f64).to_bits() | 1 << 63).to_be_bytes());
+            key.push(0);
+            (key, Vec::new())
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
 fn main() {
     let env = Env::os();
     let rows = match std::env::args().nth(1) {
@@ -257,4 +283,19 @@ fn main() {
         }
     }
     bench.gets(&WriterOptions { block_bytes: 4 << 10, dictionary: with, ..WriterOptions::default() });
+
+    let entries = Bench { rows: index_entries(), ..bench };
+    println!("{} index entries of {} bytes", entries.rows.len(), entries.rows[0].0.len());
+    for block_bytes in [4 << 10, 8 << 10] {
+        for (name, compression) in [
+            ("index entries, zstd 1", Compression::Zstd { level: 1 }),
+            ("index entries, zstd 3", Compression::Zstd { level: 3 }),
+            ("index entries, lz4", Compression::Lz4),
+            ("index entries, none", Compression::None),
+        ] {
+            let options = WriterOptions { block_bytes, compression, ..WriterOptions::default() };
+            entries.write_and_read(name, &options);
+        }
+    }
+    entries.gets(&WriterOptions::default());
 }
