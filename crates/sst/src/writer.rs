@@ -253,3 +253,6 @@ impl Writer {
         drop(self);
     }
 }
+
+#[cfg(test)]
+mod tests;
