@@ -4,3 +4,5 @@
 
 pub mod comments;
 pub mod keys;
+pub mod process;
+pub mod scenarios;

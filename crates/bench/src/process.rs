@@ -1,0 +1,93 @@
+//! What this process has used so far: processor time, memory, switches, bytes read and written.
+//!
+//! Read from the kernel; where it does not tell (no `/proc`), the figures are absent.
+
+use env::{Env, OpenMode};
+use serde::Serialize;
+use std::path::Path;
+use std::time::Duration;
+
+/// Processor time of all threads, user and system.
+pub fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Bytes of memory resident now.
+pub fn resident_bytes() -> Option<u64> {
+    field(&read("/proc/self/status")?, "VmRSS:").map(|kib| kib * 1024)
+}
+
+/// The most bytes of memory that were ever resident.
+pub fn peak_resident_bytes() -> Option<u64> {
+    field(&read("/proc/self/status")?, "VmHWM:").map(|kib| kib * 1024)
+}
+
+/// What a process has used; the difference of two is what was used in between.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Usage {
+    /// Processor time in seconds, all threads.
+    pub cpu_seconds: f64,
+    /// Times that a thread waited.
+    pub voluntary_switches: u64,
+    /// Times that a thread was put off its processor.
+    pub involuntary_switches: u64,
+    /// Bytes that reached storage, or will.
+    pub written_bytes: u64,
+    /// Bytes that came from storage (what the system's cache had is not counted).
+    pub read_bytes: u64,
+    /// System calls that read.
+    pub read_calls: u64,
+}
+
+impl Usage {
+    /// What this process has used until now.
+    pub fn now() -> Self {
+        let io = read("/proc/self/io").unwrap_or_default();
+        let get = |text: &str, name| field(text, name).unwrap_or(0);
+        let mut usage = Self {
+            cpu_seconds: cpu_time().as_secs_f64(),
+            written_bytes: get(&io, "write_bytes:"),
+            read_bytes: get(&io, "read_bytes:"),
+            read_calls: get(&io, "syscr:"),
+            ..Self::default()
+        };
+        // The kernel tells switches for each thread; threads that ended are not counted.
+        for task in Env::os().fs.list(Path::new("/proc/self/task")).unwrap_or_default() {
+            let status = read(&format!("/proc/self/task/{}/status", task.name)).unwrap_or_default();
+            usage.voluntary_switches += get(&status, "voluntary_ctxt_switches:");
+            usage.involuntary_switches += get(&status, "nonvoluntary_ctxt_switches:");
+        }
+        usage
+    }
+
+    /// What was used since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            cpu_seconds: self.cpu_seconds - before.cpu_seconds,
+            voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_sub(before.involuntary_switches),
+            written_bytes: self.written_bytes.saturating_sub(before.written_bytes),
+            read_bytes: self.read_bytes.saturating_sub(before.read_bytes),
+            read_calls: self.read_calls.saturating_sub(before.read_calls),
+        }
+    }
+}
+
+/// The number behind a name at the beginning of a line.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+fn read(path: &str) -> Option<String> {
+    let file = Env::os().fs.open(Path::new(path), OpenMode::Read).ok()?;
+    let mut text = vec![0; 8 << 10];
+    let len = file.read_at(&mut text, 0).ok()?;
+    text.truncate(len);
+    String::from_utf8(text).ok()
+}
+
+#[cfg(test)]
+mod tests;

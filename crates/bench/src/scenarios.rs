@@ -1,0 +1,10 @@
+//! The scenarios: loading comments, getting them, updating them, and the key/value mixes.
+//!
+//! Each runs a number of threads for a time, samples its counters every second, and returns an
+//! [`Outcome`] that serializes to JSON.
+
+pub mod documents;
+pub mod kv;
+mod run;
+
+pub use run::{Latency, Outcome, Sample};

@@ -1,0 +1,173 @@
+//! Documents (`seeds/000`): loading comments, random gets, and updates that add 1 to the score.
+
+use super::run::{Counters, Outcome, Plan, run};
+use crate::comments::Generator;
+use alluvium::load::{Input, LoadOptions, LoadReport};
+use alluvium::{Collection, Database, Error, Result, Value};
+use std::io::Read;
+use std::time::Duration;
+
+/// At most so many `_id`s are remembered for random gets.
+const MOST_IDS: usize = 1 << 20;
+
+/// How gets and updates are run.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Threads.
+    pub threads: usize,
+    /// How long.
+    pub duration: Duration,
+    /// Operations after which to end before that; 0 for no such number.
+    pub operations: u64,
+    /// The share of gets that ask for an `_id` that is there, 0 to 1.
+    pub find_rate: f64,
+    /// For repeatable choices.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { threads: 1, duration: Duration::from_secs(10), operations: 0, find_rate: 1.0, seed: 1 }
+    }
+}
+
+/// Loads generated comments, as if from a file, with `id` as their `_id`.
+///
+/// # Errors
+/// What the load says.
+pub fn load(
+    collection: &Collection,
+    documents: u64,
+    seed: u64,
+    options: LoadOptions,
+) -> Result<LoadReport> {
+    let stream = Comments { generator: Generator::new(seed), left: documents, buffer: Vec::new(), at: 0 };
+    let options = LoadOptions { id_field: "id".to_owned(), ..options };
+    collection.load(Input::stream("generated comments", stream), options)
+}
+
+/// Generated comments as a stream of bytes.
+struct Comments {
+    generator: Generator,
+    left: u64,
+    buffer: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Comments {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        if self.at == self.buffer.len() {
+            self.buffer.clear();
+            self.at = 0;
+            while self.left > 0 && self.buffer.len() < 256 << 10 {
+                self.generator.write_line(&mut self.buffer);
+                self.left -= 1;
+            }
+        }
+        let rest = self.buffer.get(self.at..).unwrap_or(&[]);
+        let len = rest.len().min(out.len());
+        out[..len].copy_from_slice(&rest[..len]);
+        self.at += len;
+        Ok(len)
+    }
+}
+
+/// Some of the collection's `_id`s, evenly over all of it.
+///
+/// # Errors
+/// What the scan says.
+pub fn sample_ids(collection: &Collection, seed: u64) -> Result<Vec<Value>> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut ids = Vec::new();
+    // Reservoir sampling (Vitter 1985, algorithm R).
+    for (seen, document) in collection.scan().run()?.enumerate() {
+        let id = document?.id().clone();
+        if ids.len() < MOST_IDS {
+            ids.push(id);
+        } else {
+            let place = random.usize(0..=seen);
+            if let Some(slot) = ids.get_mut(place) {
+                *slot = id;
+            }
+        }
+    }
+    if ids.is_empty() {
+        return Err(Error::Load("the collection is empty: load something first".to_owned()));
+    }
+    Ok(ids)
+}
+
+/// Gets random documents by `_id`.
+///
+/// # Errors
+/// What the gets say.
+pub fn get(
+    database: &Database,
+    collection: &Collection,
+    ids: &[Value],
+    settings: &Settings,
+) -> Result<Outcome> {
+    let clock = env::Env::os().clock;
+    run(&plan("get", settings), &clock, &state(database), &|worker| {
+        let mut random = fastrand::Rng::with_seed(settings.seed + worker.index as u64);
+        while worker.goes_on() {
+            let id = if random.f64() < settings.find_rate {
+                ids[random.usize(0..ids.len())].clone()
+            } else {
+                Value::from(format!("no such id {}", random.u64(..)))
+            };
+            if worker.timed(|| collection.get(id))?.is_some() {
+                Counters::add(&worker.counters.get_found);
+            }
+            Counters::add(&worker.counters.get);
+        }
+        Ok(())
+    })
+}
+
+/// Updates random documents: gets, adds 1 to the score, puts.
+///
+/// # Errors
+/// What the updates say.
+pub fn update(
+    database: &Database,
+    collection: &Collection,
+    ids: &[Value],
+    settings: &Settings,
+) -> Result<Outcome> {
+    let clock = env::Env::os().clock;
+    run(&plan("update", settings), &clock, &state(database), &|worker| {
+        let mut random = fastrand::Rng::with_seed(settings.seed + worker.index as u64);
+        while worker.goes_on() {
+            let id = ids[random.usize(0..ids.len())].clone();
+            worker.timed(|| {
+                collection.modify(id, |map| {
+                    let score = map.get("score").and_then(Value::as_i64).unwrap_or(0);
+                    map.insert("score", score + 1);
+                    Ok(true)
+                })
+            })?;
+            Counters::add(&worker.counters.put);
+        }
+        Ok(())
+    })
+}
+
+fn plan(name: &str, settings: &Settings) -> Plan {
+    Plan {
+        name: name.to_owned(),
+        threads: settings.threads,
+        duration: settings.duration,
+        operations: settings.operations,
+    }
+}
+
+fn state(database: &Database) -> impl Fn() -> (u64, f64) + Sync + '_ {
+    || {
+        let stats = database.stats();
+        (stats.disk_bytes, stats.debt)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! The key/value mixes of the seed (`seeds/001`): random keys, values of one length, puts, gets
+//! and deletes in fixed shares, of which a part use a known key.
+
+use super::run::{Counters, Outcome, Plan, Worker, run};
+use crate::keys::Generator;
+use serde::Serialize;
+use std::path::Path;
+use std::time::Duration;
+use store::{Durability, Options, Store, TreeId};
+
+/// Shares of puts, deletes and gets in percent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Mix {
+    /// 33 / 33 / 34.
+    Balanced,
+    /// 45 / 45 / 10.
+    DeleteHeavy,
+    /// 10 / 5 / 85.
+    GetHeavy,
+    /// 90 / 5 / 5.
+    PutHeavy,
+}
+
+impl Mix {
+    /// Percent of puts and of deletes; the rest are gets.
+    fn shares(self) -> (u32, u32) {
+        match self {
+            Self::Balanced => (33, 33),
+            Self::DeleteHeavy => (45, 45),
+            Self::GetHeavy => (10, 5),
+            Self::PutHeavy => (90, 5),
+        }
+    }
+}
+
+/// The parameters.
+#[derive(Debug, Clone, Serialize)]
+pub struct Settings {
+    /// The mix.
+    pub mix: Mix,
+    /// The share of gets and deletes that use a key that was put before, 0 to 1.
+    pub find_rate: f64,
+    /// Distinct keys.
+    pub key_space: u64,
+    /// Bytes of a value.
+    pub value_bytes: usize,
+    /// Threads.
+    pub threads: usize,
+    /// How long.
+    pub duration: Duration,
+    /// For repeatable keys.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mix: Mix::Balanced,
+            find_rate: 0.5,
+            key_space: 100_000_000,
+            value_bytes: 1024,
+            threads: 4,
+            duration: Duration::from_secs(60),
+            seed: 1,
+        }
+    }
+}
+
+/// Keys that a thread remembers having put.
+const KNOWN: usize = 1 << 17;
+
+/// Runs the mix on a store at `path`, which is created if it does not exist.
+///
+/// # Errors
+/// What the store says.
+pub fn kv(path: &Path, options: Options, settings: &Settings) -> store::Result<Outcome> {
+    let env = env::Env::os();
+    let durability = options.durability;
+    let store = Store::open(env.clone(), path, options)?;
+    let tree = match store.trees().first() {
+        Some((tree, _)) => *tree,
+        None => store.create_trees(&[b"kv"])?[0],
+    };
+    let plan = Plan {
+        name: format!("kv {:?}", settings.mix),
+        threads: settings.threads,
+        duration: settings.duration,
+        operations: 0,
+    };
+    let state = || {
+        let stats = store.stats();
+        (stats.disk_bytes, stats.debt)
+    };
+    let outcome = run(&plan, &env.clock, &state, &|worker| {
+        Thread::new(&store, tree, durability, settings, worker.index).run(worker)
+    })?;
+    store.close()?;
+    Ok(outcome)
+}
+
+struct Thread<'a> {
+    store: &'a Store,
+    tree: TreeId,
+    durability: Durability,
+    settings: &'a Settings,
+    keys: Generator,
+    random: fastrand::Rng,
+    known: Vec<[u8; 16]>,
+    value: Vec<u8>,
+}
+
+impl<'a> Thread<'a> {
+    fn new(
+        store: &'a Store,
+        tree: TreeId,
+        durability: Durability,
+        settings: &'a Settings,
+        index: usize,
+    ) -> Self {
+        let seed = settings.seed.wrapping_mul(1000).wrapping_add(index as u64);
+        Self {
+            store,
+            tree,
+            durability,
+            settings,
+            keys: Generator::new(seed, settings.key_space, settings.value_bytes),
+            random: fastrand::Rng::with_seed(seed),
+            known: Vec::with_capacity(KNOWN),
+            value: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, worker: &mut Worker<'_>) -> store::Result<()> {
+        let (puts, deletes) = self.settings.mix.shares();
+        while worker.goes_on() {
+            let dice = self.random.u32(0..100);
+            if dice < puts {
+                let key = self.keys.next_pair(&mut self.value);
+                worker.timed(|| self.put(&key))?;
+                self.remember(key);
+                Counters::add(&worker.counters.put);
+            } else if dice < puts + deletes {
+                let key = self.pick();
+                if worker.timed(|| self.delete(&key))? {
+                    Counters::add(&worker.counters.delete_found);
+                }
+                Counters::add(&worker.counters.delete);
+            } else {
+                let key = self.pick();
+                let mut value = std::mem::take(&mut self.value);
+                if worker.timed(|| self.store.get(self.tree, &key, &mut value))? {
+                    Counters::add(&worker.counters.get_found);
+                }
+                self.value = value;
+                Counters::add(&worker.counters.get);
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&self, key: &[u8]) -> store::Result<()> {
+        let mut batch = self.store.batch();
+        batch.put(self.tree, key, &self.value);
+        self.store.write(batch, self.durability).map(drop)
+    }
+
+    /// Looks, then deletes: the seed counts the deletes that found something.
+    fn delete(&self, key: &[u8]) -> store::Result<bool> {
+        let found = self.store.contains(self.tree, key)?;
+        let mut batch = self.store.batch();
+        batch.delete(self.tree, key);
+        self.store.write(batch, self.durability)?;
+        Ok(found)
+    }
+
+    fn remember(&mut self, key: [u8; 16]) {
+        if self.known.len() < KNOWN {
+            self.known.push(key);
+        } else {
+            let at = self.random.usize(0..KNOWN);
+            self.known[at] = key;
+        }
+    }
+
+    fn pick(&mut self) -> [u8; 16] {
+        if !self.known.is_empty() && self.random.f64() < self.settings.find_rate {
+            return self.known[self.random.usize(0..self.known.len())];
+        }
+        self.random.u128(..).to_le_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests;
