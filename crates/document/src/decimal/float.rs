@@ -40,26 +40,18 @@ impl Decimal {
             Repr::Finite(finite) => finite,
             Repr::Infinity { .. } => return total(self.to_f64(), x),
         };
-        if x.is_infinite() || x == 0.0 {
-            let sign = if finite.is_zero() { 0.0 } else { f64::from(1 - 2 * i8::from(finite.negative)) };
-            return total(sign, x);
-        }
         // Rounding to the nearest is monotone: if the rounded decimal is on one side, so is the decimal.
-        match total(self.to_f64(), x) {
-            Ordering::Equal if x < 0.0 => finite.compare_magnitude_f64(-x).reverse(),
-            Ordering::Equal => finite.compare_magnitude_f64(x),
-            order => order,
-        }
+        total(self.to_f64(), x).then_with(|| finite.compare_nearest(x))
     }
 
     /// The greatest double that is not above the value, and whether it is the value exactly.
     /// NaN gives NaN. Below the range it is -infinity and not exact.
     pub fn floor_f64(&self) -> (f64, bool) {
         let nearest = self.to_f64();
-        match self.compare_f64(nearest) {
-            Ordering::Equal => (nearest, true),
-            Ordering::Greater => (nearest, false),
-            Ordering::Less => (nearest.next_down(), false),
+        match self.as_finite().map(|finite| finite.compare_nearest(nearest)) {
+            None | Some(Ordering::Equal) => (nearest, true),
+            Some(Ordering::Greater) => (nearest, false),
+            Some(Ordering::Less) => (nearest.next_down(), false),
         }
     }
 }
@@ -70,6 +62,16 @@ fn total(a: f64, b: f64) -> Ordering {
 }
 
 impl Finite {
+    /// Compares exactly with `x`, which is the nearest double to the value, be it zero or infinite.
+    fn compare_nearest(&self, x: f64) -> Ordering {
+        if x.is_infinite() || x == 0.0 {
+            let sign = if self.is_zero() { 0.0 } else { f64::from(1 - 2 * i8::from(self.negative)) };
+            return total(sign, x);
+        }
+        let order = self.compare_magnitude_f64(x.abs());
+        if x < 0.0 { order.reverse() } else { order }
+    }
+
     /// Compares magnitudes exactly. `x` is positive, finite, and the double next to the magnitude,
     /// so that both sides have the same number of digits, give or take one.
     fn compare_magnitude_f64(&self, x: f64) -> Ordering {

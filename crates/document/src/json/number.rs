@@ -1,7 +1,6 @@
 //! Numbers of JSON text.
 
 use super::Reason;
-use crate::decimal::Decimal;
 use crate::value::{Double, Value};
 
 /// Powers of ten that a double holds exactly.
@@ -102,18 +101,43 @@ fn parse_fraction(
 }
 
 /// As above without the fast path.
-#[cold]
 fn classify(text: &str) -> Result<Value, (usize, Reason)> {
     let x: f64 = text.parse().map_err(|_| (0, Reason::InvalidNumber))?;
     if x == 0.0 {
         let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
         return if mantissa.bytes().any(|b| matches!(b, b'1'..=b'9')) { decimal(text) } else { Ok(x.into()) };
     }
-    let exact = decimal(text)?;
-    match &exact {
-        Value::Decimal(d) if x.is_finite() && Decimal::from_f64(x).compare(d).is_eq() => Ok(x.into()),
-        _ => Ok(exact),
+    if x.is_finite() && same_magnitude(text, zmij::Buffer::new().format_finite(x)) {
+        return Ok(x.into());
     }
+    decimal(text)
+}
+
+/// True if two numbers that are not zero are the same but for their signs.
+fn same_magnitude(a: &str, b: &str) -> bool {
+    let (Some((a_place, a_digits)), Some((b_place, b_digits))) = (magnitude(a), magnitude(b)) else { return false };
+    // Behind the shorter one's digits there may be zeros only.
+    let longer = a_digits.clone().count().max(b_digits.clone().count());
+    let padded = std::iter::repeat(b'0');
+    a_place == b_place && a_digits.chain(padded.clone()).zip(b_digits.chain(padded)).take(longer).all(|(a, b)| a == b)
+}
+
+/// The place of the first digit that is not 0, as a power of ten, and the digits from there on. None if there is none,
+/// or the exponent is beyond what a double can have anyway.
+fn magnitude(text: &str) -> Option<(i64, impl Iterator<Item = u8> + Clone)> {
+    let text = text.as_bytes();
+    let exponent_at = text.iter().position(|b| matches!(b, b'e' | b'E'));
+    let mantissa = &text[..exponent_at.unwrap_or(text.len())];
+    let exponent: i64 = match exponent_at {
+        Some(at) => std::str::from_utf8(&text[at + 1..]).ok()?.parse().ok()?,
+        None => 0,
+    };
+    let point = mantissa.iter().position(|&b| b == b'.').unwrap_or(mantissa.len());
+    let first = mantissa.iter().position(|b| matches!(b, b'1'..=b'9'))?;
+    let before = point.saturating_sub(first + 1) as i64;
+    let behind = first.saturating_sub(point) as i64;
+    let place = (before - behind).checked_add(exponent)?;
+    Some((place, mantissa[first..].iter().copied().filter(u8::is_ascii_digit)))
 }
 
 fn decimal(text: &str) -> Result<Value, (usize, Reason)> {

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
+use crate::decimal::Decimal;
 use proptest::prelude::*;
 
 fn number(text: &str) -> Value {
