@@ -58,7 +58,7 @@ const NEG_ZERO: u8 = 3;
 
 /// No container reserves room for more elements than this before it has read them, so that a
 /// forged count cannot claim memory.
-const MAX_RESERVE: usize = 256;
+const MAX_RESERVE: usize = 64;
 
 /// Appends a first byte with `code`, and `n` in its nibble or behind it.
 #[inline]

@@ -12,6 +12,9 @@ const FEW: usize = 8;
 /// From here on the names are sorted at the end of the map, in place of asking a filter first.
 const MANY: usize = 64;
 
+/// A parser keeps room for this many entries and elements between texts.
+const MAX_KEPT: usize = 4096;
+
 /// What went wrong, and at which byte. Boxed, so that results stay small.
 type Failure = Box<(usize, Reason)>;
 
@@ -45,14 +48,21 @@ impl Parser {
     pub fn parse(&mut self, json: &[u8]) -> Result<Value, JsonError> {
         let text =
             std::str::from_utf8(json).map_err(|error| JsonError::at(json, error.valid_up_to(), Reason::InvalidUtf8))?;
-        self.entries.clear();
-        self.elements.clear();
         let mut reader = Reader { text, bytes: json, at: 0, scratch: self };
         let result = reader.value(MAX_DEPTH).and_then(|value| {
             reader.skip_space();
             if reader.at == json.len() { Ok(value) } else { Err(reader.fail(Reason::Trailing)) }
         });
+        self.tidy();
         result.map_err(|failure| JsonError::at(json, failure.0, failure.1))
+    }
+
+    /// Drops what an error left behind, and memory that a single large text took.
+    fn tidy(&mut self) {
+        self.entries.clear();
+        self.elements.clear();
+        self.entries.shrink_to(MAX_KEPT);
+        self.elements.shrink_to(MAX_KEPT);
     }
 }
 

@@ -145,7 +145,10 @@ fn no_name_is_magic() {
 fn a_parser_is_clean_after_an_error() {
     let mut parser = Parser::new();
     assert!(parser.parse(b"{\"a\":[1,2,{\"b\":").is_err());
+    assert!(parser.entries.is_empty() && parser.elements.is_empty());
     assert_eq!(parser.parse(b"{\"c\":[3]}").unwrap(), parse(b"{\"c\":[3]}").unwrap());
+    assert!(parser.parse(format!("[{}]", vec!["0"; 100_000].join(",")).as_bytes()).is_ok());
+    assert!(parser.elements.capacity() < 10_000);
 }
 
 /// What the field's own library says, which is lax about duplicate fields alone.
