@@ -1,7 +1,7 @@
 //! Measures encoding and reading of comment-like documents: `cargo run --release -p alluvium-document --example comments
-//! [count]`. The figures are nanoseconds of CPU per document, each the best of several passes.
+//! [count or file of JSON lines] [encode]`. The figures are nanoseconds of CPU per document, each the best of several passes.
 
-#![allow(clippy::expect_used)]
+#![allow(clippy::expect_used, clippy::disallowed_methods)]
 
 #[path = "support/generator.rs"]
 mod generator;
@@ -35,8 +35,12 @@ fn measure(name: &str, count: usize, mut pass: impl FnMut()) {
 }
 
 fn main() {
-    let count = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(20_000);
-    let lines = generator::comments(count, 42);
+    let argument = std::env::args().nth(1).unwrap_or_else(|| "20000".to_owned());
+    let lines = match argument.parse() {
+        Ok(count) => generator::comments(count, 42),
+        Err(_) => read_lines(&argument),
+    };
+    let count = lines.len();
     let bytes: usize = lines.iter().map(Vec::len).sum();
     println!("{count} documents, mean {} bytes of JSON", bytes / count);
     let table = Arc::new(ShapeTable::new(ShapeOptions::default()));
@@ -79,6 +83,9 @@ fn main() {
     measure("line to row, lines without the parser", hits, || drop(pass(&mut encoder, Some(&speculated))));
     println!("row bytes / JSON bytes: {:.4}", row_bytes as f64 / bytes as f64);
     let mut parser = Parser::new();
+    if std::env::args().nth(2).is_some_and(|only| only == "encode") {
+        return;
+    }
     measure("full parser, text to value", count, || {
         for line in &lines {
             black_box(parser.parse(line).expect("JSON"));
@@ -100,6 +107,11 @@ fn main() {
         }
     });
     reads(&stored, &table);
+}
+
+fn read_lines(path: &str) -> Vec<Vec<u8>> {
+    let text = std::fs::read(path).expect("a file of JSON lines");
+    text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
 }
 
 /// Key and row of a document.
@@ -129,6 +141,13 @@ fn reads(stored: &[(Vec<u8>, Vec<u8>)], table: &Arc<ShapeTable>) {
         for document in &documents {
             out.clear();
             document.write_json(&mut out).expect("JSON");
+            black_box(&out);
+        }
+    });
+    measure("write BSON from the row", count, || {
+        for document in &documents {
+            out.clear();
+            document.write_bson(&mut out).expect("BSON");
             black_box(&out);
         }
     });

@@ -4,14 +4,17 @@ use std::sync::{Arc, OnceLock};
 
 use codec::DecodeError;
 
+use crate::bson::BsonError;
 use crate::compare::rank;
 use crate::encoding::{self, MAP, STRING, put_head};
 use crate::json::{self, Format, JsonError, PrintError};
 use crate::key;
 use crate::row::{Context, ID, MapIter, MapRef, RowError, ValueRef, encode_plain_row};
+use crate::serde::SerdeError;
 use crate::shape::{ShapeOptions, ShapeTable};
 use crate::value::{Map, Value};
 
+mod to_bson;
 mod to_json;
 
 /// Why a document could not be made or written.
@@ -29,6 +32,12 @@ pub enum DocumentError {
     /// It has no text in JSON.
     #[error(transparent)]
     Print(#[from] PrintError),
+    /// It cannot be written as BSON.
+    #[error(transparent)]
+    Bson(#[from] BsonError),
+    /// It does not go with the type that was asked for.
+    #[error(transparent)]
+    Serde(#[from] SerdeError),
 }
 
 impl From<DecodeError> for DocumentError {
@@ -201,6 +210,37 @@ impl Document {
             json::print_map(&self.to_map()?, format, &mut out)?;
         }
         Ok(String::from_utf8(out).map_err(|_| DecodeError::Invalid("text that is not UTF-8"))?)
+    }
+
+    /// Appends the document as BSON: what [`crate::bson::encode_document`] gives, straight from the row.
+    ///
+    /// # Errors
+    /// [`DocumentError::Row`], [`DocumentError::Bson`]; `out` is then as it was.
+    pub fn write_bson(&self, out: &mut Vec<u8>) -> Result<(), DocumentError> {
+        let before = out.len();
+        let result = self.map().map_err(DocumentError::from).and_then(|map| to_bson::write_map(&map, out));
+        if result.is_err() {
+            out.truncate(before);
+        }
+        result
+    }
+
+    /// The document as BSON.
+    ///
+    /// # Errors
+    /// As [`Document::write_bson`].
+    pub fn to_bson_bytes(&self) -> Result<Vec<u8>, DocumentError> {
+        let mut out = Vec::with_capacity(self.inner.bytes.len() * 3);
+        self.write_bson(&mut out)?;
+        Ok(out)
+    }
+
+    /// The document as a value of a type of the program.
+    ///
+    /// # Errors
+    /// [`DocumentError::Row`], [`DocumentError::Serde`].
+    pub fn deserialize<T: serde::de::DeserializeOwned>(&self) -> Result<T, DocumentError> {
+        Ok(crate::serde::from_value(self.to_value()?)?)
     }
 
     /// The bytes of memory that the row takes.

@@ -66,6 +66,8 @@ pub struct Shape {
     json_ends: Box<[u32]>,
     /// How many stored fields stand before each field.
     stored_before: Box<[u16]>,
+    /// A name holds a zero, which BSON's names cannot.
+    has_zero_in_name: bool,
     /// The definition is visible in the system tree; batches need not carry it any more.
     committed: AtomicBool,
     /// The shape counts against the table's cap.
@@ -118,6 +120,7 @@ impl Shape {
         Ok(Self {
             number,
             hash: hash.finish(),
+            has_zero_in_name: fields.iter().any(|field| field.name.contains('\0')),
             lookup: (fields.len() >= LINEAR_FIELDS).then_some(lookup),
             fields: fields.into(),
             json: json.into(),
@@ -172,6 +175,11 @@ impl Shape {
             None => 1,
         };
         &self.json[start..self.json_ends[position] as usize]
+    }
+
+    /// Whether a name holds a zero, which BSON's names cannot.
+    pub(crate) fn has_zero_in_name(&self) -> bool {
+        self.has_zero_in_name
     }
 
     fn has_fields<'a>(&self, mut fields: impl Iterator<Item = (&'a str, FieldKind)>) -> bool {

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::json::{JsonError, Parser};
+use crate::json::JsonError;
 use crate::key::{self, IdError};
 use crate::row::{ID, RowError, encode_row};
 use crate::shape::{Shape, ShapeTable};
@@ -68,8 +68,9 @@ pub struct Counts {
     pub learnt: u64,
 }
 
-/// At most this many templates are kept; then new ones take the places of old ones.
-const MAX_TEMPLATES: usize = 64;
+/// At most this many templates (of some 10 KB each) are kept; then a new one takes the place of the one that was not used
+/// for the longest time.
+const MAX_TEMPLATES: usize = 128;
 /// Learning costs as much as some ten lines: at most one line in this many on average may be learnt from.
 const LEARN_EVERY: u32 = 16;
 const MAX_CREDIT: u32 = LEARN_EVERY * 64;
@@ -77,13 +78,10 @@ const MAX_CREDIT: u32 = LEARN_EVERY * 64;
 /// Encodes lines of JSON as rows, one after the other. One for each loading thread.
 pub struct Encoder {
     id_copy: Option<Box<str>>,
-    parser: Parser,
     values: Values,
     templates: Vec<Template>,
     /// The template that the last line followed to its end.
     current: usize,
-    /// The template whose place the next one takes when there is no room.
-    next_victim: usize,
     credit: u32,
     spans: Vec<Span>,
     counts: Counts,
@@ -135,11 +133,9 @@ impl Encoder {
     pub fn new(table: Arc<ShapeTable>, id_field: &str) -> Self {
         Self {
             id_copy: (id_field != ID).then(|| id_field.into()),
-            parser: Parser::new(),
             values: Values::new(table),
             templates: Vec::new(),
             current: 0,
-            next_victim: 0,
             credit: MAX_CREDIT,
             spans: Vec::new(),
             counts: Counts::default(),
@@ -216,7 +212,7 @@ impl Encoder {
         row: &mut Vec<u8>,
         key: &mut Vec<u8>,
     ) -> Result<Encoded, LineError> {
-        let mut document = match self.parser.parse(line)? {
+        let mut document = match self.values.parser.parse(line)? {
             Value::Map(document) => document,
             other => return Err(LineError::NotADocument(other.type_name())),
         };

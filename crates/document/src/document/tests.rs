@@ -133,19 +133,70 @@ fn printed(map: &Map) -> Result<Vec<u8>, DocumentError> {
     Ok(out)
 }
 
+fn bson(map: &Map) -> Result<Vec<u8>, DocumentError> {
+    let mut out = Vec::new();
+    crate::bson::encode_document(map, &mut out)?;
+    Ok(out)
+}
+
+#[test]
+fn bytes_after_the_last_value_of_a_nested_map_are_damage() {
+    let table =
+        Arc::new(ShapeTable::new(ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::DEFAULT }));
+    let map = parse(r#"{"a":{"b":1}}"#);
+    let (mut row, mut shapes) = (Vec::new(), Vec::new());
+    encode_row(&map, &table, None, &mut row, &mut shapes).unwrap();
+    assert_eq!(row, b"\x01\x2e\x01\x14");
+    let trailing = Err(DocumentError::Row(RowError::Damaged(DecodeError::Invalid("bytes after the last field"))));
+    for damaged in [&b"\x01\x2e\x02\x14\x14"[..], b"\x01\x2e\x01\x14\x14"] {
+        let document = Document::from_row(&table, &[rank::NULL], damaged).unwrap();
+        assert_eq!(document.write_json(&mut Vec::new()), trailing);
+        assert_eq!(document.write_bson(&mut Vec::new()), trailing);
+        assert_eq!(document.to_map().map_err(DocumentError::from).map(|_| ()), trailing);
+    }
+}
+
+#[test]
+fn names_with_zeros_are_refused_by_bson_alone() {
+    let table = table();
+    let map = parse("{\"_id\":1,\"a\\u0000\":{\"b\\u0000\":1}}");
+    for _ in 0..3 {
+        let document = stored(&map, &table);
+        assert_eq!(document.to_bson_bytes(), Err(DocumentError::Bson(BsonError::Nul)));
+        assert_eq!(document.to_json(Format::RELAXED).unwrap(), "{\"_id\":1,\"a\\u0000\":{\"b\\u0000\":1}}");
+    }
+}
+
+#[test]
+fn a_document_becomes_a_type_of_the_program() {
+    #[derive(serde::Deserialize, PartialEq, Debug)]
+    struct Comment {
+        author: String,
+        score: i64,
+    }
+    let table = table();
+    for _ in 0..3 {
+        let document = stored(&parse(r#"{"_id":1,"author":"x","score":5}"#), &table);
+        assert_eq!(document.deserialize::<Comment>().unwrap(), Comment { author: "x".into(), score: 5 });
+        assert!(matches!(document.deserialize::<Vec<i32>>(), Err(DocumentError::Serde(_))));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn json_from_the_row_is_what_the_printer_gives(map in any_document()) {
+    fn json_and_bson_from_the_row_are_those_of_the_value(map in any_document()) {
         let table = table();
         for _ in 0..3 {
             let document = stored(&map, &table);
             let mut out = Vec::new();
             let result = document.write_json(&mut out).map(|()| out);
             prop_assert_eq!(result, printed(&map));
+            prop_assert_eq!(document.to_bson_bytes(), bson(&map));
         }
         let document = Document::from_map(&map).unwrap();
+        prop_assert_eq!(document.to_bson_bytes(), bson(&map));
         prop_assert_eq!(&document.to_map().unwrap(), &map);
         prop_assert_eq!(document.to_json(Format::PRETTY).is_ok(), printed(&map).is_ok());
         prop_assert_eq!(document.id(), map.get(ID).unwrap_or(&Value::Null));
@@ -167,10 +218,14 @@ proptest! {
             if let Ok(document) = Document::from_row(&table, &[rank::NULL], row) {
                 let mut out = Vec::new();
                 let json = document.write_json(&mut out);
+                let bytes = document.to_bson_bytes();
                 match document.to_map() {
                     // What can be decoded prints as it decodes.
-                    Ok(map) => prop_assert_eq!(json.map(|()| out), printed(&map)),
-                    Err(_) => prop_assert!(json.is_err()),
+                    Ok(map) => {
+                        prop_assert_eq!(json.map(|()| out), printed(&map));
+                        prop_assert_eq!(bytes, bson(&map));
+                    }
+                    Err(_) => prop_assert!(json.is_err() && bytes.is_err()),
                 }
                 document.id();
                 let _ = format!("{document:?}");

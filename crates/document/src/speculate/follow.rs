@@ -5,7 +5,7 @@ use std::sync::Arc;
 use codec::varint;
 
 use super::names::{DOCUMENT, NodeId, Place};
-use super::scan::skip_space;
+use super::scan::{common_prefix, skip_space};
 use super::template::{Field, Template};
 use super::value::Values;
 use super::{Encoder, LineError, NewId};
@@ -109,7 +109,7 @@ impl Encoder {
     fn note_place(&mut self, place: Place, template: usize) {
         let field = place.field - 1;
         let node = self.templates[place.template].fields[field].node;
-        if place.template != template && self.templates[template].fields.get(field).is_some_and(|f| f.node == node) {
+        if place.template != template {
             self.values.names.node_mut(node).place = Some(Place { template, field });
         }
     }
@@ -189,8 +189,7 @@ fn follow(templates: &[Template], place: Place, values: &mut Values, job: &mut J
 /// (or else with its name).
 fn diverges(template: &Template, text_at: usize, text_end: usize, line: &[u8]) -> (usize, bool) {
     let text = &template.text[text_at..text_end];
-    let same = text.iter().zip(line).take_while(|(a, b)| a == b).count();
-    let place = text_at + same;
+    let place = text_at + common_prefix(text, line);
     let fields = &template.fields;
     let position = fields.partition_point(|field| field.name <= place).saturating_sub(1);
     let is_in_text = |field: &Field| field.is_constant() && field.value >= text_at;

@@ -17,6 +17,7 @@ impl Encoder {
     pub(super) fn ended_with(&mut self, template: usize, line: &[u8]) {
         self.current = template;
         let template = &mut self.templates[template];
+        template.last_use = self.counts.speculated;
         if template.is_sample() && find_spans(line, &mut self.spans).is_some() {
             template.sample(line, &self.spans, &mut self.values);
         }
@@ -85,14 +86,13 @@ impl Encoder {
         }
         self.credit -= LEARN_EVERY;
         let Some(nodes) = self.enter_document(line, shape) else { return };
-        let slot = if self.templates.len() < MAX_TEMPLATES { self.templates.len() } else { self.next_victim };
+        let oldest = (0..self.templates.len()).min_by_key(|&at| self.templates[at].last_use);
+        let slot = oldest.filter(|_| self.templates.len() >= MAX_TEMPLATES).unwrap_or(self.templates.len());
         let mut template = Template::new(line, &self.spans, &nodes, Arc::clone(shape));
+        template.last_use = self.counts.speculated;
         template.sample(line, &self.spans, &mut self.values);
         match self.templates.get_mut(slot) {
-            Some(old) => {
-                *old = template;
-                self.next_victim = (self.next_victim + 1) % MAX_TEMPLATES;
-            }
+            Some(old) => *old = template,
             None => self.templates.push(template),
         }
         for (field, &(node, _)) in nodes.iter().enumerate() {

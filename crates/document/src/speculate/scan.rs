@@ -136,6 +136,21 @@ fn up_to_eight(line: &[u8], start: usize) -> (u64, usize) {
     (low.wrapping_add(high) >> 32, count)
 }
 
+/// How many bytes `a` and `b` have in common at their starts.
+#[inline]
+pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
+    let mut same = 0;
+    for (a, b) in words {
+        let differs = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if differs != 0 {
+            return same + differs.trailing_zeros() as usize / 8;
+        }
+        same += 8;
+    }
+    same + a[same..].iter().zip(&b[same..]).take_while(|(a, b)| a == b).count()
+}
+
 /// The position of the first byte from `start` on that is no JSON whitespace.
 #[inline]
 pub(super) fn skip_space(line: &[u8], start: usize) -> usize {

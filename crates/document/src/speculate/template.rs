@@ -84,6 +84,8 @@ pub(super) struct Template {
     pub(super) shape: Arc<Shape>,
     learnt: Vec<Learnt>,
     uses: u32,
+    /// When it was last followed to its end, counted in lines.
+    pub(super) last_use: u64,
 }
 
 impl Template {
@@ -101,7 +103,7 @@ impl Template {
         let no_field = Field { node: 0, is_id: false, name: 0, value: 0, value_end: 0, row: 0, row_end: 0, step: 0 };
         let mut fields: Vec<_> = nodes.iter().map(|&(node, is_id)| Field { node, is_id, ..no_field }).collect();
         fields.push(no_field);
-        Self { text: Vec::new(), row: Vec::new(), fields, steps: Vec::new(), shape, learnt, uses: 0 }
+        Self { text: Vec::new(), row: Vec::new(), fields, steps: Vec::new(), shape, learnt, uses: 0, last_use: 0 }
     }
 
     /// Counts a use; whether the line should be [sampled](Self::sample).
@@ -214,7 +216,8 @@ fn string_end(line: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-fn value_end(line: &[u8], start: usize) -> Option<usize> {
+/// The position behind a value. What is inside an array or map is not looked at, but for strings and brackets.
+pub(super) fn value_end(line: &[u8], start: usize) -> Option<usize> {
     let mut depth = 0usize;
     let mut at = start;
     loop {

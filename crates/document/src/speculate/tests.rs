@@ -20,15 +20,16 @@ struct Pair {
     encoder: Encoder,
     table: Arc<ShapeTable>,
     id_field: &'static str,
-    new_ids: bool,
+    new_id: Option<Value>,
 }
 
-const NEW_ID: [u8; 12] = *b"abcdefghijkl";
+const NEW_ID: Value = Value::ObjectId(*b"abcdefghijkl");
 
 impl Pair {
     fn new(options: ShapeOptions, id_field: &'static str, new_ids: bool) -> Self {
         let encoder = Encoder::new(Arc::new(ShapeTable::new(options)), id_field);
-        Self { encoder, table: Arc::new(ShapeTable::new(options)), id_field, new_ids }
+        let new_id = new_ids.then_some(NEW_ID);
+        Self { encoder, table: Arc::new(ShapeTable::new(options)), id_field, new_id }
     }
 
     fn expected(&self, line: &[u8]) -> Outcome {
@@ -37,9 +38,7 @@ impl Pair {
             other => return Err(LineError::NotADocument(other.type_name())),
         };
         let id_copy = (self.id_field != ID).then_some(self.id_field);
-        place_id(&mut document, id_copy, || {
-            if self.new_ids { Ok(Value::ObjectId(NEW_ID)) } else { Err(LineError::MissingId) }
-        })?;
+        place_id(&mut document, id_copy, || self.new_id.clone().ok_or(LineError::MissingId))?;
         let id = document.get(ID).unwrap();
         let key = key::id_key(id)?;
         let (mut row, mut shapes) = (Vec::new(), Vec::new());
@@ -51,10 +50,9 @@ impl Pair {
 
     fn actual(&mut self, line: &[u8]) -> (Outcome, bool) {
         let (mut row, mut key) = (b"row".to_vec(), b"key".to_vec());
-        let result = if self.new_ids {
-            self.encoder.encode_json_line_or_new_id(line, &mut || Value::ObjectId(NEW_ID), &mut row, &mut key)
-        } else {
-            self.encoder.encode_json_line(line, &mut row, &mut key)
+        let result = match &self.new_id {
+            Some(id) => self.encoder.encode_json_line_or_new_id(line, &mut || id.clone(), &mut row, &mut key),
+            None => self.encoder.encode_json_line(line, &mut row, &mut key),
         };
         match result {
             Ok(encoded) => {
@@ -142,6 +140,53 @@ fn constants_that_change_are_noticed() {
 }
 
 #[test]
+fn a_number_that_goes_on_behind_a_constant_is_read_all_the_same() {
+    let mut pair = pair("_id");
+    let mut check = |n: u32, a: &str| pair.check(format!("{{\"_id\":{n},\"a\":{a},\"b\":{a}}}").as_bytes());
+    for n in 0..20 {
+        assert_eq!(check(n, "1"), n > 0);
+    }
+    for a in ["12", "1.5", "1e3", "-1", "1", "11111111111111111111", "\"1\""] {
+        assert!(check(20, a), "{a}");
+    }
+    assert_eq!(pair.encoder.counts().walked, 0);
+}
+
+#[test]
+fn extended_json_of_scalars_is_read_in_place() {
+    let mut pair = pair("_id");
+    for n in 0..50 {
+        let line = format!(
+            "{{\"_id\":{{\"$oid\":\"0123456789abcdef012345{:02x}\"}},\"at\":{{\"$date\":{{\"$numberLong\":\"{n}\"}}}},\
+             \"n\":[{{ \"$numberLong\":\"{n}\"}},{{\"$numberDecimal\":\"{n}.50\"}}]}}",
+            n
+        );
+        assert_eq!(pair.check(line.as_bytes()), n > 0, "{n}");
+    }
+    // What stays a map and begins with an operator, or has one, is for the full parser.
+    for map in ["{\"$other\":1}", "{\"x\":1,\"$other\":1}", "{\"$code\":\"f()\"}", "{\"$code\":\"f()\",\"$scope\":{}}"]
+    {
+        for _ in 0..5 {
+            assert!(!pair.check(format!("{{\"_id\":1,\"a\":{map}}}").as_bytes()), "{map}");
+        }
+    }
+}
+
+#[test]
+fn a_new_id_that_its_key_does_not_give_back_is_stored() {
+    let mut pair = pair("_id");
+    for id in [NEW_ID, Value::Int64(5), Value::String("x".into()), Value::Null, NEW_ID] {
+        pair.new_id = Some(id);
+        for n in 0..5 {
+            pair.check(format!("{{\"a\":{n}}}").as_bytes());
+        }
+    }
+    pair.new_id = None;
+    pair.check(b"{\"a\":1}");
+    assert!(pair.encoder.counts().speculated > 10);
+}
+
+#[test]
 fn the_id_is_the_field_that_was_asked_for() {
     for (id_field, lines) in [
         ("_id", &["{\"a\":1,\"_id\":\"x\"}", "{\"_id\":\"x\",\"id\":\"x\"}", "{\"_id\":1.5}", "{\"_id\":1.0}"][..]),
@@ -170,7 +215,7 @@ fn the_id_is_the_field_that_was_asked_for() {
     ] {
         for new_ids in [false, true] {
             let mut pair = pair(id_field);
-            pair.new_ids = new_ids;
+            pair.new_id = new_ids.then_some(NEW_ID);
             for line in lines.iter().cycle().take(lines.len() * 4) {
                 pair.check(line.as_bytes());
             }
@@ -192,6 +237,8 @@ fn awkward_lines_are_as_the_parser_has_them() {
         b"{\"_id\":1,\"\xff\":1}",
         b"{\"_id\":1,\"a\":\"\x00\"}",
         b"{\"_id\":1,\"a\":\"\x1f\"}",
+        b"{\"_id\":1,\"a\":\"\\n\x1f\"}",
+        b"{\"_id\":1,\"a\":\"\\n\n\"}",
         b"{\"_id\":1,\"a\x00\":1}",
         b"{\"_id\":1,\xff\"a\":1}",
         b"\xef\xbb\xbf{\"_id\":1}",
@@ -203,7 +250,7 @@ fn awkward_lines_are_as_the_parser_has_them() {
     for id_field in ["_id", "id"] {
         for new_ids in [false, true] {
             let mut pair = pair(id_field);
-            pair.new_ids = new_ids;
+            pair.new_id = new_ids.then_some(NEW_ID);
             for line in lines().chain(lines()) {
                 pair.check(line);
             }
@@ -321,7 +368,7 @@ proptest! {
         damage in proptest::collection::vec((any::<prop::sample::Index>(), 0..3, prop_oneof![any::<u8>(), prop::sample::select(b"{}[]\",:\\0-e. ".to_vec())]), 1..60),
     ) {
         let mut pair = pair("_id");
-        pair.new_ids = true;
+        pair.new_id = Some(NEW_ID);
         for _ in 0..8 {
             pair.check(document.as_bytes());
         }

@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use super::names::{NESTED, Names};
 use super::scan::{digits, plain_end, skip_space, unescape};
+use super::template::value_end;
 use crate::compare::rank;
 use crate::encoding::{ARRAY, FALSE, MAP, NEGATIVE, NULL, POSITIVE, SHAPED, STRING, TRUE, encode, put_head};
-use crate::json::parse_number;
+use crate::json::{Parser, parse_number};
+use crate::key::id_key;
 use crate::row::{is_natural_id, note_shape};
 use crate::shape::{Shape, ShapeTable};
 use crate::value::Value;
 
 /// What values need besides the text.
-#[derive(Debug)]
 pub(super) struct Values {
     pub(super) table: Arc<ShapeTable>,
     pub(super) names: Names,
@@ -23,11 +24,15 @@ pub(super) struct Values {
     pub(super) new_shapes: Vec<Arc<Shape>>,
     /// Unescaped text.
     scratch: Vec<u8>,
+    pub(super) parser: Parser,
 }
+
+/// No scalar of Extended JSON is a map of more levels.
+const EXTENDED_LEVELS: usize = 4;
 
 impl Values {
     pub(super) fn new(table: Arc<ShapeTable>) -> Self {
-        Self { table, names: Names::new(), new_shapes: Vec::new(), scratch: Vec::new() }
+        Self { table, names: Names::new(), new_shapes: Vec::new(), scratch: Vec::new(), parser: Parser::new() }
     }
 
     /// Appends the value at `at` to `row`; the position behind it. `levels` is how deep it may nest.
@@ -80,6 +85,10 @@ impl Values {
         if line.get(at) == Some(&b'}') {
             return Some(at + 1);
         }
+        if line[at..].starts_with(b"\"$") {
+            // The brace stands before the space.
+            return self.put_extended(line, start - 1, head, row, levels);
+        }
         let mut node = NESTED;
         loop {
             (node, at) = self.name(line, at, node)?;
@@ -101,6 +110,35 @@ impl Values {
         Some(at + 1)
     }
 
+    /// A map that begins with an operator goes to the full parser by itself, and on if it stands for a scalar.
+    #[cold]
+    fn put_extended(
+        &mut self,
+        line: &[u8],
+        start: usize,
+        head: usize,
+        row: &mut Vec<u8>,
+        levels: usize,
+    ) -> Option<usize> {
+        let (value, end) = self.extended(line, start, levels)?;
+        row.truncate(head);
+        encode(&value, row);
+        Some(end)
+    }
+
+    /// The scalar that the map at `start` stands for, and the position behind it.
+    fn extended(&mut self, line: &[u8], start: usize, levels: usize) -> Option<(Value, usize)> {
+        let end = value_end(line, start)?;
+        // What it nests must not count less here than in the whole line.
+        if levels < EXTENDED_LEVELS {
+            return None;
+        }
+        match self.parser.parse(&line[start..end]).ok()? {
+            Value::Map(_) | Value::Array(_) | Value::Code(_) => None,
+            scalar => Some((scalar, end)),
+        }
+    }
+
     /// Takes a name that is known after `parent`, and the colon. Gives the name's node and the position of the value.
     #[inline]
     pub(super) fn name(&mut self, line: &[u8], at: usize, parent: u32) -> Option<(u32, usize)> {
@@ -113,7 +151,7 @@ impl Values {
         Some((node, skip_space(line, at + 1)))
     }
 
-    /// Appends the key of the `_id` at `at` to `key`: a string, or a number that its key gives back as it is.
+    /// Appends the key of the `_id` at `at` to `key`: that of a scalar that its key gives back as it is.
     #[inline]
     pub(super) fn put_id(&mut self, line: &[u8], at: usize, key: &mut Vec<u8>) -> Option<usize> {
         if line.get(at) == Some(&b'"') {
@@ -122,11 +160,14 @@ impl Values {
             codec::key::put_bytes(key, text);
             return Some(end);
         }
-        let (number, end) = any_number(line, at)?;
-        if !is_natural_id(&number) {
+        let (id, end) = match line.get(at) {
+            Some(b'{') => self.extended(line, at, EXTENDED_LEVELS)?,
+            _ => any_number(line, at)?,
+        };
+        if !is_natural_id(&id) {
             return None;
         }
-        crate::key::encode(&number, key);
+        key.extend_from_slice(&id_key(&id).ok()?);
         Some(end)
     }
 }

@@ -34,6 +34,16 @@ proptest! {
     }
 
     #[test]
+    fn a_common_prefix_ends_at_the_first_difference(
+        a in proptest::collection::vec(0u8..2, 0..40),
+        b in proptest::collection::vec(0u8..2, 0..40),
+        same in 0usize..40,
+    ) {
+        let b: Vec<u8> = a.iter().take(same).copied().chain(b).collect();
+        prop_assert_eq!(common_prefix(&a, &b), a.iter().zip(&b).take_while(|(a, b)| a == b).count());
+    }
+
+    #[test]
     fn bytes_beside_the_digits_do_not_count(digit in any::<u8>(), others in any::<[u8; 9]>()) {
         let line: Vec<u8> = [digit].into_iter().chain(others).collect();
         let count = line.iter().take_while(|byte| byte.is_ascii_digit()).count();

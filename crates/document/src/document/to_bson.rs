@@ -1,0 +1,196 @@
+//! A row straight to BSON.
+
+use codec::{DecodeError, varint};
+
+use super::DocumentError;
+use crate::bson::{BsonError, encode_document, tag};
+use crate::encoding::{self, ARRAY, FALSE, MAP, NULL, POSITIVE, SHAPED, STRING, TRUE};
+use crate::row::{Form, MapRef, NESTED_ID, RowError, TRAILING, ValueRef, shape_of};
+use crate::shape::{FieldKind, Shape, ShapeTable};
+use crate::value::{Double, MAX_DEPTH, Map, Value};
+
+/// Appends a document.
+pub(super) fn write_map<'a>(map: &MapRef<'a>, out: &'a mut Vec<u8>) -> Result<(), DocumentError> {
+    let mut writer = Writer { table: map.table, out };
+    let mut rest = map.bytes;
+    match map.form {
+        Form::Shaped { shape, id } => writer.put_fields(shape, id, &mut rest, MAX_DEPTH - 1)?,
+        Form::Plain { count } => writer.put_plain(count, &mut rest, MAX_DEPTH - 1)?,
+    }
+    if rest.is_empty() { Ok(()) } else { Err(TRAILING.into()) }
+}
+
+struct Writer<'a> {
+    table: &'a ShapeTable,
+    out: &'a mut Vec<u8>,
+}
+
+impl<'a> Writer<'a> {
+    /// Leaves room for a length, which [`finish`](Self::finish) writes.
+    fn begin(&mut self) -> usize {
+        self.out.extend_from_slice(&[0; 4]);
+        self.out.len() - 4
+    }
+
+    /// Ends a document.
+    fn finish(&mut self, start: usize) -> Result<(), DocumentError> {
+        self.out.push(0);
+        let len = i32::try_from(self.out.len() - start).map_err(|_| BsonError::TooLarge)?;
+        self.out[start..start + 4].copy_from_slice(&len.to_le_bytes());
+        Ok(())
+    }
+
+    fn put_fields(
+        &mut self,
+        shape: &Shape,
+        id: Option<&'a [u8]>,
+        rest: &mut &'a [u8],
+        levels: usize,
+    ) -> Result<(), DocumentError> {
+        if shape.has_zero_in_name() {
+            return Err(BsonError::Nul.into());
+        }
+        let start = self.begin();
+        for field in shape.fields() {
+            let tag_at = self.begin_element(field.name.as_bytes());
+            self.out[tag_at] = match field.kind {
+                FieldKind::Stored => self.put_value(rest, levels)?,
+                FieldKind::IsId => self.put_value(&mut id.ok_or(NESTED_ID)?, levels)?,
+            };
+        }
+        self.finish(start)
+    }
+
+    /// Writes a name and leaves room for the byte before it, whose position it gives.
+    #[inline]
+    fn begin_element(&mut self, name: &[u8]) -> usize {
+        let tag_at = self.out.len();
+        self.out.push(0);
+        self.out.extend_from_slice(name);
+        self.out.push(0);
+        tag_at
+    }
+
+    fn put_plain(&mut self, count: usize, rest: &mut &'a [u8], levels: usize) -> Result<(), DocumentError> {
+        let start = self.begin();
+        for _ in 0..count {
+            match ValueRef::take(rest, self.table)? {
+                ValueRef::String(name) if memchr::memchr(0, name.as_bytes()).is_some() => {
+                    return Err(BsonError::Nul.into());
+                }
+                ValueRef::String(name) => {
+                    let tag_at = self.begin_element(name.as_bytes());
+                    self.out[tag_at] = self.put_value(rest, levels)?;
+                }
+                key => return Err(BsonError::Key(key.to_value()?.type_name()).into()),
+            }
+        }
+        self.finish(start)
+    }
+
+    /// Writes a value and gives the byte that stands before its name.
+    #[inline]
+    fn put_value(&mut self, rest: &mut &'a [u8], levels: usize) -> Result<u8, DocumentError> {
+        let before = *rest;
+        let (code, nibble) = encoding::take_head(rest)?;
+        Ok(match code {
+            NULL => tag::NULL,
+            TRUE | FALSE => {
+                self.out.push(u8::from(code == TRUE));
+                tag::BOOL
+            }
+            STRING => {
+                self.put_string(encoding::number(nibble, rest)?, rest)?;
+                tag::STRING
+            }
+            POSITIVE => {
+                let n = encoding::number(nibble, rest)?;
+                self.put_integer(i64::try_from(n).map_err(|_| DecodeError::Invalid("an integer beyond 64 bits"))?)
+            }
+            ARRAY | MAP | SHAPED => self.put_nested(code, nibble, rest, levels)?,
+            _ => {
+                *rest = before;
+                self.put_other(encoding::decode(rest)?)?
+            }
+        })
+    }
+
+    fn put_string(&mut self, len: u64, rest: &mut &[u8]) -> Result<(), DocumentError> {
+        let len = usize::try_from(len).map_err(|_| DecodeError::Truncated)?;
+        let (bytes, after) = rest.split_at_checked(len).ok_or(DecodeError::Truncated)?;
+        *rest = after;
+        if std::str::from_utf8(bytes).is_err() {
+            return Err(DecodeError::Invalid("text that is not UTF-8").into());
+        }
+        let len = i32::try_from(len + 1).map_err(|_| BsonError::TooLarge)?;
+        self.out.extend_from_slice(&len.to_le_bytes());
+        self.out.extend_from_slice(bytes);
+        self.out.push(0);
+        Ok(())
+    }
+
+    fn put_integer(&mut self, n: i64) -> u8 {
+        match i32::try_from(n) {
+            Ok(n) => {
+                self.out.extend_from_slice(&n.to_le_bytes());
+                tag::INT32
+            }
+            Err(_) => {
+                self.out.extend_from_slice(&n.to_le_bytes());
+                tag::INT64
+            }
+        }
+    }
+
+    fn put_nested(&mut self, code: u8, nibble: u8, rest: &mut &'a [u8], levels: usize) -> Result<u8, DocumentError> {
+        let levels = levels.checked_sub(1).ok_or(RowError::TooDeep)?;
+        let number = encoding::number(nibble, rest)?;
+        if code == SHAPED {
+            let shape = shape_of(number, self.table)?;
+            let mut values = varint::get_bytes(rest)?;
+            self.put_fields(shape, None, &mut values, levels)?;
+            return if values.is_empty() { Ok(tag::DOCUMENT) } else { Err(TRAILING.into()) };
+        }
+        let count = usize::try_from(number).ok().filter(|&count| count <= rest.len()).ok_or(DecodeError::Truncated)?;
+        if code == MAP {
+            self.put_plain(count, rest, levels)?;
+            return Ok(tag::DOCUMENT);
+        }
+        let start = self.begin();
+        for position in 0..count {
+            let tag_at = self.begin_element(itoa::Buffer::new().format(position).as_bytes());
+            self.out[tag_at] = self.put_value(rest, levels)?;
+        }
+        self.finish(start)?;
+        Ok(tag::ARRAY)
+    }
+
+    fn put_other(&mut self, value: Value) -> Result<u8, DocumentError> {
+        match value {
+            Value::Int32(n) => Ok(self.put_integer(i64::from(n))),
+            Value::Int64(n) => {
+                self.out.extend_from_slice(&n.to_le_bytes());
+                Ok(tag::INT64)
+            }
+            Value::Double(Double(x)) => {
+                self.out.extend_from_slice(&x.to_le_bytes());
+                Ok(tag::DOUBLE)
+            }
+            Value::DateTime(n) => {
+                self.out.extend_from_slice(&n.to_le_bytes());
+                Ok(tag::DATE_TIME)
+            }
+            Value::ObjectId(id) => {
+                self.out.extend_from_slice(&id);
+                Ok(tag::OBJECT_ID)
+            }
+            other => {
+                // A document of this value alone, under the empty name: length, tag, end of name, value, end.
+                let mut bytes = Vec::new();
+                encode_document(&Map { entries: vec![(Value::String(String::new()), other)] }, &mut bytes)?;
+                self.out.extend_from_slice(&bytes[6..bytes.len() - 1]);
+                Ok(bytes[4])
+            }
+        }
+    }
+}
