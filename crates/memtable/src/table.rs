@@ -208,12 +208,17 @@ impl Memtable {
 
     /// All entries of a frozen memtable, in order.
     pub(crate) fn frozen_order<'a>(&self, frozen: &'a Frozen) -> &'a Sorted {
-        frozen.order.get_or_init(|| {
-            let order = Sorted::new(&frozen.state);
+        let mut made = false;
+        let sorted = frozen.order.get_or_init(|| {
+            made = true;
+            Sorted::new(&frozen.state)
+        });
+        if made {
+            // Not within: nobody waits there who holds a lock.
             self.order.lock().clear();
-            self.order_bytes.store(order.bytes(), Ordering::Relaxed);
-            order
-        })
+            self.order_bytes.store(sorted.bytes(), Ordering::Relaxed);
+        }
+        sorted
     }
 
     /// Sorted runs that together hold all entries.

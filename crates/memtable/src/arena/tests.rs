@@ -1,3 +1,5 @@
+#![cfg(not(feature = "shuttle"))]
+
 use super::*;
 
 fn entry<'a>(key: &'a [u8], value: &'a [u8], seq: Seq) -> Entry<'a> {

@@ -1,3 +1,5 @@
+#![cfg(not(feature = "shuttle"))]
+
 use super::*;
 use env::mem::MemFs;
 use env::{Fs, OpenMode};

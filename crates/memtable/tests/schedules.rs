@@ -1,0 +1,66 @@
+//! Writers, a sealer, a waiter and a reader under many schedules: nobody waits for ever, and
+//! what was applied is there. Run with `--features shuttle`.
+#![cfg(feature = "shuttle")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use codec::entry::{Entry, EntryIter, Kind, Seq};
+use env::sync::Arc;
+use memtable::Memtable;
+
+const SCHEDULES: usize = 1000;
+const WRITERS: u64 = 3;
+
+fn put(key: &[u8], seq: Seq) -> Entry<'_> {
+    Entry { key, seq, kind: Kind::Put, value: b"value" }
+}
+
+fn count(table: &Arc<Memtable>) -> usize {
+    let mut iter = table.iter();
+    iter.seek_first().unwrap();
+    let mut seqs = Vec::new();
+    while iter.valid() {
+        assert_eq!(iter.value(), b"value");
+        seqs.push(iter.seq());
+        iter.next().unwrap();
+    }
+    assert!(seqs.is_sorted_by(|a, b| a > b), "versions of one key, newest first");
+    seqs.len()
+}
+
+#[test]
+fn writers_a_sealer_a_waiter_and_a_reader() {
+    let scenario = || {
+        let table = Arc::new(Memtable::new(1));
+        // The leader numbers all batches, and only then may seal.
+        (0..WRITERS).for_each(|_| table.register_writer());
+        let writers: Vec<_> = (1..=WRITERS)
+            .map(|seq| {
+                let table = Arc::clone(&table);
+                env::thread::spawn("writer", move || {
+                    table.apply([put(b"key", seq)].into_iter());
+                    table.finish_writer();
+                })
+            })
+            .collect();
+        let (reading, waiting) = (Arc::clone(&table), Arc::clone(&table));
+        let reader = env::thread::spawn("reader", move || {
+            let first = count(&reading);
+            let mut value = Vec::new();
+            let newest = reading.get(b"key", Seq::MAX, &mut value);
+            assert!(first == 0 || newest.is_some());
+            assert!(count(&reading) >= first);
+        });
+        let waiter = env::thread::spawn("waiter", move || {
+            waiting.wait_for_writers();
+            assert_eq!(count(&waiting) as u64, WRITERS);
+        });
+        table.seal(WRITERS);
+        table.wait_for_writers();
+        assert_eq!((table.len() as u64, count(&table) as u64), (WRITERS, WRITERS));
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        reader.join().unwrap();
+        waiter.join().unwrap();
+    };
+    shuttle::check_random(scenario, SCHEDULES);
+    shuttle::check_pct(scenario, SCHEDULES, 3);
+}

@@ -1,0 +1,93 @@
+//! Committers under many schedules: nobody waits for ever, what is confirmed is durable, and
+//! a failed sync is told to all that it concerns. Run with `--features shuttle`.
+#![cfg(feature = "shuttle")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::{Owned, append, new_disk, options, over, recover};
+use env::fault::{Fault, FaultFs, OpKind};
+use env::mem::{CrashStyle, MemFs};
+use env::sync::{Arc, Mutex};
+use wal::Wal;
+
+const SCHEDULES: usize = 300;
+
+/// What committers share: the log, and what has been confirmed.
+struct Shared {
+    wal: Wal,
+    next: Mutex<u64>,
+    confirmed: Mutex<u64>,
+}
+
+fn commit(shared: &Shared, groups: u64) -> bool {
+    for _ in 0..groups {
+        let mut next = shared.next.lock();
+        let record = Owned { first: *next, last: *next, payload: vec![1; 3000] };
+        let Ok(position) = append(&shared.wal, &[record]) else { return false };
+        let mine = *next;
+        *next += 1;
+        drop(next);
+        if shared.wal.sync_to(position).is_err() {
+            return false;
+        }
+        assert!(shared.wal.synced() >= position);
+        let mut confirmed = shared.confirmed.lock();
+        *confirmed = mine.max(*confirmed);
+    }
+    true
+}
+
+/// Three committers and one that releases, on segments of a few groups.
+fn run(mem: &Arc<MemFs>, faults: &Arc<FaultFs>, env: &env::Env, fault: Option<Fault>) -> bool {
+    let (wal, _, _) = recover(env, options(18_000)).unwrap();
+    if let Some(fault) = fault {
+        faults.inject(fault);
+    }
+    let shared = Arc::new(Shared { wal, next: Mutex::new(1), confirmed: Mutex::new(0) });
+    let committers: Vec<_> = (0..3)
+        .map(|_| {
+            let shared = Arc::clone(&shared);
+            env::thread::spawn("committer", move || commit(&shared, 2))
+        })
+        .collect();
+    let releasing = Arc::clone(&shared);
+    let releaser = env::thread::spawn("releaser", move || {
+        let durable = *releasing.confirmed.lock();
+        let _ = releasing.wal.release_below(durable);
+        releasing.wal.oldest_seq() <= durable.max(1)
+    });
+    let all = committers.into_iter().map(|committer| committer.join().unwrap()).fold(true, |a, b| a & b);
+    assert!(releaser.join().unwrap());
+    assert_eq!(all, shared.wal.poisoned().is_none());
+    let confirmed = *shared.confirmed.lock();
+    let (_, _, env) = over(Arc::new(mem.crash_clone(0, CrashStyle::AllLost)));
+    let (_, recovery, _) = recover(&env, options(18_000)).unwrap();
+    assert!(recovery.last_seq >= confirmed, "{} of {confirmed}", recovery.last_seq);
+    all
+}
+
+#[test]
+fn committers_share_syncs_and_segments() {
+    shuttle::check_random(
+        || {
+            let (mem, faults, env) = new_disk();
+            assert!(run(&mem, &faults, &env, None));
+        },
+        SCHEDULES,
+    );
+}
+
+#[test]
+fn a_failed_sync_reaches_everybody() {
+    for nth in 1..4 {
+        shuttle::check_random(
+            move || {
+                let (mem, faults, env) = new_disk();
+                let whole = run(&mem, &faults, &env, Some(Fault::nth(nth).of(OpKind::Sync).losing_pages()));
+                assert_eq!(whole, faults.fired() == 0);
+            },
+            SCHEDULES,
+        );
+    }
+}
