@@ -7,8 +7,9 @@ use crate::{Collection, Database, Durability, Error, IntoDocument, Result};
 use document::row::encode_row;
 use document::shape::Shape;
 use document::{Map, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
-use store::LockMode;
+use store::{LockMode, TreeId};
 
 /// Puts, inserts and deletes over any collections of a database: all of them happen, at one
 /// moment, or none. Operations on one document take effect in their order.
@@ -114,6 +115,8 @@ impl WriteBatch {
         let mut batch = store.batch();
         let mut shapes: Vec<(Arc<Open>, Vec<Arc<Shape>>)> = Vec::new();
         let mut inserts: Vec<(Arc<Open>, Vec<u8>, String)> = Vec::new();
+        // Whether the last operation on a document has left it there.
+        let mut left: HashMap<(TreeId, Vec<u8>), bool> = HashMap::new();
         let mut locks = Vec::new();
         let mut row = Vec::new();
         for (collection, operation) in &self.operations {
@@ -122,6 +125,7 @@ impl WriteBatch {
                 Operation::Delete(id) => {
                     let key = write::id_key(id)?;
                     batch.delete(open.documents, &key);
+                    left.insert((open.documents, key.clone()), false);
                     (key, LockMode::Shared)
                 }
                 Operation::Put(map) | Operation::Insert(map) => {
@@ -133,12 +137,14 @@ impl WriteBatch {
                     batch.put(open.documents, &key, &row);
                     shapes.push((open.clone(), new_shapes));
                     let insert = matches!(operation, Operation::Insert(_));
+                    let before = left.insert((open.documents, key.clone()), true);
                     if insert {
                         let name = collection.full_name()?;
-                        if inserts.iter().any(|(o, k, _)| o.documents == open.documents && *k == key) {
-                            return Err(Error::DuplicateKey { collection: name, id: id_text(id) });
+                        match before {
+                            Some(true) => return Err(Error::DuplicateKey { collection: name, id: id_text(id) }),
+                            Some(false) => {}
+                            None => inserts.push((open.clone(), key.clone(), name)),
                         }
-                        inserts.push((open.clone(), key.clone(), name));
                     }
                     (key, if insert { LockMode::Exclusive } else { LockMode::Shared })
                 }
