@@ -77,13 +77,17 @@ impl Superblock {
     }
 
     /// Begins a creation: the file, durable, under its temporary name.
+    ///
+    /// One that an unfinished creation has left is written over, not removed: the removal may
+    /// reach the disk before those of the old parts do, and these would then look like a database
+    /// that has lost its superblock.
     pub fn begin(self, env: &Env, dir: &Path) -> Result<()> {
         let temporary = dir.join(TEMPORARY);
-        if env.fs.exists(&temporary)? {
-            env.fs.remove(&temporary)?;
-        }
-        let file = env.fs.open(&temporary, OpenMode::CreateNew)?;
-        file.write_at(&self.encode()?, 0)?;
+        let mode = if env.fs.exists(&temporary)? { OpenMode::ReadWrite } else { OpenMode::CreateNew };
+        let file = env.fs.open(&temporary, mode)?;
+        let bytes = self.encode()?;
+        file.write_at(&bytes, 0)?;
+        file.set_len(bytes.len() as u64)?;
         file.sync()?;
         Ok(env.fs.sync_dir(dir)?)
     }
