@@ -1,1 +1,27 @@
-//! testkit
+//! What proves the database: a model, an operation generator, power cuts and faults. Development only.
+//!
+//! A [`Runner`] does random operations to a database and to a plain [`State`] and compares every
+//! answer. It runs in a [`World`]: files in memory that can be cloned as a power cut would leave
+//! them, and fail on demand. Everything follows from one seed; see [`seed::each`].
+
+#![deny(missing_docs)]
+// To fail loudly is this crate's job.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+pub mod cuts;
+mod documents;
+mod id;
+mod operations;
+mod reads;
+mod runner;
+pub mod seed;
+mod state;
+mod timeline;
+mod world;
+
+pub use documents::{Documents, map_of};
+pub use id::Id;
+pub use runner::{Mix, Runner};
+pub use state::{State, read_state};
+pub use timeline::{Phase, Timeline};
+pub use world::{World, random_options};

@@ -1,0 +1,232 @@
+//! Power cuts at every step of a sequence, and what must be found after each.
+
+use crate::state::read_state;
+use crate::timeline::{Allowed, Timeline};
+use crate::world::World;
+use crate::{Mix, Phase, Runner};
+use alluvium::Durability;
+use env::fault::{Op, OpKind};
+use env::mem::{CrashStyle, MemFs};
+use env::sync::Mutex;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use store::Options;
+
+/// The files that operations are told apart by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileKind {
+    /// A log segment.
+    Log,
+    /// A sorted file.
+    Sst,
+    /// A manifest.
+    Manifest,
+    /// The superblock.
+    Superblock,
+    /// The lock file.
+    Lock,
+    /// A directory.
+    Directory,
+    /// Anything else.
+    Other,
+}
+
+impl FileKind {
+    /// The kind of a file of a database, by its name.
+    pub fn of(path: &Path) -> Self {
+        let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        match name.as_str() {
+            "LOCK" => Self::Lock,
+            _ if name.starts_with("ALLUVIUM") => Self::Superblock,
+            _ if name.contains("MANIFEST") => Self::Manifest,
+            _ if name.ends_with(".sst") => Self::Sst,
+            _ if name.ends_with(".wal") || name.ends_with(".log") => Self::Log,
+            _ if name.contains('.') => Self::Other,
+            _ => Self::Directory,
+        }
+    }
+}
+
+/// A kind of crash point: what was being done, to what kind of file, by which operation.
+pub type PointKind = (Phase, FileKind, OpKind);
+
+/// What was tried, by kind of crash point.
+#[derive(Debug, Default, Clone)]
+pub struct Hits {
+    /// How often each kind was hit.
+    pub points: BTreeMap<PointKind, u64>,
+    /// Cuts during the recovery from another cut.
+    pub second_cuts: u64,
+    /// Cuts after which not all of the last state was found.
+    pub lossy: u64,
+}
+
+impl Hits {
+    /// All cuts of the first kind.
+    pub fn total(&self) -> u64 {
+        self.points.values().sum()
+    }
+
+    /// Adds what another run has hit.
+    pub fn add(&mut self, other: &Self) {
+        for (kind, count) in &other.points {
+            *self.points.entry(*kind).or_default() += count;
+        }
+        self.second_cuts += other.second_cuts;
+        self.lossy += other.lossy;
+    }
+}
+
+struct Cutter {
+    mem: Arc<MemFs>,
+    timeline: Arc<Mutex<Timeline>>,
+    seed: u64,
+    hits: Mutex<Hits>,
+    /// The point to cut at alone, to look at one failure.
+    only: Option<u64>,
+}
+
+const STYLES: [CrashStyle; 4] = [CrashStyle::Any, CrashStyle::Any, CrashStyle::AllLost, CrashStyle::AllKept];
+
+impl Cutter {
+    fn cut(&self, op: &Op<'_>) {
+        // The timeline's lock is free: operations on files never happen under it.
+        let (allowed, phase) = {
+            let timeline = self.timeline.lock();
+            (timeline.allowed(), timeline.phase)
+        };
+        let number = {
+            let mut hits = self.hits.lock();
+            *hits.points.entry((phase, FileKind::of(op.path), op.kind)).or_default() += 1;
+            hits.total()
+        };
+        if self.only.is_some_and(|only| only != number) {
+            return;
+        }
+        let mut rng = fastrand::Rng::with_seed(self.seed.rotate_left(20) ^ number);
+        let style = STYLES[rng.usize(0..STYLES.len())];
+        let context = format!("cut {number} ({style:?}) in {phase:?} before {:?} of {}", op.kind, op.path.display());
+        let disk = World::over(self.mem.crash_clone(rng.u64(..), style), rng.u64(..));
+        let mut after = After { rng, hits: Hits::default(), context };
+        after.check(&disk, &allowed, phase == Phase::Create);
+        self.hits.lock().add(&after.hits);
+    }
+}
+
+/// What follows a cut.
+struct After {
+    rng: fastrand::Rng,
+    hits: Hits,
+    context: String,
+}
+
+impl After {
+    fn fail(&self, what: &str) -> ! {
+        panic!("{}: {what}", self.context)
+    }
+
+    fn options(&mut self) -> Options {
+        let mut options = crate::random_options(&mut self.rng, 1, Durability::Sync);
+        options.partitions = None;
+        options
+    }
+
+    /// Opens the disk, compares, checks, writes on, cuts again, opens again.
+    fn check(&mut self, disk: &World, allowed: &Allowed, creating: bool) {
+        if self.rng.u8(0..8) == 0 {
+            self.cut_in_recovery(disk, allowed, creating);
+        }
+        let options = self.options();
+        let db = disk.open(&options).unwrap_or_else(|e| self.fail(&format!("it does not open: {e}")));
+        let found = read_state(&db).unwrap_or_else(|e| self.fail(&format!("it does not read: {e}")));
+        let Some(at) = allowed.find(&found) else { self.fail(&allowed.explain(&found)) };
+        self.hits.lossy += u64::from(at + 1 < allowed.len());
+        let damage = db.verify().unwrap_or_else(|e| self.fail(&format!("verify: {e}")));
+        if !damage.is_empty() {
+            self.fail(&format!("verify finds {damage:?}"));
+        }
+        // Nothing beyond the cut comes back, and the numbers go on.
+        let mut next = found.clone();
+        if self.rng.bool() {
+            next.create("main.after");
+            let map = crate::map_of(r#"{"_id":"after","n":-1}"#);
+            next.put("main.after", crate::Id::Text("after".to_owned()), map.clone());
+            db.collection("main.after").put("after", map).unwrap_or_else(|e| self.fail(&format!("writing on: {e}")));
+        }
+        let again = match self.rng.u8(0..3) {
+            0 => disk.cut(self.rng.u64(..), CrashStyle::Any),
+            1 => disk.killed(),
+            _ => {
+                db.close().unwrap_or_else(|e| self.fail(&format!("close: {e}")));
+                disk.cut(self.rng.u64(..), CrashStyle::AllLost)
+            }
+        };
+        drop(db);
+        let options = self.options();
+        let db = again.open(&options).unwrap_or_else(|e| self.fail(&format!("it does not open again: {e}")));
+        let found = read_state(&db).unwrap_or_else(|e| self.fail(&format!("it does not read again: {e}")));
+        if found != next {
+            self.fail(&format!("after the second opening, expected and found differ:\n{}", next.difference(&found)));
+        }
+    }
+
+    /// Cuts the power at every step of the recovery.
+    fn cut_in_recovery(&mut self, disk: &World, allowed: &Allowed, creating: bool) {
+        let first = disk.killed();
+        let cuts: Arc<Mutex<Vec<(World, String)>>> = Arc::default();
+        let (seed, mem, into) = (self.rng.u64(..), first.mem.clone(), cuts.clone());
+        first.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
+            let style = STYLES[(seed.wrapping_add(op.number) % 4) as usize];
+            let disk = World::over(mem.crash_clone(seed ^ op.number, style), seed);
+            into.lock().push((disk, format!("before {:?} of {} ({style:?})", op.kind, op.path.display())));
+        })));
+        let options = self.options();
+        let db = first.open(&options).unwrap_or_else(|e| self.fail(&format!("it does not open (recovery): {e}")));
+        first.faults.set_hook(None);
+        drop(db);
+        let cuts = std::mem::take(&mut *cuts.lock());
+        for (disk, words) in cuts {
+            self.hits.second_cuts += 1;
+            let fail = |what: String| -> ! { panic!("{}; second cut {words}: {what}", self.context) };
+            let db = disk.open(&options).unwrap_or_else(|e| fail(format!("it does not open: {e}")));
+            let found = read_state(&db).unwrap_or_else(|e| fail(format!("it does not read: {e}")));
+            if allowed.find(&found).is_none() {
+                fail(allowed.explain(&found));
+            }
+            let _ = creating;
+        }
+    }
+}
+
+/// How long a sequence is: at least so many steps, and more until it has flushed and compacted.
+const STEPS: u32 = 24;
+/// What every sequence does at least.
+const FLUSHES: u32 = 3;
+
+/// Runs one sequence with a power cut before each of its changes to the disk.
+///
+/// # Panics
+/// If a promise is broken after a cut.
+pub fn run(seed: u64, durability: Durability, only: Option<u64>) -> Hits {
+    let mut cutter = None;
+    let mut runner = Runner::with_hook(seed, Mix::Writes, Some(durability), false, |world, timeline| {
+        let hits = Mutex::new(Hits::default());
+        let it = Arc::new(Cutter { mem: world.mem.clone(), timeline: timeline.clone(), seed, hits, only });
+        cutter = Some(it.clone());
+        Some(Arc::new(move |op: &Op<'_>| it.cut(op)))
+    });
+    for _ in 0..STEPS {
+        runner.step();
+    }
+    while runner.flushes < FLUSHES {
+        runner.step();
+        runner.flush();
+    }
+    if runner.compactions == 0 {
+        runner.compact();
+    }
+    runner.finish();
+    let cutter = cutter.expect("it was made");
+    cutter.hits.lock().clone()
+}

@@ -1,0 +1,100 @@
+//! Random documents: a few shapes that come again and again, and odd ones.
+
+use crate::Id;
+use alluvium::{Map, Value};
+use document::value::{Double, Timestamp};
+use std::str::FromStr;
+
+/// Makes documents. Each has a serial number in it, so that no two are equal.
+#[derive(Debug, Default, Clone)]
+pub struct Documents {
+    serial: i64,
+}
+
+/// A map of one JSON text.
+pub fn map_of(json: &str) -> Map {
+    match document::json::parse(json.as_bytes()) {
+        Ok(Value::Map(map)) => map,
+        other => panic!("{json} is no document: {other:?}"),
+    }
+}
+
+impl Documents {
+    /// A document without `_id`.
+    pub fn body(&mut self, rng: &mut fastrand::Rng) -> Map {
+        self.serial += 1;
+        let mut map = Map::new();
+        map.push("n", self.serial);
+        match rng.u32(0..8) {
+            0 => {}
+            1 | 2 => {
+                map.push("score", rng.i32(-5..500));
+                map.push("body", text(rng));
+            }
+            3 | 4 => {
+                map.push("by", Value::Map([("name", Value::from(text(rng))), ("flair", any(rng, 1))].into()));
+                map.push("tags", Value::Array((0..rng.usize(0..4)).map(|_| any(rng, 1)).collect()));
+            }
+            5 => map.push("deep", any(rng, 4)),
+            6 => {
+                // Any of these names or none: many shapes that are alike.
+                for name in ["a", "b", "c", "", "a.b", "ü"] {
+                    if rng.bool() {
+                        map.push(name, any(rng, 2));
+                    }
+                }
+            }
+            _ => {
+                let most = if rng.u8(0..8) == 0 { 400 } else { 8 };
+                map.push("long", "lorem ipsum ".repeat(rng.usize(0..most)));
+            }
+        }
+        map
+    }
+
+    /// A document with `_id`, mostly in front.
+    pub fn with_id(&mut self, id: &Id, rng: &mut fastrand::Rng) -> Map {
+        let mut map = self.body(rng);
+        let at = if rng.u8(0..5) == 0 { rng.usize(0..=map.len()) } else { 0 };
+        map.entries.insert(at, (Value::from("_id"), id.value(rng)));
+        map
+    }
+
+    /// A document with `_id` that JSON text can hold without loss.
+    pub fn for_json(&mut self, id: &Id, rng: &mut fastrand::Rng) -> Map {
+        let body = self.body(rng);
+        let mut map = Map::new();
+        map.push("_id", id.value(rng));
+        map.entries.extend(body.entries);
+        map
+    }
+}
+
+fn text(rng: &mut fastrand::Rng) -> String {
+    const WORDS: [&str; 8] = ["the", "quick", "brún", "狐", "jumps\n", "\"over\"", "\u{0}", "dog 🐕"];
+    (0..rng.usize(0..6)).map(|_| WORDS[rng.usize(0..WORDS.len())]).collect::<Vec<_>>().join(" ")
+}
+
+fn any(rng: &mut fastrand::Rng, depth: u32) -> Value {
+    match rng.u32(0..if depth == 0 { 11 } else { 14 }) {
+        0 => Value::Null,
+        1 => Value::Bool(rng.bool()),
+        2 => Value::Int32(rng.i32(..)),
+        3 => Value::Int32(rng.i32(-2..20)),
+        4 => Value::Int64(rng.i64(..)),
+        5 => Value::Double(Double([0.0, -0.0, 1.5, -1e300, 0.1][rng.usize(0..5)])),
+        6 => Value::Decimal(document::decimal::Decimal::from_str("3.140").unwrap()),
+        7 => Value::DateTime(rng.i64(-1000..1000)),
+        8 => Value::ObjectId([rng.u8(..); 12]),
+        9 => Value::Timestamp(Timestamp { time: rng.u32(..), increment: 1 }),
+        10 => Value::from(text(rng)),
+        11 | 12 => {
+            let mut map = Map::new();
+            for name in ["x", "y", "z"].iter().take(rng.usize(0..4)) {
+                map.push(*name, any(rng, depth - 1));
+            }
+            Value::Map(map)
+        }
+        _ => Value::Array((0..rng.usize(0..4)).map(|_| any(rng, depth - 1)).collect()),
+    }
+}

@@ -1,0 +1,372 @@
+//! The operations that write: drawn, done to both, compared.
+
+use crate::runner::{Kept, Mix};
+use crate::state::{State, brief};
+use crate::{Id, Phase, Runner};
+use alluvium::load::{Input, LoadOptions, OnDuplicate};
+use alluvium::{Collection, Durability, ErrorKind, Map, Value};
+use std::collections::BTreeSet;
+
+/// The collections that operations choose from.
+const NAMES: [&str; 5] = ["main.a", "main.b", "other.c", "main.d.e", "main.ü"];
+
+impl Runner {
+    pub(crate) fn operation(&mut self) {
+        if self.mix == Mix::All && self.rng.u32(0..100) < 38 {
+            return self.reading();
+        }
+        match self.rng.u32(0..100) {
+            0..=27 => self.put(),
+            28..=37 => self.insert(),
+            38..=48 => self.delete(),
+            49..=56 => self.modify(),
+            57..=66 => self.batch(),
+            67..=69 => self.load(),
+            70..=72 => self.schema(),
+            73..=75 => self.sync(),
+            76..=81 => self.flush(),
+            82..=87 => self.pending(),
+            88..=89 => self.compact(),
+            90..=92 => self.reopen(),
+            _ => self.snapshots(),
+        }
+    }
+
+    pub(crate) fn any_name(&mut self) -> String {
+        // Mostly one that exists.
+        let names: Vec<&String> = self.state.collections.keys().collect();
+        if !names.is_empty() && self.rng.u8(0..8) > 0 {
+            return names[self.rng.usize(0..names.len())].clone();
+        }
+        NAMES[self.rng.usize(0..NAMES.len())].to_owned()
+    }
+
+    pub(crate) fn any_id(&mut self, name: &str) -> Id {
+        let known = self.state.documents(name).filter(|d| !d.is_empty());
+        match known {
+            Some(documents) if self.rng.bool() => {
+                let at = self.rng.usize(0..documents.len());
+                documents.keys().nth(at).cloned().expect("within")
+            }
+            _ => Id::random(&mut self.rng),
+        }
+    }
+
+    /// A handle, and whether its writes are acknowledged when they are durable.
+    fn handle(&mut self, name: &str) -> (Collection, bool) {
+        let collection = self.db().collection(name);
+        match self.rng.u8(0..10) {
+            0 => (collection.with_durability(Durability::Sync), true),
+            1 => (collection.with_durability(Durability::Bulk), false),
+            _ => (collection, self.options.durability == Durability::Sync),
+        }
+    }
+
+    /// The states on the way of a write to a collection that may have to be created first.
+    fn created(&self, names: &[&str]) -> Vec<State> {
+        let mut steps = Vec::new();
+        let mut state = self.state.clone();
+        for name in names {
+            if state.create(name) {
+                steps.push(state.clone());
+            }
+        }
+        steps
+    }
+
+    fn after(&self, steps: &[State]) -> State {
+        steps.last().unwrap_or(&self.state).clone()
+    }
+
+    fn put(&mut self) {
+        let name = self.any_name();
+        let id = self.any_id(&name);
+        let (collection, durable) = self.handle(&name);
+        let value = id.value(&mut self.rng);
+        let given = match self.rng.bool() {
+            true => self.documents.body(&mut self.rng),
+            false => self.documents.with_id(&id, &mut self.rng),
+        };
+        let mut stored = given.clone();
+        if !stored.contains("_id") {
+            stored.entries.insert(0, (Value::from("_id"), value.clone()));
+        }
+        self.note(format!("put {name} {value:?} {}", brief(&given)));
+        let mut steps = self.created(&[&name]);
+        let mut state = self.after(&steps);
+        state.put(&name, id, stored);
+        steps.push(state);
+        self.write(Phase::Write, &steps, durable, |_| collection.put(value, given)).expect("put");
+    }
+
+    fn insert(&mut self) {
+        let name = self.any_name();
+        let (collection, durable) = self.handle(&name);
+        let count = if self.rng.bool() { 1 } else { self.rng.usize(0..6) };
+        let mut ids: Vec<Id> = (0..count).map(|_| Id::random(&mut self.rng)).collect();
+        if self.rng.u8(0..4) > 0 {
+            // Mostly new ones.
+            let taken = self.state.documents(&name).cloned().unwrap_or_default();
+            let mut seen = BTreeSet::new();
+            ids.retain(|id| !taken.contains_key(id) && seen.insert(id.clone()));
+        }
+        let maps: Vec<Map> = ids.iter().map(|id| self.documents.with_id(id, &mut self.rng)).collect();
+        self.note(format!("insert {name} {ids:?}"));
+        let mut steps = self.created(&[&name]);
+        let mut state = self.after(&steps);
+        let mut fails = false;
+        for (id, map) in ids.iter().zip(&maps) {
+            fails |= state.get(&name, id).is_some();
+            state.put(&name, id.clone(), map.clone());
+        }
+        if !fails {
+            steps.push(state);
+        }
+        let result = self.write(Phase::Write, &steps, durable, |_| match maps.as_slice() {
+            [one] => collection.insert_one(one).map(|_| ()),
+            many => collection.insert_many(many).map(|done| assert_eq!(done.inserted_ids.len(), many.len())),
+        });
+        self.expect_duplicate(result, fails);
+    }
+
+    fn expect_duplicate(&self, result: alluvium::Result<()>, expected: bool) {
+        match result {
+            Ok(()) => assert!(!expected, "an _id that is taken was not refused"),
+            Err(error) => assert!(expected && error.kind() == ErrorKind::DuplicateKey, "{error}"),
+        }
+    }
+
+    /// What an operation that creates no collection answers about one that is not there.
+    pub(crate) fn missing<T: std::fmt::Debug>(&self, name: &str, result: &alluvium::Result<T>) -> bool {
+        if self.state.collections.contains_key(name) {
+            return false;
+        }
+        match result {
+            Err(error) if error.kind() == ErrorKind::Namespace => true,
+            other => panic!("there is no collection {name}, and the answer is {other:?}"),
+        }
+    }
+
+    fn delete(&mut self) {
+        let name = self.any_name();
+        let id = self.any_id(&name);
+        let (collection, durable) = self.handle(&name);
+        let value = id.value(&mut self.rng);
+        let blind = self.rng.bool();
+        self.note(format!("delete {name} {value:?} {}", if blind { "blind" } else { "" }));
+        let mut state = self.state.clone();
+        let was_there = state.delete(&name, &id);
+        let result = self.write(Phase::Write, &[state], durable && (blind || was_there), |_| match blind {
+            true => collection.delete(value).map(|()| was_there),
+            false => collection.delete_one(value),
+        });
+        if !self.missing(&name, &result) {
+            assert_eq!(result.expect("delete"), was_there, "{name} {id:?}");
+        }
+    }
+
+    fn modify(&mut self) {
+        let name = self.any_name();
+        let id = self.any_id(&name);
+        let (collection, durable) = self.handle(&name);
+        let value = id.value(&mut self.rng);
+        let (keep, remove) = (self.rng.u8(0..6) == 0, self.rng.bool());
+        let serial = self.documents.body(&mut self.rng);
+        let change = |map: &mut Map| {
+            if keep {
+                return false;
+            }
+            map.insert("n", serial.get("n").cloned());
+            if remove {
+                map.remove("score");
+            } else {
+                map.insert("score", serial.get("score").cloned());
+            }
+            true
+        };
+        self.note(format!("modify {name} {value:?} keep {keep} remove {remove}"));
+        let mut state = self.state.clone();
+        let old = state.get(&name, &id).cloned();
+        let mut changed = false;
+        if let Some(old) = &old {
+            let mut map = Map::clone(old);
+            changed = change(&mut map);
+            state.put(&name, id.clone(), map);
+        }
+        let result =
+            self.write(Phase::Write, &[state], durable && changed, |_| collection.modify(value, |map| Ok(change(map))));
+        if !self.missing(&name, &result) {
+            assert_eq!(result.expect("modify"), old.is_some());
+        }
+    }
+
+    fn batch(&mut self) {
+        let mut batch = self.db().write_batch();
+        let mut durable = self.options.durability == Durability::Sync;
+        if self.rng.u8(0..8) == 0 {
+            batch = batch.with_durability(Durability::Sync);
+            durable = true;
+        }
+        let names: Vec<String> = (0..self.rng.usize(1..6)).map(|_| self.any_name()).collect();
+        let mut steps = self.created(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut state = self.after(&steps);
+        let creates = !steps.is_empty();
+        let mut fails = false;
+        let mut words = String::new();
+        for name in &names {
+            let collection = self.db().collection(name);
+            let id = self.any_id(name);
+            let value = id.value(&mut self.rng);
+            match self.rng.u32(0..4) {
+                0 => {
+                    words += &format!(" delete {name} {value:?}");
+                    state.delete(name, &id);
+                    batch.delete(&collection, value).expect("a delete in a batch");
+                }
+                1 if !creates || state.get(name, &id).is_none() => {
+                    let map = self.documents.with_id(&id, &mut self.rng);
+                    words += &format!(" insert {name} {value:?}");
+                    fails |= state.get(name, &id).is_some();
+                    state.put(name, id, map.clone());
+                    batch.insert(&collection, map).expect("an insert in a batch");
+                }
+                _ => {
+                    let map = self.documents.with_id(&id, &mut self.rng);
+                    words += &format!(" put {name} {value:?}");
+                    state.put(name, id, map.clone());
+                    batch.put(&collection, value, map).expect("a put in a batch");
+                }
+            }
+        }
+        self.note(format!("batch{words}"));
+        if !fails {
+            steps.push(state);
+        }
+        let result = self.write(Phase::Write, &steps, durable && !fails, |_| batch.commit());
+        self.expect_duplicate(result, fails);
+    }
+
+    fn load(&mut self) {
+        let name = self.any_name();
+        let replace = self.rng.bool();
+        let mut steps = self.created(&[&name]);
+        let mut state = self.after(&steps);
+        let mut lines = Vec::new();
+        for _ in 0..self.rng.usize(0..12) {
+            let id = self.any_id(&name);
+            let map = self.documents.for_json(&id, &mut self.rng);
+            let format =
+                if self.rng.bool() { document::json::Format::CANONICAL } else { document::json::Format::RELAXED };
+            document::json::print_map(&map, format, &mut lines).expect("it can be printed");
+            lines.push(b'\n');
+            let line = lines[..lines.len() - 1].rsplit(|b| *b == b'\n').next().expect("a line");
+            // What the text says: a small integer of 64 bits is one of 32 there.
+            let read = crate::map_of(std::str::from_utf8(line).expect("text"));
+            if replace || state.get(&name, &id).is_none() {
+                state.put(&name, id, read);
+            }
+        }
+        steps.push(state);
+        let on_duplicate = if replace { OnDuplicate::Replace } else { OnDuplicate::Skip };
+        self.note(format!("load {name} {on_duplicate:?} {} bytes", lines.len()));
+        let options = LoadOptions { readers: 1, on_duplicate, ..LoadOptions::default() };
+        let result = self.write(Phase::Load, &steps, true, |db| {
+            db.collection(&name).load(Input::stream("lines", std::io::Cursor::new(lines)), options)
+        });
+        result.unwrap_or_else(|e| panic!("load: {e}"));
+    }
+
+    fn schema(&mut self) {
+        let durable = self.options.durability == Durability::Sync;
+        let name = self.any_name();
+        let mut state = self.state.clone();
+        match self.rng.u32(0..4) {
+            0 | 1 => {
+                self.note(format!("drop {name}"));
+                let was_there = state.collections.remove(&name).is_some();
+                let result = self.write(Phase::Schema, &[state], durable && was_there, |db| db.drop_collection(&name));
+                assert_eq!(result.is_ok(), was_there, "{result:?}");
+            }
+            2 => {
+                let to = NAMES[self.rng.usize(0..NAMES.len())];
+                self.note(format!("rename {name} {to}"));
+                let possible = state.collections.contains_key(&name) && !state.collections.contains_key(to);
+                if possible {
+                    let contents = state.collections.remove(&name).expect("it is there");
+                    state.collections.insert(to.to_owned(), contents);
+                }
+                let result =
+                    self.write(Phase::Schema, &[state], durable && possible, |db| db.rename_collection(&name, to));
+                assert_eq!(result.is_ok(), possible, "{result:?}");
+            }
+            _ => {
+                let name = NAMES[self.rng.usize(0..NAMES.len())];
+                self.note(format!("create {name}"));
+                let new = state.create(name);
+                let result =
+                    self.write(Phase::Schema, &[state], durable && new, |db| db.create_collection(name).map(|_| ()));
+                assert_eq!(result.is_ok(), new, "{result:?}");
+            }
+        }
+    }
+
+    fn sync(&mut self) {
+        self.note("sync".to_owned());
+        self.write(Phase::Sync, &[], true, |db| db.sync()).expect("sync");
+    }
+
+    /// Flushes.
+    pub fn flush(&mut self) {
+        self.note("flush".to_owned());
+        self.write(Phase::Flush, &[], true, |db| db.flush()).expect("flush");
+        self.flushes += u32::from(self.dirty);
+        self.dirty = false;
+    }
+
+    fn pending(&mut self) {
+        self.note("run pending".to_owned());
+        let one = self.rng.bool();
+        let done = self.write(Phase::Compaction, &[], false, |db| match one {
+            true => Ok(db.store().run_one_pending()?),
+            false => Ok(db.store().run_pending().map(|()| false)?),
+        });
+        self.compactions += u32::from(done.expect("pending work"));
+    }
+
+    /// Compacts everything.
+    pub fn compact(&mut self) {
+        self.note("compact".to_owned());
+        if self.rng.bool() {
+            self.flush();
+        }
+        self.write(Phase::Compaction, &[], true, |db| db.compact()).expect("compact");
+        self.dirty = false;
+        self.compactions += 1;
+    }
+
+    fn reopen(&mut self) {
+        if self.mix == Mix::All && self.rng.bool() {
+            self.note("kill".to_owned());
+            self.kill();
+        } else {
+            self.note("close".to_owned());
+            self.close();
+        }
+        self.open();
+    }
+
+    fn snapshots(&mut self) {
+        match self.rng.u32(0..3) {
+            0 if !self.snapshots.is_empty() => {
+                let at = self.rng.usize(0..self.snapshots.len());
+                self.note(format!("drop snapshot {at}"));
+                self.snapshots.swap_remove(at);
+            }
+            _ if self.snapshots.len() < 4 => {
+                self.note("take a snapshot".to_owned());
+                self.snapshots.push(Kept { snapshot: self.db().snapshot(), state: self.state.clone() });
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Runs operations against a database and the model, and compares.
+
+use crate::state::{State, read_state};
+use crate::world::{World, random_options};
+use crate::{Documents, Phase, Timeline};
+use alluvium::{Database, Durability, Snapshot};
+use env::fault::Hook;
+use env::sync::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Options;
+
+/// Which operations are done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mix {
+    /// All of them.
+    All,
+    /// Those that write: nobody looks but a power cut.
+    Writes,
+}
+
+/// A snapshot with what it should show for ever.
+pub(crate) struct Kept {
+    pub snapshot: Snapshot,
+    pub state: State,
+}
+
+/// A database, its model, and the randomness that drives both.
+pub struct Runner {
+    /// Where the database runs.
+    pub world: World,
+    /// The database; `None` only while it is being reopened.
+    pub(crate) db: Option<Database>,
+    /// What it should hold.
+    pub state: State,
+    /// What a power cut may leave.
+    pub timeline: Arc<Mutex<Timeline>>,
+    /// What it was opened with.
+    pub options: Options,
+    /// Flushes of something, so far.
+    pub flushes: u32,
+    /// Calls that merged files, so far.
+    pub compactions: u32,
+    pub(crate) rng: fastrand::Rng,
+    pub(crate) mix: Mix,
+    pub(crate) documents: Documents,
+    pub(crate) snapshots: Vec<Kept>,
+    pub(crate) dirty: bool,
+    partitions: u32,
+    durability: Option<Durability>,
+    background: bool,
+    hook: Option<Hook>,
+    log: VecDeque<String>,
+}
+
+impl Runner {
+    /// A new database in a new world. With a `durability`, all options that are drawn have it.
+    pub fn new(seed: u64, mix: Mix, durability: Option<Durability>) -> Self {
+        Self::with_hook(seed, mix, durability, false, |_, _| None)
+    }
+
+    /// As [`Runner::new`], with background threads.
+    pub fn in_background(seed: u64) -> Self {
+        Self::with_hook(seed, Mix::All, None, true, |_, _| None)
+    }
+
+    /// As [`Runner::new`]; `hook` is made before the database is, and is set in every world.
+    pub fn with_hook(
+        seed: u64,
+        mix: Mix,
+        durability: Option<Durability>,
+        background: bool,
+        hook: impl FnOnce(&World, &Arc<Mutex<Timeline>>) -> Option<Hook>,
+    ) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let world = World::new(seed);
+        let timeline = Arc::new(Mutex::new(Timeline::new()));
+        let hook = hook(&world, &timeline);
+        let partitions = rng.u32(1..=5);
+        let mut runner = Self {
+            world,
+            db: None,
+            state: State::default(),
+            timeline,
+            options: Options::default(),
+            flushes: 0,
+            compactions: 0,
+            rng,
+            mix,
+            documents: Documents::default(),
+            snapshots: Vec::new(),
+            dirty: false,
+            partitions,
+            durability,
+            background,
+            hook,
+            log: VecDeque::new(),
+        };
+        runner.open();
+        runner
+    }
+
+    /// The database.
+    pub fn db(&self) -> &Database {
+        self.db.as_ref().expect("the database is open")
+    }
+
+    /// Opens the database with other random options.
+    pub(crate) fn open(&mut self) {
+        let durability =
+            self.durability.unwrap_or([Durability::Sync, Durability::Periodic, Durability::Bulk][self.rng.usize(0..3)]);
+        self.options = random_options(&mut self.rng, self.partitions, durability);
+        self.options.background = self.background;
+        if self.timeline.lock().phase == Phase::Create {
+            self.options.partitions = Some(self.partitions);
+        }
+        self.note(format!("open {:?}", self.options));
+        self.world.faults.set_hook(self.hook.clone());
+        let db = self.world.open(&self.options).unwrap_or_else(|e| panic!("the database does not open: {e}"));
+        self.db = Some(db);
+        self.timeline.lock().phase = Phase::Write;
+        // Opening makes what it has found durable.
+        self.timeline.lock().durable();
+        let found = read_state(self.db()).unwrap_or_else(|e| panic!("after opening: {e}"));
+        assert!(found == self.state, "expected and found differ after opening:\n{}", self.state.difference(&found));
+    }
+
+    /// Does one random operation.
+    pub fn step(&mut self) {
+        self.world.clock.advance(Duration::from_millis(self.rng.u64(0..40)));
+        self.operation();
+    }
+
+    /// Does `steps` random operations and then compares everything.
+    pub fn run(&mut self, steps: u32) {
+        for _ in 0..steps {
+            self.step();
+        }
+        self.check_all();
+    }
+
+    /// Compares all documents, and has every file checked.
+    pub fn check_all(&mut self) {
+        let found = read_state(self.db()).unwrap_or_else(|e| panic!("reading everything: {e}"));
+        assert!(found == self.state, "expected and found differ:\n{}", self.state.difference(&found));
+        let damage = self.db().verify().unwrap_or_else(|e| panic!("verify: {e}"));
+        assert!(damage.is_empty(), "verify finds {damage:?}");
+        for at in 0..self.snapshots.len() {
+            self.check_snapshot(at);
+        }
+    }
+
+    /// Closes the database, and checks all of it after opening it again.
+    pub fn finish(mut self) {
+        self.note("close and check".to_owned());
+        self.check_all();
+        self.close();
+        self.open();
+        self.check_all();
+        self.close();
+    }
+
+    /// Closes the database. All that was written is durable then.
+    pub(crate) fn close(&mut self) {
+        self.snapshots.clear();
+        self.timeline.lock().phase = Phase::Close;
+        if let Some(db) = self.db.take() {
+            db.close().unwrap_or_else(|e| panic!("close: {e}"));
+        }
+        let mut timeline = self.timeline.lock();
+        timeline.durable();
+        timeline.phase = Phase::Open;
+    }
+
+    /// Goes on in the world as the death of the process leaves it.
+    pub(crate) fn kill(&mut self) {
+        let world = self.world.killed();
+        self.snapshots.clear();
+        // The old process must not be heard of again.
+        self.world.faults.set_hook(None);
+        self.db = None;
+        self.world = world;
+        self.timeline.lock().phase = Phase::Open;
+    }
+
+    /// Runs `act`, which leads through `steps`, each a batch.
+    pub(crate) fn write<T>(
+        &mut self,
+        phase: Phase,
+        steps: &[State],
+        durable: bool,
+        act: impl FnOnce(&Database) -> alluvium::Result<T>,
+    ) -> alluvium::Result<T> {
+        {
+            let mut timeline = self.timeline.lock();
+            timeline.phase = phase;
+            for state in steps {
+                timeline.push(state);
+            }
+        }
+        let result = act(self.db.as_ref().expect("the database is open"));
+        if let Some(last) = steps.last() {
+            self.state = last.clone();
+            self.dirty = true;
+        }
+        let mut timeline = self.timeline.lock();
+        timeline.phase = Phase::Write;
+        if durable {
+            timeline.durable();
+        }
+        result
+    }
+
+    pub(crate) fn note(&mut self, what: String) {
+        if self.log.len() == 60 {
+            self.log.pop_front();
+        }
+        self.log.push_back(what);
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the last operations:");
+            for line in &self.log {
+                eprintln!("  {line}");
+            }
+        }
+        self.world.faults.set_hook(None);
+    }
+}

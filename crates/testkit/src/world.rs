@@ -1,0 +1,77 @@
+//! The world that a database runs in: files in memory, a clock that is moved by hand.
+
+use alluvium::{Compression, Database, Durability};
+use env::fault::FaultFs;
+use env::mem::{CrashStyle, MemFs};
+use env::{Env, ManualClock, SeededRng};
+use std::sync::Arc;
+use store::Options;
+
+/// Where the database lies in a world's file system.
+pub const PATH: &str = "db";
+
+/// A machine in memory.
+pub struct World {
+    /// The disk.
+    pub mem: Arc<MemFs>,
+    /// The disk, with faults and hooks.
+    pub faults: Arc<FaultFs>,
+    /// The clock.
+    pub clock: Arc<ManualClock>,
+    /// All of it, as a database wants it.
+    pub env: Env,
+    seed: u64,
+}
+
+impl World {
+    /// A machine with an empty disk.
+    pub fn new(seed: u64) -> Self {
+        Self::over(MemFs::new(), seed)
+    }
+
+    /// A machine with this disk.
+    pub fn over(mem: MemFs, seed: u64) -> Self {
+        let mem = Arc::new(mem);
+        let faults = Arc::new(FaultFs::over(mem.clone()));
+        let clock = Arc::new(ManualClock::new());
+        let rng = Arc::new(SeededRng::new(seed));
+        let env = Env { fs: faults.clone(), clock: clock.clone(), rng };
+        Self { mem, faults, clock, env, seed }
+    }
+
+    /// The machine after the process was killed.
+    pub fn killed(&self) -> Self {
+        Self::over(self.mem.kill_clone(), self.seed.wrapping_add(1))
+    }
+
+    /// The machine after a power cut.
+    pub fn cut(&self, seed: u64, style: CrashStyle) -> Self {
+        Self::over(self.mem.crash_clone(seed, style), self.seed.wrapping_add(1))
+    }
+
+    /// Opens the database.
+    ///
+    /// # Errors
+    /// As [`alluvium::Builder::open`].
+    pub fn open(&self, options: &Options) -> alluvium::Result<Database> {
+        Database::builder().env(self.env.clone()).options(options.clone()).open(PATH)
+    }
+}
+
+/// Small random options, without background threads. The partitions are given, since they are
+/// fixed for a database's life.
+pub fn random_options(rng: &mut fastrand::Rng, partitions: u32, durability: Durability) -> Options {
+    Options {
+        partitions: if rng.bool() { Some(partitions) } else { None },
+        memory_bytes: 8 << 20,
+        threads: Some(1),
+        durability,
+        block_bytes: [1 << 10, 2 << 10, 8 << 10][rng.usize(0..3)],
+        compression: [Compression::None, Compression::Lz4, Compression::Zstd(1), Compression::Zstd(3)][rng.usize(0..4)],
+        segment_bytes: [Some(4 << 10), Some(8 << 10), Some(64 << 10)][rng.usize(0..3)],
+        file_bytes: [None, Some(1 << 10), Some(4 << 10), Some(64 << 10)][rng.usize(0..4)],
+        filter_bits_per_key: [0, 4, 10][rng.usize(0..3)],
+        background: false,
+        ..Options::default()
+    }
+}
