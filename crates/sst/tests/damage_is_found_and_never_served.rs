@@ -162,6 +162,28 @@ fn blocks_swapped_within_a_file() {
 }
 
 #[test]
+fn a_block_with_a_checksum_of_its_own_is_found_by_the_check() {
+    let options = WriterOptions { compression: Compression::None, ..WriterOptions::default() };
+    let fixture = Fixture::new(&entries(), options);
+    let mut bytes = fixture.bytes();
+    let value_at = bytes.windows(9).position(|window| window == b"the value").unwrap();
+    bytes[value_at] ^= 1;
+    // The first data block stands at offset 0 and ends with the tag 0 and the checksum.
+    let seed = NUMBER.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let original = fixture.bytes();
+    let is_end = |end: &usize| {
+        original[..*end].last() == Some(&0)
+            && original[*end..*end + 4] == codec::checksum32(&original[..*end], seed).to_le_bytes()
+    };
+    let end = (1..bytes.len() - 4).find(is_end).unwrap();
+    let checksum = codec::checksum32(&bytes[..end], seed);
+    bytes[end..end + 4].copy_from_slice(&checksum.to_le_bytes());
+    fixture.set_bytes(&bytes);
+    let error = fixture.open().verify().unwrap_err();
+    assert!(error.to_string().contains("digest"), "{error}");
+}
+
+#[test]
 fn a_newer_version_is_told_from_damage() {
     let fixture = Fixture::new(&entries(), WriterOptions::default());
     let mut bytes = fixture.bytes();

@@ -83,8 +83,13 @@ proptest! {
             let mut cursor = Cursor::new();
             cursor.move_to(&block, block.len() - 1);
             while cursor.prev(&block) {}
+            let mut index = 0;
             while cursor.next(&block) {
-                let _ = (cursor.key(), cursor.value(&block), cursor.kind());
+                index += 1;
+                let key_len = block.prefix().len() + block.shared(index) + block.suffix_len(index);
+                prop_assert_eq!(cursor.key().len(), key_len);
+                prop_assert_eq!(cursor.value(&block).len(), block.value_len(index));
+                let _ = cursor.kind();
             }
             let mut value = Vec::new();
             for (key, seq, ..) in &rows {
@@ -101,6 +106,29 @@ proptest! {
         let _ = decode(bytes.clone(), Shape::Entries);
         let _ = decode(bytes, Shape::Partition);
     }
+}
+
+#[test]
+fn every_byte_of_a_group_changed_is_refused_or_consistent() {
+    let rows: Vec<Row> = (0..20u32).map(|n| (format!("key{:04}", n * n).into_bytes(), 9, Kind::Put, vec![])).collect();
+    let packed = pack(&rows, 16);
+    for at in 0..packed.len() {
+        for change in [1, 2, 4, 0x10, 0xff] {
+            let mut bytes = packed.clone();
+            bytes[at] ^= change;
+            let Ok(block) = decode(bytes, Shape::Entries) else { continue };
+            let mut cursor = Cursor::new();
+            cursor.move_to(&block, 0);
+            for index in 1..block.len() {
+                assert!(cursor.next(&block));
+                let key_len = block.prefix().len() + block.shared(index) + block.suffix_len(index);
+                assert_eq!(cursor.key().len(), key_len, "byte {at} ^ {change:#x}, entry {index}");
+                assert_eq!(cursor.key(), block.entry(index).0, "byte {at} ^ {change:#x}, entry {index}");
+            }
+        }
+    }
+    let longer = [&packed[..], &[0]].concat();
+    assert!(decode(longer, Shape::Entries).is_err(), "a byte that belongs to no entry");
 }
 
 #[test]

@@ -58,7 +58,8 @@ fn every_key_leads_to_its_block() {
 fn places_that_cannot_be_are_refused() {
     let (_, partitions, end) = index();
     assert!(data_block(&partitions[0], 2, 0, 20).is_none(), "no such block");
-    assert!(data_block(&partitions[0], 1, 0, 9).is_none(), "a block beyond its partition");
+    assert!(data_block(&partitions[0], 1, 0, 9).is_none(), "a block that begins beyond its partition");
+    assert!(data_block(&partitions[0], 0, 0, 5).is_none(), "a block that ends beyond its partition");
     for wrong in [0, end - 1, end + 1] {
         let mut builder = IndexBuilder::new(2, 100, 10);
         builder.add_block((b"a", MAX_SEQ), Handle { offset: 0, len: 0 });
@@ -66,6 +67,17 @@ fn places_that_cannot_be_are_refused() {
         let mut content = Vec::new();
         builder.finish(&mut content);
         assert!(TopIndex::decode(padded(content), wrong).is_err());
+    }
+    for (second, good) in [(17, false), (27, true)] {
+        let mut builder = IndexBuilder::new(2, 100, 10);
+        for offset in [10, second] {
+            builder.add_block((&[offset as u8], MAX_SEQ), Handle { offset: offset - 10, len: 0 });
+            builder.finish_partition(&mut Vec::new());
+            builder.add_partition(Handle { offset, len: 7 });
+        }
+        let mut content = Vec::new();
+        builder.finish(&mut content);
+        assert_eq!(TopIndex::decode(padded(content), second + 7).is_ok(), good, "nothing between partitions");
     }
     let mut short = BlockBuilder::new(1);
     short.add(index_entry((b"a", 1), b"short"));
