@@ -41,6 +41,15 @@ fn known_bytes() {
 }
 
 #[test]
+fn the_names_of_an_arrays_elements_are_counted_in_full() {
+    for count in [0, 1, 9, 10, 11, 100, 101, 1000, 1001] {
+        let map = Map::from([("a", (0..count).collect::<Value>())]);
+        assert_eq!(document_size(&map), bytes(&map).len(), "{count}");
+        assert_eq!(decode_document(&bytes(&map)).unwrap(), map);
+    }
+}
+
+#[test]
 fn the_options_of_a_regular_expression_are_sorted() {
     let map = decode_document(b"\x0c\0\0\0\x0bx\0a\0mi\0\0").unwrap_err();
     assert_eq!(map, BsonError::Truncated);

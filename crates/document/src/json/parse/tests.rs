@@ -112,9 +112,8 @@ fn duplicate_fields() {
     fails("{\"$oid\":\"\",\"$oid\":\"\"}", 1, 12, Reason::DuplicateField("$oid".into()));
 }
 
-/// Names that all set the same bit of the filter would take seconds if each were compared with all others.
 #[test]
-fn many_alike_names_take_no_quadratic_time() {
+fn a_map_may_have_very_many_fields() {
     let fields: Vec<String> = (0..50_000).map(|i| format!("\"prefix..{i:06}..suffix\":0")).collect();
     let value = parse(format!("{{{}}}", fields.join(",")).as_bytes()).unwrap();
     assert_eq!(value.as_map().unwrap().len(), 50_000);
@@ -135,7 +134,7 @@ fn a_hundred_levels_and_no_more() {
 /// Names that libraries use inside for raw numbers are names like any others.
 #[test]
 fn no_name_is_magic() {
-    for name in ["$serde_json::private::Number", "$serde_json::private::RawValue", "$sonic::private::JsonNumber"] {
+    for name in ["$serde_json::private::Number", "$serde_json::private::RawValue", "$sonic_rs::private::JsonNumber"] {
         let text = format!("{{\"{name}\":\"1\"}}");
         assert_eq!(parse(text.as_bytes()).unwrap(), Map::from([(name, "1")]).into());
     }
