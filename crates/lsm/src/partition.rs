@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// One partition of a store: an LSM tree over one keyspace.
+/// One partition of a store: an LSM tree of its own keys.
 ///
 /// All methods may be called from any thread.
 pub struct Partition {

@@ -12,7 +12,8 @@
 //! 4. *Base merge* when the runs above hold too much: the files of a key range of the base and
 //!    of the oldest runs above it. Overlap cuts the key space into components that can be merged
 //!    one by one; the one that takes most from above for each byte rewritten goes first. A newer
-//!    run may be left out, never an older one, so that newer data stays above older.
+//!    run may be left out, never an older one, so that newer data stays above older. Where only
+//!    a very large job would do, the runs above are merged first, cut as the base is.
 //! 5. *Garbage*: rewrite a file that is largely tombstones and old versions that no snapshot
 //!    reads any more, or that holds keys of a dropped tree.
 //! 6. *Tiers*: merge runs of similar size when there are several.
@@ -147,6 +148,9 @@ pub enum Why {
     Runs,
     /// There is too much above the base.
     Base,
+    /// There is too much above the base, and only one large job could take it there: the runs
+    /// above are merged first, cut as the base is.
+    Gather,
     /// A file holds too much that nobody can read.
     Garbage,
     /// Runs of similar size.
@@ -329,33 +333,56 @@ fn components<'a>(layout: &Layout<'a>, runs: &[RunDesc<'a>]) -> Vec<Component<'a
     components
 }
 
+/// A candidate for a base merge.
+struct Candidate {
+    score: f64,
+    files: Vec<u64>,
+    bytes: u64,
+    /// The index of the newest run that was looked at.
+    from: usize,
+}
+
 fn merge_into_base(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     if layout.above() <= layout.limit(rules) {
         return None;
     }
     // Best of all, and best of those that keep to the size of a job.
-    let mut best: Option<(f64, Vec<u64>)> = None;
-    let mut best_fit: Option<(f64, Vec<u64>)> = None;
+    let mut best: Option<Candidate> = None;
+    let mut fit: Option<Candidate> = None;
     for from in 0..layout.upper().len() {
         let components = components(layout, &layout.runs[from..]);
         let free = |c: &Component<'_>| c.gain > 0 && !c.busy && !layout.conflicts(0, c.newest, c.low, c.high);
         for (at, component) in components.iter().enumerate().filter(|(_, c)| free(c)) {
             let score = component.score();
-            if best.as_ref().is_none_or(|(found, _)| score > *found) {
-                best = Some((score, component.files.clone()));
+            let candidate = |files| Candidate { score, files, bytes: component.bytes, from };
+            if best.as_ref().is_none_or(|found| score > found.score) {
+                best = Some(candidate(component.files.clone()));
             }
-            if component.bytes <= rules.max_job_bytes && best_fit.as_ref().is_none_or(|(found, _)| score > *found) {
-                best_fit = Some((score, join(&components, at, rules, &free)));
+            if component.bytes <= rules.max_job_bytes && fit.as_ref().is_none_or(|found| score > found.score) {
+                fit = Some(candidate(join(&components, at, rules, &free)));
             }
         }
     }
+    let best = best?;
     // A job that fits is worth a somewhat worse score, no more.
-    let (score, files) = best?;
-    let files = match best_fit {
-        Some((fit, joined)) if fit * 2.0 >= score => joined,
-        _ => files,
+    let files = match fit {
+        Some(fit) if fit.score * 2.0 >= best.score => fit.files,
+        _ if best.bytes > rules.max_job_bytes => return gather(layout, best.from).or(merge_base(best.files)),
+        _ => best.files,
     };
+    merge_base(files)
+}
+
+fn merge_base(files: Vec<u64>) -> Option<Pick> {
     Some(Pick::Merge { why: Why::Base, files, out: 0 })
+}
+
+/// Merges the runs from index `from` to the base, without it: their union, cut where the base is
+/// cut, can then go into the base range by range.
+fn gather(layout: &Layout<'_>, from: usize) -> Option<Pick> {
+    let window = &layout.upper()[from..];
+    let busy = window.iter().flat_map(|run| &run.files).any(|file| file.busy);
+    if busy || window.len() < 2 { None } else { merge_window(layout, window, Why::Gather) }
 }
 
 /// A component and its neighbours, as long as they are worth it and the job stays moderate.
@@ -423,16 +450,22 @@ fn merge_runs(layout: &Layout<'_>, rules: &Rules, why: Why) -> Option<Pick> {
             }
         }
     }
-    let (_, window) = best?;
-    let out = window.last()?.id;
-    // What overlaps nothing in the window need not be rewritten: it stays, or sinks.
-    let overlapping: Vec<Component<'_>> =
-        components(layout, window).into_iter().filter(|component| component.files.len() > 1).collect();
-    let (low, high) = (overlapping.first()?.low, overlapping.iter().map(|component| component.high).max()?);
-    if layout.conflicts(out, window.first()?.id, low, high) {
-        return None;
-    }
-    let files = overlapping.into_iter().flat_map(|component| component.files).collect();
+    merge_window(layout, best?.1, why)
+}
+
+/// Merges what overlaps within neighbouring runs above the base into the oldest of them: the
+/// largest stretch of the key space in which everything does.
+fn merge_window(layout: &Layout<'_>, window: &[RunDesc<'_>], why: Why) -> Option<Pick> {
+    let (out, newest) = (window.last()?.id, window.first()?.id);
+    let components = components(layout, window);
+    // What overlaps nothing in the window need not be rewritten: it stays, or sinks. But no output
+    // may reach over it, so it ends a stretch.
+    let stretches = components.split(|component| component.files.len() < 2).filter(|stretch| {
+        stretch.first().zip(stretch.last()).is_some_and(|(a, b)| !layout.conflicts(out, newest, a.low, b.high))
+    });
+    let bytes = |stretch: &[Component<'_>]| stretch.iter().map(|component| component.bytes).sum::<u64>();
+    let stretch = stretches.max_by_key(|stretch| bytes(stretch))?;
+    let files = stretch.iter().flat_map(|component| component.files.iter().copied()).collect();
     Some(Pick::Merge { why, files, out })
 }
 

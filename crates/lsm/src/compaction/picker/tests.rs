@@ -123,3 +123,5 @@ fn the_picker_answers_as_written_down() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
+
+mod simulation;
