@@ -64,3 +64,24 @@ fn writers_a_sealer_a_waiter_and_a_reader() {
     shuttle::check_random(scenario, SCHEDULES);
     shuttle::check_pct(scenario, SCHEDULES, 3);
 }
+
+#[test]
+fn waiting_without_a_seal() {
+    let scenario = || {
+        let table = Arc::new(Memtable::new(1));
+        (0..2).for_each(|_| table.register_writer());
+        let writers: Vec<_> = (1..3)
+            .map(|seq| {
+                let table = Arc::clone(&table);
+                env::thread::spawn("writer", move || {
+                    table.apply([put(b"key", seq)].into_iter());
+                    table.finish_writer();
+                })
+            })
+            .collect();
+        table.wait_for_writers();
+        assert_eq!(table.len(), 2);
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+    };
+    shuttle::check_random(scenario, SCHEDULES);
+}

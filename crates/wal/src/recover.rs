@@ -69,6 +69,11 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
             state.expected = state.expected.max(header.first_seq);
         }
         let first_seq = state.expected;
+        if next.is_none() {
+            // It may be the death of a process that ended the log. Who replays it may write what
+            // it reads elsewhere, durably, so what it reads is made durable first.
+            segment.file.sync()?;
+        }
         let offset = state.segment(segment, next)?;
         let last_seq = state.expected.saturating_sub(1);
         out.segments.push(Segment { number: segment.number, first_seq, last_seq, bytes: segment.bytes });

@@ -63,7 +63,7 @@ struct Shared {
 const KEEP_BUFFER: usize = 4 << 20;
 
 impl Wal {
-    /// Opens the log in `dir`, which may be empty, replays its records in order, and starts a
+    /// Opens the log in `dir`, a directory that exists and may be empty, replays its records in order, and starts a
     /// new segment behind them. Nothing of an old segment is overwritten.
     ///
     /// When this returns, the new segment's header is durable, and with it the decision where
@@ -87,9 +87,10 @@ impl Wal {
             env.fs.sync_dir(dir)?;
         }
         let mut segments = VecDeque::from(segments);
+        let last_number = segments.back().map_or(0, |last| last.number);
         let header = Header {
             database_id: options.database_id,
-            number: segments.back().map_or(1, |last| last.number + 1),
+            number: last_number.checked_add(1).ok_or_else(|| Error::corrupt(dir, 0, "it has the last segment"))?,
             first_seq: (recovery.last_seq + 1).max(options.next_seq),
             previous: end,
         };

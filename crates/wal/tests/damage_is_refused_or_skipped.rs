@@ -234,3 +234,15 @@ fn other_files_are_left_alone() {
     let (wal, _, _) = recover(&env, options(BYTES)).unwrap();
     assert_eq!((wal.end().segment, env.fs.list(&dir()).unwrap().len()), (2, 6));
 }
+
+#[test]
+fn a_segment_with_the_highest_number() {
+    let (mut files, _) = segments(1, |_| ());
+    let (mut path, mut header) = (segment(u64::MAX), files.remove(0).1);
+    header[24..32].copy_from_slice(&u64::MAX.to_le_bytes());
+    let sum = codec::checksum64(&header[..120], u64::MAX);
+    header[120..128].copy_from_slice(&sum.to_le_bytes());
+    header[GROUPS_AT as usize..].fill(0);
+    let env = disk_with(&[(std::mem::take(&mut path), header)]);
+    assert_eq!(corrupt(&env).0, dir());
+}

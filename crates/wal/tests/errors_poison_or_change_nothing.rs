@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Owned, append, new_disk, options, over, recover, seed};
+use common::{Owned, append, dir, new_disk, options, over, recover, seed};
 use env::Error;
 use env::fault::{Fault, OpKind};
 use env::mem::CrashStyle;
@@ -123,6 +123,24 @@ fn no_space_for_a_new_segment_changes_nothing() {
         drop(wal);
         let (_, _, found) = recover(&env, options(BYTES)).unwrap();
         assert!(found.len() as u64 == next + 1 && found[next as usize - 1] == small);
+    }
+}
+
+#[test]
+fn what_a_failed_attempt_leaves_is_in_nobodys_way() {
+    for reopen in [false, true] {
+        let (_, faults, env) = new_disk();
+        let (wal, _, _) = recover(&env, options(BYTES)).unwrap();
+        let next = fill(&wal, 1);
+        faults.inject(Fault::nth(1).of(OpKind::Allocate).no_space().though_done());
+        faults.inject(Fault::nth(1).of(OpKind::Remove));
+        assert!(append(&wal, &[record(next)]).unwrap_err().is_no_space());
+        assert_eq!((faults.fired(), env.fs.list(&dir()).unwrap().len()), (2, 2));
+        let wal = if reopen { recover(&env, options(BYTES)).unwrap().0 } else { wal };
+        append(&wal, &[record(next)]).unwrap();
+        assert_eq!(wal.end().segment, 2);
+        drop(wal);
+        assert_eq!(recover(&env, options(BYTES)).unwrap().2.len() as u64, next);
     }
 }
 
