@@ -1,5 +1,6 @@
 //! The registry of commands; each has a file of its own.
 
+mod bench;
 mod collections;
 mod compact;
 mod count;
@@ -20,6 +21,9 @@ use crate::exit::Outcome;
 /// One command with its arguments. In the order of the alphabet.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    /// Measure: bulk load, random gets, updates, key/value mixes
+    #[command(subcommand)]
+    Bench(bench::Command),
     /// List the collections
     Collections(collections::Args),
     /// Merge all files, and give back all space that can be
@@ -55,6 +59,7 @@ impl Command {
     /// Runs the command.
     pub(crate) fn run(self) -> Outcome {
         match self {
+            Self::Bench(command) => command.run(),
             Self::Collections(args) => args.run(),
             Self::Compact(args) => args.run(),
             Self::Count(args) => args.run(),

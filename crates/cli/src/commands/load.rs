@@ -6,19 +6,19 @@ mod settings;
 mod summary;
 mod watch;
 
-pub(crate) use settings::Args;
+pub(crate) use input::Source;
+pub(crate) use settings::{Args, Loading, Settings};
 
 use crate::exit::{Failure, Outcome};
 use crate::files;
-use crate::process;
+use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::load::{LoadOptions, LoadReport, Outcome as Ended, Progress};
 use alluvium::{Database, Error};
+use bench::process;
 use env::Env;
 use env::sync::{Condvar, Mutex};
-use input::Source;
-use settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
 use summary::Summary;
@@ -30,26 +30,32 @@ pub(crate) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 impl Args {
     /// Loads the inputs one after the other, and prints what was done.
     pub(crate) fn run(&self) -> Outcome {
+        self.resolve(&Env::os())?.run(&self.collection.database)
+    }
+}
+
+impl Settings {
+    /// Loads, and prints what was done.
+    pub(crate) fn run(&self, database: &DatabaseArgs) -> Outcome {
         let env = Env::os();
-        let settings = self.resolve(&env)?;
         let stop = Stop::on_signals()?;
-        let started = env.clock.now();
         let mut summary = Summary::begun(process::resident_bytes());
-        let result = self.collection.database.with_builder(settings.builder.clone(), |database| {
+        let started = env.clock.now();
+        let result = database.with_builder(self.builder.clone(), |database| {
             if !database.report().created {
                 summary.disk_bytes_before = files::bytes_below(&env, database.path())?;
             }
-            let watch = Watch::start(database, &settings, &env)?;
-            let result = load_all(database, &settings, &stop, &env, &watch, &mut summary);
+            let watch = Watch::start(database, self, &env)?;
+            let result = load_all(database, self, &stop, &env, &watch, &mut summary);
             let ended = watch.end();
             summary.stats = database.stats();
             result.and(ended)
         });
         summary.took = env.clock.now().saturating_sub(started);
         // After closing: the log is trimmed then, and all threads have ended.
-        summary.measure(&env, self.collection.database.path());
+        summary.measure(&env, database.path());
         if result.is_ok() || summary.stopped {
-            summary.print(&settings)?;
+            summary.print(self)?;
         }
         result
     }
@@ -93,10 +99,13 @@ fn load_one(
     env: &Env,
     watch: &Watch,
 ) -> Outcome<LoadReport> {
-    if !source.is_resumable() {
-        eprintln!("note: standard input is not resumable: a load of it that is cut short begins anew");
+    if let Some(what) = source.not_resumable() {
+        eprintln!("note: {what} is not resumable: a load of it that is cut short begins anew");
     }
-    let (input, consumed) = source.open(env, stop)?;
+    let (input, consumed) = source.open(env, stop).map_err(|failure| match stop.is_set() {
+        true => Failure::Interrupted("stopped before anything was read".to_owned()),
+        false => failure,
+    })?;
     let progress = Arc::new(Progress::default());
     watch.input_begins(progress.clone(), consumed);
     let options = LoadOptions {
@@ -111,7 +120,7 @@ fn load_one(
         stop: stop.flag(),
         progress: progress.clone(),
     };
-    let result = database.collection(&settings.collection).load(input, options);
+    let result = input.load(&database.collection(&settings.collection), options);
     result.map_err(|error| explain(error, source, &progress, stop))
 }
 
@@ -127,28 +136,30 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
 
 /// Waits until no compaction is due; a signal ends the waiting by closing the database.
 fn settle(database: &Database, stop: &Stop) -> Outcome {
-    let done = Mutex::new(false);
-    let changed = Condvar::new();
-    let result = env::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut done = done.lock();
-            while !*done && !stop.is_set() {
-                // Nobody can notify from within a signal handler.
-                changed.wait_for(&mut done, SIGNAL_CHECK);
-            }
-            if !*done {
-                drop(done);
-                // Closing again, at the end of the command, tells how it went.
-                let _told_later = database.close();
-            }
-        });
-        let result = database.settle();
-        *done.lock() = true;
-        changed.notify_all();
-        result
-    });
+    let ended = Arc::new((Mutex::new(false), Condvar::new()));
+    let watcher = {
+        let (database, stop, ended) = (database.clone(), stop.clone(), ended.clone());
+        env::thread::spawn("signals", move || close_on_signal(&database, &stop, &ended.0, &ended.1))
+    };
+    let result = database.settle();
+    *ended.0.lock() = true;
+    ended.1.notify_all();
+    watcher.join().map_err(|panicked| Failure::Other(panicked.to_string()))?;
     if result.is_err() && stop.is_set() {
         return Err(Failure::Interrupted("stopped while settling: all documents are loaded".to_owned()));
     }
     Ok(result?)
+}
+
+fn close_on_signal(database: &Database, stop: &Stop, ended: &Mutex<bool>, changed: &Condvar) {
+    let mut has_ended = ended.lock();
+    while !*has_ended && !stop.is_set() {
+        // Nobody can notify from within a signal handler.
+        changed.wait_for(&mut has_ended, SIGNAL_CHECK);
+    }
+    if !*has_ended {
+        drop(has_ended);
+        // Closing again, at the end of the command, tells how it went.
+        let _told_later = database.close();
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
-use crate::settings::database::{CollectionArgs, Sync};
+use crate::settings::database::{Acknowledge, CollectionArgs};
 use crate::settings::ids::{self, IdArgs};
 use alluvium::{Map, Value};
 use document::json;
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     partitions: Option<u32>,
     /// When the write is acknowledged
     #[arg(long, value_enum, default_value = "sync")]
-    sync: Sync,
+    sync: Acknowledge,
 }
 
 impl Args {

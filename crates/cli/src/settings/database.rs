@@ -30,7 +30,7 @@ pub(crate) struct CollectionArgs {
 
 /// When writes are acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Sync {
+pub(crate) enum Acknowledge {
     /// After the log is synced to the disk
     Sync,
     /// At once; the log is synced every 100 ms
@@ -39,12 +39,12 @@ pub(crate) enum Sync {
     Bulk,
 }
 
-impl From<Sync> for Durability {
-    fn from(sync: Sync) -> Self {
-        match sync {
-            Sync::Sync => Self::Sync,
-            Sync::Periodic => Self::Periodic,
-            Sync::Bulk => Self::Bulk,
+impl From<Acknowledge> for Durability {
+    fn from(when: Acknowledge) -> Self {
+        match when {
+            Acknowledge::Sync => Self::Sync,
+            Acknowledge::Periodic => Self::Periodic,
+            Acknowledge::Bulk => Self::Bulk,
         }
     }
 }
@@ -58,9 +58,16 @@ impl DatabaseArgs {
     /// Options for opening it, which never create it.
     pub(crate) fn builder(&self) -> Outcome<Builder> {
         let builder = Database::builder().create_if_missing(false);
-        let Some(memory) = self.memory else { return Ok(builder) };
-        let bytes = usize::try_from(memory).map_err(|_| Failure::Usage("--memory is too large here".to_owned()))?;
-        Ok(builder.memory(bytes))
+        Ok(match self.memory_bytes()? {
+            Some(bytes) => builder.memory(bytes),
+            None => builder,
+        })
+    }
+
+    /// The memory budget that was asked for.
+    pub(crate) fn memory_bytes(&self) -> Outcome<Option<usize>> {
+        let large = |_| Failure::Usage("--memory is more than this machine can address".to_owned());
+        self.memory.map(|bytes| usize::try_from(bytes).map_err(large)).transpose()
     }
 
     /// Opens the database, runs the step, and closes it.

@@ -3,8 +3,8 @@
 use super::Demo;
 use super::expected::{Changes, raise_score};
 use crate::exit::{Failure, Outcome};
-use crate::process;
 use alluvium::{Collection, Value};
+use bench::process;
 use document::json;
 use env::{Rng, SeededRng};
 use std::time::Duration;

@@ -4,7 +4,8 @@ use super::SIGNAL_CHECK;
 use crate::exit::{Failure, Outcome};
 use crate::files::{self, FileReader};
 use crate::signals::Stop;
-use alluvium::load::{Identity, Input};
+use alluvium::Collection;
+use alluvium::load::{Identity, Input, LoadOptions, LoadReport};
 use env::{Env, OpenMode};
 use flate2::read::MultiGzDecoder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -68,6 +69,11 @@ pub(crate) struct Source {
 #[derive(Debug)]
 enum Kind {
     Stdin,
+    /// Comments that are made while they are loaded.
+    Generated {
+        docs: u64,
+        seed: u64,
+    },
     /// A pipe or device with a name.
     Stream(PathBuf),
     File {
@@ -76,6 +82,22 @@ enum Kind {
         bytes: u64,
         packing: Packing,
     },
+}
+
+/// A source, opened.
+pub(crate) enum Opened {
+    Input(Input),
+    Generated { docs: u64, seed: u64 },
+}
+
+impl Opened {
+    /// Loads it.
+    pub(crate) fn load(self, collection: &Collection, options: LoadOptions) -> alluvium::Result<LoadReport> {
+        match self {
+            Self::Input(input) => collection.load(input, options),
+            Self::Generated { docs, seed } => bench::scenarios::documents::load(collection, docs, seed, options),
+        }
+    }
 }
 
 /// How far a load has read a source, in bytes as they lie on disk.
@@ -106,6 +128,11 @@ impl Source {
         Ok(Self { name, kind: Kind::File { path: path.to_owned(), bytes: file.len()?, packing } })
     }
 
+    /// Generated comments.
+    pub(crate) fn generated(docs: u64, seed: u64) -> Self {
+        Self { name: "generated comments".to_owned(), kind: Kind::Generated { docs, seed } }
+    }
+
     /// As the user named it.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -121,6 +148,11 @@ impl Source {
         matches!(self.kind, Kind::File { .. })
     }
 
+    /// What a user may expect to be resumable, and is not.
+    pub(crate) fn not_resumable(&self) -> Option<&str> {
+        matches!(self.kind, Kind::Stdin | Kind::Stream(_)).then_some(&self.name)
+    }
+
     /// Its bytes as they lie on disk, if it has an end that is known.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match &self.kind {
@@ -130,28 +162,32 @@ impl Source {
     }
 
     /// Opens it for loading.
-    pub(crate) fn open(&self, env: &Env, stop: &Stop) -> Outcome<(Input, Consumed)> {
+    pub(crate) fn open(&self, env: &Env, stop: &Stop) -> Outcome<(Opened, Consumed)> {
         let cannot = |error: io::Error| Failure::Other(format!("cannot read {}: {error}", self.name));
-        match &self.kind {
-            Kind::File { path, packing: Packing::Plain, .. } => Ok((Input::file(env, path)?, Consumed::AsLoaded)),
+        let (input, consumed) = match &self.kind {
+            Kind::File { path, packing: Packing::Plain, .. } => (Input::file(env, path)?, Consumed::AsLoaded),
             Kind::File { path, packing, .. } => {
                 let identity = Identity::of_file(env, path)?;
                 let counter = Arc::new(AtomicU64::new(0));
                 let file = FileReader::new(env.fs.open(path, OpenMode::Read)?);
                 let reader = packing.reader(Counting { inner: file, counter: counter.clone() }).map_err(cannot)?;
-                Ok((Input::decoded(&self.name, identity, reader), Consumed::Counted(counter)))
+                (Input::decoded(&self.name, identity, reader), Consumed::Counted(counter))
             }
-            Kind::Stdin => self.stream(Stdin { stop: stop.clone() }).map_err(cannot),
-            Kind::Stream(path) => self.stream(files::open_stream(path)?).map_err(cannot),
-        }
+            Kind::Stdin => (self.stream(Stdin { stop: stop.clone() }).map_err(cannot)?, Consumed::Unknown),
+            Kind::Stream(path) => (self.stream(files::open_stream(path)?).map_err(cannot)?, Consumed::Unknown),
+            Kind::Generated { docs, seed } => {
+                return Ok((Opened::Generated { docs: *docs, seed: *seed }, Consumed::Unknown));
+            }
+        };
+        Ok((Opened::Input(input), consumed))
     }
 
-    fn stream(&self, mut stream: impl Read + Send + 'static) -> io::Result<(Input, Consumed)> {
+    fn stream(&self, mut stream: impl Read + Send + 'static) -> io::Result<Input> {
         let mut head = Vec::with_capacity(4);
         stream.by_ref().take(4).read_to_end(&mut head)?;
         let packing = Packing::of(Path::new(""), &head);
         let reader = packing.reader(io::Cursor::new(head).chain(stream))?;
-        Ok((Input::stream(&self.name, reader), Consumed::Unknown))
+        Ok(Input::stream(&self.name, reader))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::input::Source;
 use super::rejects::Rejects;
 use crate::exit::{Failure, Outcome};
-use crate::settings::database::{CollectionArgs, Sync};
+use crate::settings::database::{Acknowledge, CollectionArgs};
 use alluvium::load::{LoadOptions, OnBad, OnDuplicate};
 use alluvium::{Builder, Durability};
 use env::Env;
@@ -24,6 +24,28 @@ pub(crate) struct Args {
     /// The field whose value becomes the _id; where _id itself is absent, one is made
     #[arg(long, value_name = "FIELD", default_value = "_id")]
     id_field: String,
+    /// What to do with a document whose _id is taken
+    #[arg(long, value_enum, default_value = "error")]
+    on_duplicate: Duplicate,
+    /// What to do with a line that is no document
+    #[arg(long, value_enum, default_value = "error")]
+    on_bad: Bad,
+    /// Append skipped lines to this file, as JSON with file, line, column, reason and text
+    #[arg(long, value_name = "FILE")]
+    rejects: Option<PathBuf>,
+    #[command(flatten)]
+    loading: Loading,
+    /// Load files again that were loaded to their end before
+    #[arg(long)]
+    again: bool,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a load runs, whatever it loads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Loading {
     /// Threads that parse; the default is one for each core
     #[arg(long, value_name = "N")]
     readers: Option<usize>,
@@ -35,16 +57,7 @@ pub(crate) struct Args {
     partitions: Option<u32>,
     /// When documents are acknowledged
     #[arg(long, value_enum, default_value = "bulk")]
-    sync: Sync,
-    /// What to do with a document whose _id is taken
-    #[arg(long, value_enum, default_value = "error")]
-    on_duplicate: Duplicate,
-    /// What to do with a line that is no document
-    #[arg(long, value_enum, default_value = "error")]
-    on_bad: Bad,
-    /// Append skipped lines to this file, as JSON with file, line, column, reason and text
-    #[arg(long, value_name = "FILE")]
-    rejects: Option<PathBuf>,
+    sync: Acknowledge,
     /// Write a line of JSON a second to this file: documents, bytes, disk, debt, memory
     #[arg(long, value_name = "FILE")]
     progress_json: Option<PathBuf>,
@@ -54,12 +67,6 @@ pub(crate) struct Args {
     /// Wait until all compactions are done
     #[arg(long)]
     settle: bool,
-    /// Load files again that were loaded to their end before
-    #[arg(long)]
-    again: bool,
-    /// Print the figures as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// What to do with a document whose `_id` is taken.
@@ -101,31 +108,51 @@ pub(crate) struct Settings {
     pub json: bool,
 }
 
+impl Loading {
+    /// The settings of a load of nothing yet.
+    pub(crate) fn resolve(&self, collection: &CollectionArgs) -> Outcome<Settings> {
+        if self.readers == Some(0) || self.writers == 0 {
+            return Err(Failure::Usage("--readers and --writers are at least 1".to_owned()));
+        }
+        let mut builder = collection.database.builder()?.create_if_missing(true);
+        if let Some(partitions) = self.partitions {
+            builder = builder.partitions(partitions);
+        }
+        let defaults = LoadOptions::default();
+        Ok(Settings {
+            builder,
+            collection: collection.name.clone(),
+            sources: Vec::new(),
+            id_field: defaults.id_field,
+            readers: self.readers.unwrap_or(defaults.readers),
+            writers: self.writers,
+            durability: self.sync.into(),
+            on_duplicate: defaults.on_duplicate,
+            on_bad: defaults.on_bad,
+            rejects: None,
+            progress_json: self.progress_json.clone(),
+            progress_interval: Duration::from_millis(self.progress_ms.max(1)),
+            settle: self.settle,
+            again: false,
+            json: false,
+        })
+    }
+}
+
 impl Args {
     /// Checks the arguments and the inputs, before anything is created.
     pub(super) fn resolve(&self, env: &Env) -> Outcome<Settings> {
         if self.rejects.is_some() && self.on_bad == Bad::Error {
             return Err(Failure::Usage("--rejects takes what --on-bad skip leaves out: add that".to_owned()));
         }
-        if self.readers == Some(0) || self.writers == 0 {
-            return Err(Failure::Usage("--readers and --writers are at least 1".to_owned()));
-        }
+        let settings = self.loading.resolve(&self.collection)?;
         let sources = self.files.iter().map(|file| Source::find(env, file)).collect::<Outcome<Vec<_>>>()?;
         if sources.iter().filter(|source| source.is_stdin()).count() > 1 {
             return Err(Failure::Usage("standard input can be read only once".to_owned()));
         }
-        let mut builder = self.collection.database.builder()?.create_if_missing(true);
-        if let Some(partitions) = self.partitions {
-            builder = builder.partitions(partitions);
-        }
         Ok(Settings {
-            builder,
-            collection: self.collection.name.clone(),
             sources,
             id_field: self.id_field.clone(),
-            readers: self.readers.unwrap_or_else(|| LoadOptions::default().readers),
-            writers: self.writers,
-            durability: self.sync.into(),
             on_duplicate: match self.on_duplicate {
                 Duplicate::Error => OnDuplicate::Error,
                 Duplicate::Replace => OnDuplicate::Replace,
@@ -136,11 +163,9 @@ impl Args {
                 Bad::Skip => OnBad::Skip,
             },
             rejects: self.rejects.as_deref().map(Rejects::open).transpose()?,
-            progress_json: self.progress_json.clone(),
-            progress_interval: Duration::from_millis(self.progress_ms.max(1)),
-            settle: self.settle,
             again: self.again,
             json: self.json,
+            ..settings
         })
     }
 }

@@ -5,10 +5,10 @@ use super::settings::Settings;
 use crate::exit::Outcome;
 use crate::files;
 use crate::output::Output;
-use crate::process;
 use crate::text::{self, ratio};
 use alluvium::Stats;
 use alluvium::load::{LoadReport, Outcome as Ended};
+use bench::process;
 use env::Env;
 use serde_json::json;
 use std::path::Path;
@@ -64,7 +64,7 @@ impl Summary {
     pub(super) fn measure(&mut self, env: &Env, database: &Path) {
         self.cpu = process::cpu_time();
         self.peak_bytes = process::peak_resident_bytes();
-        self.device_bytes = process::written_bytes();
+        self.device_bytes = Some(process::Usage::now().written_bytes).filter(|bytes| *bytes > 0);
         // A directory that cannot be listed failed before, with a better message.
         self.disk_bytes = files::bytes_below(env, database).unwrap_or(0);
     }

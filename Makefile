@@ -1,0 +1,28 @@
+# Two commands for everybody: `make demo` and `make test`.
+
+CARGO ?= cargo
+
+.PHONY: help demo test setup mutants
+
+help:
+	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
+	@echo "make test     format, lints, tidy checks and all tests"
+	@echo "make mutants  put known mistakes in, one by one; fails unless the tests find each"
+
+# Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together).
+demo:
+	$(CARGO) build --release --locked -p alluvium-cli
+	$(CARGO) run -q --release --locked -p alluvium-cli -- demo
+
+# Without network or rustup this changes nothing: the tools may be there already.
+setup:
+	@rustup component add rustfmt clippy >/dev/null 2>&1 || true
+
+test: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) xtask tidy
+	$(CARGO) test --locked --workspace
+
+mutants:
+	$(CARGO) xtask mutants

@@ -1,0 +1,73 @@
+//! `alluvium bench get` and `alluvium bench update`.
+
+use super::{RunArgs, print};
+use crate::exit::Outcome;
+use crate::settings::database::CollectionArgs;
+use crate::signals::Stop;
+use bench::scenarios::documents::{self, Settings};
+
+/// Arguments of `bench get`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium bench get trial.db comments --threads 4 --seconds 10 --memory 512M")]
+pub(crate) struct GetArgs {
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+}
+
+/// Arguments of `bench update`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium bench update trial.db comments --threads 4 --seconds 10")]
+pub(crate) struct UpdateArgs {
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct ScenarioArgs {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    #[command(flatten)]
+    run: RunArgs,
+    /// End after so many operations, if that is earlier
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    operations: u64,
+}
+
+impl GetArgs {
+    /// Gets, and prints the figures.
+    pub(super) fn run(&self) -> Outcome {
+        self.scenario.run(documents::get)
+    }
+}
+
+impl UpdateArgs {
+    /// Updates, and prints the figures.
+    pub(super) fn run(&self) -> Outcome {
+        self.scenario.run(documents::update)
+    }
+}
+
+type Scenario = fn(
+    &alluvium::Database,
+    &alluvium::Collection,
+    &[alluvium::Value],
+    &Settings,
+) -> alluvium::Result<bench::scenarios::Outcome>;
+
+impl ScenarioArgs {
+    fn run(&self, scenario: Scenario) -> Outcome {
+        Stop::at_once()?;
+        let settings = Settings {
+            threads: self.run.threads,
+            duration: self.run.duration()?,
+            operations: self.operations,
+            find_rate: self.run.find_rate(1.0)?,
+            seed: self.run.seed,
+        };
+        self.collection.database.with(|database| {
+            let collection = database.collection(&self.collection.name);
+            let ids = documents::sample_ids(&collection, settings.seed)?;
+            print(&scenario(database, &collection, &ids, &settings)?)
+        })
+    }
+}

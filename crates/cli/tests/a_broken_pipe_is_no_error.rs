@@ -1,0 +1,30 @@
+//! When the reader of the output goes away, the command ends without a word, exit code 0.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::{Place, ended};
+use std::io::Read;
+
+#[test]
+fn a_broken_pipe_is_no_error() {
+    let place = Place::new();
+    place.comments("c.jsonl", 3000);
+    place.good(&["load", "db", "c", "c.jsonl", "--id-field", "id"]);
+    for arguments in [
+        vec!["scan", "db", "c"],
+        vec!["scan", "db", "c", "--fields", "body,author", "--reverse"],
+        vec!["gen", "comments", "--docs", "3000"],
+        vec!["gen", "keys", "--keys", "3000"],
+    ] {
+        let mut child = place.start(&arguments);
+        let mut out = child.stdout.take().expect("a pipe");
+        out.read_exact(&mut [0; 100]).expect("output");
+        drop(out);
+        let ended = ended(child);
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+    // The scans closed the database as they should.
+    assert_eq!(place.good(&["count", "db", "c"]), "3000\n");
+}

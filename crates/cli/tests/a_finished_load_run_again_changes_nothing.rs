@@ -1,0 +1,42 @@
+//! A file that was loaded to its end is known; loading it again says so, exits 0 and changes nothing.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::Place;
+
+#[test]
+fn a_finished_load_run_again_changes_nothing() {
+    let place = Place::new();
+    place.comments("c.jsonl", 200);
+    place.good(&["load", "db", "c", "c.jsonl", "--id-field", "id"]);
+    place.good(&["delete", "db", "c", "evn2i5p"]);
+    let before = place.good(&["scan", "db", "c"]);
+    let said = place.good(&["load", "db", "c", "c.jsonl", "--id-field", "id"]);
+    assert!(said.contains("was loaded to its end before (200 documents)") && said.contains("--again"), "{said}");
+    let summary = place.json(&["load", "db", "c", "c.jsonl", "--id-field", "id", "--json"]);
+    assert_eq!(summary["outcome"], "already_done");
+    assert_eq!(place.good(&["scan", "db", "c"]), before);
+    // Under another name it is the same file; with another id field it is another load.
+    std::fs::rename(place.path("c.jsonl"), place.path("d.jsonl")).expect("a file");
+    let summary = place.json(&["load", "db", "c", "d.jsonl", "--id-field", "id", "--json"]);
+    assert_eq!(summary["outcome"], "already_done");
+    // Asked to, it loads again.
+    let again = ["load", "db", "c", "d.jsonl", "--id-field", "id", "--again", "--on-duplicate", "skip", "--json"];
+    let summary = place.json(&again);
+    assert_eq!((&summary["documents"], &summary["duplicates"]), (&1.into(), &199.into()));
+}
+
+#[test]
+fn several_files_are_loaded_one_after_the_other() {
+    let place = Place::new();
+    place.write("a.jsonl", "{\"_id\":1}\n{\"_id\":2}\n");
+    place.write("b.jsonl", "{\"_id\":3}\n");
+    let summary = place.json(&["load", "db", "c", "a.jsonl", "b.jsonl", "--json"]);
+    assert_eq!((&summary["documents"], &summary["inputs"]), (&3.into(), &2.into()));
+    place.write("c.jsonl", "{\"_id\":4}\n");
+    let summary = place.json(&["load", "db", "c", "a.jsonl", "b.jsonl", "c.jsonl", "--json"]);
+    assert_eq!((&summary["outcome"], &summary["documents"]), (&"done".into(), &1.into()));
+    assert_eq!(place.good(&["count", "db", "c"]), "4\n");
+}

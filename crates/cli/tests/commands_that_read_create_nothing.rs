@@ -1,0 +1,67 @@
+//! A wrong path is an error that says what to do; no directory appears, and nothing foreign is touched.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::Place;
+
+const READING: &[&[&str]] = &[
+    &["get", "db", "c", "1"],
+    &["scan", "db", "c"],
+    &["count", "db", "c"],
+    &["delete", "db", "c", "1"],
+    &["stats", "db"],
+    &["verify", "db"],
+    &["compact", "db"],
+    &["collections", "db"],
+    &["drop", "db", "c", "--yes"],
+    &["rename", "db", "c", "d"],
+];
+
+#[test]
+fn a_path_without_a_database_is_not_found() {
+    let place = Place::new();
+    for arguments in READING {
+        let said = place.bad(3, arguments);
+        assert!(said.contains("db is no Alluvium database"), "{said}");
+        assert!(!place.path("db").exists(), "{arguments:?} created something");
+    }
+}
+
+#[test]
+fn a_foreign_directory_is_not_touched() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("db")).expect("space");
+    place.write("db/notes.txt", "mine");
+    for arguments in READING {
+        place.bad(3, arguments);
+    }
+    let said = place.bad(1, &["put", "db", "c", "1", "{}"]);
+    assert!(said.contains("is not empty and holds no Alluvium database"), "{said}");
+    place.write("in.jsonl", "{\"_id\":1}\n");
+    place.bad(1, &["load", "db", "c", "in.jsonl"]);
+    let names: Vec<_> =
+        std::fs::read_dir(place.path("db")).expect("there").map(|e| e.expect("one").file_name()).collect();
+    assert_eq!(names, ["notes.txt"]);
+}
+
+#[test]
+fn a_file_is_no_database() {
+    let place = Place::new();
+    place.write("db", "text");
+    for arguments in READING {
+        let ended = place.run(arguments);
+        assert!(matches!(ended.code, Some(1 | 3)), "{arguments:?}: {ended:?}");
+        assert!(ended.err.contains("db"), "{}", ended.err);
+    }
+    assert_eq!(place.read("db"), "text");
+}
+
+#[test]
+fn a_missing_input_creates_no_database() {
+    let place = Place::new();
+    let said = place.bad(3, &["load", "db", "c", "absent.jsonl"]);
+    assert!(said.contains("absent.jsonl"), "{said}");
+    assert!(!place.path("db").exists());
+}

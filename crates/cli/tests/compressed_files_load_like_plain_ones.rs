@@ -1,0 +1,54 @@
+//! `.gz` and `.zst`, by name and by first bytes, as files, pipes and standard input.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::{Place, same_lines, with_id};
+use std::io::Write;
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+#[test]
+fn compressed_files_load_like_plain_ones() {
+    let place = Place::new();
+    let lines = place.comments("c.jsonl", 400);
+    let plain = place.read("c.jsonl");
+    // Two members, as `cat a.gz b.gz` makes them, cut within a line.
+    let (a, b) = plain.as_bytes().split_at(plain.len() / 2 + 7);
+    place.write("c.jsonl.gz", [gzip(a), gzip(b)].concat());
+    let zst = zstd::encode_all(plain.as_bytes(), 3).expect("memory");
+    place.write("c.jsonl.zst", &zst);
+    place.write("no-ending", &zst);
+    for (name, file) in [("gz", "c.jsonl.gz"), ("zst", "c.jsonl.zst"), ("magic", "no-ending")] {
+        let summary = place.json(&["load", "db", name, file, "--id-field", "id", "--json"]);
+        assert_eq!(summary["documents"], 400, "{name}");
+        assert_eq!(summary["json_bytes"], plain.len(), "{name}");
+    }
+    let piped = place.run_with(&["load", "db", "stdin", "-", "--id-field", "id"], &zst);
+    assert_eq!(piped.code, Some(0), "{}", piped.err);
+    let expected: Vec<String> = lines.iter().map(|line| with_id(line)).collect();
+    for name in ["gz", "zst", "magic", "stdin"] {
+        same_lines(&place.good(&["scan", "db", name]), &expected);
+    }
+    // And each is known to be finished.
+    let again = place.json(&["load", "db", "gz", "c.jsonl.gz", "--id-field", "id", "--json"]);
+    assert_eq!(again["outcome"], "already_done");
+}
+
+#[test]
+fn a_cut_file_is_an_error_that_names_it() {
+    let place = Place::new();
+    place.comments("c.jsonl", 50);
+    let zst = zstd::encode_all(place.read("c.jsonl").as_bytes(), 3).expect("memory");
+    place.write("cut.zst", &zst[..zst.len() / 2]);
+    let said = place.bad(1, &["load", "db", "c", "cut.zst"]);
+    assert!(said.contains("cut.zst"), "{said}");
+    place.write("text.gz", "{\"_id\":1}\n");
+    let said = place.bad(1, &["load", "db", "c", "text.gz"]);
+    assert!(said.contains("text.gz"), "{said}");
+}

@@ -1,0 +1,66 @@
+//! `--json` prints one line of JSON wherever figures are printed; `--progress-json` lines while a load runs.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+#[test]
+fn figures_come_as_json() {
+    let place = Place::new();
+    let lines = place.comments("c.jsonl", 2000);
+    let load = ["load", "db", "c", "c.jsonl", "--id-field", "id", "--settle", "--json"];
+    let summary = place.json(&load);
+    assert_eq!(summary["outcome"], "done");
+    assert_eq!(summary["documents"], 2000);
+    assert_eq!(summary["json_bytes"].as_u64(), Some(lines.iter().map(|line| line.len() as u64 + 1).sum()));
+    assert_eq!(summary["settled"], true);
+    for positive in
+        ["seconds", "cpu_us_per_document", "documents_per_second", "disk_ratio", "written_ratio", "disk_bytes"]
+    {
+        assert!(summary[positive].as_f64().is_some_and(|n| n > 0.0), "{positive}: {summary}");
+    }
+    assert!(summary["disk_ratio"].as_f64() < Some(1.0), "{summary}");
+    assert_eq!(place.json(&["count", "db", "c", "--json"])["documents"], 2000);
+    assert_eq!(place.json(&["collections", "db", "--json"]), serde_json::json!(["main.c"]));
+    let stats = place.json(&["stats", "db", "--json"]);
+    let entries: u64 =
+        stats["partitions"].as_array().expect("four").iter().map(|p| p["entries"].as_u64().expect("n")).sum();
+    assert!(entries >= 2000, "{stats}");
+    assert_eq!(place.json(&["delete", "db", "c", "evn2i5p", "--json"])["deleted"], 1);
+    let verified = place.json(&["verify", "db", "--json"]);
+    assert_eq!(verified["damage"], serde_json::json!([]));
+    assert!(place.json(&["compact", "db", "--json"])["disk_bytes"].as_u64() > Some(0));
+    assert_eq!(place.good(&["count", "db", "c"]), "1999\n");
+}
+
+#[test]
+fn progress_comes_as_lines_of_json() {
+    let place = Place::new();
+    place.comments("c.jsonl", 20_000);
+    place.good(&["load", "db", "c", "c.jsonl", "--id-field", "id", "--progress-json", "p", "--progress-ms", "10"]);
+    let text = place.read("p");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(lines.len() > 1, "{text}");
+    let documents = |line: &Value| line["documents"].as_u64().expect("a number");
+    let seconds = |line: &Value| line["seconds"].as_f64().expect("a number");
+    assert!(lines.windows(2).all(|pair| documents(&pair[0]) <= documents(&pair[1])), "{text}");
+    assert!(lines.windows(2).all(|pair| seconds(&pair[0]) < seconds(&pair[1])), "{text}");
+    let last = lines.last().expect("a line");
+    assert_eq!(documents(last), 20_000);
+    for name in ["bytes", "disk_bytes", "debt", "memory_bytes", "resident_bytes"] {
+        assert!(last[name].is_number(), "{name}: {last}");
+    }
+}
+
+#[test]
+fn standard_error_has_no_progress_bar_where_there_is_no_terminal() {
+    let place = Place::new();
+    place.write("in.jsonl", "{\"_id\":1}\n");
+    place.good(&["load", "db", "c", "in.jsonl"]);
+    place.write("more.jsonl", "{\"_id\":2}\n");
+    let ended = place.run(&["load", "db", "c", "more.jsonl"]);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+}
