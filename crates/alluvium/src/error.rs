@@ -49,6 +49,21 @@ pub enum Error {
         /// The `_id`, as extended JSON.
         id: String,
     },
+    /// A load that stops at duplicates met a document whose `_id` is taken.
+    #[error(
+        "{input} line {line}: collection {collection} has a document with _id {id} already \
+         (--on-duplicate replace or skip goes on)"
+    )]
+    LoadDuplicate {
+        /// The input's name.
+        input: String,
+        /// The line, from 1.
+        line: u64,
+        /// The collection's full name.
+        collection: String,
+        /// The `_id`, as extended JSON.
+        id: String,
+    },
     /// There is no such collection.
     #[error("there is no collection {name}{}", suggestion(.nearest))]
     NoSuchCollection {
@@ -105,7 +120,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Store(error) => store_kind(error),
-            Self::DuplicateKey { .. } => ErrorKind::DuplicateKey,
+            Self::DuplicateKey { .. } | Self::LoadDuplicate { .. } => ErrorKind::DuplicateKey,
             Self::NoSuchCollection { .. } | Self::CollectionExists(_) => ErrorKind::Namespace,
             Self::InvalidName { .. }
             | Self::InvalidDocument(_)

@@ -435,11 +435,7 @@ impl Load<'_> {
         let id = crate::read::key_text(parsed.key(at));
         let line = base + parsed.lines[at].line + 1;
         let collection = self.collection.full_name().unwrap_or_default();
-        Error::Load(format!(
-            "{} line {line}: collection {collection} has a document with _id {id} already \
-             (--on-duplicate replace or skip goes on)",
-            self.name
-        ))
+        Error::LoadDuplicate { input: self.name.clone(), line, collection, id }
     }
 
     fn bad_line(&self, bad: &BadLine, base: u64) -> Error {
