@@ -10,6 +10,9 @@ use std::cell::Cell;
 use std::sync::Arc;
 use zstd_safe::{CCtx, CParameter, DCtx, DParameter, FrameFormat, ParamSwitch, Strategy};
 
+/// Buffers that one large block has made larger than this are given back.
+const KEPT_BYTES: usize = 1 << 20;
+
 /// How a body is compressed. The numbers are on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
@@ -81,7 +84,7 @@ impl Encoder {
                 (Method::ZstdDictionary, context.as_mut().and_then(|context| context.compress2(target, raw).ok()))
             }
         };
-        match result {
+        let method = match result {
             Some(len) if len <= limit => {
                 out.extend_from_slice(&self.scratch[..len]);
                 method
@@ -90,7 +93,11 @@ impl Encoder {
                 out.extend_from_slice(raw);
                 Method::Raw
             }
+        };
+        if self.scratch.len() > KEPT_BYTES {
+            self.scratch = Vec::new();
         }
+        method
     }
 }
 
@@ -154,9 +161,6 @@ pub(crate) struct Scratch {
     /// The context.
     pub(crate) decoder: Decoder,
 }
-
-/// Buffers above this are not kept by a thread.
-const KEPT_BYTES: usize = 1 << 20;
 
 thread_local! {
     /// Taken out while in use, so that a read within a read (a file system that yields) finds

@@ -69,6 +69,7 @@ impl Output {
         self.file.write_at(&self.buffer, self.written)?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
+        self.buffer.shrink_to(2 * WRITE_BYTES);
         Ok(())
     }
 }

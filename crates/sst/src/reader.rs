@@ -105,6 +105,9 @@ impl Reader {
     /// # Errors
     /// [`Error::Corrupt`] or [`Error::Io`].
     pub fn get(&self, key: &[u8], hash: u64, seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
+        if seq < self.meta.min_seq {
+            return Ok(None);
+        }
         let Some(partition_index) = self.top.find(key, seq) else { return Ok(None) };
         let partition = self.partition(partition_index)?;
         if !filter::contains(partition.filter(), hash) {

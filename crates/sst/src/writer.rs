@@ -158,6 +158,7 @@ impl Writer {
         self.last_seq = self.data.last_seq();
         self.data.finish(&mut self.raw);
         let handle = self.output.put(&self.raw, Role::Data, Some(&mut self.encoder))?;
+        self.raw.shrink_to(1 << 20);
         self.properties.data_blocks += 1;
         self.properties.data_bytes += u64::from(handle.len);
         if self.index.is_full(handle.end()) {

@@ -14,6 +14,9 @@ const SMALL_INTERVAL_LOG: u32 = 4;
 /// What an entry is reckoned to take besides key and value.
 const ENTRY_OVERHEAD: usize = 4;
 
+/// Buffers that one large entry has made larger than this are given back.
+const KEPT_BYTES: usize = 1 << 20;
+
 /// Gathers entries, and packs them into one block.
 #[derive(Debug, Default)]
 pub(crate) struct BlockBuilder {
@@ -139,10 +142,11 @@ impl BlockBuilder {
     }
 
     fn clear(&mut self) {
-        self.keys.clear();
+        for bytes in [&mut self.keys, &mut self.values, &mut self.suffixes] {
+            bytes.clear();
+            bytes.shrink_to(KEPT_BYTES);
+        }
         self.last_key_at = 0;
-        self.values.clear();
-        self.suffixes.clear();
         let columns =
             [&mut self.key_lens, &mut self.value_lens, &mut self.kinds, &mut self.seqs, &mut self.suffix_lens];
         for column in columns {
