@@ -4,12 +4,16 @@
 //! to be merged, how many bytes compaction is behind; the largest counts. Up to one half,
 //! writers run free. Above it they share a rate that falls in a straight line from twice the
 //! rate at which flushes drain to nothing at debt 1, so that it settles where writing and
-//! draining are equal. Waiting is on a condition variable that every flush signals.
+//! draining are equal. What a batch will take is reserved before it goes on, so that many threads
+//! with large batches stay within the budget too. Waiting is on condition variables, in the order
+//! of arrival; flushes and batches that are through signal the front.
 
 use crate::store::Inner;
 use crate::{Error, Result};
-use env::sync::{Condvar, Mutex};
-use std::sync::atomic::{AtomicU64, Ordering};
+use env::sync::{Condvar, Mutex, MutexGuard};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Below this delay a writer goes on and leaves it to the next.
@@ -24,17 +28,27 @@ const FIRST_RATE: f64 = 64e6;
 const RUNS_FREE: f64 = 4.0;
 const RUNS_FULL: f64 = 24.0;
 
-/// The pace of the writers.
+/// The pace of the writers, and the memory that they are about to fill.
 pub(crate) struct Admission {
     state: Mutex<State>,
-    drained: Condvar,
     /// The bits of the debt as last measured, so that writers need not measure it.
     debt: AtomicU64,
+    /// Bytes of batches that are admitted and not in the memtables yet.
+    reserved: AtomicUsize,
+    /// What `reserved` may come to, unless a batch is alone.
+    room: AtomicUsize,
+    /// The length of the queue: nobody overtakes those who wait, or a large batch would starve.
+    queued: AtomicUsize,
 }
 
 struct State {
-    /// When the bytes admitted so far are paid for, on the environment's clock.
-    paid_until: Duration,
+    /// First come, first served. Each waits on its own condition variable; only the front does
+    /// for anything but its turn.
+    queue: VecDeque<Arc<Condvar>>,
+    /// Bytes that were admitted at a debt and are not paid for by time yet.
+    owed: f64,
+    /// When `owed` was last brought up to date.
+    paid_at: Duration,
     /// Bytes per second that flushes drain: an average that forgets.
     drain_rate: f64,
     waits: u64,
@@ -43,16 +57,56 @@ struct State {
     no_space: Option<Error>,
 }
 
+/// A batch's place in memory, from its admission until it is written or given up. Dropped, it is
+/// free for others.
+#[must_use = "the memory is reserved only while this lives"]
+pub struct Admitted<'a> {
+    admission: &'a Admission,
+    bytes: usize,
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        self.admission.reserved.fetch_sub(self.bytes, Ordering::SeqCst);
+        if self.admission.queued.load(Ordering::SeqCst) > 0 {
+            self.admission.wake();
+        }
+    }
+}
+
+impl State {
+    /// Lets time pay at `rate`, or forgives everything where writers run free.
+    fn pay(&mut self, now: Duration, debt: f64, rate: f64) {
+        let paid = rate * now.saturating_sub(self.paid_at).as_secs_f64();
+        self.owed = if debt <= FREE { 0.0 } else { (self.owed - paid).max(0.0) };
+        self.paid_at = now;
+    }
+
+    fn wake_front(&self) {
+        if let Some(front) = self.queue.front() {
+            front.notify_one();
+        }
+    }
+}
+
 impl Admission {
-    pub fn new() -> Self {
+    pub fn new(room: usize) -> Self {
         let state = State {
-            paid_until: Duration::ZERO,
+            queue: VecDeque::new(),
+            owed: 0.0,
+            paid_at: Duration::ZERO,
             drain_rate: FIRST_RATE,
             waits: 0,
             waited: Duration::ZERO,
             no_space: None,
         };
-        Self { state: Mutex::new(state), drained: Condvar::new(), debt: AtomicU64::new(0) }
+        Self {
+            state: Mutex::new(state),
+            debt: AtomicU64::new(0),
+            reserved: AtomicUsize::new(0),
+            room: AtomicUsize::new(room),
+            queued: AtomicUsize::new(0),
+        }
     }
 
     /// Notes that `bytes` of memtable went to disk in `took`, and wakes writers.
@@ -61,24 +115,39 @@ impl Admission {
         let rate = bytes as f64 / took.as_secs_f64().max(1e-3);
         state.drain_rate = 0.7 * state.drain_rate + 0.3 * rate.clamp(1e6, 1e10);
         state.no_space = None;
-        self.drained.notify_all();
+        state.wake_front();
     }
 
     /// Notes why flushing makes no progress, so that waiting writers are told.
     pub fn blocked(&self, cause: Error) {
-        self.state.lock().no_space = Some(cause);
-        self.drained.notify_all();
+        let mut state = self.state.lock();
+        state.no_space = Some(cause);
+        state.wake_front();
     }
 
-    /// Wakes writers to look at the state of the store.
+    /// Wakes the writer at the front, to look at the state of the store.
     pub fn wake(&self) {
-        self.drained.notify_all();
+        self.state.lock().wake_front();
     }
 
     /// Waits so far: their number and their sum.
     pub fn waits(&self) -> (u64, Duration) {
         let state = self.state.lock();
         (state.waits, state.waited)
+    }
+
+    /// Reserves memory, if there is room; a batch alone may have more.
+    fn try_reserve(&self, bytes: usize) -> Option<Admitted<'_>> {
+        let room = self.room.load(Ordering::Relaxed);
+        let more = |reserved: usize| (reserved == 0 || reserved + bytes <= room).then_some(reserved + bytes);
+        self.reserved.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).ok()?;
+        Some(Admitted { admission: self, bytes })
+    }
+
+    /// Reserves memory whether there is room or not.
+    fn reserve(&self, bytes: usize) -> Admitted<'_> {
+        self.reserved.fetch_add(bytes, Ordering::SeqCst);
+        Admitted { admission: self, bytes }
     }
 }
 
@@ -103,7 +172,11 @@ impl Inner {
         }
         let active: usize = self.partitions.iter().map(|p| p.active().charged_bytes()).sum();
         self.shared.budget.set(lsm::Owner::Memtables, active + immutable as usize);
-        let debt = worst.max(immutable as f64 / (self.options.memtable_bytes() as f64 / 2.0));
+        let half = self.options.memtable_bytes() / 2;
+        // The other half is for active memtables. A little is always left to pass, slowly.
+        let room = half.saturating_sub(immutable as usize).max(half / 8);
+        self.admission.room.store(room, Ordering::Relaxed);
+        let debt = worst.max(immutable as f64 / half as f64);
         self.admission.debt.store(debt.to_bits(), Ordering::Relaxed);
         debt
     }
@@ -113,46 +186,95 @@ impl Inner {
         f64::from_bits(self.admission.debt.load(Ordering::Relaxed))
     }
 
-    /// Admits a batch of `bytes`, waiting as long as the debt asks for.
-    pub(crate) fn admit(&self, bytes: usize) -> Result<()> {
+    /// Admits a batch of `bytes`: waits as long as the debt asks for, and reserves its memory.
+    pub(crate) fn admit(&self, bytes: usize) -> Result<Admitted<'_>> {
         let limit = self.options.max_batch_bytes();
         if bytes > limit {
             return Err(Error::BatchTooLarge { bytes: bytes as u64, limit: limit as u64 });
         }
-        let mut debt = self.debt();
-        if debt <= FREE {
-            return Ok(());
+        let admission = &self.admission;
+        if self.debt() <= FREE
+            && admission.queued.load(Ordering::SeqCst) == 0
+            && let Some(admitted) = admission.try_reserve(bytes)
+        {
+            return Ok(admitted);
         }
-        let mut state = self.admission.state.lock();
+        if !self.options.background {
+            self.work_off()?;
+            return Ok(admission.reserve(bytes));
+        }
+        let turn = Arc::new(Condvar::new());
+        let mut state = admission.state.lock();
+        admission.queued.fetch_add(1, Ordering::SeqCst);
+        state.queue.push_back(turn.clone());
         let started = self.env.clock.now();
-        let mut due = state.paid_until.max(started);
-        due += Duration::from_secs_f64(bytes as f64 / allowed_rate(debt, state.drain_rate));
-        state.paid_until = due;
-        let mut now = started;
-        // Memory is a bound, not a pace: at debt 1 nothing more fits.
-        while debt >= 1.0 || due > now + SHORT {
+        while state.queue.front().is_some_and(|front| !Arc::ptr_eq(front, &turn)) {
+            turn.wait_for(&mut state, LOOK_AGAIN);
+        }
+        let outcome = self.pass(&mut state, &turn, bytes);
+        state.queue.pop_front();
+        admission.queued.fetch_sub(1, Ordering::SeqCst);
+        state.wake_front();
+        let waited = self.env.clock.now().saturating_sub(started);
+        state.waits += u64::from(waited > Duration::ZERO);
+        state.waited += waited;
+        outcome
+    }
+
+    /// Waits at the front of the queue until the batch may go on.
+    fn pass(&self, state: &mut MutexGuard<'_, State>, turn: &Condvar, bytes: usize) -> Result<Admitted<'_>> {
+        let mut debt = self.debt();
+        let mut looked = None;
+        loop {
             self.writable()?;
+            let now = self.env.clock.now();
+            let rate = allowed_rate(debt, state.drain_rate);
+            state.pay(now, debt, rate);
+            // A clock that stands still (tests) must not hold writers for ever.
+            let late = if looked == Some(now) { Duration::ZERO } else { late(state.owed, rate) };
+            looked = Some(now);
+            // Memory is a bound, not a pace: at debt 1 nothing more fits.
+            if debt < 1.0
+                && late <= SHORT
+                && let Some(admitted) = self.admission.try_reserve(bytes)
+            {
+                if debt > FREE {
+                    state.owed += bytes as f64;
+                }
+                return Ok(admitted);
+            }
             if let (true, Some(cause)) = (debt >= 1.0, &state.no_space) {
                 return Err(cause.clone());
             }
-            let wait = due.saturating_sub(now).clamp(SHORT, LOOK_AGAIN);
-            self.admission.drained.wait_for(&mut state, wait);
+            // Flushes and those who give memory back wake the front.
+            turn.wait_for(state, if late > SHORT { late } else { LOOK_AGAIN });
             debt = self.measure_debt();
-            if debt <= FREE {
-                state.paid_until = self.env.clock.now();
-                break;
-            }
-            let later = self.env.clock.now();
-            if later == now && debt < 1.0 {
-                // A clock that stands still (tests) must not hold writers for ever.
-                break;
-            }
-            now = later;
         }
-        state.waits += 1;
-        state.waited += self.env.clock.now().saturating_sub(started);
+    }
+
+    /// Without background threads, writers do what is due when nothing more fits.
+    fn work_off(&self) -> Result<()> {
+        while self.measure_debt() >= 1.0 {
+            self.writable()?;
+            match self.run_one(2) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    self.worker_failed(error.clone());
+                    return Err(match error {
+                        Error::Storage(ref cause) if cause.is_no_space() => Error::NoSpace(Box::new(error)),
+                        other => other,
+                    });
+                }
+            }
+        }
         Ok(())
     }
+}
+
+/// How long it takes until `owed` bytes are paid for; at most [`LOOK_AGAIN`].
+fn late(owed: f64, rate: f64) -> Duration {
+    Duration::from_secs_f64((owed / rate).clamp(0.0, LOOK_AGAIN.as_secs_f64()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use codec::{DecodeError, varint};
 
 /// The first byte of a record that is a batch.
 pub(crate) const TAG_BATCH: u8 = 0;
-/// The first byte of a record that notes up to which number a partition has been flushed.
+/// The first byte of a record that notes up to which numbers partitions have been flushed.
 pub(crate) const TAG_FLUSHED: u8 = 1;
 
 /// Puts and deletes, over any trees and partitions, that happen together or not at all.
@@ -159,8 +159,8 @@ fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<(u32, Entry<'a
 pub(crate) enum LogRecord<'a> {
     /// Operations, with their partitions.
     Batch(Vec<(u32, Entry<'a>)>),
-    /// The partition has been flushed up to the number, and its manifest synced.
-    Flushed { partition: u32, seq: Seq },
+    /// Partitions, and up to which number each has been flushed and its manifest synced.
+    Flushed(Vec<(u32, Seq)>),
 }
 
 /// Decodes a log record whose first operation has the number `first`.
@@ -175,19 +175,26 @@ pub(crate) fn decode_record(payload: &[u8], first: Seq) -> codec::Result<LogReco
             Ok(LogRecord::Batch(ops))
         }
         TAG_FLUSHED => {
-            let partition = varint::get_u64(&mut input)? as u32;
-            let seq = varint::get_u64(&mut input)?;
-            Ok(LogRecord::Flushed { partition, seq })
+            let mut flushed = Vec::new();
+            while !input.is_empty() {
+                let partition = varint::get_u64(&mut input)?;
+                let partition =
+                    u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
+                flushed.push((partition, varint::get_u64(&mut input)?));
+            }
+            Ok(LogRecord::Flushed(flushed))
         }
         _ => Err(DecodeError::Invalid("an unknown kind of record")),
     }
 }
 
-/// The record that notes a flush.
-pub(crate) fn encode_flushed(partition: u32, seq: Seq) -> Vec<u8> {
+/// The record that notes how far partitions are flushed.
+pub(crate) fn encode_flushed(flushed: impl Iterator<Item = (u32, Seq)>) -> Vec<u8> {
     let mut bytes = vec![TAG_FLUSHED];
-    varint::put_u64(&mut bytes, u64::from(partition));
-    varint::put_u64(&mut bytes, seq);
+    for (partition, seq) in flushed {
+        varint::put_u64(&mut bytes, u64::from(partition));
+        varint::put_u64(&mut bytes, seq);
+    }
     bytes
 }
 

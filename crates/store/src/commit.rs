@@ -284,7 +284,10 @@ impl Inner {
         let charged: Vec<usize> = self.partitions.iter().map(|p| p.active().charged_bytes()).collect();
         let largest = charged.iter().enumerate().max_by_key(|(_, bytes)| **bytes);
         let Some((largest, _)) = largest else { return };
-        let over = charged.iter().sum::<usize>() > self.options.memtable_bytes() / 2;
+        let share = self.options.memtable_bytes();
+        // One that is sealed when it is a quarter leaves as much room for the next to fill
+        // while it is flushed, also in a store with a single partition.
+        let over = charged.iter().sum::<usize>() > share / 2 || charged[largest] > share / 4;
         let pinning = if over { Some(largest) } else { self.log_pinned_by_active() };
         if let Some(partition) = pinning {
             self.seal(partition, next);

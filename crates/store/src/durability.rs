@@ -4,7 +4,7 @@ use crate::store::Inner;
 use crate::{Durability, Error, Result};
 use env::sync::{Condvar, Mutex};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use wal::Position;
 
@@ -17,11 +17,14 @@ pub(crate) struct Syncer {
     stopped: Condvar,
     /// When the last sync ended, in nanoseconds of the environment's clock.
     last_sync: AtomicU64,
+    /// A write under [`Durability::Periodic`] was acknowledged since the last periodic sync began.
+    wanted: AtomicBool,
 }
 
 impl Syncer {
     pub fn new(now: Duration) -> Self {
-        Self { stop: Mutex::new(false), stopped: Condvar::new(), last_sync: AtomicU64::new(now.as_nanos() as u64) }
+        let last_sync = AtomicU64::new(now.as_nanos() as u64);
+        Self { stop: Mutex::new(false), stopped: Condvar::new(), last_sync, wanted: AtomicBool::new(false) }
     }
 
     pub fn stop(&self) {
@@ -33,12 +36,19 @@ impl Syncer {
 impl Inner {
     /// Waits as long as the durability asks for before a write is acknowledged.
     pub(crate) fn acknowledge(&self, end: Position, durability: Durability) -> Result<()> {
+        if let Some(cause) = self.poisoned.get().filter(|cause| !matches!(cause, Error::Closed)) {
+            // The log failed after this batch was written to it: nobody knows what is on disk.
+            return Err(Error::OutcomeUnknown(Box::new(cause.clone())));
+        }
         match durability {
             Durability::Bulk => Ok(()),
             Durability::Sync => self.sync_log(end),
             Durability::Periodic => {
                 if !self.options.background {
                     return Ok(());
+                }
+                if !self.syncer.wanted.load(Ordering::Acquire) {
+                    self.syncer.wanted.store(true, Ordering::Release);
                 }
                 let last = Duration::from_nanos(self.syncer.last_sync.load(Ordering::Relaxed));
                 let age = self.env.clock.now().saturating_sub(last);
@@ -84,7 +94,7 @@ impl Inner {
     }
 }
 
-/// The syncing thread: one sync of the log an interval, while there is something to sync.
+/// The syncing thread: one sync of the log an interval, while a periodic write waits for it.
 pub(crate) fn run(store: &Arc<Inner>) {
     loop {
         let mut stop = store.syncer.stop.lock();
@@ -95,8 +105,10 @@ pub(crate) fn run(store: &Arc<Inner>) {
             return;
         }
         drop(stop);
+        // Asked first: who sets it later has its record before an end that is read later.
+        let wanted = store.syncer.wanted.swap(false, Ordering::AcqRel);
         let end = store.wal.end();
-        if store.options.durability == Durability::Bulk || store.wal.synced() >= end {
+        if !wanted || store.wal.synced() >= end {
             let now = store.env.clock.now().as_nanos() as u64;
             store.syncer.last_sync.fetch_max(now, Ordering::Relaxed);
             continue;

@@ -27,6 +27,7 @@ pub mod typed;
 mod visibility;
 mod workers;
 
+pub use admission::Admitted;
 pub use batch::WriteBatch;
 pub use error::{Error, Result};
 pub use locks::{LockGuard, LockMode};

@@ -5,6 +5,9 @@ use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result};
 use env::sync::Mutex;
 
+/// Segments beyond those that the log's limit explains, before open flushes to get rid of them.
+const MANY_SEGMENTS: u64 = 32;
+
 impl Store {
     /// Makes every write so far durable. The acknowledgement of a bulk load.
     ///
@@ -21,18 +24,9 @@ impl Store {
     /// What keeps the flush from going on, such as [`Error::NoSpace`].
     pub fn flush(&self) -> Result<()> {
         self.inner.writable()?;
-        let all = (0..self.inner.partitions.len() as u32).collect();
-        self.inner.commit(Work::Rotate(all), Durability::Bulk)?;
-        loop {
-            if !self.inner.options.background {
-                while self.inner.flush_one()? {}
-            }
-            if !self.inner.partitions.iter().any(|p| p.view().immutable_count() > 0) {
-                return self.inner.release_log();
-            }
-            self.inner.check_progress()?;
-            self.inner.workers.wait_change();
-        }
+        let flushed = self.inner.flush();
+        // Not every failure ends writing; one that broke the log or a manifest does.
+        flushed.inspect_err(|_| self.inner.poison_if_broken())
     }
 
     /// Flushes, and waits until no compaction is due: the state in which figures are taken.
@@ -44,8 +38,7 @@ impl Store {
         let inner = &self.inner;
         loop {
             if !inner.options.background {
-                while inner.run_one(2)? {}
-                return Ok(());
+                return self.run_pending();
             }
             if inner.partitions.iter().all(|p| !p.compaction_due()) && inner.workers.busy() == 0 {
                 return Ok(());
@@ -62,10 +55,9 @@ impl Store {
     /// As [`Store::flush`].
     pub fn compact(&self) -> Result<()> {
         self.settle()?;
-        for partition in &self.inner.partitions {
-            partition.compact_all()?;
-        }
-        Ok(())
+        let mut partitions = self.inner.partitions.iter();
+        let compacted = partitions.try_for_each(|partition| partition.compact_all());
+        Ok(compacted.inspect_err(|_| self.inner.poison_if_broken())?)
     }
 
     /// Does pending background work on this thread until there is none. For stores opened with
@@ -74,7 +66,7 @@ impl Store {
     /// # Errors
     /// As [`Store::flush`].
     pub fn run_pending(&self) -> Result<()> {
-        while self.inner.run_one(2)? {}
+        while self.run_one_pending()? {}
         Ok(())
     }
 
@@ -83,7 +75,7 @@ impl Store {
     /// # Errors
     /// As [`Store::flush`].
     pub fn run_one_pending(&self) -> Result<bool> {
-        self.inner.run_one(2)
+        self.inner.run_one(2).inspect_err(|_| self.inner.poison_if_broken())
     }
 
     /// Checks every file: every block, order, counts and references. Returns the damage found, one
@@ -111,20 +103,47 @@ impl Inner {
         }
     }
 
+    /// Flushes all that has a number now. What others write meanwhile is not waited for.
+    fn flush(&self) -> Result<()> {
+        // What failed before is tried again.
+        self.note_background(None);
+        let all = (0..self.partitions.len() as u32).collect();
+        let next = self.commit(Work::Rotate(all), Durability::Bulk)?;
+        self.workers.signal();
+        loop {
+            if !self.options.background {
+                while self.flush_one()? {}
+            }
+            let sealed_before = |view: &lsm::View| {
+                view.immutable_count() > 0 && view.oldest_unflushed().is_some_and(|first| first < next)
+            };
+            if !self.partitions.iter().any(|p| sealed_before(&p.view())) {
+                return self.release_log();
+            }
+            self.check_progress()?;
+            self.workers.wait_change();
+        }
+    }
+
     /// Removes the log's segments that nothing needs, also the one that is being written.
     fn release_log(&self) -> Result<()> {
-        let needed = self.oldest_needed();
-        if needed > self.visibility.visible() {
-            for at in 0..self.partitions.len() {
-                let seq = self.partitions[at].flushed_seq();
-                let note = crate::batch::encode_flushed(at as u32, seq);
-                self.commit(Work::Note(note), Durability::Bulk)?;
-            }
-            // Everything is in sorted files: a new segment lets all the others go.
+        if self.oldest_needed() > self.visibility.visible() {
+            // Everything is in sorted files: a new segment, with the notes, lets all the others go.
             self.wal.start_segment()?;
         }
-        self.wal.release_below(self.oldest_needed())?;
-        Ok(())
+        self.note_flushes()
+    }
+
+    /// Lets go of what is not needed of a log that open has found with so many segments; every open
+    /// adds one. Before the threads are started.
+    pub(crate) fn trim_log(&self, segments: usize) -> Result<()> {
+        let usual = self.options.log_limit_bytes() / self.options.log_segment_bytes();
+        if segments as u64 > 2 * usual + MANY_SEGMENTS {
+            let all = (0..self.partitions.len() as u32).collect();
+            self.commit(Work::Rotate(all), Durability::Bulk)?;
+            while self.flush_one()? {}
+        }
+        self.note_flushes()
     }
 
     /// Lets the keys of dropped trees go once the drop is durable and no snapshot is older.

@@ -67,20 +67,22 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let lsm_options = lsm_options(&options, superblock);
     let shared = lsm::Shared::new(env.clone(), lsm_options, budget, policy.clone());
     let partitions = open_partitions(&shared, path, superblock, created)?;
-    let (wal, mut report) = replay(&env, path, &options, superblock, &partitions)?;
+    let segments = log_segments(&env, path, created || options.accept_log_damage)?;
+    let Replayed { wal, mut report, last, highest_tree } = replay(&env, path, &options, superblock, &partitions)?;
     let wal = Arc::new(wal);
     let _first = policy.wal.set(wal.clone());
     if created {
         superblock.finish(&env, path)?;
     }
-    let last = partitions.iter().map(|p| p.flushed_seq()).max().unwrap_or(0).max(report.1);
+    let last = partitions.iter().map(|p| p.flushed_seq()).max().unwrap_or(0).max(last);
     visibility.recovered(last);
-    load_trees(&partitions[0], last, &trees)?;
-    report.0.created = created;
-    report.0.took = env.clock.now().saturating_sub(started);
+    load_trees(&partitions[0], last, highest_tree, &trees)?;
+    report.created = created;
+    report.took = env.clock.now().saturating_sub(started);
     let count = partitions.len();
+    let room = options.memtable_bytes() / 2;
     let syncer = Syncer::new(env.clock.now());
-    Ok(Arc::new(Inner {
+    let inner = Arc::new(Inner {
         env,
         path: path.to_owned(),
         options,
@@ -92,15 +94,29 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         trees,
         locks: LockTable::new(),
         commit: Commit::new(last + 1),
-        admission: Admission::new(),
+        admission: Admission::new(room),
         workers: Workers::new(count),
         syncer,
         poisoned: OnceLock::new(),
         schema: Mutex::new(()),
         background_error: Mutex::new(None),
-        report: report.0,
+        report,
         _lock: lock,
-    }))
+    });
+    // Without it the database is whole, only longer to open the next time.
+    let _why_not = inner.trim_log(segments);
+    Ok(inner)
+}
+
+/// The number of segments of the log. A database has one at least.
+fn log_segments(env: &Env, path: &Path, may_be_missing: bool) -> Result<usize> {
+    let dir = path.join(LOG_DIR);
+    let segments = if env.fs.exists(&dir)? { env.fs.list(&dir)?.len() } else { 0 };
+    if segments == 0 && !may_be_missing {
+        let what = "the write-ahead log is missing: restore the directory from a backup";
+        return Err(env::Error::corrupt(&dir, 0, what).into());
+    }
+    Ok(segments)
 }
 
 /// Starts the workers and the syncing thread.
@@ -194,7 +210,10 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
         let what = "the file is missing, though the directory holds a database: restore it";
         return Err(env::Error::corrupt(&file, 0, what).into());
     }
-    let ours = |name: &str| is_ours(name) || name == LOCK_NAME || name == superblock::TEMPORARY;
+    // What a creation makes is made after its temporary superblock: without that, a folder that
+    // has such a name is somebody else's, and must not be removed.
+    let begun = has(superblock::TEMPORARY);
+    let ours = |name: &str| name == LOCK_NAME || begun && (is_ours(name) || name == superblock::TEMPORARY);
     if entries.iter().any(|e| !ours(&e.name)) {
         return Err(Error::ForeignDirectory(path.to_owned()));
     }
@@ -262,14 +281,24 @@ fn has_manifest(env: &Env, dir: &Path) -> Result<bool> {
     Ok(env.fs.list(dir)?.iter().any(|e| e.name.starts_with("MANIFEST-")))
 }
 
-/// Replays the log into the partitions. Returns the last number found with the report.
+/// What came of the log.
+struct Replayed {
+    wal: Wal,
+    report: OpenReport,
+    /// The last number found.
+    last: Seq,
+    /// The highest tree that an operation was on, also one whose creation was lost to damage.
+    highest_tree: u32,
+}
+
+/// Replays the log into the partitions.
 fn replay(
     env: &Env,
     path: &Path,
     options: &Options,
     superblock: Superblock,
     partitions: &[Arc<Partition>],
-) -> Result<(Wal, (OpenReport, Seq))> {
+) -> Result<Replayed> {
     let dir = path.join(LOG_DIR);
     env.fs.create_dir_all(&dir)?;
     env.fs.sync_dir(path)?;
@@ -281,6 +310,7 @@ fn replay(
         on_damage: damage,
         next_seq: flushed.iter().max().copied().unwrap_or(0) + 1,
     };
+    let mut highest_tree = 0;
     let mut replay = |record: Record<'_>| {
         let bad = |what: String| env::Error::corrupt(&dir, record.first_seq, what);
         match decode_record(record.payload, record.first_seq).map_err(|e| bad(e.to_string()))? {
@@ -288,14 +318,16 @@ fn replay(
                 for (partition, entry) in ops {
                     let at = partition as usize;
                     let found = partitions.get(at).ok_or_else(|| bad(format!("no partition {at}")))?;
+                    let tree = entry.key.first_chunk().map_or(0, |id| u32::from_be_bytes(*id));
+                    highest_tree = highest_tree.max(tree);
                     if entry.seq > flushed[at] {
                         found.active().apply(std::iter::once(entry));
                     }
                 }
             }
-            LogRecord::Flushed { partition, seq } => {
-                let at = partition as usize;
-                if flushed.get(at).is_none_or(|flushed| *flushed < seq) {
+            LogRecord::Flushed(notes) => {
+                let lost = notes.iter().find(|(p, seq)| flushed.get(*p as usize).is_none_or(|f| f < seq));
+                if let Some(&(at, seq)) = lost {
                     let what = format!("the manifest of partition {at} lost a flush: it is written up to {seq}");
                     return Err(env::Error::corrupt(&path.join(format!("p{at:03}")), 0, what));
                 }
@@ -312,7 +344,7 @@ fn replay(
         lost: found.lost.iter().map(|l| (l.first, l.last)).collect(),
         ..OpenReport::default()
     };
-    Ok((wal, (report, found.last_seq)))
+    Ok(Replayed { wal, report, last: found.last_seq, highest_tree })
 }
 
 /// Keeps recovery within the budget, also if it was larger when the log was written.
@@ -328,8 +360,8 @@ fn flush_if_large(partitions: &[Arc<Partition>], options: &Options, last: Seq) -
     Ok(())
 }
 
-/// Reads the registry of trees.
-fn load_trees(partition: &Arc<Partition>, last: Seq, trees: &Trees) -> Result<()> {
+/// Reads the registry of trees. New ids begin above all that it names, and above `highest`.
+fn load_trees(partition: &Arc<Partition>, last: Seq, highest: u32, trees: &Trees) -> Result<()> {
     let mut iter = partition.iter(partition.view(), last, Bound::Unbounded, Bound::Unbounded);
     let mut live = BTreeMap::new();
     let mut next = 1;
@@ -344,7 +376,7 @@ fn load_trees(partition: &Arc<Partition>, last: Seq, trees: &Trees) -> Result<()
         }
         iter.next()?;
     }
-    let above = live.keys().next_back().map_or(1, |id| id.0.saturating_add(1));
+    let above = live.keys().next_back().map_or(highest, |id| id.0.max(highest)).saturating_add(1);
     trees.recovered(live, next.max(above));
     Ok(())
 }

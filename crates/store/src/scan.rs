@@ -69,6 +69,7 @@ impl Scan {
         let views = store.views();
         // Views first, then the check: what they hold, the snapshot needs no more.
         snapshot.check()?;
+        store.trees.check_readable(tree, snapshot.seq())?;
         let (low, high) = internal_range(tree, &bounds);
         let (lower, upper) = (Bound::Included(low.as_slice()), Bound::Excluded(high.as_slice()));
         let system = tree == crate::trees::SYSTEM;
@@ -88,9 +89,16 @@ impl Scan {
     /// call.
     ///
     /// # Errors
-    /// [`crate::Error::Storage`] for damage or what the operating system refuses.
+    /// [`crate::Error::Storage`] for damage or what the operating system refuses;
+    /// [`crate::Error::SnapshotTooOld`] if the scan was under way for longer than a snapshot may
+    /// live. It lets go of its files then.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        if let Err(ended) = self.snapshot.check() {
+            self.order.clear();
+            self.iters.clear();
+            return Err(ended);
+        }
         if self.started {
             self.advance()?;
         } else {

@@ -1,6 +1,6 @@
 //! The store itself: what its users call.
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Admitted};
 use crate::batch::{lock_hash, partition_of};
 use crate::commit::{Commit, Work};
 use crate::durability::Syncer;
@@ -99,18 +99,19 @@ impl Store {
     /// [`Error::BatchTooLarge`], [`Error::NoSuchTree`], [`Error::NoSpace`], [`Error::Poisoned`]:
     /// nothing was written. [`Error::OutcomeUnknown`]: the log failed under way.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
-        self.inner.admit(batch.encoded_bytes())?;
+        let _admitted = self.inner.admit(batch.encoded_bytes())?;
         let keys = batch.ops.iter().map(|op| (op.hash, LockMode::Shared)).collect();
         let _locks = self.inner.locks.acquire(keys);
         self.inner.commit(Work::Batch(batch, None), durability)
     }
 
-    /// Pays the admission debt for a write of some `bytes`, before any lock is taken. For callers
-    /// of [`Store::write_locked`].
+    /// Pays the admission debt for a write of some `bytes` and reserves their memory, before any
+    /// lock is taken. For callers of [`Store::write_locked`], who keep what is returned until then.
+    /// A thread that has locks must not ask for admission.
     ///
     /// # Errors
     /// As [`Store::write`].
-    pub fn admit(&self, bytes: usize) -> Result<()> {
+    pub fn admit(&self, bytes: usize) -> Result<Admitted<'_>> {
         self.inner.admit(bytes)
     }
 
@@ -152,13 +153,15 @@ impl Store {
     /// Reads a key's value at a snapshot into `value`; false if there is none.
     ///
     /// # Errors
-    /// As [`Store::get`], and [`Error::SnapshotTooOld`].
+    /// As [`Store::get`]; [`Error::SnapshotTooOld`], and [`Error::NoSuchTree`] if the tree was
+    /// dropped before the snapshot.
     pub fn get_at(&self, snapshot: &Snapshot, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         let inner = &*self.inner;
         inner.open_for_reads()?;
         inner.with_internal_key(tree, key, |internal, partition| {
             let view = inner.partitions[partition].view();
             snapshot.check()?;
+            inner.trees.check_readable(tree, snapshot.seq())?;
             Ok(view.get(internal, snapshot.seq(), value)?)
         })
     }
@@ -175,7 +178,7 @@ impl Store {
     /// Walks the keys of a tree in order, at a snapshot (a fresh one if none is given).
     ///
     /// # Errors
-    /// As [`Store::get_at`].
+    /// As [`Store::get_at`]; [`Error::NoSuchTree`] if it was dropped before the snapshot.
     pub fn scan(&self, tree: TreeId, bounds: Bounds, snapshot: Option<&Snapshot>) -> Result<Scan> {
         self.inner.open_for_reads()?;
         let snapshot = snapshot.cloned().unwrap_or_else(|| self.inner.visibility.snapshot());
@@ -252,7 +255,7 @@ impl Store {
             batch.delete(SYSTEM, &tree_key(*id));
         }
         batch.put(SYSTEM, NEXT_KEY, &self.inner.trees.next().to_le_bytes());
-        self.inner.admit(batch.encoded_bytes())?;
+        let _admitted = self.inner.admit(batch.encoded_bytes())?;
         self.inner.commit(Work::Batch(batch, Some(change)), self.inner.options.durability)?;
         Ok(())
     }
@@ -277,6 +280,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Storage`] if the log cannot be sealed; what was acknowledged is safe then too.
+    /// [`Error::Poisoned`] if an earlier failure has ended writing already.
     pub fn close(&self) -> Result<()> {
         self.inner.close(&self.threads)
     }
@@ -325,8 +329,9 @@ impl Inner {
             // A worker that panicked has poisoned the store already.
             let _panicked = thread.join();
         }
-        if self.writable().is_err() {
-            return Ok(());
+        match self.writable() {
+            Err(Error::Closed) => return Ok(()),
+            open => open?,
         }
         let _was_open = self.poisoned.set(Error::Closed);
         // Batches that were being written when the store was closed end before the seal.

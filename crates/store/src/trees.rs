@@ -119,6 +119,16 @@ impl Trees {
         }
     }
 
+    /// Errors if the tree was dropped at or before `seq`: its keys may be going. Asked *after* a
+    /// snapshot was registered at `seq`; then a later drop waits for that.
+    pub fn check_readable(&self, tree: TreeId, seq: Seq) -> Result<()> {
+        let inner = self.inner.read();
+        let readable = tree == SYSTEM
+            || inner.live.contains_key(&tree)
+            || inner.dropped.get(&tree).is_some_and(|(dropped, _)| *dropped > seq);
+        if readable { Ok(()) } else { Err(Error::NoSuchTree(tree.0)) }
+    }
+
     /// Trees whose keys may not be removed yet, with the number of their drop.
     pub fn drops_pending(&self) -> Vec<(TreeId, Seq)> {
         let inner = self.inner.read();

@@ -1,7 +1,7 @@
 //! The worker pool: flushes before compactions, on one pool sized to the cores.
 //!
 //! All but one thread may compact; one is always free to flush. A long compaction asks
-//! [`Inner::should_yield`] and lets a waiting flush go first.
+//! [`Inner::should_yield`] whether the store is being closed.
 
 use crate::store::Inner;
 use crate::{Error, Result};
@@ -111,10 +111,10 @@ impl Inner {
             return Ok(false);
         }
         self.visibility.end_old();
-        self.purge_dropped()?;
         if self.flush_one()? {
             return Ok(true);
         }
+        self.purge_dropped()?;
         let most = threads.saturating_sub(1).max(1);
         if self.workers.compacting.fetch_add(1, Ordering::AcqRel) >= most {
             self.workers.compacting.fetch_sub(1, Ordering::AcqRel);
@@ -158,20 +158,21 @@ impl Inner {
         let bytes = before.saturating_sub(partition.debt().immutable_bytes);
         self.admission.flushed(bytes, self.env.clock.now().saturating_sub(started));
         self.measure_debt();
-        self.note_flush(at)?;
         self.note_background(None);
+        self.note_flushes()?;
         self.workers.signal();
         Ok(true)
     }
 
-    /// Writes down in the log how far the partition is flushed, then lets go of what no
-    /// partition needs. A manifest that later lost the flush is found by the note.
-    fn note_flush(&self, at: usize) -> Result<()> {
+    /// Lets go of what no partition needs of the log, after writing down in what remains how far
+    /// *every* partition is flushed: a manifest that later lost such a flush, whose data may have
+    /// been in a segment that is removed now, is found by the note.
+    pub(crate) fn note_flushes(&self) -> Result<()> {
         let oldest_needed = self.oldest_needed();
-        if oldest_needed > self.wal.oldest_seq() && self.wal.can_release_below(oldest_needed) {
-            let seq = self.partitions[at].flushed_seq();
-            let note = crate::batch::encode_flushed(at as u32, seq);
-            self.commit(crate::commit::Work::Note(note), crate::Durability::Bulk)?;
+        if self.wal.can_release_below(oldest_needed) {
+            let flushed = self.partitions.iter().enumerate().map(|(at, p)| (at as u32, p.flushed_seq()));
+            let note = crate::batch::encode_flushed(flushed);
+            self.commit(crate::commit::Work::Note(note), crate::Durability::Sync)?;
             self.wal.release_below(oldest_needed)?;
         }
         Ok(())
@@ -197,6 +198,7 @@ impl Inner {
         for (_, at) in order {
             if let Some(job) = self.partitions[at].pick_compaction() {
                 self.partitions[at].run_compaction(job, &|| self.should_yield())?;
+                self.note_background(None);
                 self.measure_debt();
                 self.admission.wake();
                 self.workers.signal();
@@ -206,19 +208,26 @@ impl Inner {
         Ok(false)
     }
 
-    /// Asked by a long compaction between blocks. With a single thread it flushes right here;
-    /// otherwise another thread does.
+    /// Asked by a long compaction between blocks. It never waits for a flush: one thread is kept
+    /// free of compactions.
     pub(crate) fn should_yield(&self) -> bool {
         self.workers.stopping() || self.poisoned.get().is_some()
+    }
+
+    /// Takes no more writes if the log or a manifest takes none.
+    pub(crate) fn poison_if_broken(&self) {
+        let manifest = || self.partitions.iter().find_map(|p| p.poisoned());
+        if let Some(cause) = self.wal.poisoned().or_else(manifest) {
+            self.poison(Error::Storage(cause));
+        }
     }
 
     /// A flush or compaction failed. If it was on the log or a manifest, nothing is written any
     /// more. Anything else (a full disk, a damaged input) is tried again at the next tick;
     /// `stats` shows it, and writers that wait for memory are told.
     pub(crate) fn worker_failed(&self, error: Error) {
-        let manifest = self.partitions.iter().find_map(|p| p.poisoned());
-        if let Some(cause) = self.wal.poisoned().or(manifest) {
-            self.poison(Error::Storage(cause));
+        self.poison_if_broken();
+        if self.poisoned.get().is_some() {
             return;
         }
         match &error {

@@ -1,3 +1,5 @@
+#![allow(clippy::disallowed_methods)]
+
 use super::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 

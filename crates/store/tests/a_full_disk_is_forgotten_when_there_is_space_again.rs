@@ -1,0 +1,43 @@
+//! After a full disk has kept flushes from going on, freed space lets everything go on at once.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use env::mem::MemFs;
+use env::{Env, ManualClock, SeededRng};
+use std::sync::Arc;
+use store::{Durability, Error, Options, Store};
+
+#[test]
+fn flush_settle_and_writes_work_as_soon_as_there_is_space() {
+    let disk = Arc::new(MemFs::new());
+    let env = Env { fs: disk.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) };
+    let options = Options { memory_bytes: 8 << 20, ..Options::default() };
+    let store = Store::open(env, "db".as_ref(), options).unwrap();
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    let put = |n: u32| {
+        let mut batch = store.batch();
+        batch.put(tree, &n.to_be_bytes(), &[1; 1000]);
+        store.write(batch, Durability::Bulk)
+    };
+    for n in 0..100 {
+        put(n).unwrap();
+    }
+    disk.set_capacity(disk.used_bytes());
+    let error = store.flush().expect_err("the disk is full");
+    assert!(
+        matches!(&error, Error::Storage(cause) if cause.is_no_space()) || matches!(error, Error::NoSpace(_)),
+        "{error}"
+    );
+    let refused = (100..3000).find_map(|n| put(n).err().map(|e| (n, e)));
+    let (refused, error) = refused.expect("the log's segment is full at some time");
+    assert!(matches!(error, Error::NoSpace(_)), "{error}");
+    assert!(!store.get(tree, &refused.to_be_bytes(), &mut Vec::new()).unwrap(), "a refused batch left something");
+    disk.set_capacity(u64::MAX);
+    store.settle().unwrap();
+    put(refused).unwrap();
+    store.settle().unwrap();
+    assert_eq!(store.stats().background_error, None);
+    for n in 0..=refused {
+        assert!(store.get(tree, &n.to_be_bytes(), &mut Vec::new()).unwrap(), "{n} is lost");
+    }
+    store.close().unwrap();
+}

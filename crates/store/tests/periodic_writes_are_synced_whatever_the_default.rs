@@ -1,0 +1,32 @@
+//! The durability of a write is its own, not the store's default.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+use env::mem::{CrashStyle, MemFs};
+use env::{Env, SeededRng};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::{Durability, Options, Store};
+
+#[test]
+fn a_periodic_write_survives_a_power_cut_in_a_store_for_bulk_loads() {
+    let path = Path::new("db");
+    let disk = Arc::new(MemFs::new());
+    let env = |fs| Env { fs, clock: Env::os().clock, rng: Arc::new(SeededRng::new(1)) };
+    let options = Options { durability: Durability::Bulk, ..Options::default() };
+    let store = Store::open(env(disk.clone()), path, options.clone()).unwrap();
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    let mut batch = store.batch();
+    batch.put(tree, b"key", b"value");
+    store.write(batch, Durability::Periodic).unwrap();
+    let started = Instant::now();
+    loop {
+        let after = Arc::new(disk.crash_clone(1, CrashStyle::AllLost));
+        let found = Store::open(env(after), path, options.clone()).unwrap().get(tree, b"key", &mut Vec::new()).unwrap();
+        if found {
+            return;
+        }
+        assert!(started.elapsed() < Duration::from_secs(10), "the write was never synced");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
