@@ -114,3 +114,6 @@ fn merge_slice(arena: &Arena, a: &mut &[Item], b: &mut &[Item], out: &mut Run) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

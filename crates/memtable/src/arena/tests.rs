@@ -62,3 +62,13 @@ fn entries_just_too_large_to_share_still_grow_the_chunks() {
     }
     assert!(arena.chunks.len() < 200, "{}", arena.chunks.len());
 }
+
+#[test]
+fn large_entries_leave_no_large_gaps() {
+    let mut arena = Arena::default();
+    for seq in 0..100 {
+        arena.push(entry(b"key", &[1; 600 << 10], seq), NONE);
+        arena.push(entry(b"key", &[1; 100], seq), NONE);
+    }
+    assert!(arena.capacity() < 100 * (601 << 10) + (1 << 20), "{}", arena.capacity());
+}
