@@ -41,7 +41,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         6 => walk.prop_map(|(from, low, high, turns)| Op::Walk(from, low, high, turns)),
         1 => Just(Op::Check),
     ];
-    prop::collection::vec(one, 1..250)
+    prop::collection::vec(one, 1..400)
 }
 
 fn key(number: u16) -> Vec<u8> {
@@ -80,7 +80,10 @@ fn walk(db: &Db, from: u16, bounds: (u16, u16), turns: &[bool]) {
 }
 
 fn run(ops: Vec<Op>) {
-    let mut db = Db::new(tiny_options());
+    let mut options = tiny_options();
+    options.writer.compression = sst::Compression::None;
+    options.upper_floor_bytes = 2 << 10;
+    let mut db = Db::new(options);
     let mut next = 0u32;
     for op in ops {
         match op {
@@ -119,7 +122,7 @@ fn run(ops: Vec<Op>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn any_operations(ops in ops()) {

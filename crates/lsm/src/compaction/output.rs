@@ -2,7 +2,7 @@
 //! dictionary each is written.
 //!
 //! The first entries of a tree in a file are *staged* in memory until it is known how much there
-//! is of the tree. Little: they share the file of their neighbours. Enough for a file of its own,
+//! is of the tree. Little, here and in the files below: they share the file of their neighbours. Enough for a file of its own,
 //! but not for a dictionary: such a file. More: a file with the tree's dictionary, written
 //! directly from then on. Files end at the size asked for, where a large tree ends, at bounds of
 //! base files (so that runs above stay cut as the base is), and where a tree's keys leave the
@@ -131,6 +131,8 @@ pub(crate) struct Output<'a> {
     tree_end: Option<Vec<u8>>,
     /// The last key was at or below `tree_end`.
     inside: bool,
+    /// The tree has large files below: it is large, however little of it is in this output.
+    large: bool,
     charge: Charge,
 }
 
@@ -148,6 +150,7 @@ impl<'a> Output<'a> {
             base_at: 0,
             tree_end: None,
             inside: false,
+            large: false,
             charge,
         }
     }
@@ -245,12 +248,14 @@ impl<'a> Output<'a> {
         self.tree = Some(tree);
         let low = tree.to_be_bytes();
         let high = tree.checked_add(1).map_or_else(|| vec![0xff; 5], |next| next.to_be_bytes().to_vec());
-        let below = self.plan.below.runs.iter().filter(|run| run.id < self.plan.run);
-        let ends = below.filter_map(|run| {
-            let last = run.overlapping(&low, &high).iter().rev().find(|file| file.meta.smallest < high)?;
-            Some(last.meta.largest.clone())
-        });
-        self.tree_end = ends.max();
+        (self.tree_end, self.large) = (None, false);
+        for run in self.plan.below.runs.iter().filter(|run| run.id < self.plan.run) {
+            for file in run.overlapping(&low, &high).iter().filter(|file| file.meta.smallest < high) {
+                self.tree_end = self.tree_end.take().max(Some(file.meta.largest.clone()));
+                let small = self.home.shared.options.small_tree_bytes;
+                self.large |= file.trees == [tree] && file.meta.raw_bytes >= small;
+            }
+        }
         self.inside = self.tree_end.is_some();
         if let Some(base) = &self.plan.cuts {
             self.base_at = base.first_at_or_after(&low);
@@ -266,8 +271,7 @@ impl<'a> Output<'a> {
         if self.stage.entries.is_empty() {
             return Ok(());
         }
-        let small = self.home.shared.options.small_tree_bytes;
-        if self.stage.raw_bytes() >= small {
+        if self.large || self.stage.raw_bytes() >= self.home.shared.options.small_tree_bytes {
             self.close()?;
             self.write_stage(None, true)?;
             return self.close();
