@@ -8,8 +8,8 @@
 use codec::entry::{Entry, EntryIter, Kind, MAX_SEQ};
 use env::Env;
 use env::sync::RwLock;
-use sst::{Block, BlockCache, Compression, Dictionary, DictionaryRegistry, FileMeta, FooterInfo, NoCache};
-use sst::{Reader, Writer, WriterOptions};
+use sst::{Block, BlockCache, Compression, DictionaryRegistry, FileMeta, FooterInfo, NoCache};
+use sst::{Reader, Sampler, Writer, WriterOptions};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
@@ -265,8 +265,12 @@ fn main() {
     let values: Vec<_> = bench.rows.iter().map(|row| &row.1).collect();
     let only_gets = std::env::args().nth(2).is_some();
     println!("{} rows of {} bytes", values.len(), values.iter().map(|v| v.len()).sum::<usize>() / values.len());
+    let mut sampler = Sampler::new(4 << 10);
+    for (index, (key, value)) in bench.rows.iter().enumerate() {
+        sampler.add(Entry { key, seq: bench.seq_of(index), kind: Kind::Put, value });
+    }
     let start = cpu_time();
-    let dictionary = bench.registry.intern(Dictionary::train(&values, 64 << 10).unwrap());
+    let dictionary = bench.registry.intern(sampler.train(64 << 10).unwrap());
     println!("training {:?}, {} bytes", cpu_time() - start, dictionary.bytes().len());
     let with = Some(dictionary);
     for block_bytes in if only_gets { vec![] } else { vec![4 << 10, 8 << 10, 16 << 10] } {

@@ -40,8 +40,8 @@ impl std::fmt::Debug for Dictionary {
 }
 
 impl Dictionary {
-    /// Trains a dictionary of at most `max_bytes` from samples (rows, or raw blocks). `None` if
-    /// the samples are too few or too alike for one.
+    /// Trains a dictionary of at most `max_bytes` from samples. `None` if the samples are too few
+    /// or too alike for one. [`crate::Sampler`] makes better samples than bare values are.
     ///
     /// The trainer is zstd's: COVER with a hash table (Liao, Petri, Moffat, Wirth, "Effective
     /// Construction of Relative Lempel-Ziv Dictionaries", WWW 2016).

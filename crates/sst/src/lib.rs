@@ -18,6 +18,7 @@ mod options;
 mod output;
 mod properties;
 mod reader;
+mod sampler;
 mod stored;
 mod verify;
 mod writer;
@@ -29,6 +30,7 @@ pub use meta::{FileCheck, FileMeta, FooterInfo};
 pub use options::{Compression, WriterOptions};
 pub use properties::Properties;
 pub use reader::Reader;
+pub use sampler::Sampler;
 pub use writer::Writer;
 
 use std::sync::Arc;

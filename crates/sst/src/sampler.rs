@@ -1,0 +1,96 @@
+//! Choosing what a dictionary is trained on.
+
+use crate::Dictionary;
+use crate::block::BlockBuilder;
+use codec::entry::Entry;
+
+/// The most bytes of samples that are kept.
+const MAX_BYTES: usize = 2 << 20;
+
+/// Gathers samples from a stream of entries, and trains a dictionary on them.
+///
+/// The samples are whole data blocks as a [`crate::Writer`] would pack them, spread evenly over
+/// the stream however long it is: when there are too many, every second one is dropped, and from
+/// then on every second block is taken. A dictionary trained on blocks knows their columns and
+/// keys too, and makes files of small rows some 2% smaller than one trained on bare values.
+/// Memory: 2 MiB and a block.
+pub struct Sampler {
+    block_bytes: usize,
+    block: BlockBuilder,
+    /// The bytes of the block in the making, taken or not.
+    block_len: usize,
+    /// Blocks so far.
+    blocks: u64,
+    /// Every so many blocks one is taken.
+    stride: u64,
+    samples: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Sampler {
+    /// A sampler for files with blocks of this many raw bytes, as in
+    /// [`crate::WriterOptions::block_bytes`].
+    pub fn new(block_bytes: usize) -> Self {
+        Self {
+            block_bytes: block_bytes.clamp(512, 64 << 10),
+            block: BlockBuilder::new(0),
+            block_len: 0,
+            blocks: 0,
+            stride: 1,
+            samples: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Looks at an entry. Entries that get a block of their own are left out.
+    #[inline]
+    pub fn add(&mut self, entry: Entry<'_>) {
+        let size = entry.key.len() + entry.value.len();
+        if size >= self.block_bytes {
+            return;
+        }
+        if self.blocks.is_multiple_of(self.stride) {
+            self.block.add(entry);
+        }
+        self.block_len += size;
+        if self.block_len >= self.block_bytes {
+            self.end_block();
+        }
+    }
+
+    fn end_block(&mut self) {
+        self.block_len = 0;
+        self.blocks += 1;
+        if self.block.is_empty() {
+            return;
+        }
+        let mut sample = Vec::new();
+        self.block.finish(&mut sample);
+        self.bytes += sample.len();
+        self.samples.push(sample);
+        if self.bytes > MAX_BYTES {
+            let mut index = 0;
+            self.samples.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.bytes = self.samples.iter().map(Vec::len).sum();
+            self.stride *= 2;
+        }
+    }
+
+    /// The bytes of the samples so far.
+    pub fn sample_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Trains a dictionary of at most `max_bytes`; takes some 0.1 s per MiB of samples. `None`
+    /// if there are too few samples for one.
+    pub fn train(mut self, max_bytes: usize) -> Option<Dictionary> {
+        self.end_block();
+        Dictionary::train(&self.samples, max_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;
