@@ -35,12 +35,7 @@ impl Default for Settings {
 ///
 /// # Errors
 /// What the load says.
-pub fn load(
-    collection: &Collection,
-    documents: u64,
-    seed: u64,
-    options: LoadOptions,
-) -> Result<LoadReport> {
+pub fn load(collection: &Collection, documents: u64, seed: u64, options: LoadOptions) -> Result<LoadReport> {
     let stream = Comments { generator: Generator::new(seed), left: documents, buffer: Vec::new(), at: 0 };
     let options = LoadOptions { id_field: "id".to_owned(), ..options };
     collection.load(Input::stream("generated comments", stream), options)
@@ -101,12 +96,7 @@ pub fn sample_ids(collection: &Collection, seed: u64) -> Result<Vec<Value>> {
 ///
 /// # Errors
 /// What the gets say.
-pub fn get(
-    database: &Database,
-    collection: &Collection,
-    ids: &[Value],
-    settings: &Settings,
-) -> Result<Outcome> {
+pub fn get(database: &Database, collection: &Collection, ids: &[Value], settings: &Settings) -> Result<Outcome> {
     let clock = env::Env::os().clock;
     run(&plan("get", settings), &clock, &state(database), &|worker| {
         let mut random = fastrand::Rng::with_seed(settings.seed + worker.index as u64);
@@ -129,12 +119,7 @@ pub fn get(
 ///
 /// # Errors
 /// What the updates say.
-pub fn update(
-    database: &Database,
-    collection: &Collection,
-    ids: &[Value],
-    settings: &Settings,
-) -> Result<Outcome> {
+pub fn update(database: &Database, collection: &Collection, ids: &[Value], settings: &Settings) -> Result<Outcome> {
     let clock = env::Env::os().clock;
     run(&plan("update", settings), &clock, &state(database), &|worker| {
         let mut random = fastrand::Rng::with_seed(settings.seed + worker.index as u64);

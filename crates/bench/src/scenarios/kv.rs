@@ -110,13 +110,7 @@ struct Thread<'a> {
 }
 
 impl<'a> Thread<'a> {
-    fn new(
-        store: &'a Store,
-        tree: TreeId,
-        durability: Durability,
-        settings: &'a Settings,
-        index: usize,
-    ) -> Self {
+    fn new(store: &'a Store, tree: TreeId, durability: Durability, settings: &'a Settings, index: usize) -> Self {
         let seed = settings.seed.wrapping_mul(1000).wrapping_add(index as u64);
         Self {
             store,
