@@ -154,7 +154,7 @@ impl WriteBatch {
         for (open, new_shapes) in &shapes {
             put_shapes(&mut batch, open, new_shapes);
         }
-        store.admit(batch.encoded_bytes())?;
+        let _admitted = store.admit(batch.encoded_bytes())?;
         let guard = store.lock_all(locks.iter().map(|(t, k, m)| (*t, k.as_slice(), *m)));
         for (open, key, name) in inserts {
             if store.contains(open.documents, &key)? {

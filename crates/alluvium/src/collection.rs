@@ -88,6 +88,16 @@ impl Collection {
         self.database.inner.catalog.find_or_create(self.store(), self.name()?)
     }
 
+    /// A write that needs the collection found it dropped: named as if it had been found so before.
+    fn named(&self, error: Error) -> Error {
+        match (error, self.name()) {
+            (Error::Store(store::Error::NoSuchTree(_)), Ok(name)) => {
+                Error::NoSuchCollection { name: name.to_string(), nearest: None }
+            }
+            (error, _) => error,
+        }
+    }
+
     /// Runs a write, again if the collection is dropped while it is being prepared.
     pub(crate) fn retry<T>(&self, mut write: impl FnMut(&Arc<Open>) -> Result<T>) -> Result<T> {
         loop {
@@ -135,7 +145,7 @@ impl Collection {
             encoded.put(open, map, None)?;
         }
         let name = self.name()?;
-        self.store().admit(encoded.batch.encoded_bytes())?;
+        let _admitted = self.store().admit(encoded.batch.encoded_bytes())?;
         let keys = || encoded.keys.iter().map(Vec::as_slice);
         let locks = self.store().lock(open.documents, keys(), LockMode::Exclusive);
         encoded.refuse_existing(self.store(), open, name, maps)?;
@@ -166,7 +176,7 @@ impl Collection {
         let open = self.open()?;
         let mut encoded = Encoded::new(self.store().batch());
         encoded.delete(&open, &write::id_key(&id.into())?);
-        encoded.commit(self.store(), &open, self.durability, None)
+        encoded.commit(self.store(), &open, self.durability, None).map_err(|e| self.named(e))
     }
 
     /// Deletes the document with this `_id` and tells whether it was there: reads.
@@ -176,7 +186,7 @@ impl Collection {
     pub fn delete_one(&self, id: impl Into<Value>) -> Result<bool> {
         let open = self.open()?;
         let key = write::id_key(&id.into())?;
-        self.store().admit(key.len() + 32)?;
+        let _admitted = self.store().admit(key.len() + 32)?;
         let keys = [key.as_slice()];
         let locks = self.store().lock(open.documents, keys, LockMode::Exclusive);
         if !self.store().contains(open.documents, &key)? {
@@ -184,13 +194,16 @@ impl Collection {
         }
         let mut encoded = Encoded::new(self.store().batch());
         encoded.delete(&open, &key);
-        encoded.commit(self.store(), &open, self.durability, Some(&locks))?;
+        encoded.commit(self.store(), &open, self.durability, Some(&locks)).map_err(|e| self.named(e))?;
         Ok(true)
     }
 
     /// Reads the document with this `_id`, lets `change` change it, and writes it back, with no
     /// write of others in between. `change` returns false to leave it as it is. Returns false if
     /// there is no such document.
+    ///
+    /// The document is locked while `change` runs, so `change` must not write to the database, nor
+    /// wait for a thread that does: it could wait for itself.
     ///
     /// # Errors
     /// As [`Collection::get`] and [`Collection::put`]; an error of `change` is returned and nothing
@@ -199,7 +212,7 @@ impl Collection {
         let id = id.into();
         let open = self.open()?;
         let key = write::id_key(&id)?;
-        self.store().admit(1024)?;
+        let _admitted = self.store().admit(1024)?;
         let keys = [key.as_slice()];
         let locks = self.store().lock(open.documents, keys, LockMode::Exclusive);
         let reader = Reader { store: self.store(), open: open.clone(), name: self.name()?, snapshot: None };
@@ -210,7 +223,7 @@ impl Collection {
             write::set_id(&mut map, document.id().clone())?;
             let mut encoded = Encoded::new(self.store().batch());
             encoded.put(&open, &map, None)?;
-            encoded.commit(self.store(), &open, self.durability, Some(&locks))?;
+            encoded.commit(self.store(), &open, self.durability, Some(&locks)).map_err(|e| self.named(e))?;
         }
         Ok(true)
     }

@@ -150,10 +150,10 @@ pub(crate) fn run(collection: &Collection, input: Input, mut options: LoadOption
     };
     env::thread::scope(|scope| {
         for _ in 0..options.readers {
-            scope.spawn(|| load.read());
+            scope.spawn(|| load.guarded(Load::read));
         }
         for _ in 0..options.writers {
-            scope.spawn(|| load.write());
+            scope.spawn(|| load.guarded(Load::write));
         }
     });
     load.finish(before)
@@ -194,12 +194,24 @@ impl Load<'_> {
         }
         // Also after an error: what was loaded before it stays.
         let synced = self.store.sync();
+        let rejects = self.rejects.into_inner();
+        let flushed = rejects.map_or(Ok(()), |mut out| out.flush());
         if let Some(error) = state.error {
             return Err(error);
         }
         synced?;
+        flushed.map_err(|e| Error::Load(format!("cannot write rejects: {e}")))?;
         let outcome = if stopped { Outcome::Stopped } else { Outcome::Done };
         Ok(report(outcome, &self.progress, before))
+    }
+
+    /// Runs a thread of the load. If it panics (a source may), the load fails, instead of waiting
+    /// for ever for the slice that the thread had.
+    fn guarded(&self, body: impl FnOnce(&Self)) {
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(self))).is_err() {
+            let what = "a thread panicked; what was loaded before stays; please report this";
+            self.fail(Error::Load(format!("cannot load {}: {what}", self.name)));
+        }
     }
 
     fn fail(&self, error: Error) {
@@ -369,7 +381,7 @@ impl Load<'_> {
         // Locks also under `replace`: another writer's insert must not look while this one writes.
         let exclusive = self.settings.on_duplicate != OnDuplicate::Replace;
         let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
-        self.store.admit(parsed.batch.encoded_bytes() + 64)?;
+        let _admitted = self.store.admit(parsed.batch.encoded_bytes() + 64)?;
         let keys = (0..count).map(|at| parsed.key(at));
         let locks = self.store.lock(self.open.documents, keys, mode);
         let mut failure = None;
