@@ -55,6 +55,8 @@ impl Store {
     /// As [`Store::flush`].
     pub fn compact(&self) -> Result<()> {
         self.settle()?;
+        // So that the space of trees dropped a moment ago is given back too.
+        self.inner.purge_dropped()?;
         let mut partitions = self.inner.partitions.iter();
         let compacted = partitions.try_for_each(|partition| partition.compact_all());
         Ok(compacted.inspect_err(|_| self.inner.poison_if_broken())?)
