@@ -82,6 +82,15 @@ fn main() {
     let hits = speculated.iter().filter(|&&hit| hit).count();
     measure("line to row, lines without the parser", hits, || drop(pass(&mut encoder, Some(&speculated))));
     println!("row bytes / JSON bytes: {:.4}", row_bytes as f64 / bytes as f64);
+    let plain = ShapeOptions { max_in_use: 0, ..ShapeOptions::DEFAULT };
+    let mut never = Encoder::new(Arc::new(ShapeTable::new(plain)), "id");
+    measure("line to row, always by the full parser", count, || {
+        for line in &lines {
+            row.clear();
+            key.clear();
+            black_box(never.encode_json_line(line, &mut row, &mut key).expect("a document"));
+        }
+    });
     let mut parser = Parser::new();
     if std::env::args().nth(2).is_some_and(|only| only == "encode") {
         return;

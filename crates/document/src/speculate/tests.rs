@@ -94,6 +94,10 @@ fn lines_of_one_shape_are_read_without_the_parser() {
         );
         assert_eq!(pair.check(line.as_bytes()), n >= 2, "{n}");
         pair.commit_all();
+        if n == 20 {
+            // Holes for the author, the id and the number; then comes the end.
+            assert_eq!(pair.encoder.templates[0].steps.len(), 4);
+        }
     }
     assert_eq!(pair.encoder.counts(), Counts { speculated: 198, walked: 0, parsed: 2, learnt: 1 });
 }
@@ -227,8 +231,13 @@ fn the_id_is_the_field_that_was_asked_for() {
 fn awkward_lines_are_as_the_parser_has_them() {
     let deep = |levels: usize| format!("{{\"_id\":1,\"a\":{}1{}}}", "[".repeat(levels), "]".repeat(levels));
     let nested = |levels: usize| format!("{}{{\"_id\":1}}{}", "{\"_id\":1,\"a\":".repeat(levels), "}".repeat(levels));
+    let date = |levels: usize| {
+        let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+        format!("{{\"_id\":1,\"a\":{open}{{\"$date\":{{\"$numberLong\":\"5\"}}}}{close}}}")
+    };
     let long = format!("{{\"_id\":1,\"a\":\"{}\\n{}\"}}", "x".repeat(70), "ä".repeat(100));
     let made = [deep(97), deep(98), deep(99), deep(100), nested(97), nested(98), nested(99), nested(100), long];
+    let dates: Vec<String> = (93..101).map(date).collect();
     let lines: Vec<&[u8]> = include_bytes!("tests/awkward.jsonl").split(|&byte| byte == b'\n').collect();
     assert!(lines.len() > 100);
     let raw: &[&[u8]] = &[
@@ -246,7 +255,8 @@ fn awkward_lines_are_as_the_parser_has_them() {
         b"{\"_id\":1}\r\n",
         b"{\r\n\"_id\"\t:\n1\r}\t",
     ];
-    let lines = || lines.iter().copied().chain(made.iter().map(String::as_bytes)).chain(raw.iter().copied());
+    let lines =
+        || lines.iter().copied().chain(made.iter().chain(&dates).map(String::as_bytes)).chain(raw.iter().copied());
     for id_field in ["_id", "id"] {
         for new_ids in [false, true] {
             let mut pair = pair(id_field);
