@@ -40,35 +40,43 @@ fn main() {
         Ok(count) => generator::comments(count, 42),
         Err(_) => read_lines(&argument),
     };
-    let count = lines.len();
     let bytes: usize = lines.iter().map(Vec::len).sum();
-    println!("{count} documents, mean {} bytes of JSON", bytes / count);
+    println!("{} documents, mean {} bytes of JSON", lines.len(), bytes / lines.len());
     let table = Arc::new(ShapeTable::new(ShapeOptions::default()));
-    let mut encoder = Encoder::new(Arc::clone(&table), "id");
+    speculation(&lines, &table);
+    if std::env::args().nth(2).is_none_or(|only| only != "encode") {
+        reads(&parsing(&lines, &table), &table);
+    }
+}
+
+/// What a pass over the lines gave.
+struct Pass {
+    row_bytes: usize,
+    /// Of each line, whether it was read without the parser.
+    speculated: Vec<bool>,
+}
+
+fn encode_all<'a>(encoder: &mut Encoder, table: &ShapeTable, lines: impl Iterator<Item = &'a Vec<u8>>) -> Pass {
     let (mut row, mut key) = (Vec::new(), Vec::new());
-    let mut row_bytes = 0;
-    let mut pass = |encoder: &mut Encoder, only: Option<&[bool]>| {
-        row_bytes = 0;
-        let mut speculated = Vec::new();
-        for (at, line) in lines.iter().enumerate() {
-            if only.is_some_and(|only| !only[at]) {
-                continue;
-            }
-            row.clear();
-            key.clear();
-            let encoded = encoder.encode_json_line(line, &mut row, &mut key).expect("a document");
-            encoded.new_shapes.iter().for_each(|shape| table.mark_committed(shape.number()));
-            row_bytes += row.len();
-            if only.is_none() {
-                speculated.push(encoded.speculated);
-            }
-        }
-        speculated
-    };
-    pass(&mut encoder, None);
+    let mut pass = Pass { row_bytes: 0, speculated: Vec::new() };
+    for line in lines {
+        row.clear();
+        key.clear();
+        let encoded = encoder.encode_json_line(line, &mut row, &mut key).expect("a document");
+        encoded.new_shapes.iter().for_each(|shape| table.mark_committed(shape.number()));
+        pass.row_bytes += row.len();
+        pass.speculated.push(encoded.speculated);
+    }
+    pass
+}
+
+fn speculation(lines: &[Vec<u8>], table: &Arc<ShapeTable>) {
+    let count = lines.len();
+    let mut encoder = Encoder::new(Arc::clone(table), "id");
+    encode_all(&mut encoder, table, lines.iter());
     let first = encoder.counts();
     println!("first pass: {first:?}");
-    let speculated = pass(&mut encoder, None);
+    let pass = encode_all(&mut encoder, table, lines.iter());
     let second = encoder.counts();
     let parsed = second.parsed - first.parsed;
     println!(
@@ -78,44 +86,42 @@ fn main() {
         second.learnt - first.learnt,
         table.len(),
     );
-    measure("line to row, all lines", count, || drop(pass(&mut encoder, None)));
-    let hits = speculated.iter().filter(|&&hit| hit).count();
-    measure("line to row, lines without the parser", hits, || drop(pass(&mut encoder, Some(&speculated))));
-    println!("row bytes / JSON bytes: {:.4}", row_bytes as f64 / bytes as f64);
-    let plain = ShapeOptions { max_in_use: 0, ..ShapeOptions::DEFAULT };
-    let mut never = Encoder::new(Arc::new(ShapeTable::new(plain)), "id");
-    measure("line to row, always by the full parser", count, || {
-        for line in &lines {
-            row.clear();
-            key.clear();
-            black_box(never.encode_json_line(line, &mut row, &mut key).expect("a document"));
-        }
+    let bytes: usize = lines.iter().map(Vec::len).sum();
+    println!("row bytes / JSON bytes: {:.4}", pass.row_bytes as f64 / bytes as f64);
+    measure("line to row, all lines", count, || drop(encode_all(&mut encoder, table, lines.iter())));
+    let hits: Vec<&Vec<u8>> =
+        lines.iter().zip(&pass.speculated).filter(|(_, hit)| **hit).map(|(line, _)| line).collect();
+    measure("line to row, lines without the parser", hits.len(), || {
+        drop(encode_all(&mut encoder, table, hits.iter().copied()));
     });
+    let plain = Arc::new(ShapeTable::new(ShapeOptions { max_in_use: 0, ..ShapeOptions::DEFAULT }));
+    let mut never = Encoder::new(Arc::clone(&plain), "id");
+    measure("line to row, always by the full parser", count, || drop(encode_all(&mut never, &plain, lines.iter())));
+}
+
+/// Measures the full parser; keys and rows of the documents.
+fn parsing(lines: &[Vec<u8>], table: &ShapeTable) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let count = lines.len();
     let mut parser = Parser::new();
-    if std::env::args().nth(2).is_some_and(|only| only == "encode") {
-        return;
-    }
     measure("full parser, text to value", count, || {
-        for line in &lines {
+        for line in lines {
             black_box(parser.parse(line).expect("JSON"));
         }
     });
-    let maps: Vec<Map> = lines
-        .iter()
-        .filter_map(|line| match parser.parse(line) {
-            Ok(Value::Map(map)) => Some(map),
-            _ => None,
-        })
-        .collect();
-    let stored: Vec<(Vec<u8>, Vec<u8>)> = maps.iter().map(|map| store(map, &table)).collect();
+    let map_of = |line: &Vec<u8>| match parser.parse(line) {
+        Ok(Value::Map(map)) => Some(map),
+        _ => None,
+    };
+    let maps: Vec<Map> = lines.iter().filter_map(map_of).collect();
+    let mut row = Vec::new();
     let mut shapes = Vec::new();
     measure("value to row", count, || {
         for map in &maps {
             row.clear();
-            encode_row(map, &table, Some("id"), &mut row, &mut shapes).expect("a row");
+            encode_row(map, table, Some("id"), &mut row, &mut shapes).expect("a row");
         }
     });
-    reads(&stored, &table);
+    maps.iter().map(|map| store(map, table)).collect()
 }
 
 fn read_lines(path: &str) -> Vec<Vec<u8>> {
