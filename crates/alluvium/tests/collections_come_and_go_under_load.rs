@@ -27,7 +27,7 @@ fn nothing_but_missing_collections_is_ever_reported() {
                     let id = (thread << 40 | n) as i64;
                     let text = format!(r#"{{"n": {n}, "f{}": [1, 2]}}"#, n % 7);
                     db.collection(["a", "b"][n as usize % 2]).put(id, text.as_str()).unwrap();
-                    if n % 5 == 0 {
+                    if n.is_multiple_of(5) {
                         // Two documents that are there together or not at all.
                         let mut batch = db.write_batch();
                         batch.put(&db.collection("pairs"), id, text.as_str()).unwrap();
@@ -47,7 +47,7 @@ fn nothing_but_missing_collections_is_ever_reported() {
                     };
                     match documents {
                         Ok(documents) if name == "pairs" => {
-                            assert!(documents.len() % 2 == 0, "half a pair: {}", documents.len());
+                            assert!(documents.len().is_multiple_of(2), "half a pair: {}", documents.len());
                         }
                         Ok(_) => {}
                         Err(error) => assert!(expected(&error), "{error}"),
