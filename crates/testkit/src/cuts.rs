@@ -8,7 +8,9 @@ use alluvium::Durability;
 use env::fault::{Op, OpKind};
 use env::mem::{CrashStyle, MemFs};
 use env::sync::Mutex;
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use store::Options;
@@ -28,8 +30,6 @@ pub enum FileKind {
     Lock,
     /// A directory.
     Directory,
-    /// Anything else.
-    Other,
 }
 
 impl FileKind {
@@ -41,8 +41,7 @@ impl FileKind {
             _ if name.starts_with("ALLUVIUM") => Self::Superblock,
             _ if name.contains("MANIFEST") => Self::Manifest,
             _ if name.ends_with(".sst") => Self::Sst,
-            _ if name.ends_with(".wal") || name.ends_with(".log") => Self::Log,
-            _ if name.contains('.') => Self::Other,
+            _ if name.ends_with(".log") => Self::Log,
             _ => Self::Directory,
         }
     }
@@ -83,14 +82,18 @@ struct Cutter {
     timeline: Arc<Mutex<Timeline>>,
     seed: u64,
     hits: Mutex<Hits>,
-    /// The point to cut at alone, to look at one failure.
-    only: Option<u64>,
+    /// The first broken promise. It is not thrown out of the hook: the store is in the middle of
+    /// an operation there, and could not be closed any more.
+    failure: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 const STYLES: [CrashStyle; 4] = [CrashStyle::Any, CrashStyle::Any, CrashStyle::AllLost, CrashStyle::AllKept];
 
 impl Cutter {
     fn cut(&self, op: &Op<'_>) {
+        if self.failure.lock().is_some() {
+            return;
+        }
         // The timeline's lock is free: operations on files never happen under it.
         let (allowed, phase) = {
             let timeline = self.timeline.lock();
@@ -101,16 +104,22 @@ impl Cutter {
             *hits.points.entry((phase, FileKind::of(op.path), op.kind)).or_default() += 1;
             hits.total()
         };
-        if self.only.is_some_and(|only| only != number) {
-            return;
-        }
         let mut rng = fastrand::Rng::with_seed(self.seed.rotate_left(20) ^ number);
         let style = STYLES[rng.usize(0..STYLES.len())];
         let context = format!("cut {number} ({style:?}) in {phase:?} before {:?} of {}", op.kind, op.path.display());
         let disk = World::over(self.mem.crash_clone(rng.u64(..), style), rng.u64(..));
         let mut after = After { rng, hits: Hits::default(), context };
-        after.check(&disk, &allowed, phase == Phase::Create);
-        self.hits.lock().add(&after.hits);
+        match catch_unwind(AssertUnwindSafe(|| after.check(&disk, &allowed))) {
+            Ok(()) => self.hits.lock().add(&after.hits),
+            Err(broken) => *self.failure.lock() = Some(broken),
+        }
+    }
+
+    /// Throws the failure, if there is one.
+    fn check(&self) {
+        if let Some(broken) = self.failure.lock().take() {
+            resume_unwind(broken);
+        }
     }
 }
 
@@ -133,9 +142,9 @@ impl After {
     }
 
     /// Opens the disk, compares, checks, writes on, cuts again, opens again.
-    fn check(&mut self, disk: &World, allowed: &Allowed, creating: bool) {
-        if self.rng.u8(0..8) == 0 {
-            self.cut_in_recovery(disk, allowed, creating);
+    fn check(&mut self, disk: &World, allowed: &Allowed) {
+        if self.rng.u8(0..80) == 0 {
+            self.cut_in_recovery(disk, allowed);
         }
         let options = self.options();
         let db = disk.open(&options).unwrap_or_else(|e| self.fail(&format!("it does not open: {e}")));
@@ -172,7 +181,7 @@ impl After {
     }
 
     /// Cuts the power at every step of the recovery.
-    fn cut_in_recovery(&mut self, disk: &World, allowed: &Allowed, creating: bool) {
+    fn cut_in_recovery(&mut self, disk: &World, allowed: &Allowed) {
         let first = disk.killed();
         let cuts: Arc<Mutex<Vec<(World, String)>>> = Arc::default();
         let (seed, mem, into) = (self.rng.u64(..), first.mem.clone(), cuts.clone());
@@ -194,13 +203,12 @@ impl After {
             if allowed.find(&found).is_none() {
                 fail(allowed.explain(&found));
             }
-            let _ = creating;
         }
     }
 }
 
 /// How long a sequence is: at least so many steps, and more until it has flushed and compacted.
-const STEPS: u32 = 24;
+const STEPS: u32 = 16;
 /// What every sequence does at least.
 const FLUSHES: u32 = 3;
 
@@ -208,25 +216,30 @@ const FLUSHES: u32 = 3;
 ///
 /// # Panics
 /// If a promise is broken after a cut.
-pub fn run(seed: u64, durability: Durability, only: Option<u64>) -> Hits {
+pub fn run(seed: u64, durability: Durability) -> Hits {
     let mut cutter = None;
     let mut runner = Runner::with_hook(seed, Mix::Writes, Some(durability), false, |world, timeline| {
-        let hits = Mutex::new(Hits::default());
-        let it = Arc::new(Cutter { mem: world.mem.clone(), timeline: timeline.clone(), seed, hits, only });
+        let (hits, failure) = Default::default();
+        let it = Arc::new(Cutter { mem: world.mem.clone(), timeline: timeline.clone(), seed, hits, failure });
         cutter = Some(it.clone());
         Some(Arc::new(move |op: &Op<'_>| it.cut(op)))
     });
+    let cutter = cutter.expect("it was made");
+    cutter.check();
     for _ in 0..STEPS {
         runner.step();
+        cutter.check();
     }
     while runner.flushes < FLUSHES {
         runner.step();
         runner.flush();
+        cutter.check();
     }
     if runner.compactions == 0 {
         runner.compact();
     }
+    cutter.check();
     runner.finish();
-    let cutter = cutter.expect("it was made");
+    cutter.check();
     cutter.hits.lock().clone()
 }

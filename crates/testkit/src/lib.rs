@@ -8,6 +8,7 @@
 // To fail loudly is this crate's job.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod crowd;
 pub mod cuts;
 mod documents;
 mod id;

@@ -77,7 +77,7 @@ impl Runner {
         let world = World::new(seed);
         let timeline = Arc::new(Mutex::new(Timeline::new()));
         let hook = hook(&world, &timeline);
-        let partitions = rng.u32(1..=5);
+        let partitions = [1, 2, 2, 3, 5][rng.usize(0..5)];
         let mut runner = Self {
             world,
             db: None,

@@ -1,0 +1,87 @@
+//! The process that the kill test kills: writes from several threads until it dies.
+//!
+//! `victim DIRECTORY SEED WRITERS`: opens the database there, goes on from where each writer is,
+//! and prints `writer count` after each acknowledged batch, before the next.
+
+// It is a real process on a real directory, and dies by being killed.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::{Database, Durability};
+use std::io::Write;
+use testkit::crowd::{self, Look};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let [_, path, seed, writers] = arguments.as_slice() else { panic!("victim DIRECTORY SEED WRITERS") };
+    let (seed, writers): (u64, u64) = (seed.parse().unwrap(), writers.parse().unwrap());
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let options = store::Options {
+        background: true,
+        durability: [Durability::Sync, Durability::Periodic, Durability::Bulk][rng.usize(0..3)],
+        threads: Some(2),
+        partitions: None,
+        ..testkit::random_options(&mut rng, 3, Durability::Periodic)
+    };
+    let db = Database::builder().options(options).open(path).unwrap_or_else(|e| panic!("open: {e}"));
+    println!("open");
+    std::thread::scope(|scope| {
+        for writer in 0..writers {
+            let db = &db;
+            scope.spawn(move || write(db, writer));
+        }
+        for part in 0..2 {
+            let (db, mut rng) = (&db, fastrand::Rng::with_seed(seed ^ (part + 1)));
+            scope.spawn(move || if part == 0 { maintain(db, &mut rng) } else { watch(db, writers) });
+        }
+    });
+}
+
+fn write(db: &Database, writer: u64) {
+    let mut count = Look::at(db, &db.snapshot()).counters(writer).unwrap_or_else(|broken| panic!("{broken}"));
+    loop {
+        count += 1;
+        let batch = crowd::batch(db, writer, count).unwrap();
+        batch.commit().unwrap_or_else(|e| panic!("writer {writer}, count {count}: {e}"));
+        // One write for the whole line: the pipe takes it whole.
+        let line = format!("{writer} {count}\n");
+        if std::io::stdout().lock().write_all(line.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Flushes, compacts, and makes and drops collections.
+fn maintain(db: &Database, rng: &mut fastrand::Rng) {
+    for round in 0.. {
+        match rng.u32(0..8) {
+            0 => db.compact().unwrap(),
+            1 | 2 => db.settle().unwrap(),
+            3 => db.sync().unwrap(),
+            4 => {
+                let passing = db.collection(&format!("passing-{}", rng.u32(0..4)));
+                passing.insert_many((0..20).map(|n| format!(r#"{{"n":{n},"round":{round}}}"#))).unwrap();
+                if rng.bool() {
+                    passing.drop().unwrap();
+                }
+            }
+            _ => db.flush().unwrap(),
+        }
+    }
+}
+
+/// Looks at snapshots, and again later.
+fn watch(db: &Database, writers: u64) {
+    loop {
+        let snapshot = db.snapshot();
+        let look = Look::at(db, &snapshot);
+        for writer in 0..writers {
+            let first = look.counters(writer);
+            let second = look.whole(writer, false);
+            if first.is_err() || first != second {
+                // The parent takes this line for what it is.
+                println!("broken: at one snapshot {first:?} and then {second:?}");
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Several threads write, flush and compact while others take snapshots: each snapshot shows
+//! every writer at one count, not before what it had acknowledged, and shows the same again later.
+
+// Real threads, so that they really race.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::{Database, Snapshot};
+use env::Env;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use testkit::crowd::{self, Look};
+use testkit::seed;
+
+const WRITERS: u64 = 4;
+const BATCHES: u64 = 120;
+
+struct Crowd {
+    db: Database,
+    acknowledged: Vec<AtomicU64>,
+    done: AtomicBool,
+}
+
+impl Crowd {
+    fn write(&self, writer: u64) {
+        for count in 1..=BATCHES {
+            crowd::batch(&self.db, writer, count).unwrap().commit().unwrap();
+            self.acknowledged[writer as usize].store(count, Ordering::SeqCst);
+            // Who has just been told sees it, and all others whole.
+            let (told, snapshot) = (self.told(), self.db.snapshot());
+            let look = Look::at(&self.db, &snapshot);
+            for (other, told) in told.iter().enumerate() {
+                let found = look.counters(other as u64).unwrap_or_else(|broken| panic!("{broken}"));
+                assert!(found >= *told, "writer {other} had acknowledged {told}, and {found} is seen");
+            }
+        }
+    }
+
+    fn told(&self) -> Vec<u64> {
+        self.acknowledged.iter().map(|count| count.load(Ordering::SeqCst)).collect()
+    }
+
+    fn watch(&self) {
+        let mut kept: Vec<(Snapshot, Vec<u64>)> = Vec::new();
+        for round in 0.. {
+            let told = self.told();
+            let snapshot = self.db.snapshot();
+            let look = Look::at(&self.db, &snapshot);
+            let whole = |writer: u64| look.whole(writer, round % 2 == 0).unwrap_or_else(|broken| panic!("{broken}"));
+            let counts: Vec<u64> = (0..WRITERS).map(whole).collect();
+            assert!(counts.iter().zip(&told).all(|(found, told)| found >= told), "{counts:?} after {told:?}");
+            for (older, before) in &kept {
+                let look = Look::at(&self.db, older);
+                for (writer, before) in before.iter().enumerate() {
+                    let found = look.whole(writer as u64, round % 2 == 1).unwrap_or_else(|broken| panic!("{broken}"));
+                    assert_eq!(found, *before, "writer {writer}: a snapshot has changed");
+                }
+            }
+            if kept.len() == 3 {
+                kept.remove(round % 3);
+            }
+            kept.push((snapshot, counts));
+            if self.done.load(Ordering::SeqCst) {
+                return;
+            }
+        }
+    }
+
+    fn maintain(&self, seed: u64) {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        while !self.done.load(Ordering::SeqCst) {
+            match rng.u32(0..5) {
+                0 => self.db.compact().unwrap(),
+                1 => self.db.settle().unwrap(),
+                2 => self.db.sync().unwrap(),
+                _ => self.db.flush().unwrap(),
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_see_whole_batches_at_every_snapshot() {
+    seed::each("threads_see_whole_batches_at_every_snapshot", 0, 30, |seed| {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut options = testkit::random_options(&mut rng, 3, alluvium::Durability::Periodic);
+        (options.background, options.threads) = (true, Some(2));
+        let db = Database::builder().env(Env::in_memory(seed)).options(options).open("db").unwrap();
+        let acknowledged = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
+        let crowd = Crowd { db, acknowledged, done: AtomicBool::new(false) };
+        std::thread::scope(|scope| {
+            let crowd = &crowd;
+            let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || crowd.write(writer))).collect();
+            let watcher = scope.spawn(|| crowd.watch());
+            let maintainer = scope.spawn(move || crowd.maintain(seed));
+            let ended: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
+            crowd.done.store(true, Ordering::SeqCst);
+            for end in ended.into_iter().chain([watcher.join(), maintainer.join()]) {
+                if let Err(panic) = end {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        });
+        let snapshot = crowd.db.snapshot();
+        for writer in 0..WRITERS {
+            assert_eq!(Look::at(&crowd.db, &snapshot).whole(writer, false), Ok(BATCHES));
+        }
+        crowd.db.close().unwrap();
+    });
+}
