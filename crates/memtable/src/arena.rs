@@ -12,8 +12,10 @@
 //!
 //! Entries of a chunk follow each other, so that they can be walked without an index.
 
+use crate::pool::ChunkPool;
 use codec::entry::{self, Entry, Kind, Seq};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Where an entry is: the chunk's index, and the offset in units of 8 bytes.
 pub(crate) type Place = u32;
@@ -25,7 +27,8 @@ const HEADER: usize = 20;
 const UNIT: usize = 8;
 const OFFSET_BITS: u32 = 17;
 const FIRST_CHUNK: usize = 64 << 10;
-const LAST_CHUNK: usize = UNIT << OFFSET_BITS;
+/// The size of the largest chunk of several entries, in bytes.
+pub(crate) const LAST_CHUNK: usize = UNIT << OFFSET_BITS;
 const MAX_CHUNKS: usize = 1 << (Place::BITS - OFFSET_BITS);
 
 /// The bytes of entries; see the module.
@@ -35,6 +38,15 @@ pub(crate) struct Arena {
     /// The chunk that takes small entries, and how many bytes it takes.
     open: Option<(usize, usize)>,
     capacity: usize,
+    pool: Option<Arc<ChunkPool>>,
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        if let Some(pool) = &self.pool {
+            pool.give(self.chunks.drain(..));
+        }
+    }
 }
 
 /// An entry in an arena.
@@ -49,6 +61,13 @@ pub(crate) struct Stored<'a> {
 }
 
 impl Arena {
+    /// An empty arena that takes its chunks from `pool`, and leaves them there.
+    pub(crate) fn with_pool(pool: &Arc<ChunkPool>) -> Self {
+        let mut arena = Self::default();
+        arena.pool = Some(Arc::clone(pool));
+        arena
+    }
+
     /// Appends an entry whose next older version is at `older`.
     pub(crate) fn push(&mut self, entry: Entry<'_>, older: Place) -> Place {
         let (key_len, value_len) = (entry.key.len(), entry.value.len());
@@ -92,7 +111,8 @@ impl Arena {
         if !own {
             self.open = Some((index, size));
         }
-        self.chunks.push(Vec::with_capacity(size));
+        let used = self.pool.as_ref().filter(|_| size == LAST_CHUNK).and_then(|pool| pool.take());
+        self.chunks.push(used.unwrap_or_else(|| Vec::with_capacity(size)));
         self.capacity += size;
         index
     }

@@ -8,10 +8,12 @@ mod cursor;
 mod index;
 mod iter;
 mod order;
+mod pool;
 mod sort;
 mod sorted;
 mod state;
 mod table;
 
 pub use iter::MemtableIter;
+pub use pool::ChunkPool;
 pub use table::Memtable;

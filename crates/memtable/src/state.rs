@@ -2,7 +2,9 @@
 
 use crate::arena::{Arena, NONE, Place, Stored};
 use crate::index::{Index, Slot};
+use crate::pool::ChunkPool;
 use codec::entry::{Entry, Seq};
+use std::sync::Arc;
 
 /// All entries, found by key.
 #[derive(Default)]
@@ -22,6 +24,11 @@ fn hash(key: &[u8]) -> u32 {
 }
 
 impl State {
+    /// No entries yet; their memory comes from `pool`.
+    pub(crate) fn with_pool(pool: &Arc<ChunkPool>) -> Self {
+        Self { arena: Arena::with_pool(pool), ..Self::default() }
+    }
+
     /// Adds an entry. One with the same key and number, which nobody should write, is replaced.
     #[inline]
     pub(crate) fn insert(&mut self, entry: Entry<'_>) {

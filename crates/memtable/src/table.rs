@@ -1,9 +1,9 @@
 //! The memtable.
 
-use crate::MemtableIter;
 use crate::order::{Order, Run};
 use crate::sorted::Sorted;
 use crate::state::State;
+use crate::{ChunkPool, MemtableIter};
 use codec::entry::{Entry, Kind, Seq};
 use env::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use env::sync::{Condvar, Mutex, RwLock};
@@ -50,13 +50,23 @@ const WRITERS: u64 = AWAITED - 1;
 impl Memtable {
     /// An empty memtable for numbers from `first_seq` on.
     pub fn new(first_seq: Seq) -> Self {
+        Self::with_state(first_seq, State::default())
+    }
+
+    /// An empty memtable for numbers from `first_seq` on that takes its memory from `pool`, and
+    /// leaves it there when it is dropped.
+    pub fn with_pool(first_seq: Seq, pool: &Arc<ChunkPool>) -> Self {
+        Self::with_state(first_seq, State::with_pool(pool))
+    }
+
+    fn with_state(first_seq: Seq, state: State) -> Self {
         Self {
             first_seq,
             last_seq: AtomicU64::new(0),
             gate: AtomicU64::new(0),
             gate_lock: Mutex::new(()),
             gate_changed: Condvar::new(),
-            state: RwLock::new(Some(State::default())),
+            state: RwLock::new(Some(state)),
             frozen: OnceLock::new(),
             order: Mutex::new(Order::default()),
             state_bytes: AtomicUsize::new(0),

@@ -174,3 +174,31 @@ fn a_new_segment_lets_all_before_it_go() {
     let (_, recovery, found) = recover(&env, options(20_000)).unwrap();
     assert_eq!((recovery.first_seq, recovery.last_seq, found.len()), (6, 6, 1));
 }
+
+#[test]
+fn on_the_systems_own_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let env = Env::os();
+    let mut written = Vec::new();
+    for life in 0..4 {
+        let mut found = Vec::new();
+        let (wal, recovery) = Wal::recover(&env, dir.path(), options(30_000), &mut |record| {
+            found.push((record.first_seq, record.payload.to_vec()));
+            Ok(())
+        })
+        .unwrap();
+        assert!(found == written && recovery.clean == (life == 0 || life == 2));
+        for seq in life * 20 + 1..=life * 20 + 20 {
+            written.push((seq, vec![seq as u8; 4000]));
+            append(&wal, &[Owned { first: seq, last: seq, payload: vec![seq as u8; 4000] }]).unwrap();
+        }
+        wal.sync().unwrap();
+        if life == 1 {
+            wal.close().unwrap();
+        }
+    }
+    let (wal, recovery) = Wal::recover(&env, dir.path(), options(30_000), &mut |_| Ok(())).unwrap();
+    assert_eq!((recovery.last_seq, recovery.records), (80, 80));
+    assert!(wal.release_below(81).unwrap() > 80 * 4000);
+    assert_eq!((env.fs.list(dir.path()).unwrap().len(), wal.oldest_seq()), (1, 81));
+}
