@@ -11,11 +11,13 @@ use env::sync::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::{Bounds, Store, TreeId};
+use store::{Bounds, Durability, Store, TreeId};
 use strsim::levenshtein;
 
 /// First byte of the key of a shape's definition in a system tree; its number follows.
 const SHAPE_PREFIX: u8 = b's';
+/// The key of the lowest number for the next shape, in a system tree.
+const LOWEST_NEXT: &[u8] = b"m";
 /// First byte of a description: a collection's documents.
 const DOCUMENTS: u8 = 1;
 /// First byte of a description: a collection's system tree.
@@ -67,14 +69,17 @@ struct Entry {
 
 impl Catalog {
     /// Reads the catalogue from the store's registry of trees.
-    pub fn load(store: &Store) -> Self {
+    pub fn load(store: &Store) -> Result<Self> {
         let mut names = BTreeMap::new();
         for (documents, description) in store.trees() {
             if let Some((name, system)) = read_description(&description) {
+                if !store.report().lost.is_empty() {
+                    raise_shapes(store, &name, system)?;
+                }
                 names.insert(name, Entry { documents, system, open: None });
             }
         }
-        Self { names: RwLock::new(names), change: Mutex::new(()) }
+        Ok(Self { names: RwLock::new(names), change: Mutex::new(()) })
     }
 
     /// The collections, by name.
@@ -178,6 +183,24 @@ impl Catalog {
     }
 }
 
+/// The number that shapes must not stay below, though no definition has it: see [`raise_shapes`].
+fn lowest_next(store: &Store, system: TreeId) -> Result<u32> {
+    let mut value = Vec::new();
+    let found = store.get(system, LOWEST_NEXT, &mut value)?;
+    Ok(value.try_into().ok().filter(|_| found).map_or(1, u32::from_le_bytes))
+}
+
+/// Opening skipped damage in the log, where definitions of shapes may have been. Rows that use them
+/// must stay unreadable, by name: their numbers are passed over, for good.
+fn raise_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<()> {
+    let next = load_shapes(store, name, system)?.next_number();
+    let next = next.saturating_add(ShapeOptions::default().max_in_use);
+    let mut batch = store.batch();
+    batch.put(system, LOWEST_NEXT, &next.to_le_bytes());
+    store.write(batch, Durability::Sync)?;
+    Ok(())
+}
+
 fn load_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<Arc<ShapeTable>> {
     let bounds = Bounds {
         lower: Bound::Included(vec![SHAPE_PREFIX]),
@@ -192,6 +215,7 @@ fn load_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<Arc<Sha
         shapes.push(Shape::decode(&mut value).map_err(|e| damaged(e.to_string()))?);
     }
     let next = shapes.iter().map(Shape::number).max().unwrap_or(0) + 1;
+    let next = next.max(lowest_next(store, system)?);
     let table = ShapeTable::open(ShapeOptions::default(), shapes, next);
     Ok(Arc::new(table.map_err(|e| damaged(e.to_string()))?))
 }

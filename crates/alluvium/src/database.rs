@@ -61,7 +61,7 @@ impl Database {
 
     pub(crate) fn open_with(env: Env, path: &Path, options: Options) -> Result<Self> {
         let store = Store::open(env.clone(), path, options)?;
-        let catalog = Catalog::load(&store);
+        let catalog = Catalog::load(&store)?;
         Ok(Self { inner: Arc::new(DatabaseInner { store, catalog, env }) })
     }
 

@@ -73,6 +73,25 @@ impl Request {
     }
 }
 
+/// A numbered batch on its way into its memtables. If the thread panics there, others must not wait
+/// for it, and no flush may write half of the batch down: the store is poisoned.
+struct Applying<'a> {
+    store: &'a Inner,
+    left: &'a [(u16, Arc<Memtable>)],
+}
+
+impl Drop for Applying<'_> {
+    fn drop(&mut self) {
+        if self.left.is_empty() {
+            return;
+        }
+        self.store.poison(Error::WorkerFailed("a writer panicked while it applied a batch".to_owned()));
+        for (_, memtable) in self.left {
+            memtable.finish_writer();
+        }
+    }
+}
+
 impl Commit {
     pub fn new(next_seq: Seq) -> Self {
         Self { queue: Mutex::new(Queue::default()), next_seq: AtomicU64::new(next_seq) }
@@ -265,9 +284,11 @@ impl Inner {
     /// Puts a batch into its memtables; returns the number of its operations.
     fn apply(&self, request: &Request, placed: &Placed) -> Seq {
         let Work::Batch(batch, _) = &request.work else { return 1 };
-        for (partition, memtable) in &placed.memtables {
+        let mut applying = Applying { store: self, left: &placed.memtables };
+        while let Some(((partition, memtable), left)) = applying.left.split_first() {
             memtable.apply(batch.entries(*partition, placed.first));
             memtable.finish_writer();
+            applying.left = left;
         }
         batch.len() as Seq
     }

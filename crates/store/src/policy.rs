@@ -25,6 +25,11 @@ impl lsm::Policy for StorePolicy {
     }
 
     fn before_edit(&self, _max_seq: Seq) -> env::Result<()> {
+        // After a poison a memtable may hold half of a batch: it must not become durable.
+        if let Some(cause) = self.visibility.failure() {
+            let cause = std::io::Error::other(cause.to_string());
+            return Err(env::Error::io("flush into", std::path::Path::new("a poisoned database"), cause));
+        }
         match self.wal.get() {
             // Everything in a sealed memtable was appended before it was applied, so the end of
             // the log now lies behind it.

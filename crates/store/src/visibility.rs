@@ -122,6 +122,11 @@ impl Visibility {
         self.moved.notify_all();
     }
 
+    /// Why some batch will never be applied, if so.
+    pub fn failure(&self) -> Option<Error> {
+        self.inner.lock().failed.clone()
+    }
+
     /// Takes the visible number and registers a snapshot there, in one step.
     pub fn snapshot(self: &Arc<Self>) -> Snapshot {
         let mut inner = self.inner.lock();
