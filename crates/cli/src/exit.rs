@@ -54,6 +54,8 @@ pub(crate) enum Failure {
     NotFound(String),
     /// Damage was found; it is printed already.
     Damaged(String),
+    /// The disk is full.
+    NoSpace(String),
     /// Anything else.
     Other(String),
     /// Nobody reads the output any more, which is no error.
@@ -71,6 +73,7 @@ impl Failure {
         let text = format!("cannot {what} {}: {error}", path.display());
         match error.kind() {
             io::ErrorKind::NotFound => Self::NotFound(text),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace(text),
             _ => Self::Other(text),
         }
     }
@@ -79,7 +82,7 @@ impl Failure {
     pub(crate) fn stdout(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::BrokenPipe,
-            _ => Self::Other(format!("cannot write to standard output: {error}")),
+            _ => Self::io("write to", std::path::Path::new("standard output"), error),
         }
     }
 
@@ -90,6 +93,7 @@ impl Failure {
             Self::Usage(_) => USAGE,
             Self::NotFound(_) => NOT_FOUND,
             Self::Damaged(_) => DAMAGED,
+            Self::NoSpace(_) => NO_SPACE,
             Self::Other(_) => FAILURE,
             Self::BrokenPipe => OK,
             Self::Interrupted(_) => INTERRUPTED,
@@ -124,6 +128,7 @@ impl fmt::Display for Failure {
             Self::Usage(text)
             | Self::NotFound(text)
             | Self::Damaged(text)
+            | Self::NoSpace(text)
             | Self::Other(text)
             | Self::Interrupted(text) => f.write_str(text),
             Self::BrokenPipe => Ok(()),
@@ -147,3 +152,6 @@ impl From<env::Error> for Failure {
         alluvium::Error::from(store::Error::from(error)).into()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Each exit code of the help, met. (6 and 130 have tests of their own.)
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 
@@ -92,4 +92,18 @@ fn help_documents_the_codes_and_every_command_has_help() {
         assert!(place.good(&[command, "--help"]).contains("Example"), "{command}");
     }
     assert!(place.good(&["--version"]).starts_with("alluvium 0."));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_under_the_output_has_its_code() {
+    let place = Place::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let status = place.command(&["gen", "comments", "--docs", "2000"]).stdout(full).status().expect("the binary");
+    assert_eq!(status.code(), Some(7));
+    place.bad(7, &["gen", "comments", "--docs", "10", "-o", "/dev/full"]);
+    place.write("in.jsonl", "{\"_id\":1}\n");
+    place.bad(7, &["load", "db", "c", "in.jsonl", "--progress-json", "/dev/full"]);
+    // The load itself went well.
+    assert_eq!(place.good(&["count", "db", "c"]), "1\n");
 }

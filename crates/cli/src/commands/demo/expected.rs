@@ -16,6 +16,17 @@ pub(super) struct Changes {
     pub deleted: HashSet<String>,
 }
 
+impl Changes {
+    /// A document that is as it was loaded must not be one that was changed.
+    fn refuse_unchanged(&self, id: &Value) -> Outcome {
+        let is_changed = id.as_str().is_some_and(|id| self.updated.contains(id) || self.deleted.contains(id));
+        match is_changed {
+            true => Err(Failure::Damaged(format!("the last change of document {} is lost", ids::show(id)))),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Compares every document of a collection with the generator's. The first `least` lines must be
 /// there, and none behind a gap. Returns the number of documents.
 pub(super) fn check(collection: &Collection, seed: u64, least: u64, changes: &Changes) -> Outcome<u64> {
@@ -57,7 +68,7 @@ impl Lines {
         loop {
             self.advance();
             if is_as_loaded(&printed, document.id(), &self.line) {
-                return Ok(());
+                return changes.refuse_unchanged(document.id());
             }
             // Not byte for byte: changed on purpose, or deleted, or damaged.
             let mut map = parse(&self.line)?;
@@ -124,3 +135,6 @@ pub(super) fn raise_score(map: &mut Map) {
     // The smaller integer that holds it, as JSON is read.
     map.insert("score", i32::try_from(raised).map_or_else(|_| Value::from(raised), Value::from));
 }
+
+#[cfg(test)]
+mod tests;
