@@ -3,6 +3,7 @@
 use crate::state::read_state;
 use crate::timeline::{Allowed, Timeline};
 use crate::world::World;
+use crate::runner::MakeHook;
 use crate::{Mix, Phase, Runner};
 use alluvium::Durability;
 use env::fault::{Op, OpKind};
@@ -78,8 +79,6 @@ impl Hits {
 }
 
 struct Cutter {
-    mem: Arc<MemFs>,
-    timeline: Arc<Mutex<Timeline>>,
     seed: u64,
     hits: Mutex<Hits>,
     /// The first broken promise. It is not thrown out of the hook: the store is in the middle of
@@ -90,13 +89,13 @@ struct Cutter {
 const STYLES: [CrashStyle; 4] = [CrashStyle::Any, CrashStyle::Any, CrashStyle::AllLost, CrashStyle::AllKept];
 
 impl Cutter {
-    fn cut(&self, op: &Op<'_>) {
+    fn cut(&self, mem: &MemFs, timeline: &Mutex<Timeline>, op: &Op<'_>) {
         if self.failure.lock().is_some() {
             return;
         }
         // The timeline's lock is free: operations on files never happen under it.
         let (allowed, phase) = {
-            let timeline = self.timeline.lock();
+            let timeline = timeline.lock();
             (timeline.allowed(), timeline.phase)
         };
         let number = {
@@ -107,7 +106,7 @@ impl Cutter {
         let mut rng = fastrand::Rng::with_seed(self.seed.rotate_left(20) ^ number);
         let style = STYLES[rng.usize(0..STYLES.len())];
         let context = format!("cut {number} ({style:?}) in {phase:?} before {:?} of {}", op.kind, op.path.display());
-        let disk = World::over(self.mem.crash_clone(rng.u64(..), style), rng.u64(..));
+        let disk = World::over(mem.crash_clone(rng.u64(..), style), rng.u64(..));
         let mut after = After { rng, hits: Hits::default(), context };
         match catch_unwind(AssertUnwindSafe(|| after.check(&disk, &allowed))) {
             Ok(()) => self.hits.lock().add(&after.hits),
@@ -217,14 +216,13 @@ const FLUSHES: u32 = 3;
 /// # Panics
 /// If a promise is broken after a cut.
 pub fn run(seed: u64, durability: Durability) -> Hits {
-    let mut cutter = None;
-    let mut runner = Runner::with_hook(seed, Mix::Writes, Some(durability), false, |world, timeline| {
-        let (hits, failure) = Default::default();
-        let it = Arc::new(Cutter { mem: world.mem.clone(), timeline: timeline.clone(), seed, hits, failure });
-        cutter = Some(it.clone());
-        Some(Arc::new(move |op: &Op<'_>| it.cut(op)))
+    let cutter = Arc::new(Cutter { seed, hits: Mutex::default(), failure: Mutex::default() });
+    let it = cutter.clone();
+    let make: MakeHook = Box::new(move |world, timeline| {
+        let (it, mem, timeline) = (it.clone(), world.mem.clone(), timeline.clone());
+        Arc::new(move |op: &Op<'_>| it.cut(&mem, &timeline, op))
     });
-    let cutter = cutter.expect("it was made");
+    let mut runner = Runner::with_hook(seed, Mix::Writes, Some(durability), false, Some(make));
     cutter.check();
     for _ in 0..STEPS {
         runner.step();

@@ -8,6 +8,7 @@
 // To fail loudly is this crate's job.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod careful;
 pub mod crowd;
 pub mod cuts;
 mod documents;
@@ -20,6 +21,7 @@ mod state;
 mod timeline;
 mod world;
 
+pub use careful::Careful;
 pub use documents::{Documents, map_of};
 pub use id::Id;
 pub use runner::{Mix, Runner};

@@ -347,7 +347,7 @@ impl Runner {
     }
 
     fn reopen(&mut self) {
-        if self.mix == Mix::All && self.rng.bool() {
+        if self.rng.bool() {
             self.note("kill".to_owned());
             self.kill();
         } else {

@@ -20,6 +20,9 @@ pub enum Mix {
     Writes,
 }
 
+/// Makes a hook for a world: the first one, and each after a kill.
+pub type MakeHook = Box<dyn Fn(&World, &Arc<Mutex<Timeline>>) -> Hook>;
+
 /// A snapshot with what it should show for ever.
 pub(crate) struct Kept {
     pub snapshot: Snapshot,
@@ -50,33 +53,33 @@ pub struct Runner {
     partitions: u32,
     durability: Option<Durability>,
     background: bool,
-    hook: Option<Hook>,
+    hook: Option<MakeHook>,
     log: VecDeque<String>,
 }
 
 impl Runner {
     /// A new database in a new world. With a `durability`, all options that are drawn have it.
     pub fn new(seed: u64, mix: Mix, durability: Option<Durability>) -> Self {
-        Self::with_hook(seed, mix, durability, false, |_, _| None)
+        Self::with_hook(seed, mix, durability, false, None)
     }
 
     /// As [`Runner::new`], with background threads.
     pub fn in_background(seed: u64) -> Self {
-        Self::with_hook(seed, Mix::All, None, true, |_, _| None)
+        Self::with_hook(seed, Mix::All, None, true, None)
     }
 
-    /// As [`Runner::new`]; `hook` is made before the database is, and is set in every world.
+    /// As [`Runner::new`]; a hook is made before the database is created, and again in the world
+    /// after each kill.
     pub fn with_hook(
         seed: u64,
         mix: Mix,
         durability: Option<Durability>,
         background: bool,
-        hook: impl FnOnce(&World, &Arc<Mutex<Timeline>>) -> Option<Hook>,
+        hook: Option<MakeHook>,
     ) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let world = World::new(seed);
         let timeline = Arc::new(Mutex::new(Timeline::new()));
-        let hook = hook(&world, &timeline);
         let partitions = [1, 2, 2, 3, 5][rng.usize(0..5)];
         let mut runner = Self {
             world,
@@ -116,7 +119,7 @@ impl Runner {
             self.options.partitions = Some(self.partitions);
         }
         self.note(format!("open {:?}", self.options));
-        self.world.faults.set_hook(self.hook.clone());
+        self.world.faults.set_hook(self.hook.as_ref().map(|make| make(&self.world, &self.timeline)));
         let db = self.world.open(&self.options).unwrap_or_else(|e| panic!("the database does not open: {e}"));
         self.db = Some(db);
         self.timeline.lock().phase = Phase::Write;
