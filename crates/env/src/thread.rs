@@ -8,8 +8,7 @@ use shuttle::thread as host;
 #[cfg(not(feature = "shuttle"))]
 use std::thread as host;
 
-/// Threads that may borrow, and are joined at the end of the scope.
-pub use host::{Scope, scope};
+pub use host::Scope;
 
 use std::any::Any;
 use std::io;
@@ -52,6 +51,17 @@ fn message(payload: &(dyn Any + Send)) -> String {
         (_, Some(text)) => text.clone(),
         _ => "(no message)".to_owned(),
     }
+}
+
+/// Runs `body`, whose threads may borrow from around it; they are joined before this returns.
+///
+/// # Panics
+/// If one of them panicked and was not joined by `body`.
+pub fn scope<'env, F, T>(body: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    host::scope(body)
 }
 
 /// Starts a thread with a name (Linux shows its first 15 bytes).
