@@ -19,6 +19,10 @@ fn write(partition: &Partition, policy: &TestPolicy, done: &AtomicBool) {
         if seq % 400 == 0 {
             partition.rotate(seq);
             while partition.view().immutable_count() > 4 {
+                // Whoever should flush may have failed.
+                if done.load(Ordering::SeqCst) {
+                    return;
+                }
                 std::thread::yield_now();
             }
         }
