@@ -149,7 +149,6 @@ pub(crate) fn run(collection: &Collection, input: Input, mut options: LoadOption
         most_between: options.readers as u64 + 1,
     };
     // The door's own name for it; the lint sees what is behind.
-    #[allow(clippy::disallowed_methods)]
     env::thread::scope(|scope| {
         for _ in 0..options.readers {
             scope.spawn(|| load.guarded(Load::read));
