@@ -64,3 +64,24 @@ fn keys_of_a_dead_tree_are_not_flushed() {
     assert_eq!(db.partition.stats().entries, 15);
     db.check();
 }
+
+#[test]
+fn files_that_a_compaction_reads_are_not_pulled_from_under_it() {
+    let mut db = fill();
+    db.flush();
+    for round in 1..7 {
+        for i in 0..400u32 {
+            db.put(&tree_key(2, &format!("{i:05}")), &(i ^ round << 20).to_le_bytes().repeat(8));
+        }
+        db.flush();
+    }
+    let job = db.partition.pick_compaction().unwrap();
+    assert!(job.bytes() > 0);
+    db.policy.dead.lock().insert(2);
+    db.model.drop_tree(2);
+    db.partition.drop_tree(2).unwrap();
+    assert_eq!(db.partition.run_compaction(job, &|| false).unwrap(), lsm::Outcome::Done);
+    db.compact();
+    assert_eq!(db.partition.stats().entries, 15);
+    db.check();
+}

@@ -200,9 +200,7 @@ impl<'a> Output<'a> {
         if self.note_leaving(entry.key) && !self.stage.entries.is_empty() {
             self.stage.split = Some(self.stage.entries.len());
         }
-        let full = self.stage.raw_bytes() >= self.stage_limit();
-        // All versions of a key stay in one file, so a decision falls only between keys.
-        if full && self.stage.last_key() != Some(entry.key) {
+        if self.stage.raw_bytes() >= self.stage_limit() {
             self.stage_is_large()?;
             return self.add(entry, shadowed);
         }
