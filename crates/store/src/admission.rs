@@ -136,8 +136,9 @@ impl Admission {
         (state.waits, state.waited)
     }
 
-    /// Reserves memory, if there is room; a batch alone may have more.
+    /// Reserves memory for a batch of `bytes`, if there is room; a batch alone may have more.
     fn try_reserve(&self, bytes: usize) -> Option<Admitted<'_>> {
+        let bytes = memory_of(bytes);
         let room = self.room.load(Ordering::Relaxed);
         let more = |reserved: usize| (reserved == 0 || reserved + bytes <= room).then_some(reserved + bytes);
         self.reserved.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).ok()?;
@@ -146,6 +147,7 @@ impl Admission {
 
     /// Reserves memory whether there is room or not.
     fn reserve(&self, bytes: usize) -> Admitted<'_> {
+        let bytes = memory_of(bytes);
         self.reserved.fetch_add(bytes, Ordering::SeqCst);
         Admitted { admission: self, bytes }
     }
@@ -270,6 +272,12 @@ impl Inner {
         }
         Ok(())
     }
+}
+
+/// What a batch of `bytes` takes in memtables: their index, and the rest of a chunk that a large entry
+/// does not fit, come to less than an eighth.
+fn memory_of(bytes: usize) -> usize {
+    bytes + bytes / 8
 }
 
 /// How long it takes until `owed` bytes are paid for; at most [`LOOK_AGAIN`].
