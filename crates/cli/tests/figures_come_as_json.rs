@@ -56,6 +56,16 @@ fn progress_comes_as_lines_of_json() {
 }
 
 #[test]
+fn progress_ends_with_a_line_of_the_whole_load() {
+    let place = Place::new();
+    place.write("in.jsonl", "{\"_id\":1}\n{\"_id\":2}\n");
+    // Over long before the first second.
+    place.good(&["load", "db", "c", "in.jsonl", "--progress-json", "p"]);
+    let line: Value = serde_json::from_str(place.read("p").trim()).expect("one line of JSON");
+    assert_eq!(line["documents"], 2);
+}
+
+#[test]
 fn standard_error_has_no_progress_bar_where_there_is_no_terminal() {
     let place = Place::new();
     place.write("in.jsonl", "{\"_id\":1}\n");

@@ -128,6 +128,18 @@ pub fn last_progress(path: &Path) -> u64 {
     serde_json::from_str::<Value>(line).map_or(0, |line| line["documents"].as_u64().expect("a number"))
 }
 
+/// Waits for a command to end; kills one that does not within half a minute.
+pub fn ended_soon(mut child: Child) -> Ended {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while child.try_wait().expect("a child").is_none() {
+        if Instant::now() > deadline {
+            child.kill().expect("a child");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    ended(child)
+}
+
 /// Waits for a command to end.
 pub fn ended(child: Child) -> Ended {
     let output = child.wait_with_output().expect("a child");

@@ -168,7 +168,9 @@ impl Summary {
                 text += &format!("left out {}\n", text::counted(n, what));
             }
         }
-        if let Some(part) = self.disk_ratio() {
+        // Below that the log's first block is most of it, and the part says nothing.
+        let part = self.disk_ratio().filter(|_| self.json_bytes > 10 << 20);
+        if let Some(part) = part {
             let (disk, json) = (text::bytes(self.disk_bytes), text::bytes(self.json_bytes));
             text += &format!("the database has {disk} on disk; grown by {part:.3} of the {json} of JSON\n");
         }
