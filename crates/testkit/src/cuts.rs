@@ -1,9 +1,9 @@
 //! Power cuts at every step of a sequence, and what must be found after each.
 
+use crate::runner::MakeHook;
 use crate::state::read_state;
 use crate::timeline::{Allowed, Timeline};
 use crate::world::World;
-use crate::runner::MakeHook;
 use crate::{Mix, Phase, Runner};
 use alluvium::Durability;
 use env::fault::{Op, OpKind};
