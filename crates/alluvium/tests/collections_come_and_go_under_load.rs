@@ -10,6 +10,11 @@ fn expected(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Namespace)
 }
 
+fn count(db: &Database) -> Vec<(String, u64)> {
+    let names = db.collections().into_iter().map(|c| c.full_name());
+    names.map(|name| (name.clone(), db.collection(&name).count().unwrap())).collect()
+}
+
 #[test]
 fn nothing_but_missing_collections_is_ever_reported() {
     let dir = tempfile::tempdir().unwrap();
@@ -73,10 +78,6 @@ fn nothing_but_missing_collections_is_ever_reported() {
     });
     assert!(written.load(Ordering::Relaxed) > 100);
     assert!(db.verify().unwrap().is_empty());
-    let count = |db: &Database| -> Vec<(String, u64)> {
-        let names = db.collections().into_iter().map(|c| c.full_name());
-        names.map(|name| (name.clone(), db.collection(&name).count().unwrap())).collect()
-    };
     let before = count(&db);
     db.close().unwrap();
     drop(db);
