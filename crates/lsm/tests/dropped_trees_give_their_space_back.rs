@@ -32,6 +32,19 @@ fn a_large_tree_has_files_of_its_own_and_small_ones_share() {
 }
 
 #[test]
+fn a_large_tree_keeps_to_itself_when_little_of_it_is_written() {
+    let mut db = fill();
+    db.flush();
+    for tree in [1, 2, 3] {
+        db.put(&tree_key(tree, "00003"), b"few");
+    }
+    db.flush();
+    let newest: Vec<_> = db.partition.files().into_iter().filter(|file| file.meta.min_seq == db.seq - 1).collect();
+    assert!(newest.len() == 1 && newest[0].trees == [2], "{newest:?}");
+    db.check();
+}
+
+#[test]
 fn whole_files_go_by_an_edit_and_the_rest_by_compaction() {
     let mut db = fill();
     db.flush();

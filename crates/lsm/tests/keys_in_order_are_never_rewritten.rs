@@ -57,3 +57,17 @@ fn interleaved_slices_stay_narrow() {
     assert!(stats.base_bytes * 10 > stats.bytes * 7, "{stats:?}");
     db.check();
 }
+
+#[test]
+fn a_flush_that_overlaps_only_where_it_begins_leaves_only_that_above() {
+    let mut db = Db::new(tiny_options());
+    for range in [0..1000u32, 990..2000] {
+        for i in range {
+            db.put(&key(&format!("{i:08}")), &value(i));
+        }
+        db.flush();
+    }
+    let above: Vec<_> = db.partition.files().into_iter().filter(|file| file.run != 0).collect();
+    assert!(above.len() == 1 && above[0].meta.entries == 10, "{above:?}");
+    db.check();
+}
