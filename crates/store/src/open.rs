@@ -390,6 +390,10 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
         Compression::Lz4 => sst::Compression::Lz4,
         Compression::Zstd(level) => sst::Compression::Zstd { level },
     };
+    // A job holds this much until it knows whether its output is worth a dictionary, so a small budget
+    // gives smaller files a smaller one; 64 to 1, so that the copy in each file costs some 4%.
+    lsm.dictionary_file_bytes = (options.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
+    lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
     if let Some(bytes) = options.file_bytes {
         lsm.target_file_bytes = bytes;
     }
