@@ -1,5 +1,6 @@
 //! The `alluvium` command: arguments become settings, and settings run one command of the library.
 
+mod allocator;
 mod app;
 mod commands;
 mod exit;

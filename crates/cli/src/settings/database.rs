@@ -59,7 +59,10 @@ impl DatabaseArgs {
     pub(crate) fn builder(&self) -> Outcome<Builder> {
         let builder = Database::builder().create_if_missing(false);
         Ok(match self.memory_bytes()? {
-            Some(bytes) => builder.memory(bytes),
+            Some(bytes) => {
+                crate::allocator::prepare(bytes);
+                builder.memory(bytes)
+            }
             None => builder,
         })
     }
