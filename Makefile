@@ -25,4 +25,4 @@ test: setup
 	$(CARGO) test --locked --workspace
 
 mutants:
-	$(CARGO) xtask mutants
+	tests/mutants/run
