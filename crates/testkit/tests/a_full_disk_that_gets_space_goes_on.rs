@@ -72,10 +72,11 @@ fn with_background_threads_too() {
         world.mem.set_capacity(u64::MAX);
         // Space is found again by itself, within a look of the workers.
         let deadline = std::time::Duration::from_secs(10);
-        let started = env::Env::os().clock.now();
+        let clock = env::Env::os().clock;
+        let started = clock.now();
         while let Err(error) = documents.insert_one(text(n)) {
             assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
-            assert!(env::Env::os().clock.now() - started < deadline, "it does not go on: {error}");
+            assert!(clock.now() - started < deadline, "it does not go on: {error}");
         }
         n += 1;
     }
