@@ -68,7 +68,8 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let shared = lsm::Shared::new(env.clone(), lsm_options, budget, policy.clone());
     let partitions = open_partitions(&shared, path, superblock, created)?;
     let segments = log_segments(&env, path, created || options.accept_log_damage)?;
-    let Replayed { wal, mut report, last, highest_tree } = replay(&env, path, &options, superblock, &partitions)?;
+    let Replayed { wal, mut report, last, highest_tree } =
+        replay(&env, path, &options, superblock, &partitions, created)?;
     let wal = Arc::new(wal);
     let _first = policy.wal.set(wal.clone());
     if created {
@@ -298,6 +299,7 @@ fn replay(
     options: &Options,
     superblock: Superblock,
     partitions: &[Arc<Partition>],
+    created: bool,
 ) -> Result<Replayed> {
     let dir = path.join(LOG_DIR);
     env.fs.create_dir_all(&dir)?;
@@ -309,6 +311,7 @@ fn replay(
         database_id: superblock.database_id,
         on_damage: damage,
         next_seq: flushed.iter().max().copied().unwrap_or(0) + 1,
+        must_exist: !created,
     };
     let mut highest_tree = 0;
     let mut replay = |record: Record<'_>| {

@@ -52,12 +52,16 @@ struct Found {
 /// Replays the log in `dir`, and removes what an unfinished creation has left there.
 pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Replay<'_>) -> Result<Replayed> {
     let found = find(env, dir, options)?;
+    let lost = found.is_empty() && options.must_exist;
+    if lost && options.on_damage == OnDamage::Refuse {
+        return Err(Error::corrupt(dir, 0, "the log is missing: restore its segments"));
+    }
     check_chain(&found, options)?;
     let next_seq = options.next_seq.max(1);
     let mut state = Reader {
         options,
         replay,
-        recovery: Recovery { clean: found.is_empty(), ..Recovery::default() },
+        recovery: Recovery { clean: found.is_empty() && !lost, ..Recovery::default() },
         expected: found.first().map_or(next_seq, |f| f.header.map_or(0, |header| header.first_seq)),
     };
     let mut out =
@@ -92,6 +96,8 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
     let mut numbers: Vec<u64> = env.fs.list(dir)?.iter().filter_map(|entry| segment::number(&entry.name)).collect();
     numbers.sort_unstable();
     let last = numbers.last().copied();
+    // A log that exists has a whole segment: one that is being created is not the only one.
+    let may_be_unfinished = numbers.len() > 1 || !options.must_exist;
     let mut found = Vec::new();
     for number in numbers {
         let path = segment::path(dir, number);
@@ -103,7 +109,9 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
                 return Err(Error::NewerFormat { path, found, supported: VERSION });
             }
             // A segment's header is durable before anything else is written to it.
-            Err(NotAHeader::Invalid) if last == Some(number) && window.next_nonzero(SEAL_AT)?.is_none() => {
+            Err(NotAHeader::Invalid)
+                if may_be_unfinished && last == Some(number) && window.next_nonzero(SEAL_AT)?.is_none() =>
+            {
                 env.fs.remove(&path)?;
                 continue;
             }

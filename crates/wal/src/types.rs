@@ -26,12 +26,16 @@ pub struct Options {
     /// New records are numbered from here, or from behind the last one found if that is higher.
     /// 0 and 1 ask for nothing.
     pub next_seq: Seq,
+    /// There is a log. Where no whole segment is found it is lost, and that is damage; otherwise
+    /// it is a new log.
+    pub must_exist: bool,
 }
 
 impl Options {
-    /// Segments of 64 MiB, damage refused.
+    /// Segments of 64 MiB, damage refused, a new log where there is none.
     pub fn new(database_id: u64) -> Self {
-        Self { segment_bytes: 64 << 20, database_id, on_damage: OnDamage::Refuse, next_seq: 1 }
+        let on_damage = OnDamage::Refuse;
+        Self { segment_bytes: 64 << 20, database_id, on_damage, next_seq: 1, must_exist: false }
     }
 }
 

@@ -1,0 +1,46 @@
+//! A database has a log, always: without a whole segment, acknowledged writes are lost, and
+//! opening says so instead of going on with what is in the files.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use env::{Env, Error as Disk, OpenMode};
+use std::path::Path;
+use store::{Durability, Error, Options, Store};
+
+fn options() -> Options {
+    Options { memory_bytes: 8 << 20, background: false, ..Options::default() }
+}
+
+fn refused(damage: impl Fn(&Env, &Path)) {
+    let env = Env::in_memory(1);
+    let store = Store::open(env.clone(), Path::new("db"), options()).unwrap();
+    let tree = store.create_trees(&[b"t"]).unwrap()[0];
+    let mut batch = store.batch();
+    batch.put(tree, b"key", b"value");
+    store.write(batch, Durability::Sync).unwrap();
+    store.close().unwrap();
+    drop(store);
+    let dir = Path::new("db/wal");
+    for entry in env.fs.list(dir).unwrap() {
+        damage(&env, &dir.join(entry.name));
+    }
+    let error = Store::open(env.clone(), Path::new("db"), options()).err().unwrap();
+    assert!(matches!(&error, Error::Storage(Disk::Corrupt { path, .. }) if path.starts_with(dir)), "{error}");
+    let willing = Options { accept_log_damage: true, ..options() };
+    let store = Store::open(env, Path::new("db"), willing).unwrap();
+    assert!(!store.report().clean);
+}
+
+#[test]
+fn removed() {
+    refused(|env, segment| env.fs.remove(segment).unwrap());
+}
+
+#[test]
+fn cut_to_nothing() {
+    refused(|env, segment| env.fs.open(segment, OpenMode::ReadWrite).unwrap().set_len(0).unwrap());
+}
+
+#[test]
+fn cut_within_its_header() {
+    refused(|env, segment| env.fs.open(segment, OpenMode::ReadWrite).unwrap().set_len(50).unwrap());
+}
