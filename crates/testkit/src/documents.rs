@@ -45,7 +45,8 @@ impl Documents {
                 }
             }
             _ => {
-                let most = if rng.u8(0..8) == 0 { 400 } else { 8 };
+                // Now and then longer than a sector, than a block, than a segment of the log.
+                let most = [8, 8, 60, 200, 400][rng.usize(0..5)];
                 map.push("long", "lorem ipsum ".repeat(rng.usize(0..most)));
             }
         }
