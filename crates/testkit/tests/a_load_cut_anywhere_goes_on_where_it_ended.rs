@@ -1,0 +1,105 @@
+//! A load of a file is cut at any change to the disk, by the death of the process or by power:
+//! what is found is the file's beginning, whole slices of it; loading it again goes on there,
+//! and in the end each line is loaded once.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::load::{Input, LoadOptions, LoadReport, OnDuplicate, Outcome};
+use alluvium::{Database, Durability};
+use env::fault::Op;
+use env::mem::CrashStyle;
+use env::sync::Mutex;
+use env::{Env, OpenMode};
+use std::path::Path;
+use std::sync::Arc;
+use store::Options;
+use testkit::{World, seed};
+
+const LINES: usize = 700;
+const INPUT: &str = "input.jsonl";
+
+fn options(seed: u64) -> Options {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    Options { partitions: None, ..testkit::random_options(&mut rng, 1, Durability::Periodic) }
+}
+
+/// Lines of some 700 bytes; every seventh has no `_id` and gets one.
+fn line(n: usize) -> String {
+    let text = format!("line {n} ").repeat(60 + n % 17);
+    match n % 7 {
+        0 => format!(r#"{{"n":{n},"text":"{text}"}}"#),
+        _ => format!(r#"{{"_id":{n},"n":{n},"text":"{text}"}}"#),
+    }
+}
+
+fn write_input(env: &Env) {
+    let text: String = (0..LINES).map(|n| line(n) + "\n").collect();
+    let file = env.fs.open(Path::new(INPUT), OpenMode::CreateNew).unwrap();
+    file.write_at(text.as_bytes(), 0).unwrap();
+    file.sync().unwrap();
+    env.fs.sync_dir(Path::new("")).unwrap();
+}
+
+fn load(world: &World, db: &Database) -> alluvium::Result<LoadReport> {
+    let input = Input::file(&world.env, Path::new(INPUT))?;
+    let options = LoadOptions { readers: 2, on_duplicate: OnDuplicate::Error, ..LoadOptions::default() };
+    db.collection("c").load(input, options)
+}
+
+/// The numbers of the lines that are loaded, sorted.
+fn numbers(db: &Database) -> Vec<i64> {
+    let Ok(scan) = db.collection("c").scan().run() else { return Vec::new() };
+    let number = |map: alluvium::Map| map.get("n").and_then(alluvium::Value::as_i64).unwrap();
+    let mut found: Vec<i64> = scan.map(|d| number(d.unwrap().to_map().unwrap())).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Opens a disk that was left, compares, and takes the load up.
+fn check(disk: &World, context: &str, finished: bool, seed: u64) -> usize {
+    let db = disk.open(&options(seed)).unwrap_or_else(|e| panic!("{context}: {e}"));
+    let found = numbers(&db);
+    assert_eq!(found, (0..found.len() as i64).collect::<Vec<_>>(), "{context}: not the beginning of the input");
+    assert!(!finished || found.len() == LINES, "{context}: the load was acknowledged");
+    let report = load(disk, &db).unwrap_or_else(|e| panic!("{context}: {e}"));
+    match report.outcome {
+        Outcome::AlreadyDone => assert_eq!(found.len(), LINES, "{context}"),
+        _ => {
+            assert_eq!(report.documents_before, found.len() as u64, "{context}: it goes on somewhere else");
+            assert_eq!(report.documents as usize, LINES - found.len(), "{context}: it loads something twice");
+        }
+    }
+    assert_eq!(numbers(&db), (0..LINES as i64).collect::<Vec<_>>(), "{context}");
+    found.len()
+}
+
+#[test]
+fn a_load_cut_anywhere_goes_on_where_it_ended() {
+    let beginnings = Mutex::new(std::collections::BTreeSet::new());
+    seed::each("a_load_cut_anywhere_goes_on_where_it_ended", 0, 3, |seed| {
+        let world = World::new(seed);
+        write_input(&world.env);
+        let db = world.open(&options(seed)).unwrap();
+        let cuts: Arc<Mutex<Vec<(World, String)>>> = Arc::default();
+        let (mem, into) = (world.mem.clone(), cuts.clone());
+        world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
+            let disk = match op.number % 4 {
+                0 => mem.kill_clone(),
+                1 => mem.crash_clone(op.number, CrashStyle::AllLost),
+                _ => mem.crash_clone(op.number, CrashStyle::Any),
+            };
+            into.lock().push((World::over(disk, op.number), format!("before {:?} of {}", op.kind, op.path.display())));
+        })));
+        let report = load(&world, &db).unwrap();
+        world.faults.set_hook(None);
+        assert_eq!((report.outcome, report.documents as usize), (Outcome::Done, LINES));
+        let cuts = std::mem::take(&mut *cuts.lock());
+        assert!(cuts.len() > 10);
+        for (disk, context) in cuts {
+            beginnings.lock().insert(check(&disk, &format!("seed {seed}, {context}"), false, seed + 1));
+        }
+        check(&world.cut(seed, CrashStyle::AllLost), "after the load", true, seed + 2);
+    });
+    let beginnings = beginnings.into_inner();
+    println!("loads went on after {beginnings:?} lines");
+    assert!(seed::replayed().is_some() || beginnings.len() > 3, "{beginnings:?}");
+}
