@@ -14,6 +14,7 @@ pub mod cuts;
 mod documents;
 mod id;
 mod operations;
+mod peek;
 mod reads;
 mod runner;
 pub mod seed;

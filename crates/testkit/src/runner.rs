@@ -1,5 +1,6 @@
 //! Runs operations against a database and the model, and compares.
 
+use crate::peek::Peek;
 use crate::state::{State, read_state};
 use crate::world::{World, random_options};
 use crate::{Documents, Phase, Timeline};
@@ -54,6 +55,7 @@ pub struct Runner {
     durability: Option<Durability>,
     background: bool,
     hook: Option<MakeHook>,
+    peek: Peek,
     log: VecDeque<String>,
 }
 
@@ -98,6 +100,7 @@ impl Runner {
             durability,
             background,
             hook,
+            peek: Peek::default(),
             log: VecDeque::new(),
         };
         runner.open();
@@ -119,7 +122,10 @@ impl Runner {
             self.options.partitions = Some(self.partitions);
         }
         self.note(format!("open {:?}", self.options));
-        self.world.faults.set_hook(self.hook.as_ref().map(|make| make(&self.world, &self.timeline)));
+        self.world.faults.set_hook(match &self.hook {
+            Some(make) => Some(make(&self.world, &self.timeline)),
+            None => Some(self.peek.hook()),
+        });
         let db = self.world.open(&self.options).unwrap_or_else(|e| panic!("the database does not open: {e}"));
         self.db = Some(db);
         self.timeline.lock().phase = Phase::Write;
@@ -202,7 +208,17 @@ impl Runner {
                 timeline.push(state);
             }
         }
+        let moves_files = matches!(phase, Phase::Flush | Phase::Compaction);
+        if moves_files && self.mix == Mix::All && !self.background {
+            let seed = self.rng.u64(..);
+            self.peek.open(self.db(), &self.state, seed);
+        }
         let result = act(self.db.as_ref().expect("the database is open"));
+        for snapshot in self.peek.close() {
+            if self.snapshots.len() < 6 {
+                self.snapshots.push(Kept { snapshot, state: self.state.clone() });
+            }
+        }
         if let Some(last) = steps.last() {
             self.state = last.clone();
             self.dirty = true;

@@ -6,7 +6,7 @@ use testkit::{Mix, Runner, seed};
 
 #[test]
 fn any_operations_match_the_model() {
-    seed::each("any_operations_match_the_model", 0, 300, |seed| {
+    seed::each("any_operations_match_the_model", 0, 800, |seed| {
         let mut runner = Runner::new(seed, Mix::All, None);
         runner.run(120);
         runner.finish();
@@ -15,7 +15,7 @@ fn any_operations_match_the_model() {
 
 #[test]
 fn any_operations_match_the_model_with_background_threads() {
-    seed::each("any_operations_match_the_model", 10_000, 40, |seed| {
+    seed::each("any_operations_match_the_model", 10_000, 100, |seed| {
         let mut runner = Runner::in_background(seed);
         runner.run(120);
         runner.finish();
