@@ -13,6 +13,11 @@ use zstd_safe::{CCtx, CParameter, DCtx, DParameter, DictAttachPref, FrameFormat,
 /// Buffers that one large block has made larger than this are given back.
 const KEPT_BYTES: usize = 1 << 20;
 
+/// After so many blocks in a row that do not compress, the encoder looks only at each
+/// [`PROBE_EVERY`]th: searching random bytes for matches costs as much as finding some.
+const GIVE_UP_AFTER: u32 = 8;
+const PROBE_EVERY: u32 = 16;
+
 /// How a body is compressed. The numbers are on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
@@ -42,6 +47,8 @@ impl Method {
 pub(crate) struct Encoder {
     how: How,
     scratch: Vec<u8>,
+    /// Blocks in a row that did not compress or were not looked at.
+    raw_in_a_row: u32,
 }
 
 enum How {
@@ -63,12 +70,19 @@ impl Encoder {
                 None => How::Raw,
             },
         };
-        Self { how, scratch: Vec::new() }
+        Self { how, scratch: Vec::new(), raw_in_a_row: 0 }
     }
 
     /// Compresses `raw` behind `out`. If that does not save a sixteenth, `raw` itself is
-    /// appended: reading it back then costs nothing.
+    /// appended: reading it back then costs nothing. Where nothing compresses, most blocks are
+    /// appended without a look.
     pub(crate) fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> Method {
+        let run = self.raw_in_a_row;
+        if run >= GIVE_UP_AFTER && !(run - GIVE_UP_AFTER).is_multiple_of(PROBE_EVERY) {
+            self.raw_in_a_row = run.wrapping_add(1).max(GIVE_UP_AFTER);
+            out.extend_from_slice(raw);
+            return Method::Raw;
+        }
         // lz4_flex wants room for the worst case; zstd gives up when the room is used up.
         let limit = raw.len() - raw.len() / 16;
         let room = if matches!(self.how, How::Lz4(_)) { get_maximum_output_size(raw.len()) } else { limit };
@@ -86,10 +100,12 @@ impl Encoder {
         };
         let method = match result {
             Some(len) if len <= limit => {
+                self.raw_in_a_row = 0;
                 out.extend_from_slice(&self.scratch[..len]);
                 method
             }
             _ => {
+                self.raw_in_a_row = run.wrapping_add(1);
                 out.extend_from_slice(raw);
                 Method::Raw
             }

@@ -18,6 +18,14 @@ const JOINED_BYTES: usize = 4 << 10;
 /// The fewest samples that are worth training on.
 const MIN_SAMPLES: usize = 16;
 
+/// A dictionary is of use if samples shrink with it to so many percent at most. Of random bytes
+/// it holds nothing but some of the samples.
+const USEFUL_PERCENT: usize = 90;
+/// Every so many of the joined samples are tried.
+const TRY_EVERY: usize = 8;
+/// The level at which they are.
+const TRY_LEVEL: i32 = 3;
+
 /// The level at which a dictionary itself is compressed in a file.
 pub(crate) const OWN_LEVEL: i32 = 3;
 
@@ -41,7 +49,7 @@ impl std::fmt::Debug for Dictionary {
 
 impl Dictionary {
     /// Trains a dictionary of at most `max_bytes` from samples. `None` if the samples are too few
-    /// or too alike for one. [`crate::Sampler`] makes better samples than bare values are.
+    /// or too alike for one, or do not compress with it. [`crate::Sampler`] makes better samples than bare values are.
     ///
     /// The trainer is zstd's: COVER with a hash table (Liao, Petri, Moffat, Wirth, "Effective
     /// Construction of Relative Lempel-Ziv Dictionaries", WWW 2016).
@@ -68,7 +76,25 @@ impl Dictionary {
         }
         let mut bytes = Vec::with_capacity(max_bytes);
         zstd_safe::train_from_buffer(&mut bytes, &content, &sizes).ok()?;
-        Some(Self::from_bytes(bytes))
+        let dictionary = Self::from_bytes(bytes);
+        dictionary.is_useful(&content, &sizes).then_some(dictionary)
+    }
+
+    /// True if some of the samples compress with it.
+    fn is_useful(&self, content: &[u8], sizes: &[usize]) -> bool {
+        let Some(mut encoder) = new_context(TRY_LEVEL, Some(&self.bytes)) else { return false };
+        let (mut raw, mut compressed, mut rest) = (0, 0, content);
+        let mut target = Vec::new();
+        for (at, &size) in sizes.iter().enumerate() {
+            let (sample, after) = rest.split_at(size.min(rest.len()));
+            rest = after;
+            if at.is_multiple_of(TRY_EVERY) {
+                target.resize(zstd_safe::compress_bound(sample.len()), 0);
+                raw += sample.len();
+                compressed += encoder.compress2(&mut target[..], sample).unwrap_or(sample.len());
+            }
+        }
+        compressed * 100 <= raw * USEFUL_PERCENT
     }
 
     /// A dictionary from its content: a trained one, or any bytes.

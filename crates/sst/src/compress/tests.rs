@@ -89,3 +89,16 @@ fn a_buffer_inside_a_buffer() {
     Scratch::with(|scratch| scratch.stored.resize(KEPT_BYTES + 1, 0));
     Scratch::with(|scratch| assert_eq!(scratch.stored.capacity(), 0));
 }
+
+#[test]
+fn where_nothing_compresses_most_blocks_are_not_tried() {
+    let mut encoder = Encoder::new(Compression::Zstd { level: 3 }, None);
+    for _ in 0..100 {
+        assert_eq!(encoder.encode(&noise(4000), &mut Vec::new()), Method::Raw);
+    }
+    // Text again: found out after a few blocks, and compressed from then on.
+    let methods: Vec<Method> = (0..100).map(|_| encoder.encode(&text(4000), &mut Vec::new())).collect();
+    let first = methods.iter().position(|method| *method == Method::Zstd).unwrap();
+    assert!((1..PROBE_EVERY as usize).contains(&first), "{first}");
+    assert!(methods[first..].iter().all(|method| *method == Method::Zstd));
+}

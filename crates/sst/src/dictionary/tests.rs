@@ -57,3 +57,10 @@ fn equal_content_is_held_once_for_as_long_as_it_is_used() {
     let _third = registry.intern(Dictionary::from_bytes(b"third".to_vec()));
     assert_eq!(registry.held.lock().len(), 1, "what is unused is forgotten");
 }
+
+#[test]
+fn noise_gets_no_dictionary() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let samples: Vec<Vec<u8>> = (0..1000).map(|_| (0..1000).map(|_| random.u8(..)).collect()).collect();
+    assert!(Dictionary::train(&samples, 64 << 10).is_none());
+}
