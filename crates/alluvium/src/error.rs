@@ -1,6 +1,7 @@
 //! The library's error: few kinds, each telling what to do next.
 
 use document::Value;
+use document::row::RowError;
 
 /// What an [`enum@Error`] is about, for programs that decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,6 +106,13 @@ pub enum Error {
     /// An input of a load cannot be read or used; the message says why.
     #[error("{0}")]
     Load(String),
+}
+
+/// Why a draft cannot be changed so; the document that it was made of is whole.
+impl From<RowError> for Error {
+    fn from(error: RowError) -> Self {
+        Self::InvalidDocument(error.to_string())
+    }
 }
 
 fn suggestion(name: &Option<String>) -> String {

@@ -46,7 +46,7 @@ pub use builder::Builder;
 pub use collection::{Collection, InsertManyResult, InsertOneResult};
 pub use cursor::{Cursor, Scan};
 pub use database::{CollectionInfo, Database, Snapshot};
-pub use document::{Document, Map, Value};
+pub use document::{Document, Draft, Map, Value};
 pub use error::{Error, ErrorKind, Result};
 pub use into::IntoDocument;
 pub use logical::LogicalDatabase;

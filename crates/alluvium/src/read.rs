@@ -6,7 +6,7 @@ use crate::database::Snapshot;
 use crate::error::id_text;
 use crate::names::FullName;
 use crate::{Collection, Error, Result, write};
-use document::{Document, Map, Value};
+use document::{Document, Draft, Map, Value};
 use std::sync::Arc;
 use store::{Bounds, Store};
 
@@ -33,6 +33,16 @@ impl Reader<'_> {
             return Ok(None);
         }
         decode(&self.open, self.name, key, row).map(Some).map_err(|e| named(e, id))
+    }
+
+    /// A draft of a document that was read.
+    pub fn draft(&self, document: Document) -> Result<Draft> {
+        let id = document.id().clone();
+        Draft::new(document).map_err(|e| Error::DamagedDocument {
+            collection: self.name.to_string(),
+            id: id_text(&id),
+            reason: e.to_string(),
+        })
     }
 
     pub fn get_fields(&self, id: &Value, paths: &[&str]) -> Result<Option<Map>> {

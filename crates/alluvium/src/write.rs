@@ -6,7 +6,7 @@ use crate::names::FullName;
 use crate::{Durability, Error, MAX_DOCUMENT_BYTES, Result, new_object_id};
 use document::row::encode_row;
 use document::shape::Shape;
-use document::{Map, Value};
+use document::{Draft, Map, Value};
 use env::Env;
 use std::sync::Arc;
 use store::{LockGuard, Store, WriteBatch};
@@ -45,12 +45,16 @@ pub(crate) fn id_key(id: &Value) -> Result<Vec<u8>> {
 pub(crate) fn checked_key(map: &Map) -> Result<(Vec<u8>, &Value)> {
     let id = map.get(ID).ok_or_else(|| Error::InvalidDocument("it has no _id".to_owned()))?;
     let key = id_key(id)?;
-    let size = document::bson::document_size(map);
+    check_size(document::bson::document_size(map))?;
+    Ok((key, id))
+}
+
+fn check_size(size: usize) -> Result<()> {
     if size > MAX_DOCUMENT_BYTES {
         let what = format!("it has {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}");
         return Err(Error::InvalidDocument(what));
     }
-    Ok((key, id))
+    Ok(())
 }
 
 /// A batch of one collection, with what has to be remembered until it is visible.
@@ -76,6 +80,23 @@ impl Encoded {
         self.batch.put(open.documents, &key, &self.row);
         self.keys.push(key);
         Ok(())
+    }
+
+    /// Adds a put of a changed document; `key` is that of the document as it was.
+    pub fn put_draft(&mut self, open: &Open, key: Vec<u8>, draft: Draft) -> Result<()> {
+        check_size(draft.bson_size()?)?;
+        self.row.clear();
+        if draft.encode_row(&open.shapes, &mut self.row, &mut self.new_shapes)? {
+            self.batch.put(open.documents, &key, &self.row);
+            self.keys.push(key);
+            return Ok(());
+        }
+        // The stored `_id`, not the one asked for: 1 finds 1.0, and 1.0 it stays.
+        let id = draft.id().clone();
+        let id_copy = draft.id_copy().map(str::to_owned);
+        let mut map = draft.into_map()?;
+        set_id(&mut map, id)?;
+        self.put(open, &map, id_copy.as_deref())
     }
 
     /// Adds a delete.

@@ -63,8 +63,8 @@ fn snapshots_scans_and_modify() {
     }
     let before = db.snapshot();
     assert!(
-        c.modify(7, |map| {
-            map.insert("n", 70);
+        c.modify(7, |draft| {
+            draft.set("n", 70)?;
             Ok(true)
         })
         .unwrap()

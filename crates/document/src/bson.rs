@@ -262,7 +262,8 @@ pub fn document_size(map: &Map) -> usize {
     5 + map.entries.iter().map(field).sum::<usize>()
 }
 
-fn decimal_digits(n: usize) -> usize {
+/// The digits of `n`.
+pub(crate) fn decimal_digits(n: usize) -> usize {
     n.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 

@@ -235,6 +235,14 @@ impl Document {
         Ok(out)
     }
 
+    /// The size as a BSON document, as [`crate::bson::document_size`] tells it.
+    ///
+    /// # Errors
+    /// [`RowError`] if the document is damaged.
+    pub fn bson_size(&self) -> Result<usize, RowError> {
+        self.map()?.bson_size()
+    }
+
     /// The document as a value of a type of the program.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ pub mod bson;
 pub mod compare;
 pub mod decimal;
 mod document;
+mod draft;
 pub mod encoding;
 pub mod json;
 pub mod key;
@@ -22,4 +23,5 @@ pub mod value;
 
 pub use decimal::{Decimal, DecimalError};
 pub use document::{Document, DocumentError};
+pub use draft::Draft;
 pub use value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};

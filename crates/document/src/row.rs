@@ -13,6 +13,7 @@ use crate::key;
 use crate::shape::{FieldKind, Shape, ShapeTable, hash_fields};
 use crate::value::{MAX_DEPTH, Map, Value};
 
+mod size;
 mod view;
 
 pub use view::{ArrayIter, ArrayRef, MapIter, MapRef, ValueRef};
@@ -51,8 +52,7 @@ pub fn encode_row(
     new_shapes: &mut Vec<Arc<Shape>>,
 ) -> Result<(), RowError> {
     let (row_len, shapes_len) = (row.len(), new_shapes.len());
-    let mut encoder = RowEncoder { table: Some(table), row, new_shapes };
-    let result = encoder.put_document(document, id_copy);
+    let result = RowEncoder::new(table, row, new_shapes).put_document(document, id_copy);
     if result.is_err() {
         row.truncate(row_len);
         new_shapes.truncate(shapes_len);
@@ -122,14 +122,20 @@ pub(crate) fn end_shaped(out: &mut Vec<u8>, start: usize) {
     }
 }
 
-struct RowEncoder<'a> {
+/// Writes values into a row.
+pub(crate) struct RowEncoder<'a> {
     /// None: no map gets a shape.
     table: Option<&'a ShapeTable>,
-    row: &'a mut Vec<u8>,
+    pub(crate) row: &'a mut Vec<u8>,
     new_shapes: &'a mut Vec<Arc<Shape>>,
 }
 
-impl RowEncoder<'_> {
+impl<'a> RowEncoder<'a> {
+    /// An encoder that appends to `row` and `new_shapes`.
+    pub(crate) fn new(table: &'a ShapeTable, row: &'a mut Vec<u8>, new_shapes: &'a mut Vec<Arc<Shape>>) -> Self {
+        Self { table: Some(table), row, new_shapes }
+    }
+
     fn put_document(&mut self, document: &Map, id_copy: Option<&str>) -> Result<(), RowError> {
         let id = document.get(ID).filter(|id| is_natural_id(id));
         let kind = |name: &str, value: &Value| match id {
@@ -153,11 +159,11 @@ impl RowEncoder<'_> {
         Ok(())
     }
 
-    fn shape_of<'a>(
+    fn shape_of<'f>(
         &mut self,
         map: &Map,
         is_document: bool,
-        fields: impl Iterator<Item = (&'a str, FieldKind)> + Clone,
+        fields: impl Iterator<Item = (&'f str, FieldKind)> + Clone,
     ) -> Option<Arc<Shape>> {
         let table = self.table?;
         if !map.entries.iter().all(|(key, _)| key.as_str().is_some()) {
@@ -169,7 +175,7 @@ impl RowEncoder<'_> {
     }
 
     /// Writes a value inside a row; `levels` is how deep it may nest.
-    fn put(&mut self, value: &Value, levels: usize) -> Result<(), RowError> {
+    pub(crate) fn put(&mut self, value: &Value, levels: usize) -> Result<(), RowError> {
         match value {
             Value::Array(elements) => {
                 let levels = levels.checked_sub(1).ok_or(RowError::TooDeep)?;

@@ -4,7 +4,7 @@ use crate::runner::{Kept, Mix};
 use crate::state::{State, brief};
 use crate::{Id, Phase, Runner};
 use alluvium::load::{Input, LoadOptions, OnDuplicate};
-use alluvium::{Collection, Durability, ErrorKind, Map, Value};
+use alluvium::{Collection, Draft, Durability, ErrorKind, Map, Value};
 use std::collections::BTreeSet;
 
 /// The collections that operations choose from.
@@ -172,8 +172,19 @@ impl Runner {
         let id = self.any_id(&name);
         let (collection, durable) = self.handle(&name);
         let value = id.value(&mut self.rng);
-        let (keep, remove) = (self.rng.u8(0..6) == 0, self.rng.bool());
+        let (keep, remove, whole) = (self.rng.u8(0..6) == 0, self.rng.bool(), self.rng.u8(0..3) == 0);
         let serial = self.documents.body(&mut self.rng);
+        let patch = |draft: &mut Draft| -> alluvium::Result<bool> {
+            if keep {
+                return Ok(false);
+            }
+            draft.set("n", serial.get("n").cloned())?;
+            match remove {
+                true => drop(draft.remove("score")?),
+                false => draft.set("score", serial.get("score").cloned())?,
+            }
+            Ok(true)
+        };
         let change = |map: &mut Map| {
             if keep {
                 return false;
@@ -195,8 +206,10 @@ impl Runner {
             changed = change(&mut map);
             state.put(&name, id.clone(), map);
         }
-        let result =
-            self.write(Phase::Write, &[state], durable && changed, |_| collection.modify(value, |map| Ok(change(map))));
+        // Field by field, or the document as a map: to the same end.
+        let result = self.write(Phase::Write, &[state], durable && changed, |_| {
+            collection.modify(value, |draft| if whole { Ok(change(draft.map()?)) } else { patch(draft) })
+        });
         if !self.missing(&name, &result) {
             assert_eq!(result.expect("modify"), old.is_some());
         }

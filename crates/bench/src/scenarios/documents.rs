@@ -126,9 +126,9 @@ pub fn update(database: &Database, collection: &Collection, ids: &[Value], setti
         while worker.goes_on() {
             let id = ids[random.usize(0..ids.len())].clone();
             worker.timed(|| {
-                collection.modify(id, |map| {
-                    let score = map.get("score").and_then(Value::as_i64).unwrap_or(0);
-                    map.insert("score", score + 1);
+                collection.modify(id, |draft| {
+                    let score = draft.get("score")?.as_ref().and_then(Value::as_i64).unwrap_or(0);
+                    draft.set("score", score + 1)?;
                     Ok(true)
                 })
             })?;

@@ -2,7 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::settings::ids;
-use alluvium::{Collection, Document, Map, Value};
+use alluvium::{Collection, Document, Draft, Map, Value};
 use bench::comments::Generator;
 use document::json::{self, Format};
 use std::collections::HashSet;
@@ -128,12 +128,22 @@ fn parse(line: &[u8]) -> Outcome<Map> {
     }
 }
 
-/// What an update does.
-pub(super) fn raise_score(map: &mut Map) {
-    let score = map.get("score").and_then(Value::as_i64).unwrap_or(0);
-    let raised = score.saturating_add(1);
+/// What an update does to a document as it was parsed.
+fn raise_score(map: &mut Map) {
+    let raised = raised(map.get("score"));
+    map.insert("score", raised);
+}
+
+/// The same in the database.
+pub(super) fn raise_score_of(draft: &mut Draft) -> alluvium::Result<()> {
+    let raised = raised(draft.get("score")?.as_ref());
+    Ok(draft.set("score", raised)?)
+}
+
+fn raised(score: Option<&Value>) -> Value {
+    let raised = score.and_then(Value::as_i64).unwrap_or(0).saturating_add(1);
     // The smaller integer that holds it, as JSON is read.
-    map.insert("score", i32::try_from(raised).map_or_else(|_| Value::from(raised), Value::from));
+    i32::try_from(raised).map_or_else(|_| Value::from(raised), Value::from)
 }
 
 #[cfg(test)]

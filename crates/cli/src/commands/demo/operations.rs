@@ -1,7 +1,7 @@
 //! Reads and changes of random documents, measured.
 
 use super::Demo;
-use super::expected::{Changes, raise_score};
+use super::expected::{Changes, raise_score_of};
 use crate::exit::{Failure, Outcome};
 use alluvium::{Collection, Value};
 use bench::process;
@@ -83,8 +83,8 @@ impl Demo {
         let (some, rest) = ids.split_at(ids.len() / 5);
         let update = self.measure(|| {
             for id in some {
-                let found = collection.modify(id.as_str(), |map| {
-                    raise_score(map);
+                let found = collection.modify(id.as_str(), |draft| {
+                    raise_score_of(draft)?;
                     Ok(true)
                 })?;
                 if !found {

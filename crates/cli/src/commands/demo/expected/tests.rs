@@ -29,8 +29,8 @@ fn what_is_as_generated_is_counted() {
 fn changes_are_expected_or_found() {
     with_comments(|collection, ids| {
         for id in [&ids[5], &ids[7]] {
-            let update = |map: &mut Map| {
-                raise_score(map);
+            let update = |draft: &mut Draft| {
+                raise_score_of(draft)?;
                 Ok(true)
             };
             assert!(collection.modify(id.as_str(), update).expect("written"));

@@ -1,0 +1,206 @@
+//! Documents to be changed, decoded no further than the change needs.
+
+use std::sync::Arc;
+
+use codec::varint;
+
+use crate::bson;
+use crate::document::Document;
+use crate::encoding;
+use crate::row::{Form, ID, RowEncoder, RowError};
+use crate::shape::{FieldKind, Shape, ShapeTable};
+use crate::value::{MAX_DEPTH, Map, Value};
+
+/// A document to be changed.
+///
+/// As long as fields that it has are given other values, nothing else is decoded: the new row is the old one with those
+/// values in their places. Whatever changes its fields (a new one, one that goes, [`Draft::map`]) decodes it whole.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    document: Document,
+    /// The size of the document as BSON.
+    size: usize,
+    state: State,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    /// New values of stored fields of the document's shape, by their positions, ascending.
+    Fields(Vec<(usize, Value)>),
+    /// All of it.
+    Whole(Map),
+}
+
+impl Draft {
+    /// A draft that equals `document`. Goes through all of it once, so that damage is found here and not later.
+    ///
+    /// # Errors
+    /// [`RowError`] if the document is damaged.
+    pub fn new(document: Document) -> Result<Self, RowError> {
+        let size = document.bson_size()?;
+        Ok(Self { document, size, state: State::Fields(Vec::new()) })
+    }
+
+    /// The `_id` of the document as it was; null if it had none.
+    pub fn id(&self) -> &Value {
+        self.document.id()
+    }
+
+    /// The field besides `_id` that the document's row does not hold, because it equals `_id`: what
+    /// [`crate::row::encode_row`] wants to know.
+    pub fn id_copy(&self) -> Option<&str> {
+        let fields = self.document.map().ok()?.shape()?.fields();
+        let copy = fields.iter().find(|field| field.kind == FieldKind::IsId && &*field.name != ID);
+        copy.map(|field| &*field.name)
+    }
+
+    /// The value of the first field with this name.
+    ///
+    /// # Errors
+    /// [`RowError`] if the document is damaged.
+    pub fn get(&self, name: &str) -> Result<Option<Value>, RowError> {
+        let changes = match &self.state {
+            State::Whole(map) => return Ok(map.get(name).cloned()),
+            State::Fields(changes) => changes,
+        };
+        if let Some(position) = self.stored_position(name)?
+            && let Some((_, value)) = changes.iter().find(|(at, _)| *at == position)
+        {
+            return Ok(Some(value.clone()));
+        }
+        self.document.get(name)?.map(|value| value.to_value()).transpose()
+    }
+
+    /// Sets the value of the first field with this name, in its place if there is one, else at the end.
+    ///
+    /// # Errors
+    /// [`RowError`] if the document is damaged.
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), RowError> {
+        let position = self.stored_position(name)?;
+        let (State::Fields(changes), Some(position)) = (&mut self.state, position) else {
+            let map = self.map()?;
+            match map.get_mut(name) {
+                Some(old) => *old = value.into(),
+                None => map.push(name, value),
+            }
+            return Ok(());
+        };
+        match changes.binary_search_by_key(&position, |(at, _)| *at) {
+            Ok(at) => changes[at].1 = value.into(),
+            Err(at) => changes.insert(at, (position, value.into())),
+        }
+        Ok(())
+    }
+
+    /// Removes the first field with this name, and returns its value.
+    ///
+    /// # Errors
+    /// [`RowError`] if the document is damaged.
+    pub fn remove(&mut self, name: &str) -> Result<Option<Value>, RowError> {
+        Ok(self.map()?.remove(name))
+    }
+
+    /// All fields, to be changed at will. Decodes the document.
+    ///
+    /// # Errors
+    /// [`RowError`] if the document is damaged.
+    pub fn map(&mut self) -> Result<&mut Map, RowError> {
+        if let State::Fields(changes) = &mut self.state {
+            let mut map = self.document.to_map()?;
+            for (position, value) in std::mem::take(changes) {
+                map.entries[position].1 = value;
+            }
+            self.state = State::Whole(map);
+        }
+        match &mut self.state {
+            State::Whole(map) => Ok(map),
+            State::Fields(_) => Err(codec::DecodeError::Invalid("a draft").into()),
+        }
+    }
+
+    /// The document as it is now.
+    ///
+    /// # Errors
+    /// [`RowError`] if the document was damaged.
+    pub fn into_map(mut self) -> Result<Map, RowError> {
+        self.map().map(std::mem::take)
+    }
+
+    /// The size as a BSON document.
+    ///
+    /// # Errors
+    /// [`RowError`] if the document is damaged.
+    pub fn bson_size(&self) -> Result<usize, RowError> {
+        let changes = match &self.state {
+            State::Whole(map) => return Ok(bson::document_size(map)),
+            State::Fields(changes) => changes,
+        };
+        let mut size = self.size;
+        if let Some(shape) = self.document.map()?.shape() {
+            for (position, value) in changes {
+                let old = self.document.get(&shape.fields()[*position].name)?;
+                size += bson::bson_size(value);
+                size -= old.map_or(Ok(0), |old| old.bson_size())?;
+            }
+        }
+        Ok(size)
+    }
+
+    /// Appends the row, as [`crate::row::encode_row`] does, if that can be made from the row as it was; `table` is that
+    /// of the collection. False, and nothing is appended, if it can't: then [`Draft::into_map`] is to be encoded.
+    ///
+    /// # Errors
+    /// [`RowError::TooDeep`], or the document is damaged; `row` and `new_shapes` are then as before.
+    pub fn encode_row(
+        &self,
+        table: &ShapeTable,
+        row: &mut Vec<u8>,
+        new_shapes: &mut Vec<Arc<Shape>>,
+    ) -> Result<bool, RowError> {
+        let State::Fields(changes) = &self.state else { return Ok(false) };
+        let map = self.document.map()?;
+        let Form::Shaped { shape, .. } = map.form else { return Ok(false) };
+        if !std::ptr::eq(map.table, table) {
+            return Ok(false);
+        }
+        let (row_len, shapes_len) = (row.len(), new_shapes.len());
+        let result = put_changed(shape, map.bytes, changes, &mut RowEncoder::new(table, row, new_shapes));
+        if result.is_err() {
+            row.truncate(row_len);
+            new_shapes.truncate(shapes_len);
+        }
+        result.map(|()| true)
+    }
+
+    /// The position of a field whose value the row holds. None if there is no such field, or no shape.
+    fn stored_position(&self, name: &str) -> Result<Option<usize>, RowError> {
+        let Some(shape) = self.document.map()?.shape() else { return Ok(None) };
+        let position = shape.position(name);
+        Ok(position.filter(|position| shape.fields()[*position].kind == FieldKind::Stored))
+    }
+}
+
+/// Writes the row with these values, the rest of it as it is.
+fn put_changed(
+    shape: &Shape,
+    values: &[u8],
+    changes: &[(usize, Value)],
+    encoder: &mut RowEncoder<'_>,
+) -> Result<(), RowError> {
+    varint::put_u64(encoder.row, u64::from(shape.number()));
+    let (mut rest, mut passed) = (values, 0);
+    for (position, value) in changes {
+        let stored = shape.stored_before(*position);
+        let before = rest;
+        (passed..stored).try_for_each(|_| encoding::skip(&mut rest))?;
+        encoder.row.extend_from_slice(&before[..before.len() - rest.len()]);
+        encoder.put(value, MAX_DEPTH - 1)?;
+        encoding::skip(&mut rest)?;
+        passed = stored + 1;
+    }
+    encoder.row.extend_from_slice(rest);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
