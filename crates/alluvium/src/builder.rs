@@ -62,7 +62,7 @@ impl Builder {
     }
 
     /// Bytes of a data block before compression, 1 KiB to 1 MiB. Small blocks make random reads
-    /// cheaper, large ones make files smaller. Default: 4 KiB.
+    /// cheaper, large ones make files smaller. Default: 2 KiB.
     #[must_use]
     pub fn block_bytes(mut self, bytes: usize) -> Self {
         self.options.block_bytes = bytes;

@@ -46,7 +46,7 @@ pub struct Options {
     /// How often the log is synced under periodic durability. Default: 100 ms.
     pub sync_interval: Duration,
     /// Bytes of a data block before compression, 1 KiB to 1 MiB. Smaller blocks make random
-    /// reads cheaper, larger ones files smaller. Default: 4 KiB.
+    /// reads cheaper, larger ones files smaller. Default: 2 KiB.
     pub block_bytes: usize,
     /// Compression of blocks. Default: Zstandard, level 3.
     pub compression: Compression,
@@ -75,7 +75,7 @@ impl Default for Options {
             threads: None,
             durability: Durability::Periodic,
             sync_interval: Duration::from_millis(100),
-            block_bytes: 4 << 10,
+            block_bytes: 2 << 10,
             compression: Compression::Zstd(3),
             segment_bytes: None,
             file_bytes: None,
