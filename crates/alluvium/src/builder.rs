@@ -99,6 +99,16 @@ impl Builder {
         self
     }
 
+    /// Bytes of the disk that writes leave free, so that flushes and compactions can finish: a write
+    /// whose log would take them is refused with [`crate::ErrorKind::NoSpace`] (deletes may take
+    /// half). Nothing is set aside; what matters is what is free. 0 turns it off. Default: two fifths
+    /// of the memory budget and 64 MiB, together 166 MiB with the default budget.
+    #[must_use]
+    pub fn disk_reserve(mut self, bytes: u64) -> Self {
+        self.options.disk_reserve_bytes = Some(bytes);
+        self
+    }
+
     /// Open even if the log is damaged in its middle, skipping damaged records; the lost numbers
     /// are in the [`crate::OpenReport`]. Default: false, such a database is not opened.
     #[must_use]

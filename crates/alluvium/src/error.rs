@@ -19,7 +19,7 @@ pub enum ErrorKind {
     InUse,
     /// Bytes on disk are damaged.
     Corruption,
-    /// The disk is full; nothing was written.
+    /// The disk is full, up to what [`crate::Builder::disk_reserve`] keeps free; nothing was written.
     NoSpace,
     /// The database takes no writes until it is reopened.
     Poisoned,

@@ -195,7 +195,9 @@ impl Inner {
             return Err(Error::BatchTooLarge { bytes: bytes as u64, limit: limit as u64 });
         }
         let admission = &self.admission;
+        let short = !self.options.background && self.wal.is_short();
         if self.debt() <= FREE
+            && !short
             && admission.queued.load(Ordering::SeqCst) == 0
             && let Some(admitted) = admission.try_reserve(bytes)
         {
@@ -254,8 +256,18 @@ impl Inner {
         }
     }
 
-    /// Without background threads, writers do what is due when nothing more fits.
+    fn relieve_now(&self) -> Result<()> {
+        while self.wal.is_short() && (self.flush_one()? || self.relieve_log()?) {}
+        Ok(())
+    }
+
+    /// Without background threads, writers do what is due when nothing more fits, in memory or on
+    /// the disk.
     fn work_off(&self) -> Result<()> {
+        if let Err(error) = self.relieve_now() {
+            // The batch may fit into the segment at hand.
+            self.worker_failed(error);
+        }
         while self.measure_debt() >= 1.0 {
             self.writable()?;
             match self.run_one(2) {

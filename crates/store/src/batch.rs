@@ -21,6 +21,8 @@ pub struct WriteBatch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) ops: Vec<Op>,
     pub(crate) trees: Vec<u32>,
+    /// A put was added, so the batch makes the store larger.
+    pub(crate) grows: bool,
 }
 
 /// Where an operation stands in the bytes.
@@ -46,12 +48,13 @@ pub(crate) fn partition_of(hash: u64, partitions: u32) -> u32 {
 
 impl WriteBatch {
     pub(crate) fn new(partitions: u32) -> Self {
-        Self { partitions, bytes: vec![TAG_BATCH], ops: Vec::new(), trees: Vec::new() }
+        Self { partitions, bytes: vec![TAG_BATCH], ops: Vec::new(), trees: Vec::new(), grows: false }
     }
 
     /// Sets `key` of `tree` to `value`.
     pub fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push(Kind::Put, tree.0, key, value);
+        self.grows = true;
     }
 
     /// Removes `key` of `tree`, whether it is there or not.
@@ -116,6 +119,7 @@ impl WriteBatch {
         self.bytes.truncate(1);
         self.ops.clear();
         self.trees.clear();
+        self.grows = false;
     }
 
     /// The entries for one partition, numbered from `first`.

@@ -18,7 +18,7 @@ use memtable::Memtable;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wal::{Position, Record};
+use wal::{Position, Purpose, Record};
 
 /// A group takes waiting batches up to this many bytes (and at least one batch).
 const GROUP_BYTES: usize = 1 << 20;
@@ -44,6 +44,18 @@ pub(crate) enum Work {
     Note(Vec<u8>),
     /// Seal the memtables of these partitions.
     Rotate(Vec<u32>),
+}
+
+impl Work {
+    /// What a new segment must leave free for it.
+    fn purpose(&self) -> Purpose {
+        match self {
+            Self::Note(_) | Self::Rotate(_) => Purpose::Upkeep,
+            Self::Batch(_, Some(change)) if change.create.is_empty() && change.describe.is_empty() => Purpose::Removal,
+            Self::Batch(batch, None) if !batch.grows => Purpose::Removal,
+            Self::Batch(..) => Purpose::Growth,
+        }
+    }
 }
 
 struct Request {
@@ -163,18 +175,21 @@ impl Inner {
         }
     }
 
-    /// Takes waiting requests. A change of the set of trees, or a seal, is a group of its own.
+    /// Takes waiting requests. A change of the set of trees, a note or a seal is a group of its own.
+    /// Where space is short, so are deletes: what may not take the reserve must not keep them out.
     fn take_group(&self) -> Vec<Arc<Request>> {
+        let short = self.wal.is_short();
         let mut queue = self.commit.queue.lock();
         let mut group = Vec::new();
         let mut bytes = 0;
         while let Some(next) = queue.waiting.front() {
             let (alone, len) = match &next.work {
                 Work::Batch(batch, schema) => (schema.is_some(), batch.encoded_bytes()),
-                Work::Note(note) => (false, note.len()),
+                Work::Note(note) => (true, note.len()),
                 Work::Rotate(_) => (true, 0),
             };
-            if !group.is_empty() && (alone || bytes + len > GROUP_BYTES) {
+            let apart = |first: &Arc<Request>| alone || short && first.work.purpose() != next.work.purpose();
+            if group.first().is_some_and(|first| apart(first) || bytes + len > GROUP_BYTES) {
                 break;
             }
             bytes += len;
@@ -202,7 +217,8 @@ impl Inner {
         if records.is_empty() {
             return outcomes;
         }
-        match self.wal.append(&records) {
+        let purpose = group.iter().map(|request| request.work.purpose()).max().unwrap_or(Purpose::Upkeep);
+        match self.wal.append_for(purpose, &records) {
             Ok(end) => self.enter(group, &mut outcomes, end),
             Err(error) => self.unplace(&mut outcomes, error),
         }
@@ -266,6 +282,8 @@ impl Inner {
         let full = cause.is_no_space() && self.wal.poisoned().is_none();
         let cause = Error::Storage(cause);
         let error = if full {
+            // What the log holds is flushed now, so that it can go: see `relieve_log`.
+            self.workers.signal();
             Error::NoSpace(Box::new(cause))
         } else {
             self.poison(cause.clone());

@@ -48,7 +48,8 @@ pub enum Error {
     /// A tree of the batch was dropped before the batch was numbered.
     #[error("tree {0} does not exist (it was dropped)")]
     NoSuchTree(u32),
-    /// The disk is full; nothing was changed. Writes go on when there is space.
+    /// The disk is full, or only [`crate::Options::disk_reserve_bytes`] are left; nothing was changed.
+    /// Writes go on when there is space.
     #[error("the disk is full: nothing was written; free some space and try again ({0})")]
     NoSpace(Box<Error>),
     /// A write to the log or the manifest failed earlier; the store only reads until reopened.

@@ -5,6 +5,8 @@ use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result};
 use env::sync::Mutex;
 
+/// A log of a single segment is not worth a flush, for want of space, up to this many bytes.
+const SMALL_LOG: u64 = 128 << 10;
 /// Segments beyond those that the log's limit explains, before open flushes to get rid of them.
 const MANY_SEGMENTS: u64 = 32;
 
@@ -125,6 +127,27 @@ impl Inner {
             self.check_progress()?;
             self.workers.wait_change();
         }
+    }
+
+    /// After a segment was refused for want of space: has everything flushed that keeps the log
+    /// from giving its own space back, and then gives it back, so that writes go on by themselves
+    /// where that is enough. False if there was nothing to do, or others are at it.
+    pub(crate) fn relieve_log(&self) -> Result<bool> {
+        let worth = |log: &wal::Wal| log.can_release_below(u64::MAX) || log.bytes_on_disk() > SMALL_LOG;
+        if !self.wal.is_short() || !worth(&self.wal) {
+            return Ok(false);
+        }
+        let full = self.partitions.iter().enumerate().filter(|(_, p)| !p.active().is_empty());
+        let full: Vec<u32> = full.map(|(at, _)| at as u32).collect();
+        if !full.is_empty() {
+            self.commit(Work::Rotate(full), Durability::Bulk)?;
+            return Ok(true);
+        }
+        if self.oldest_needed() > self.visibility.visible() {
+            self.release_log()?;
+            return Ok(!worth(&self.wal));
+        }
+        Ok(false)
     }
 
     /// Removes the log's segments that nothing needs, also the one that is being written.

@@ -312,6 +312,7 @@ fn replay(
         on_damage: damage,
         next_seq: flushed.iter().max().copied().unwrap_or(0) + 1,
         must_exist: !created,
+        reserve_bytes: options.disk_reserve(),
     };
     let mut highest_tree = 0;
     let mut replay = |record: Record<'_>| {
@@ -397,8 +398,6 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
     // gives smaller files a smaller one; 64 to 1, so that the copy in each file costs some 4%.
     lsm.dictionary_file_bytes = (options.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
     lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
-    if let Some(bytes) = options.file_bytes {
-        lsm.target_file_bytes = bytes;
-    }
+    lsm.target_file_bytes = options.sorted_file_bytes();
     lsm
 }

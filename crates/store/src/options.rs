@@ -58,6 +58,12 @@ pub struct Options {
     pub filter_bits_per_key: u32,
     /// How long a snapshot may live before it is ended. Default: one hour.
     pub snapshot_max_age: Duration,
+    /// Bytes of the disk that writes leave free, so that flushes and compactions can finish: no log
+    /// segment is made that would leave less (deletes leave half), and the write that asked for one
+    /// is refused with [`Error::NoSpace`]. Nothing is set aside. 0 turns it off. `None`: what
+    /// memtables may hold, and four sorted files ([`Options::file_bytes`]), to which most
+    /// compactions keep; with the defaults 166 MiB.
+    pub disk_reserve_bytes: Option<u64>,
     /// Run flushes and compactions in the background. Off only in tests, which call
     /// [`crate::Store::run_pending`]. Default: true.
     pub background: bool,
@@ -81,6 +87,7 @@ impl Default for Options {
             file_bytes: None,
             filter_bits_per_key: 10,
             snapshot_max_age: Duration::from_secs(3600),
+            disk_reserve_bytes: None,
             background: true,
             accept_log_damage: false,
         }
@@ -89,6 +96,8 @@ impl Default for Options {
 
 /// The partitions of a new database that names no number.
 pub(crate) const DEFAULT_PARTITIONS: u32 = 4;
+/// Sorted files that a compaction may have to write before it can remove any.
+const RESERVED_FILES: u64 = 4;
 /// The least memory budget in bytes.
 pub(crate) const MIN_MEMORY: usize = 8 << 20;
 
@@ -136,6 +145,17 @@ impl Options {
     /// The length of a log segment in bytes.
     pub(crate) fn log_segment_bytes(&self) -> u64 {
         self.segment_bytes.unwrap_or((self.memory_bytes as u64 / 16).clamp(1 << 20, 64 << 20))
+    }
+
+    /// The bytes of a sorted file that compaction aims at.
+    pub(crate) fn sorted_file_bytes(&self) -> u64 {
+        self.file_bytes.unwrap_or(lsm::Options::default().target_file_bytes)
+    }
+
+    /// What new log segments leave free on the disk, in bytes.
+    pub(crate) fn disk_reserve(&self) -> u64 {
+        let derived = self.memtable_bytes() as u64 + RESERVED_FILES * self.sorted_file_bytes();
+        self.disk_reserve_bytes.unwrap_or(derived)
     }
 
     /// The log is cut down by flushing when it exceeds this many bytes.

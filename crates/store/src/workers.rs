@@ -111,9 +111,23 @@ impl Inner {
             return Ok(false);
         }
         self.visibility.end_old();
-        if self.flush_one()? {
-            return Ok(true);
+        let blocked = match self.flush_one().and_then(|flushed| Ok(flushed || self.relieve_log()?)) {
+            Ok(true) => return Ok(true),
+            Ok(false) => None,
+            // What is removed below may make room.
+            Err(Error::Storage(cause)) if cause.is_no_space() => Some(Error::Storage(cause)),
+            Err(Error::NoSpace(cause)) => Some(Error::NoSpace(cause)),
+            Err(error) => return Err(error),
+        };
+        if let Some(error) = &blocked {
+            self.worker_failed(error.clone());
         }
+        let done = self.reduce(threads)?;
+        blocked.filter(|_| !done).map_or(Ok(done), Err)
+    }
+
+    /// Removes what dropped trees have left, and compacts; false if there was nothing to do.
+    fn reduce(&self, threads: usize) -> Result<bool> {
         self.purge_dropped()?;
         let most = threads.saturating_sub(1).max(1);
         if self.workers.compacting.fetch_add(1, Ordering::AcqRel) >= most {
@@ -232,6 +246,7 @@ impl Inner {
         }
         match &error {
             Error::Closed | Error::Poisoned(_) | Error::OutcomeUnknown(_) => return,
+            Error::NoSpace(_) => self.admission.blocked(error.clone()),
             Error::Storage(cause) if cause.is_no_space() => {
                 self.admission.blocked(Error::NoSpace(Box::new(error.clone())));
             }

@@ -10,7 +10,7 @@ use store::{Durability, Error, Options, Store};
 fn flush_settle_and_writes_work_as_soon_as_there_is_space() {
     let disk = Arc::new(MemFs::new());
     let env = Env { fs: disk.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) };
-    let options = Options { memory_bytes: 8 << 20, ..Options::default() };
+    let options = Options { memory_bytes: 8 << 20, disk_reserve_bytes: Some(0), ..Options::default() };
     let store = Store::open(env, "db".as_ref(), options).unwrap();
     let tree = store.create_trees(&[b"tree"]).unwrap()[0];
     let put = |n: u32| {

@@ -72,6 +72,8 @@ pub fn random_options(rng: &mut fastrand::Rng, partitions: u32, durability: Dura
         segment_bytes: [Some(4 << 10), Some(9 << 10), Some(12 << 10), Some(64 << 10)][rng.usize(0..4)],
         file_bytes: [None, Some(1 << 10), Some(4 << 10), Some(64 << 10)][rng.usize(0..4)],
         filter_bits_per_key: [0, 4, 10][rng.usize(0..3)],
+        // None, small enough to be reached, and the usual one.
+        disk_reserve_bytes: [Some(0), Some(0), Some(100 << 10), None][rng.usize(0..4)],
         background: false,
         ..Options::default()
     }

@@ -45,6 +45,7 @@ fn with_background_threads_too() {
         memory_bytes: 8 << 20,
         threads: Some(2),
         durability: Durability::Periodic,
+        disk_reserve_bytes: Some(0),
         ..store::Options::default()
     };
     let db: Database = world.open(&options).unwrap();

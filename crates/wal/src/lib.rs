@@ -9,5 +9,5 @@ mod types;
 mod wal;
 mod window;
 
-pub use types::{Dropped, Lost, OnDamage, Options, Position, Record, Recovery};
+pub use types::{Dropped, Lost, OnDamage, Options, Position, Purpose, Record, Recovery};
 pub use wal::Wal;

@@ -1,7 +1,9 @@
 //! Segment files: names, and how one is made.
 
 use crate::layout::{GROUPS_AT, Header};
+use crate::{Options, Purpose};
 use env::{Env, Error, File, OpenMode, Result};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,6 +32,69 @@ impl From<NotCreated> for Error {
         match not {
             NotCreated::Unchanged(error) | NotCreated::Unknown(error) => error,
         }
+    }
+}
+
+/// A segment that must be small for want of space has so many bytes, or a multiple.
+const SMALL: u64 = 64 << 10;
+/// The least that a file grows by on most file systems.
+const PAGE: u64 = 4 << 10;
+
+/// The length of a segment with room for `len` bytes of groups.
+pub(crate) fn whole(options: &Options, len: u64) -> u64 {
+    options.segment_bytes.max(GROUPS_AT + len)
+}
+
+/// The length of the next segment, with room for `len` bytes of groups: [`whole`] if that leaves
+/// the reserve free, else as little as its purpose allows, so that what comes behind the group
+/// does not take the reserve.
+///
+/// # Errors
+/// No space, by [`Error::is_no_space`]: nothing that leaves enough is long enough.
+pub(crate) fn length(env: &Env, dir: &Path, options: &Options, len: u64, purpose: Purpose) -> Result<u64> {
+    let whole = whole(options, len);
+    if options.reserve_bytes == 0 {
+        return Ok(whole);
+    }
+    // Where nobody knows how much is free, making the segment will tell.
+    let Ok(free) = env.fs.available_bytes(dir) else { return Ok(whole) };
+    if free >= whole.saturating_add(options.reserve_bytes) {
+        return Ok(whole);
+    }
+    let (small, least) = (small(len).min(whole), (GROUPS_AT + len).next_multiple_of(PAGE).min(whole));
+    match purpose {
+        Purpose::Upkeep => Ok(if free >= small { small } else { least }),
+        Purpose::Removal if free >= small.saturating_add(options.reserve_bytes / 2) => Ok(small),
+        Purpose::Removal | Purpose::Growth => {
+            let what = format!(
+                "{free} bytes are free, and {} are kept so that flushes and compactions can finish \
+                 (disk_reserve_bytes)",
+                options.reserve_bytes
+            );
+            Err(Error::io("make a log segment in", dir, io::Error::new(io::ErrorKind::StorageFull, what)))
+        }
+    }
+}
+
+/// The length of a segment for want of space.
+pub(crate) fn small(len: u64) -> u64 {
+    (GROUPS_AT + len).next_multiple_of(SMALL)
+}
+
+/// Makes a segment of `bytes`, or of `small` bytes if there is no space for so many; says of how
+/// many.
+pub(crate) fn create_any(
+    env: &Env,
+    dir: &Path,
+    header: &Header,
+    bytes: u64,
+    small: Option<u64>,
+) -> std::result::Result<(Arc<dyn File>, u64), NotCreated> {
+    match (create(env, dir, header, bytes), small.filter(|small| *small < bytes)) {
+        (Err(NotCreated::Unchanged(error)), Some(small)) if error.is_no_space() => {
+            create(env, dir, header, small).map(|file| (file, small))
+        }
+        (made, _) => made.map(|file| (file, bytes)),
     }
 }
 

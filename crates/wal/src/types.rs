@@ -29,14 +29,29 @@ pub struct Options {
     /// There is a log. Where no whole segment is found it is lost, and that is damage; otherwise
     /// it is a new log.
     pub must_exist: bool,
+    /// Bytes of the disk that a new segment leaves free; see [`Purpose`]. 0: as many as there are.
+    pub reserve_bytes: u64,
 }
 
 impl Options {
-    /// Segments of 64 MiB, damage refused, a new log where there is none.
+    /// Segments of 64 MiB, damage refused, a new log where there is none, no reserve.
     pub fn new(database_id: u64) -> Self {
         let on_damage = OnDamage::Refuse;
-        Self { segment_bytes: 64 << 20, database_id, on_damage, next_seq: 1, must_exist: false }
+        let (segment_bytes, next_seq) = (64 << 20, 1);
+        Self { segment_bytes, database_id, on_damage, next_seq, must_exist: false, reserve_bytes: 0 }
     }
+}
+
+/// What a group is written for. It decides what a new segment must leave free of the disk, in
+/// ascending order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purpose {
+    /// Notes that let segments go: they leave nothing.
+    Upkeep,
+    /// Deletes, which give space back in the end: they leave half of the reserve.
+    Removal,
+    /// All else: it leaves the reserve.
+    Growth,
 }
 
 /// One write batch: the numbers of its operations, and bytes that the log does not look into.

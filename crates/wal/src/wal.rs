@@ -3,8 +3,9 @@
 use crate::layout::{self, End, GROUPS_AT, GroupHeader, Header, SEAL_AT, Seeds};
 use crate::recover::{self, Replayed, Segment};
 use crate::segment::{self, NotCreated};
-use crate::{Options, Position, Record, Recovery};
+use crate::{Options, Position, Purpose, Record, Recovery};
 use codec::entry::Seq;
+use env::sync::atomic::{AtomicBool, Ordering};
 use env::sync::{Condvar, Mutex, MutexGuard};
 use env::{Env, Error, File, Result};
 use std::collections::VecDeque;
@@ -29,6 +30,8 @@ pub struct Wal {
     /// Notified when `synced`, `syncing` or `failed` of [`Shared`] change.
     changed: Condvar,
     releasing: Mutex<()>,
+    /// The last attempt to make a whole segment found too little space.
+    short: AtomicBool,
 }
 
 /// What only the commit leader needs.
@@ -94,8 +97,10 @@ impl Wal {
             first_seq: (recovery.last_seq + 1).max(options.next_seq),
             previous: end,
         };
-        let bytes = options.segment_bytes.max(GROUPS_AT);
-        let file = segment::create(env, dir, &header, bytes)?;
+        // Opening must go well on a disk that is nearly full, or nobody could remove anything.
+        let bytes = segment::length(env, dir, &options, 0, Purpose::Upkeep)?;
+        let (file, bytes) = segment::create_any(env, dir, &header, bytes, Some(segment::small(0)))?;
+        let short = AtomicBool::new(bytes < segment::whole(&options, 0));
         if let (Some(file), Some(closed), Some(end), true) = (last, segments.back_mut(), end, trimmable) {
             trim(&*file, closed, end.offset);
         }
@@ -120,6 +125,7 @@ impl Wal {
             shared: Mutex::new(shared),
             changed: Condvar::new(),
             releasing: Mutex::new(()),
+            short,
         };
         Ok((wal, recovery))
     }
@@ -127,12 +133,22 @@ impl Wal {
     /// Writes the records as one group: after a crash it is there whole or not at all. The
     /// first record's number follows the last one's of the group before, and so on within it.
     /// Only the commit leader calls this. Returns the end of the group, which is not durable
-    /// before [`Wal::sync_to`]. Without records nothing happens.
+    /// before [`Wal::sync_to`]. Without records nothing happens. The purpose is growth.
     ///
     /// # Errors
-    /// If a new segment cannot be had (no space), or the records are not numbered on or exceed
-    /// 4 GiB, all is as it was before. Any other error poisons the log.
+    /// If a new segment cannot be had (no space, or less than the reserve would be left), or the
+    /// records are not numbered on or exceed 4 GiB, all is as it was before. Any other error
+    /// poisons the log.
     pub fn append(&self, records: &[Record<'_>]) -> Result<Position> {
+        self.append_for(Purpose::Growth, records)
+    }
+
+    /// As [`Wal::append`], for any purpose. Where the reserve is touched, the new segment is small,
+    /// and takes no growth until the reserve is whole again.
+    ///
+    /// # Errors
+    /// As [`Wal::append`].
+    pub fn append_for(&self, purpose: Purpose, records: &[Record<'_>]) -> Result<Position> {
         let mut appender = self.appender.lock();
         let synced = self.check(|shared| shared.synced)?;
         let (Some(first), false) = (records.first(), records.is_empty()) else { return Ok(self.end()) };
@@ -141,8 +157,12 @@ impl Wal {
             Error::io("append to", appender.file.path(), io::Error::new(io::ErrorKind::InvalidInput, bad))
         })?;
         let len = appender.group.len() as u64;
+        if purpose == Purpose::Growth && appender.capacity < self.options.segment_bytes {
+            // The reserve was touched for this segment: not for what makes the database larger.
+            self.next_length(len, purpose)?;
+        }
         if appender.offset + len > appender.capacity {
-            self.rotate(&mut appender, len)?;
+            self.rotate(&mut appender, len, purpose)?;
         }
         let in_this_segment = synced.segment == appender.number;
         let header = GroupHeader {
@@ -168,7 +188,7 @@ impl Wal {
     }
 
     /// Starts a new segment, unless the current one is empty, so that [`Wal::release_below`] can
-    /// remove all that was written before.
+    /// remove all that was written before. It is upkeep, which leaves no reserve.
     ///
     /// # Errors
     /// As [`Wal::append`].
@@ -176,14 +196,16 @@ impl Wal {
         let mut appender = self.appender.lock();
         self.check(|_| ())?;
         if appender.offset > GROUPS_AT {
-            self.rotate(&mut appender, 0)?;
+            self.rotate(&mut appender, 0, Purpose::Upkeep)?;
         }
         Ok(())
     }
 
     /// Ends the current segment, durably, and starts one with room for `len` bytes.
-    fn rotate(&self, appender: &mut Appender, len: u64) -> Result<()> {
+    fn rotate(&self, appender: &mut Appender, len: u64, purpose: Purpose) -> Result<()> {
         let end = Position { segment: appender.number, offset: appender.offset };
+        // Asked before the sync: a batch that is refused costs nothing.
+        let bytes = self.next_length(len, purpose)?;
         self.sync_to(end)?;
         let header = Header {
             database_id: self.options.database_id,
@@ -191,11 +213,13 @@ impl Wal {
             first_seq: appender.next_seq,
             previous: Some(End { offset: end.offset, last_seq: appender.next_seq - 1 }),
         };
-        let bytes = self.options.segment_bytes.max(GROUPS_AT + len);
-        let file = segment::create(&self.env, &self.dir, &header, bytes).map_err(|not| match not {
-            NotCreated::Unchanged(error) => error,
+        let small = (purpose < Purpose::Growth).then(|| segment::small(len));
+        let made = segment::create_any(&self.env, &self.dir, &header, bytes, small);
+        let (file, bytes) = made.map_err(|not| match not {
+            NotCreated::Unchanged(error) => self.refused(error),
             NotCreated::Unknown(error) => self.poison(error),
         })?;
+        self.short.store(bytes < segment::whole(&self.options, len), Ordering::Relaxed);
         let old = std::mem::replace(&mut appender.file, Arc::clone(&file));
         *appender = Appender::new(Arc::clone(&file), &header, bytes, std::mem::take(&mut appender.group));
         let mut shared = self.shared.lock();
@@ -206,6 +230,18 @@ impl Wal {
         drop(shared);
         self.trim_closed(&*old, end);
         Ok(())
+    }
+
+    /// The length of a segment that is made now.
+    fn next_length(&self, len: u64, purpose: Purpose) -> Result<u64> {
+        let length = segment::length(&self.env, &self.dir, &self.options, len, purpose);
+        length.map_err(|error| self.refused(error))
+    }
+
+    /// Notes why a segment was not made.
+    fn refused(&self, error: Error) -> Error {
+        self.short.fetch_or(error.is_no_space(), Ordering::Relaxed);
+        error
     }
 
     /// Gives back what a closed segment has not used.
@@ -310,6 +346,12 @@ impl Wal {
     /// The length of all segments, preallocated space included, in bytes.
     pub fn bytes_on_disk(&self) -> u64 {
         self.shared.lock().segments.iter().map(|segment| segment.bytes).sum()
+    }
+
+    /// True from when a segment was refused, or made smaller than it should be, for want of space,
+    /// until a whole one is made.
+    pub fn is_short(&self) -> bool {
+        self.short.load(Ordering::Relaxed)
     }
 
     /// The error that poisoned the log, if one did.

@@ -16,6 +16,9 @@ pub(crate) struct DatabaseArgs {
     /// Memory budget for caches and write buffers, at least 8M; the default is 256M
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
+    /// Bytes of the disk that writes leave free for flushes and compactions, 0 for none; the default is two fifths of the memory budget and 64M
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    disk_reserve: Option<u64>,
 }
 
 /// Which collection of which database.
@@ -57,7 +60,10 @@ impl DatabaseArgs {
 
     /// Options for opening it, which never create it.
     pub(crate) fn builder(&self) -> Outcome<Builder> {
-        let builder = Database::builder().create_if_missing(false);
+        let mut builder = Database::builder().create_if_missing(false);
+        if let Some(bytes) = self.disk_reserve {
+            builder = builder.disk_reserve(bytes);
+        }
         Ok(match self.memory_bytes()? {
             Some(bytes) => {
                 crate::allocator::prepare(bytes);

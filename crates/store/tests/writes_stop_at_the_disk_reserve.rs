@@ -1,0 +1,214 @@
+//! Where a new log segment would touch the disk's reserve, writes are refused by name and change
+//! nothing; flushes and compactions finish, deletes go on, and freed space lets writes go on.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use env::mem::MemFs;
+use env::{Env, ManualClock, SeededRng};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Compression, Durability, Error, Options, Store, TreeId};
+
+const MIB: u64 = 1 << 20;
+/// What the options below leave free: two fifths of the memory, and four files.
+const RESERVE: u64 = (8 * MIB / 5 * 2) + 4 * 4 * MIB;
+
+fn options(background: bool) -> Options {
+    Options {
+        partitions: Some(2),
+        memory_bytes: 8 << 20,
+        compression: Compression::None,
+        file_bytes: Some(4 << 20),
+        background,
+        ..Options::default()
+    }
+}
+
+/// A store on a disk, and what was acknowledged.
+struct Place {
+    disk: Arc<MemFs>,
+    store: Store,
+    tree: TreeId,
+    there: BTreeMap<u32, u8>,
+    next: u32,
+}
+
+fn open(disk: &Arc<MemFs>, options: Options) -> Store {
+    let env = Env { fs: disk.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) };
+    Store::open(env, "db".as_ref(), options).unwrap()
+}
+
+impl Place {
+    fn new(capacity: u64, background: bool) -> Self {
+        let disk = Arc::new(MemFs::with_capacity(capacity));
+        let store = open(&disk, options(background));
+        let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+        Self { disk, store, tree, there: BTreeMap::new(), next: 0 }
+    }
+
+    fn free(&self) -> u64 {
+        env::Fs::available_bytes(&*self.disk, "db".as_ref()).unwrap()
+    }
+
+    /// Keys are spread, so that files overlap.
+    fn key(n: u32) -> [u8; 4] {
+        n.wrapping_mul(0x9e37_79b1).to_be_bytes()
+    }
+
+    fn put(&mut self) -> Result<(), Error> {
+        let n = self.next;
+        let mut batch = self.store.batch();
+        batch.put(self.tree, &Self::key(n), &[n as u8; 2000]);
+        let result = self.store.write(batch, Durability::Bulk);
+        match &result {
+            Ok(_) => {
+                self.there.insert(n, n as u8);
+                self.next += 1;
+            }
+            Err(error) => {
+                assert!(matches!(error, Error::NoSpace(_)), "{error}");
+                assert!(error.to_string().contains("disk_reserve_bytes"), "{error}");
+                let found = self.store.get(self.tree, &Self::key(n), &mut Vec::new()).unwrap();
+                assert!(!found, "a refused batch left something");
+                let alone = !self.store.options().background;
+                assert!(!alone || self.free() < RESERVE + MIB, "there is space for a segment: {}", self.free());
+            }
+        }
+        result.map(drop)
+    }
+
+    fn delete(&mut self, n: u32) -> Result<(), Error> {
+        let mut batch = self.store.batch();
+        batch.delete(self.tree, &Self::key(n));
+        self.store.write(batch, Durability::Bulk)?;
+        self.there.remove(&n);
+        Ok(())
+    }
+
+    /// Writes until nothing goes any more, with all background work done.
+    fn fill(&mut self) {
+        for _ in 0..200 {
+            while self.put().is_ok() {
+                assert!(self.free() > RESERVE - 8 * MIB, "the reserve is eaten: {} bytes are free", self.free());
+            }
+            self.store.settle().unwrap();
+            if self.put().is_err() {
+                return;
+            }
+        }
+        panic!("the disk is never full");
+    }
+
+    fn check(&self) {
+        let mut value = Vec::new();
+        for n in 0..=self.next {
+            let found = self.store.get(self.tree, &Self::key(n), &mut value).unwrap();
+            assert_eq!(found.then(|| value[0]), self.there.get(&n).copied(), "{n}");
+        }
+    }
+
+    fn reopened(self) -> Self {
+        let options = options(self.store.options().background);
+        let Self { disk, store, tree, there, next } = self;
+        drop(store);
+        let store = open(&disk, options);
+        Self { disk, store, tree, there, next }
+    }
+}
+
+#[test]
+fn writes_are_refused_at_the_reserve_and_everything_else_goes_on() {
+    for background in [true, false] {
+        let mut place = Place::new(RESERVE + 12 * MIB, background);
+        place.fill();
+        assert!(place.there.len() > 3000, "the log gives its space back first: {}", place.there.len());
+        assert!(place.free() > RESERVE / 2);
+        place.store.flush().unwrap();
+        place.store.compact().unwrap();
+        assert_eq!(place.store.stats().background_error, None);
+        place.check();
+        place.store.close().unwrap();
+        let place = place.reopened();
+        place.check();
+    }
+}
+
+#[test]
+fn deleting_and_compacting_lets_writes_go_on() {
+    for background in [true, false] {
+        let mut place = Place::new(RESERVE + 12 * MIB, background);
+        place.fill();
+        let mut place = place.reopened();
+        place.put().expect_err("opening again makes no space");
+        for n in (0..place.next).step_by(2) {
+            place.delete(n).unwrap();
+        }
+        place.store.compact().unwrap();
+        for _ in 0..500 {
+            place.put().unwrap();
+        }
+        place.check();
+        let place = place.reopened();
+        place.check();
+    }
+}
+
+#[test]
+fn dropping_a_tree_lets_writes_go_on() {
+    let mut place = Place::new(RESERVE + 12 * MIB, false);
+    let other = place.store.create_trees(&[b"other"]).unwrap()[0];
+    place.fill();
+    assert!(matches!(place.store.create_trees(&[&[0; 70_000]]), Err(Error::NoSpace(_))));
+    place.store.drop_trees(&[place.tree]).unwrap();
+    place.store.compact().unwrap();
+    place.tree = other;
+    place.there.clear();
+    place.next = 0;
+    for _ in 0..1000 {
+        place.put().unwrap();
+    }
+    place.reopened().check();
+}
+
+#[test]
+fn a_larger_disk_lets_writes_go_on() {
+    for background in [true, false] {
+        let mut place = Place::new(RESERVE + 6 * MIB, background);
+        place.fill();
+        place.disk.set_capacity(RESERVE + 30 * MIB);
+        for _ in 0..3000 {
+            place.put().unwrap();
+        }
+        place.check();
+        place.reopened().check();
+    }
+}
+
+#[test]
+fn without_a_reserve_the_disk_is_filled() {
+    let disk = Arc::new(MemFs::with_capacity(8 * MIB));
+    let store = open(&disk, Options { disk_reserve_bytes: Some(0), ..options(false) });
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    let mut batch = store.batch();
+    batch.put(tree, b"key", &[1; 500_000]);
+    for _ in 0..4 {
+        store.write(batch.clone(), Durability::Bulk).unwrap();
+    }
+}
+
+/// Nobody flushes: refused writes alone see to it that the log holds nothing that it need not.
+#[test]
+fn the_log_gives_its_own_space_back_by_itself() {
+    for background in [true, false] {
+        let mut place = Place::new(RESERVE + 6 * MIB, background);
+        let clock = Env::os().clock;
+        let started = clock.now();
+        let mut refused = 0;
+        while place.store.stats().log_bytes > 128 << 10 || refused == 0 {
+            refused += u32::from(place.put().is_err());
+            assert!(clock.now() - started < Duration::from_secs(20), "the log keeps {:?}", place.store.stats());
+        }
+        place.check();
+        assert_eq!(place.store.stats().background_error, None);
+    }
+}
