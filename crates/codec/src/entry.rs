@@ -20,11 +20,12 @@ pub enum Kind {
     Put = 1,
     /// The key is gone: a tombstone, a full write.
     Delete = 2,
-    /// An operation to fold onto what lies below. Reserved: nothing writes it yet.
+    /// An operation to fold onto what lies below. Not a full write.
     Delta = 3,
     /// A range of keys is gone. Reserved: nothing writes it yet.
     RangeDelete = 4,
-    /// A value of which the full write has another number. Reserved: nothing writes it yet.
+    /// What came of folding deltas onto a value. Its number is that of the newest delta; the number
+    /// of the last full write stands before the value, see [`put_folded`].
     Folded = 5,
 }
 
@@ -34,8 +35,36 @@ impl Kind {
         match byte {
             1 => Some(Self::Put),
             2 => Some(Self::Delete),
+            3 => Some(Self::Delta),
+            5 => Some(Self::Folded),
             _ => None,
         }
+    }
+
+    /// False for a delta: what is older counts too.
+    #[inline]
+    pub fn hides_older(self) -> bool {
+        self != Self::Delta
+    }
+}
+
+/// Appends what stands before the value of a [`Kind::Folded`] entry with number `seq`: how far below it
+/// the number of the last full write, `full`, lies.
+pub fn put_folded(out: &mut Vec<u8>, seq: Seq, full: Seq) {
+    crate::varint::put_u64(out, seq.saturating_sub(full));
+}
+
+/// Splits the content of a [`Kind::Folded`] entry with number `seq` into the number of the last full
+/// write and the value.
+///
+/// # Errors
+/// [`crate::DecodeError`] if there is no such number.
+pub fn split_folded(seq: Seq, content: &[u8]) -> crate::Result<(Seq, &[u8])> {
+    let mut value = content;
+    let below = crate::varint::get_u64(&mut value)?;
+    match seq.checked_sub(below) {
+        Some(full) if full > 0 => Ok((full, value)),
+        _ => Err(crate::DecodeError::Invalid("the number of a full write")),
     }
 }
 

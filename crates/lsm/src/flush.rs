@@ -1,5 +1,6 @@
 //! Flush: one immutable memtable becomes sorted files.
 
+use crate::compaction::copy::Copy;
 use crate::compaction::job::{self, Ticket};
 use crate::compaction::output::{Output, Plan, remove_outputs};
 use crate::compaction::picker::Span;
@@ -55,9 +56,11 @@ impl Partition {
         let mut output = Output::new(&self.home, Plan::new(run, Vec::new(), version));
         // Older memtables were flushed before this one, so what is older lies in runs.
         let at_bottom = |key: &[u8]| version.nothing_below(run, key);
-        let mut source = memtable.iter();
-        job::copy_entries(&mut source, retention, policy, &mut output, &at_bottom, &|| false)?;
-        output.finish()
+        let copy = Copy::new(retention, policy, &mut output, &at_bottom);
+        let (_, refused) = copy.run(&mut memtable.iter(), &|| false)?;
+        let files = output.finish()?;
+        Counters::add(&self.counters.deltas_refused, refused);
+        Ok(files)
     }
 
     fn install_flush(&self, memtable: &Arc<Memtable>, run: u64, last_seq: u64, files: &[AddedFile]) -> Result<()> {

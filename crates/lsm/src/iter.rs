@@ -1,5 +1,6 @@
 //! Iterators: over one run, and over all of a partition as a snapshot sees it.
 
+use crate::chain::{Base, Chain};
 use crate::version::Run;
 use crate::{Merge, Policy, View, tree_of};
 use codec::entry::{EntryIter, Kind, Seq};
@@ -213,6 +214,9 @@ enum Position {
     Nowhere,
     /// On the entry of `merge`; its key is in `key` too.
     Forward,
+    /// On `key` and `value`; `merge` stands behind the entries that the value was made of, at an older
+    /// version of the key or beyond it.
+    Made,
     /// On `key` and `value`; `merge` stands on the entry before all versions of the key.
     Back,
 }
@@ -230,6 +234,7 @@ pub struct PartitionIter {
     position: Position,
     key: Vec<u8>,
     value: Vec<u8>,
+    chain: Chain,
     found_seq: Seq,
     /// The tree asked about last, and the answer.
     tree: Option<(u32, bool)>,
@@ -283,6 +288,7 @@ impl PartitionIter {
             position: Position::Nowhere,
             key: Vec::new(),
             value: Vec::new(),
+            chain: Chain::default(),
             found_seq: 0,
             tree: None,
         }
@@ -362,6 +368,10 @@ impl PartitionIter {
                 self.merge.next()?;
                 self.settle_forward(true)
             }
+            Position::Made => {
+                self.position = Position::Nowhere;
+                self.settle_forward(true)
+            }
             Position::Back => {
                 self.position = Position::Nowhere;
                 self.merge.seek(&self.key, 0)?;
@@ -377,7 +387,7 @@ impl PartitionIter {
     pub fn prev(&mut self) -> Result<()> {
         match self.position {
             Position::Nowhere => Ok(()),
-            Position::Forward => {
+            Position::Forward | Position::Made => {
                 self.position = Position::Nowhere;
                 self.merge.seek_before(&self.key)?;
                 self.settle_back()
@@ -407,7 +417,7 @@ impl PartitionIter {
         match self.position {
             Position::Nowhere => &[],
             Position::Forward => self.merge.value(),
-            Position::Back => &self.value,
+            Position::Made | Position::Back => &self.value,
         }
     }
 
@@ -471,19 +481,49 @@ impl PartitionIter {
             }
             self.key.clear();
             self.key.extend_from_slice(self.merge.key());
-            if self.merge.kind() == Kind::Put {
-                self.found_seq = self.merge.seq();
-                self.position = Position::Forward;
-                return Ok(());
+            self.found_seq = self.merge.seq();
+            match self.merge.kind() {
+                Kind::Put => {
+                    self.position = Position::Forward;
+                    return Ok(());
+                }
+                Kind::Delta | Kind::Folded => {
+                    if self.make_forward()? {
+                        self.position = Position::Made;
+                        return Ok(());
+                    }
+                }
+                Kind::Delete | Kind::RangeDelete => self.merge.next()?,
             }
             done = true;
-            self.merge.next()?;
         }
         Ok(())
     }
 
-    /// Goes back from where `merge` stands to the first key whose newest visible version is a put.
-    /// Going back, the versions of a key come oldest first, so the value is copied.
+    /// Makes the value of `key` from the entries that begin where `merge` stands; false if it has none.
+    fn make_forward(&mut self) -> Result<bool> {
+        self.chain.clear();
+        while self.merge.valid() && self.merge.key() == self.key {
+            let (seq, kind) = (self.merge.seq(), self.merge.kind());
+            if kind == Kind::Delta {
+                self.chain.push(seq, self.merge.value());
+                self.merge.next()?;
+                continue;
+            }
+            let base = Base::of(seq, kind, self.merge.value()).map_err(|e| self.damaged(&e))?;
+            let found = finish(&self.chain, &*self.policy, &self.key, base, &mut self.value)?;
+            self.merge.next()?;
+            return Ok(found);
+        }
+        Ok(false)
+    }
+
+    fn damaged(&self, error: &codec::DecodeError) -> Error {
+        Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {:02x?}: {error}", self.key))
+    }
+
+    /// Goes back from where `merge` stands to the first key that has a value. Going back, the versions
+    /// of a key come oldest first, so they are copied.
     fn settle_back(&mut self) -> Result<()> {
         while self.merge.valid() {
             if !self.above_lower(self.merge.key()) {
@@ -495,23 +535,56 @@ impl PartitionIter {
             }
             self.key.clear();
             self.key.extend_from_slice(self.merge.key());
-            let mut put = false;
-            while self.merge.valid() && self.merge.key() == self.key {
-                if self.merge.seq() <= self.seq {
-                    put = self.merge.kind() == Kind::Put;
-                    if put {
-                        self.found_seq = self.merge.seq();
-                        self.value.clear();
-                        self.value.extend_from_slice(self.merge.value());
-                    }
-                }
-                self.merge.prev()?;
-            }
-            if put {
+            if self.make_back()? {
                 self.position = Position::Back;
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Makes the value of `key`, going back over its versions; false if it has none.
+    fn make_back(&mut self) -> Result<bool> {
+        let mut base = None;
+        // Oldest first; folded at the end, newest first.
+        let mut deltas: Vec<(Seq, Vec<u8>)> = Vec::new();
+        while self.merge.valid() && self.merge.key() == self.key {
+            let (seq, kind) = (self.merge.seq(), self.merge.kind());
+            if seq <= self.seq {
+                self.found_seq = seq;
+                if kind == Kind::Delta {
+                    deltas.push((seq, self.merge.value().to_vec()));
+                } else {
+                    deltas.clear();
+                    base = Some((seq, kind));
+                    self.value.clear();
+                    self.value.extend_from_slice(self.merge.value());
+                }
+            }
+            self.merge.prev()?;
+        }
+        match base {
+            Some((_, Kind::Put)) if deltas.is_empty() => Ok(true),
+            Some((seq, kind @ (Kind::Put | Kind::Folded))) => {
+                self.chain.clear();
+                deltas.iter().rev().for_each(|(seq, delta)| self.chain.push(*seq, delta));
+                let content = std::mem::take(&mut self.value);
+                let base = Base::of(seq, kind, &content).map_err(|e| self.damaged(&e))?;
+                finish(&self.chain, &*self.policy, &self.key, base, &mut self.value)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// What a reader sees of `base` under the chain, which may be empty.
+fn finish(chain: &Chain, policy: &dyn Policy, key: &[u8], base: Base<'_>, out: &mut Vec<u8>) -> Result<bool> {
+    match base {
+        Base::Value(_, value) if chain.is_empty() => {
+            out.clear();
+            out.extend_from_slice(value);
+            Ok(true)
+        }
+        base => chain.read(policy, key, base, out),
     }
 }

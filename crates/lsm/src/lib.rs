@@ -11,6 +11,7 @@
 
 mod budget;
 mod cache;
+mod chain;
 mod compaction;
 mod dictionary;
 mod edit;

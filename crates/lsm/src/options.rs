@@ -84,6 +84,17 @@ pub trait Policy: Send + Sync {
     /// What kept the log from being synced; the flush then ends with this error and can be tried again.
     fn before_edit(&self, max_seq: Seq) -> env::Result<()>;
 
+    /// Applies deltas, oldest first, to the value `base` of `key`, and appends what comes of it to
+    /// `out`. Returns how many of them could not apply and were passed over. `None`: nobody can tell now,
+    /// and the deltas are kept. Always gives the same for the same input. Default: `None`.
+    ///
+    /// # Errors
+    /// [`env::Error::Corrupt`] if value or delta are damaged.
+    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> env::Result<Option<u64>> {
+        let _ = (key, base, deltas, out);
+        Ok(None)
+    }
+
     /// Opaque bytes to keep in a file that holds these trees, for salvage. Default: none.
     ///
     /// # Errors

@@ -81,7 +81,7 @@ impl Partition {
             .map_err(|what| Error::corrupt(&manifest.path(), 0, format!("the files it names: {what}")))?;
         remove_left_overs(&home, &recovered, manifest.number())?;
         let active = Arc::new(Memtable::new(version.flushed_seq + 1));
-        let view = View { active, immutable: Vec::new(), version };
+        let view = View { active, immutable: Vec::new(), version, policy: shared.policy.clone() };
         let partition = Self {
             home,
             identity,
@@ -141,7 +141,12 @@ impl Partition {
         immutable.push(view.active.clone());
         immutable.extend(view.immutable.iter().cloned());
         let active = Arc::new(Memtable::new(next_seq));
-        self.view.store(Arc::new(View { active, immutable, version: view.version.clone() }));
+        self.view.store(Arc::new(View {
+            active,
+            version: view.version.clone(),
+            immutable,
+            policy: view.policy.clone(),
+        }));
         true
     }
 
@@ -250,7 +255,12 @@ impl Partition {
         let view = self.view.load_full();
         let gone = |memtable: &&Arc<Memtable>| !flushed.is_some_and(|flushed| Arc::ptr_eq(flushed, memtable));
         let immutable = view.immutable.iter().filter(gone).cloned().collect();
-        self.view.store(Arc::new(View { active: view.active.clone(), immutable, version }));
+        self.view.store(Arc::new(View {
+            active: view.active.clone(),
+            immutable,
+            version,
+            policy: view.policy.clone(),
+        }));
     }
 
     /// Begins a new manifest if the present one is long. The edit at hand is durable already, so

@@ -5,6 +5,9 @@
 //! stripe only the newest can be read, now or later: a snapshot taken after the list was made
 //! lies at *visible* or above. Versions above *visible* are all kept.
 //!
+//! A delta does not hide what is older: the versions of a stripe are read down to its newest full
+//! write, and form a chain with it.
+//!
 //! A tombstone hides what is older. It goes only when its stripe is 0, so that every older
 //! version in the same input goes with it, and nothing older can lie in runs below.
 
@@ -19,6 +22,18 @@ pub(crate) enum Verdict {
     KeepShadowed,
     /// A tombstone that no snapshot needs; it goes if nothing older can lie below.
     DropIfBottom,
+    /// A delta, the newest version of its stripe: it begins a chain.
+    ChainStart {
+        /// A newer version of its key was kept.
+        shadowed: bool,
+    },
+    /// A delta that goes on with the chain of its stripe.
+    Chain,
+    /// The full write that the chain of its stripe stands on.
+    Base {
+        /// The stripe is the oldest: no snapshot is older.
+        oldest: bool,
+    },
     /// Nobody can read it.
     Drop,
 }
@@ -30,13 +45,15 @@ pub(crate) struct Retention {
     key: Vec<u8>,
     /// The stripe of the last version seen of `key`; `None` before the first entry.
     stripe: Option<usize>,
+    /// All versions seen of `key` in the stripe were deltas.
+    open: bool,
 }
 
 impl Retention {
     /// Decides under these live snapshots, ascending, of which the last is *visible*.
     pub fn new(mut snapshots: Vec<Seq>) -> Self {
         snapshots.sort_unstable();
-        Self { snapshots, key: Vec::new(), stripe: None }
+        Self { snapshots, key: Vec::new(), stripe: None, open: false }
     }
 
     /// *Visible*, the last of the list.
@@ -61,20 +78,43 @@ impl Retention {
             && key == self.key
         {
             self.stripe = Some(stripe);
-            return if before == stripe && !above_visible { Verdict::Drop } else { self.kept(kind, stripe, true) };
+            if before == stripe && !above_visible {
+                return self.below_in_stripe(kind, stripe);
+            }
+            return self.first_in_stripe(kind, stripe, true);
         }
         self.key.clear();
         self.key.extend_from_slice(key);
         self.stripe = Some(stripe);
-        self.kept(kind, stripe, false)
+        self.first_in_stripe(kind, stripe, false)
     }
 
-    fn kept(&self, kind: Kind, stripe: usize, shadowed: bool) -> Verdict {
+    #[inline]
+    fn below_in_stripe(&mut self, kind: Kind, stripe: usize) -> Verdict {
+        match (self.open, kind) {
+            (false, _) => Verdict::Drop,
+            (true, Kind::Delta) => Verdict::Chain,
+            (true, _) => {
+                self.open = false;
+                Verdict::Base { oldest: self.is_oldest(stripe) }
+            }
+        }
+    }
+
+    #[inline]
+    fn first_in_stripe(&mut self, kind: Kind, stripe: usize, shadowed: bool) -> Verdict {
+        // What nobody sees yet is kept one by one.
+        self.open = kind == Kind::Delta && stripe < self.snapshots.len();
         match kind {
-            Kind::Delete if stripe == 0 && !self.snapshots.is_empty() => Verdict::DropIfBottom,
+            Kind::Delete if self.is_oldest(stripe) => Verdict::DropIfBottom,
+            Kind::Delta if self.open => Verdict::ChainStart { shadowed },
             _ if shadowed => Verdict::KeepShadowed,
             _ => Verdict::Keep,
         }
+    }
+
+    fn is_oldest(&self, stripe: usize) -> bool {
+        stripe == 0 && !self.snapshots.is_empty()
     }
 }
 

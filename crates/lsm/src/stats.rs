@@ -56,6 +56,8 @@ pub struct Stats {
     pub bytes_read_by_compactions: u64,
     /// Files that sank to an older run by an edit alone since open, at a flush or later.
     pub trivial_moves: u64,
+    /// Deltas that could not apply and were passed over when they were folded for good, since open.
+    pub deltas_refused: u64,
     /// Distinct dictionaries that the files use.
     pub dictionaries: usize,
     /// Files that are out of the version but still held by a reader.
@@ -105,6 +107,7 @@ pub(crate) struct Counters {
     pub bytes_compacted: AtomicU64,
     pub bytes_read: AtomicU64,
     pub trivial_moves: AtomicU64,
+    pub deltas_refused: AtomicU64,
     /// Bytes above the base in excess, as of the last edit.
     pub debt_bytes: AtomicU64,
 }
@@ -135,6 +138,7 @@ impl Partition {
             bytes_compacted: self.counters.bytes_compacted.load(Ordering::Relaxed),
             bytes_read_by_compactions: self.counters.bytes_read.load(Ordering::Relaxed),
             trivial_moves: self.counters.trivial_moves.load(Ordering::Relaxed),
+            deltas_refused: self.counters.deltas_refused.load(Ordering::Relaxed),
             files_held: self.home.held(),
             manifest_bytes: self.manifest.lock().bytes(),
             cache_hits: shared.cache.hits(),

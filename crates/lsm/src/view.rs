@@ -1,8 +1,10 @@
 //! Views: the memtables and the version of one moment, and point reads in them.
 
+use crate::Policy;
+use crate::chain::{Base, Chain};
 use crate::version::Version;
-use codec::entry::{Kind, Seq};
-use env::Result;
+use codec::entry::{self, Kind, Seq};
+use env::{Error, Result};
 use memtable::Memtable;
 use std::sync::Arc;
 
@@ -12,11 +14,12 @@ pub struct View {
     /// Sealed, newest first.
     pub(crate) immutable: Vec<Arc<Memtable>>,
     pub(crate) version: Arc<Version>,
+    pub(crate) policy: Arc<dyn Policy>,
 }
 
 impl View {
-    /// The newest version of `key` not above `seq`: its number and kind, with its value in
-    /// `value`, which is replaced. `None` if there is none.
+    /// The newest version of `key` not above `seq`: its number and kind, with its content in
+    /// `value`, which is replaced. `None` if there is none. A delta is a version too.
     ///
     /// Newest first, ending at the first hit: a memtable or run holds nothing older than what
     /// those below it hold of the same key. A run costs a search among its files' bounds, then
@@ -47,13 +50,81 @@ impl View {
     }
 
     /// Reads `key` at `seq` into `value`, which is replaced. False if the key is absent there;
-    /// `value` then holds nothing of use.
+    /// `value` then holds nothing of use. Deltas are collected and folded onto the value below them.
     ///
     /// # Errors
-    /// As [`View::find`].
+    /// As [`View::find`], and what [`Policy::fold`] says.
     #[inline]
     pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<bool> {
-        Ok(matches!(self.find(key, seq, value)?, Some((_, Kind::Put))))
+        match self.find(key, seq, value)? {
+            Some((_, Kind::Put)) => Ok(true),
+            None | Some((_, Kind::Delete)) => Ok(false),
+            Some(_) => self.get_folded(key, seq, value),
+        }
+    }
+
+    /// [`View::get`] where the newest version is no plain value.
+    #[cold]
+    fn get_folded(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<bool> {
+        let mut chain = Chain::default();
+        let mut base = None;
+        self.walk(key, seq, value, &mut |seq, kind, content| {
+            if kind == Kind::Delta {
+                chain.push(seq, content);
+                return true;
+            }
+            base = Some((seq, kind));
+            false
+        })?;
+        let Some((seq, kind)) = base else { return Ok(false) };
+        if chain.is_empty() {
+            let (_, folded) = entry::split_folded(seq, value).map_err(|e| self.damaged(key, &e))?;
+            let prefix = value.len() - folded.len();
+            value.drain(..prefix);
+            return Ok(true);
+        }
+        let content = std::mem::take(value);
+        let base = Base::of(seq, kind, &content).map_err(|e| self.damaged(key, &e))?;
+        chain.read(&*self.policy, key, base, value)
+    }
+
+    fn damaged(&self, key: &[u8], error: &codec::DecodeError) -> Error {
+        Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {key:02x?}: {error}"))
+    }
+
+    /// Visits the versions of `key` from `seq` down, until `visit` says false. The last one's content is
+    /// in `value` then.
+    fn walk(
+        &self,
+        key: &[u8],
+        seq: Seq,
+        value: &mut Vec<u8>,
+        visit: &mut dyn FnMut(Seq, Kind, &[u8]) -> bool,
+    ) -> Result<()> {
+        // Below the last number that was found: number 0 is none.
+        let next = |found: Seq| found.checked_sub(1).filter(|next| *next > 0);
+        for memtable in std::iter::once(&self.active).chain(&self.immutable) {
+            let mut at = Some(seq);
+            while let Some((found, kind)) = at.and_then(|at| memtable.get(key, at, value)) {
+                if !visit(found, kind, value) {
+                    return Ok(());
+                }
+                at = next(found);
+            }
+        }
+        let hash = codec::hash64(key);
+        for run in &self.version.runs {
+            let Some(file) = run.find(key) else { continue };
+            let mut at = Some(seq);
+            while let Some(from) = at {
+                let Some((found, kind)) = file.reader()?.get(key, hash, from, value)? else { break };
+                if !visit(found, kind, value) {
+                    return Ok(());
+                }
+                at = next(found);
+            }
+        }
+        Ok(())
     }
 
     /// False if no version of `key` is in memtables or files; true if one may be. Asks filters

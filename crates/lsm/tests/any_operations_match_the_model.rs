@@ -6,11 +6,16 @@ mod common;
 use common::{Db, tiny_options, tree_key};
 use proptest::prelude::*;
 use std::ops::Bound;
+use std::sync::atomic::Ordering;
 
 #[derive(Debug, Clone)]
 enum Op {
     Put(u16, u8),
     Delete(u16),
+    /// A delta, which may be one that cannot apply.
+    Delta(u16, u8),
+    /// From here on nobody can fold, or again.
+    NoFold(bool),
     /// Keys in order, as a load writes them.
     Ascending(u8),
     Rotate,
@@ -30,6 +35,9 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     let one = prop_oneof![
         40 => (0..300u16, any::<u8>()).prop_map(|(key, fill)| Op::Put(key, fill)),
         12 => (0..300u16).prop_map(Op::Delete),
+        30 => (0..300u16, any::<u8>()).prop_map(|(key, fill)| Op::Delta(key, fill)),
+        15 => (0..12u16, any::<u8>()).prop_map(|(key, fill)| Op::Delta(key, fill)),
+        1 => any::<bool>().prop_map(Op::NoFold),
         6 => (1..60u8).prop_map(Op::Ascending),
         4 => Just(Op::Rotate),
         8 => Just(Op::Flush),
@@ -84,11 +92,16 @@ fn run(ops: Vec<Op>) {
     options.writer.compression = sst::Compression::None;
     options.upper_floor_bytes = 2 << 10;
     let mut db = Db::new(options);
-    let mut next = 0u32;
+    let (mut next, mut no_fold) = (0u32, false);
     for op in ops {
+        // Reads always can.
+        let moves_files = matches!(op, Op::Flush | Op::Compact | Op::CompactAll);
+        db.policy.no_fold.store(no_fold && moves_files, Ordering::SeqCst);
         match op {
             Op::Put(k, fill) => db.put(&key(k), &vec![fill; usize::from(fill) / 2]),
             Op::Delete(k) => db.delete(&key(k)),
+            Op::Delta(k, fill) => db.delta(&key(k), &[fill, k as u8, 3]),
+            Op::NoFold(off) => no_fold = off,
             Op::Ascending(count) => {
                 for _ in 0..count {
                     next += 1;
@@ -111,9 +124,14 @@ fn run(ops: Vec<Op>) {
             Op::Check => db.check(),
         }
     }
+    db.policy.no_fold.store(false, Ordering::SeqCst);
     db.check();
     db.flush();
     db.compact();
+    db.check();
+    let snapshots = db.policy.snapshots.lock().clone();
+    snapshots.into_iter().for_each(|seq| db.end_snapshot(seq));
+    db.partition.compact_all().unwrap();
     db.check();
     let db = db.reopen();
     db.check();

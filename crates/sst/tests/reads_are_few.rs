@@ -15,7 +15,7 @@ use std::sync::Arc;
 fn fixture() -> (Vec<Owned>, Fixture, Arc<FaultFs>) {
     let entries: Vec<_> =
         (0..9000u32).map(|n| Owned::put(format!("tree{n:06}"), 9, [n.to_be_bytes(); 100].concat())).collect();
-    let options = WriterOptions { compression: Compression::None, block_bytes: 4096, ..WriterOptions::default() };
+    let options = WriterOptions { compression: Compression::None, block_bytes: 2048, ..WriterOptions::default() };
     let mut fixture = Fixture::new(&entries, options);
     let faults = Arc::new(FaultFs::new(fixture.env.fs.clone()));
     fixture.env = Env { fs: faults.clone(), ..fixture.env };

@@ -4,14 +4,11 @@
 //! from the pick until it ends, however it ends. Whatever else puts files into runs, a flush that
 //! lets them sink, looks at the spans under the same lock.
 
-use super::output::Output;
 use super::picker::{Dead, FileDesc, Layout, Pick, RunDesc, Span, Why};
+use crate::Policy;
 use crate::files::FileHandle;
-use crate::retention::{Retention, Verdict};
 use crate::version::Version;
-use crate::{Policy, tree_of};
-use codec::entry::{Entry, EntryIter, MAX_SEQ, Seq};
-use env::Result;
+use codec::entry::Seq;
 use env::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -175,53 +172,4 @@ pub(crate) fn layout<'a>(
         .map(|run| RunDesc { id: run.id, files: run.files.iter().map(describe).collect() })
         .collect();
     Layout { runs, spans: running.spans(), oldest_snapshot }
-}
-
-/// How often a copy looks whether it should stop, in raw bytes.
-const POLL_BYTES: usize = 64 << 10;
-
-/// Copies the entries that somebody may still read. False if `stop` said so on the way.
-///
-/// `at_bottom` answers whether nothing older than an entry of this key lies below the output.
-pub(crate) fn copy_entries<I: EntryIter<Error = env::Error>>(
-    source: &mut I,
-    mut retention: Retention,
-    policy: &dyn Policy,
-    output: &mut Output<'_>,
-    at_bottom: &dyn Fn(&[u8]) -> bool,
-    stop: &dyn Fn() -> bool,
-) -> Result<bool> {
-    let now = retention.visible();
-    let mut tree = None;
-    let mut since_poll = 0;
-    source.seek_first()?;
-    while source.valid() {
-        let (key, seq, kind) = (source.key(), source.seq(), source.kind());
-        let this = tree_of(key);
-        if tree != Some(this) {
-            tree = Some(this);
-            if !policy.tree_is_live(this, now) {
-                let Some(next) = this.checked_add(1) else { break };
-                source.seek(&next.to_be_bytes(), MAX_SEQ)?;
-                continue;
-            }
-        }
-        let value = source.value();
-        let entry = Entry { key, seq, kind, value };
-        match retention.judge(key, seq, kind) {
-            Verdict::Keep => output.add(entry, false)?,
-            Verdict::KeepShadowed => output.add(entry, true)?,
-            Verdict::DropIfBottom if !at_bottom(key) => output.add(entry, false)?,
-            Verdict::DropIfBottom | Verdict::Drop => {}
-        }
-        since_poll += key.len() + value.len();
-        if since_poll >= POLL_BYTES {
-            since_poll = 0;
-            if stop() {
-                return Ok(false);
-            }
-        }
-        source.next()?;
-    }
-    Ok(true)
 }

@@ -1,5 +1,6 @@
 //! Picking and running the compactions of a partition.
 
+use super::copy::Copy;
 use super::job::{self, CompactionJob, Outcome};
 use super::output::{Output, Plan, remove_outputs};
 use super::picker::{self, Layout, Pick, Rules, Span};
@@ -108,7 +109,8 @@ impl Partition {
         let at_bottom = |key: &[u8]| out == BASE || version.nothing_below(out, key);
         let mut output = Output::new(&self.home, Plan::new(out, files.to_vec(), version));
         let mut source = Merge::new(sources(&job.inputs));
-        if !job::copy_entries(&mut source, retention, policy, &mut output, &at_bottom, should_yield)? {
+        let (whole, refused) = Copy::new(retention, policy, &mut output, &at_bottom).run(&mut source, should_yield)?;
+        if !whole {
             return Ok(Outcome::Yielded);
         }
         let added = output.finish()?;
@@ -119,6 +121,7 @@ impl Partition {
                 Counters::add(&self.counters.compactions, 1);
                 Counters::add(&self.counters.bytes_compacted, written);
                 Counters::add(&self.counters.bytes_read, job.bytes());
+                Counters::add(&self.counters.deltas_refused, refused);
             }
             // Once poisoned, the manifest may name them.
             Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &added),

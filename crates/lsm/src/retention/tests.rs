@@ -36,6 +36,7 @@ proptest! {
                 Verdict::KeepShadowed => { shadowed += 1; kept.push((*seq, *kind)) }
                 Verdict::DropIfBottom if below => kept.push((*seq, *kind)),
                 Verdict::DropIfBottom | Verdict::Drop => {}
+                of_deltas => prop_assert!(false, "{of_deltas:?} without a delta"),
             }
         }
         let rest = if below { vec![(5, Kind::Put)] } else { vec![] };
@@ -67,4 +68,24 @@ fn keys_do_not_influence_each_other() {
     assert_eq!(retention.judge(b"a", 8, Kind::Put), Verdict::Drop);
     assert_eq!(retention.judge(b"b", 7, Kind::Put), Verdict::Keep);
     assert_eq!(retention.judge(b"", 3, Kind::Put), Verdict::Keep);
+}
+
+#[test]
+fn a_chain_ends_at_a_full_write_or_a_snapshot() {
+    let mut retention = Retention::new(vec![10, 20]);
+    let mut judge = |seq, kind| retention.judge(b"k", seq, kind);
+    // Nobody sees it yet: kept by itself.
+    assert_eq!(judge(25, Kind::Delta), Verdict::Keep);
+    assert_eq!(judge(19, Kind::Delta), Verdict::ChainStart { shadowed: true });
+    assert_eq!(judge(18, Kind::Delta), Verdict::Chain);
+    // Beyond the snapshot at 10 another chain begins.
+    assert_eq!(judge(10, Kind::Delta), Verdict::ChainStart { shadowed: true });
+    assert_eq!(judge(9, Kind::Delta), Verdict::Chain);
+    assert_eq!(judge(8, Kind::Put), Verdict::Base { oldest: true });
+    assert_eq!(judge(7, Kind::Delta), Verdict::Drop);
+    assert_eq!(judge(6, Kind::Put), Verdict::Drop);
+    assert_eq!(retention.judge(b"l", 15, Kind::Delta), Verdict::ChainStart { shadowed: false });
+    assert_eq!(retention.judge(b"l", 14, Kind::Folded), Verdict::Base { oldest: false });
+    assert_eq!(retention.judge(b"m", 15, Kind::Folded), Verdict::Keep);
+    assert_eq!(retention.judge(b"m", 14, Kind::Delta), Verdict::Drop);
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Answers as the test says.
 #[derive(Default)]
@@ -21,6 +21,21 @@ pub struct TestPolicy {
     /// The log is durable up to here; `before_edit` raises it.
     pub synced: AtomicU64,
     pub refuse_edit: Mutex<Option<env::Error>>,
+    /// While set, flushes and compactions are told that nobody can fold now.
+    pub no_fold: AtomicBool,
+}
+
+/// What a delta does: it is appended, unless it begins with [`REFUSED`] or the value is too long.
+pub const REFUSED: u8 = 0xfe;
+const LONGEST: usize = 600;
+
+/// Applies a delta to a value; false if it cannot apply.
+pub fn apply_delta(value: &mut Vec<u8>, delta: &[u8]) -> bool {
+    let applies = delta.first() != Some(&REFUSED) && value.len() + delta.len() <= LONGEST;
+    if applies {
+        value.extend_from_slice(delta);
+    }
+    applies
 }
 
 impl Policy for TestPolicy {
@@ -34,6 +49,16 @@ impl Policy for TestPolicy {
 
     fn tree_is_live(&self, tree: u32, _now: Seq) -> bool {
         !self.dead.lock().contains(&tree)
+    }
+
+    fn fold(&self, _key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> env::Result<Option<u64>> {
+        if self.no_fold.load(Ordering::SeqCst) {
+            return Ok(None);
+        }
+        let mut value = base.to_vec();
+        let refused = deltas.iter().filter(|delta| !apply_delta(&mut value, delta)).count();
+        out.extend_from_slice(&value);
+        Ok(Some(refused as u64))
     }
 
     fn before_edit(&self, max_seq: Seq) -> env::Result<()> {
@@ -56,6 +81,16 @@ pub struct Model {
 impl Model {
     pub fn write(&mut self, key: &[u8], seq: Seq, value: Option<&[u8]>) {
         self.versions.entry(key.to_vec()).or_default().push((seq, value.map(<[u8]>::to_vec)));
+    }
+
+    /// A delta: on an absent key it does nothing.
+    pub fn delta(&mut self, key: &[u8], seq: Seq, delta: &[u8]) {
+        let now = self.get(key, seq).map(|value| {
+            let mut value = value.to_vec();
+            apply_delta(&mut value, delta);
+            value
+        });
+        self.write(key, seq, now.as_deref());
     }
 
     pub fn get(&self, key: &[u8], seq: Seq) -> Option<&[u8]> {
@@ -164,15 +199,23 @@ impl Db {
         self.write(key, None);
     }
 
+    pub fn delta(&mut self, key: &[u8], delta: &[u8]) {
+        self.apply(key, Kind::Delta, delta);
+        self.model.delta(key, self.seq, delta);
+    }
+
     fn write(&mut self, key: &[u8], value: Option<&[u8]>) {
+        let kind = if value.is_some() { Kind::Put } else { Kind::Delete };
+        self.apply(key, kind, value.unwrap_or(&[]));
+        self.model.write(key, self.seq, value);
+    }
+
+    fn apply(&mut self, key: &[u8], kind: Kind, value: &[u8]) {
         self.seq += 1;
         let memtable = self.partition.active();
         memtable.register_writer();
-        let kind = if value.is_some() { Kind::Put } else { Kind::Delete };
-        let entry = Entry { key, seq: self.seq, kind, value: value.unwrap_or(&[]) };
-        memtable.apply(std::iter::once(entry));
+        memtable.apply(std::iter::once(Entry { key, seq: self.seq, kind, value }));
         memtable.finish_writer();
-        self.model.write(key, self.seq, value);
         self.policy.visible.store(self.seq, Ordering::SeqCst);
     }
 

@@ -1,0 +1,88 @@
+//! Chains: the deltas of a key above a full write, and what comes of folding them.
+//!
+//! A fold is not a write. It stands in for its chain under the number of the newest delta, and
+//! keeps the number of the last full write ([`codec::entry::put_folded`]).
+
+use crate::Policy;
+use codec::entry::{self, Kind, Seq};
+use env::{Error, Result};
+
+/// Deltas of one key, newest first, as they are met.
+#[derive(Debug, Default)]
+pub(crate) struct Chain {
+    bytes: Vec<u8>,
+    /// Number and end of each.
+    deltas: Vec<(Seq, usize)>,
+}
+
+/// What a chain stands on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Base<'a> {
+    /// Nothing: no version, or a tombstone.
+    Absent,
+    /// A value, and the number of its last full write.
+    Value(Seq, &'a [u8]),
+}
+
+impl<'a> Base<'a> {
+    /// What an entry that hides older ones is to the deltas above it.
+    pub fn of(seq: Seq, kind: Kind, content: &'a [u8]) -> codec::Result<Self> {
+        match kind {
+            Kind::Put => Ok(Self::Value(seq, content)),
+            Kind::Folded => entry::split_folded(seq, content).map(|(full, value)| Self::Value(full, value)),
+            Kind::Delete | Kind::Delta | Kind::RangeDelete => Ok(Self::Absent),
+        }
+    }
+}
+
+impl Chain {
+    /// Adds a delta that is older than those so far.
+    pub fn push(&mut self, seq: Seq, delta: &[u8]) {
+        self.bytes.extend_from_slice(delta);
+        self.deltas.push((seq, self.bytes.len()));
+    }
+
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.deltas.clear();
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.deltas.is_empty()
+    }
+
+    /// The number of the newest delta; 0 without one.
+    pub fn newest(&self) -> Seq {
+        self.deltas.first().map_or(0, |(seq, _)| *seq)
+    }
+
+    /// Numbers and deltas, newest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Seq, &[u8])> {
+        let start = |at: usize| at.checked_sub(1).map_or(0, |before| self.deltas[before].1);
+        self.deltas.iter().enumerate().map(move |(at, &(seq, end))| (seq, &self.bytes[start(at)..end]))
+    }
+
+    /// Folds the deltas onto `base`, and appends the value to `out`. Returns how many deltas could not
+    /// apply; `None` if nobody can fold now.
+    pub fn fold(&self, policy: &dyn Policy, key: &[u8], base: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>> {
+        let oldest_first: Vec<&[u8]> = self.iter().rev().map(|(_, delta)| delta).collect();
+        policy.fold(key, base, &oldest_first, out)
+    }
+
+    /// What a reader sees of `base` under the chain: in `out`, which is replaced. False if the key is
+    /// absent: a delta on nothing does nothing.
+    pub fn read(&self, policy: &dyn Policy, key: &[u8], base: Base<'_>, out: &mut Vec<u8>) -> Result<bool> {
+        let Base::Value(_, value) = base else { return Ok(false) };
+        out.clear();
+        match self.fold(policy, key, value, out)? {
+            Some(_) => Ok(true),
+            None => {
+                let cause = std::io::Error::other("the key has deltas, and the store was opened without a fold");
+                Err(Error::io("read", std::path::Path::new("a delta"), cause))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

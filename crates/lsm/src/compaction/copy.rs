@@ -1,0 +1,157 @@
+//! Copying entries from memtables or files into new files: what nobody can read any more stays behind,
+//! and deltas are folded where the whole chain is at hand.
+//!
+//! A chain is folded onto a full write that no live snapshot separates from it; the value takes the
+//! number of the newest delta. Deltas whose full write lies further down, or beyond a snapshot, are
+//! copied as they are. Where nothing older can exist they do nothing, and go.
+
+use super::output::Output;
+use crate::chain::{Base, Chain};
+use crate::retention::{Retention, Verdict};
+use crate::{Policy, tree_of};
+use codec::entry::{self, Entry, EntryIter, Kind, MAX_SEQ};
+use env::{Error, Result};
+
+/// How often a copy looks whether it should stop, in raw bytes.
+const POLL_BYTES: usize = 64 << 10;
+
+/// One copy.
+pub(crate) struct Copy<'a, 'o> {
+    retention: Retention,
+    policy: &'a dyn Policy,
+    output: &'a mut Output<'o>,
+    /// Whether nothing older than an entry of this key lies below the output.
+    at_bottom: &'a dyn Fn(&[u8]) -> bool,
+    /// Deltas that wait for what lies below them, of `key`.
+    chain: Chain,
+    key: Vec<u8>,
+    /// A newer version than those of the chain was copied.
+    shadowed: bool,
+    folded: Vec<u8>,
+    refused: u64,
+}
+
+impl<'a, 'o> Copy<'a, 'o> {
+    pub fn new(
+        retention: Retention,
+        policy: &'a dyn Policy,
+        output: &'a mut Output<'o>,
+        at_bottom: &'a dyn Fn(&[u8]) -> bool,
+    ) -> Self {
+        let (chain, key, folded) = (Chain::default(), Vec::new(), Vec::new());
+        Self { retention, policy, output, at_bottom, chain, key, shadowed: false, folded, refused: 0 }
+    }
+
+    /// Copies the entries that somebody may still read; false if `stop` said so on the way. With it, how
+    /// many deltas could not apply.
+    pub fn run<I: EntryIter<Error = Error>>(mut self, source: &mut I, stop: &dyn Fn() -> bool) -> Result<(bool, u64)> {
+        let now = self.retention.visible();
+        let mut tree = None;
+        let mut since_poll = 0;
+        source.seek_first()?;
+        while source.valid() {
+            let key = source.key();
+            let this = tree_of(key);
+            if tree != Some(this) {
+                tree = Some(this);
+                if !self.policy.tree_is_live(this, now) {
+                    let Some(next) = this.checked_add(1) else { break };
+                    source.seek(&next.to_be_bytes(), MAX_SEQ)?;
+                    continue;
+                }
+            }
+            let entry = Entry { key, seq: source.seq(), kind: source.kind(), value: source.value() };
+            self.take(entry)?;
+            since_poll += entry.key.len() + entry.value.len();
+            if since_poll >= POLL_BYTES {
+                since_poll = 0;
+                if stop() {
+                    return Ok((false, self.refused));
+                }
+            }
+            source.next()?;
+        }
+        self.leave_chain(None)?;
+        Ok((true, self.refused))
+    }
+
+    #[inline]
+    fn take(&mut self, entry: Entry<'_>) -> Result<()> {
+        let verdict = self.retention.judge(entry.key, entry.seq, entry.kind);
+        if !self.chain.is_empty() && !matches!(verdict, Verdict::Chain | Verdict::Base { .. }) {
+            self.leave_chain(Some(entry.key))?;
+        }
+        match verdict {
+            Verdict::Keep => self.output.add(entry, false),
+            Verdict::KeepShadowed => self.output.add(entry, true),
+            Verdict::DropIfBottom if !(self.at_bottom)(entry.key) => self.output.add(entry, false),
+            Verdict::DropIfBottom | Verdict::Drop => Ok(()),
+            Verdict::ChainStart { shadowed } => {
+                self.key.clear();
+                self.key.extend_from_slice(entry.key);
+                self.shadowed = shadowed;
+                self.chain.push(entry.seq, entry.value);
+                Ok(())
+            }
+            Verdict::Chain => {
+                self.chain.push(entry.seq, entry.value);
+                Ok(())
+            }
+            Verdict::Base { oldest } => self.close_chain(entry, oldest),
+        }
+    }
+
+    /// The chain ends without a full write of its stripe; `next` is the next entry's key.
+    fn leave_chain(&mut self, next: Option<&[u8]>) -> Result<()> {
+        // On nothing at all, deltas do nothing.
+        let nothing_below = next != Some(self.key.as_slice()) && (self.at_bottom)(&self.key);
+        if !nothing_below {
+            self.copy_chain()?;
+        }
+        self.chain.clear();
+        Ok(())
+    }
+
+    fn copy_chain(&mut self) -> Result<()> {
+        let mut shadowed = self.shadowed;
+        for (seq, value) in self.chain.iter() {
+            // Only the first counts as garbage to be: rewriting the file does not shorten a chain.
+            let shadowed = std::mem::take(&mut shadowed);
+            self.output.add(Entry { key: &self.key, seq, kind: Kind::Delta, value }, shadowed)?;
+        }
+        Ok(())
+    }
+
+    /// The chain stands on this entry, which lies in the same stripe; `oldest` says that it is the oldest.
+    fn close_chain(&mut self, base: Entry<'_>, oldest: bool) -> Result<()> {
+        let damaged = |e: codec::DecodeError| {
+            let what = format!("key {:02x?}: {e}", base.key);
+            Error::corrupt(std::path::Path::new("a folded value"), 0, what)
+        };
+        match Base::of(base.seq, base.kind, base.value).map_err(damaged)? {
+            // The deltas did nothing.
+            Base::Absent => {
+                self.chain.clear();
+                if oldest && (self.at_bottom)(base.key) { Ok(()) } else { self.output.add(base, self.shadowed) }
+            }
+            Base::Value(full, value) => {
+                let seq = self.chain.newest();
+                self.folded.clear();
+                entry::put_folded(&mut self.folded, seq, full);
+                match self.chain.fold(self.policy, base.key, value, &mut self.folded)? {
+                    Some(refused) => {
+                        self.refused += refused;
+                        let folded = Entry { key: base.key, seq, kind: Kind::Folded, value: &self.folded };
+                        self.output.add(folded, self.shadowed)?;
+                    }
+                    None => {
+                        self.copy_chain()?;
+                        self.output.add(base, false)?;
+                    }
+                }
+                self.chain.clear();
+                Ok(())
+            }
+        }
+    }
+}
