@@ -32,7 +32,7 @@ pub struct WriterOptions {
     /// Each so many entries a key is stored whole, so that it can be reached directly; 1 to
     /// 1024. 0, the default, takes 1 for entries of 64 bytes or more and 16 below, block by block.
     pub restart_interval: u32,
-    /// The data blocks that one index partition covers at most; 128 by default.
+    /// The data blocks that one index partition covers at most; 112 by default.
     pub index_partition_blocks: usize,
     /// The raw bytes after which an index partition is closed; 16 KiB by default.
     pub index_partition_bytes: usize,
@@ -46,7 +46,7 @@ impl Default for WriterOptions {
             dictionary: None,
             filter_bits_per_key: 10,
             restart_interval: 0,
-            index_partition_blocks: 128,
+            index_partition_blocks: 112,
             index_partition_bytes: 16 << 10,
         }
     }
