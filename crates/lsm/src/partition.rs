@@ -201,6 +201,11 @@ impl Partition {
         let _ = self.poison.set(error.clone());
     }
 
+    /// Takes note of deltas that [`View::shorten`] found not to apply.
+    pub fn note_refused(&self, deltas: u64) {
+        Counters::add(&self.counters.deltas_refused, deltas);
+    }
+
     /// Takes note of what a flush wrote.
     pub(crate) fn note_flush_bytes(&self, bytes: u64) {
         let average = self.flush_bytes.load(Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use crate::Policy;
 use crate::chain::{Base, Chain};
 use crate::version::Version;
-use codec::entry::{self, Kind, Seq};
+use codec::entry::{self, Entry, Kind, Seq};
 use env::{Error, Result};
 use memtable::Memtable;
 use std::sync::Arc;
@@ -86,6 +86,46 @@ impl View {
         let content = std::mem::take(value);
         let base = Base::of(seq, kind, &content).map_err(|e| self.damaged(key, &e))?;
         chain.read(&*self.policy, key, base, value)
+    }
+
+    /// Folds the deltas of `key` in `memtable`, one of this view's, if there are `longest` or more in a row
+    /// below `visible`: what comes of them takes the place of the newest. So a chain stays short, however
+    /// often a key is written. Returns how many could not apply.
+    ///
+    /// The caller is registered as a writer of the memtable, and everything up to `visible` is applied.
+    ///
+    /// # Errors
+    /// As [`View::get`]; nothing has changed then.
+    pub fn shorten(&self, memtable: &Memtable, key: &[u8], visible: Seq, longest: usize) -> Result<u64> {
+        let mut content = Vec::new();
+        let (mut newest, mut at) = (0, visible);
+        for _ in 0..longest {
+            match memtable.get(key, at, &mut content) {
+                Some((seq, Kind::Delta)) => {
+                    newest = newest.max(seq);
+                    at = seq.saturating_sub(1);
+                }
+                _ => return Ok(0),
+            }
+        }
+        let mut chain = Chain::default();
+        let mut base = None;
+        self.walk(key, newest, &mut content, &mut |seq, kind, delta| {
+            match kind {
+                Kind::Delta => chain.push(seq, delta),
+                _ => base = Some((seq, kind)),
+            }
+            base.is_none()
+        })?;
+        let Some((seq, kind)) = base else { return Ok(0) };
+        let Base::Value(full, value) = Base::of(seq, kind, &content).map_err(|e| self.damaged(key, &e))? else {
+            return Ok(0);
+        };
+        let mut folded = Vec::with_capacity(value.len() + 64);
+        entry::put_folded(&mut folded, newest, full);
+        let Some(refused) = chain.fold(&*self.policy, key, value, &mut folded)? else { return Ok(0) };
+        memtable.apply(std::iter::once(Entry { key, seq: newest, kind: Kind::Folded, value: &folded }));
+        Ok(refused)
     }
 
     fn damaged(&self, key: &[u8], error: &codec::DecodeError) -> Error {

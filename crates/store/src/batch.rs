@@ -12,7 +12,7 @@ pub(crate) const TAG_BATCH: u8 = 0;
 /// The first byte of a record that notes up to which numbers partitions have been flushed.
 pub(crate) const TAG_FLUSHED: u8 = 1;
 
-/// Puts and deletes, over any trees and partitions, that happen together or not at all.
+/// Puts, deletes and deltas, over any trees and partitions, that happen together or not at all.
 ///
 /// Made by [`crate::Store::batch`]. Operations on one key take effect in their order.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct WriteBatch {
     pub(crate) trees: Vec<u32>,
     /// A put was added, so the batch makes the store larger.
     pub(crate) grows: bool,
+    /// A delta was added.
+    pub(crate) deltas: bool,
 }
 
 /// Where an operation stands in the bytes.
@@ -48,7 +50,7 @@ pub(crate) fn partition_of(hash: u64, partitions: u32) -> u32 {
 
 impl WriteBatch {
     pub(crate) fn new(partitions: u32) -> Self {
-        Self { partitions, bytes: vec![TAG_BATCH], ops: Vec::new(), trees: Vec::new(), grows: false }
+        Self { partitions, bytes: vec![TAG_BATCH], ops: Vec::new(), trees: Vec::new(), grows: false, deltas: false }
     }
 
     /// Sets `key` of `tree` to `value`.
@@ -60,6 +62,13 @@ impl WriteBatch {
     /// Removes `key` of `tree`, whether it is there or not.
     pub fn delete(&mut self, tree: TreeId, key: &[u8]) {
         self.push(Kind::Delete, tree.0, key, &[]);
+    }
+
+    /// Applies `delta` to the value of `key` of `tree`, without reading it: [`crate::Fold`] says what comes
+    /// of it, when the key is read or its files are merged. On an absent key it does nothing.
+    pub fn delta(&mut self, tree: TreeId, key: &[u8], delta: &[u8]) {
+        self.push(Kind::Delta, tree.0, key, delta);
+        (self.grows, self.deltas) = (true, true);
     }
 
     fn push(&mut self, kind: Kind, tree: u32, key: &[u8], value: &[u8]) {
@@ -119,7 +128,7 @@ impl WriteBatch {
         self.bytes.truncate(1);
         self.ops.clear();
         self.trees.clear();
-        self.grows = false;
+        (self.grows, self.deltas) = (false, false);
     }
 
     /// The entries for one partition, numbered from `first`.
@@ -148,7 +157,8 @@ impl WriteBatch {
 fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<(u32, Entry<'a>)> {
     let (&kind, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
     *input = rest;
-    let kind = Kind::from_byte(kind).ok_or(DecodeError::Invalid("an unknown kind of operation"))?;
+    let written = |kind: &Kind| matches!(kind, Kind::Put | Kind::Delete | Kind::Delta);
+    let kind = Kind::from_byte(kind).filter(written).ok_or(DecodeError::Invalid("an unknown kind of operation"))?;
     let partition = varint::get_u64(input)?;
     let partition = u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
     let key = varint::get_bytes(input)?;

@@ -12,7 +12,7 @@ use crate::store::Inner;
 use crate::trees::SchemaChange;
 use crate::visibility::Ticket;
 use crate::{Durability, Error, Result};
-use codec::entry::Seq;
+use codec::entry::{Entry, Kind, Seq};
 use env::sync::{Condvar, Mutex};
 use memtable::Memtable;
 use std::collections::VecDeque;
@@ -22,6 +22,10 @@ use wal::{Position, Purpose, Record};
 
 /// A group takes waiting batches up to this many bytes (and at least one batch).
 const GROUP_BYTES: usize = 1 << 20;
+/// A chain of so many deltas of a key in one memtable is folded.
+const LONG_CHAIN: usize = 32;
+/// One delta in so many looks how long its chain is.
+const LOOK_EVERY: Seq = 16;
 
 /// The queue and the number to be given next.
 pub(crate) struct Commit {
@@ -305,10 +309,25 @@ impl Inner {
         let mut applying = Applying { store: self, left: &placed.memtables };
         while let Some(((partition, memtable), left)) = applying.left.split_first() {
             memtable.apply(batch.entries(*partition, placed.first));
+            if batch.deltas {
+                self.shorten_chains(batch, *partition, memtable, placed.first);
+            }
             memtable.finish_writer();
             applying.left = left;
         }
         batch.len() as Seq
+    }
+
+    /// Folds what is long among the chains that the batch has added to; see [`lsm::View::shorten`].
+    fn shorten_chains(&self, batch: &WriteBatch, partition: u16, memtable: &Memtable, first: Seq) {
+        let looked_at = |entry: &Entry<'_>| entry.kind == Kind::Delta && entry.seq.is_multiple_of(LOOK_EVERY);
+        for entry in batch.entries(partition, first).filter(looked_at) {
+            let partition = &self.partitions[usize::from(partition)];
+            // It makes reads faster and is not owed to anybody: a read finds what is wrong itself.
+            if let Ok(refused) = partition.view().shorten(memtable, entry.key, self.visibility.visible(), LONG_CHAIN) {
+                partition.note_refused(refused);
+            }
+        }
     }
 
     /// Seals memtables that are too large together, pin too much of the log, or were asked for.

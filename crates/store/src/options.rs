@@ -1,6 +1,7 @@
 //! What can be set when a store is opened.
 
-use crate::{Error, Result};
+use crate::{Error, Fold, Result};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// When a write is acknowledged. All three go through the write-ahead log.
@@ -64,6 +65,8 @@ pub struct Options {
     /// memtables may hold, and four sorted files ([`Options::file_bytes`]), to which most
     /// compactions keep; with the defaults 166 MiB.
     pub disk_reserve_bytes: Option<u64>,
+    /// What deltas do to values. Without it, keys that have deltas cannot be read. Default: `None`.
+    pub fold: Option<Arc<dyn Fold>>,
     /// Run flushes and compactions in the background. Off only in tests, which call
     /// [`crate::Store::run_pending`]. Default: true.
     pub background: bool,
@@ -88,6 +91,7 @@ impl Default for Options {
             filter_bits_per_key: 10,
             snapshot_max_age: Duration::from_secs(3600),
             disk_reserve_bytes: None,
+            fold: None,
             background: true,
             accept_log_damage: false,
         }

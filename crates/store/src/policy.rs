@@ -2,6 +2,7 @@
 
 use crate::trees::Trees;
 use crate::visibility::Visibility;
+use crate::{Fold, TreeId};
 use codec::entry::Seq;
 use std::sync::{Arc, OnceLock};
 use wal::Wal;
@@ -10,6 +11,7 @@ use wal::Wal;
 pub(crate) struct StorePolicy {
     pub visibility: Arc<Visibility>,
     pub trees: Arc<Trees>,
+    pub fold: Option<Arc<dyn Fold>>,
     /// Set once recovery has opened the log. A flush *during* recovery writes entries that
     /// recovery has synced before it handed them out, so it needs no log.
     pub wal: OnceLock<Arc<Wal>>,
@@ -22,6 +24,15 @@ impl lsm::Policy for StorePolicy {
 
     fn tree_is_live(&self, tree: u32, _now: Seq) -> bool {
         self.trees.keeps_keys(tree)
+    }
+
+    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> env::Result<Option<u64>> {
+        let (Some(fold), Some((tree, rest))) = (&self.fold, key.split_first_chunk()) else { return Ok(None) };
+        let tree = TreeId(u32::from_be_bytes(*tree));
+        fold.fold(tree, rest, base, deltas, out).map_err(|error| {
+            let what = format!("deltas of key {rest:02x?}: {error}");
+            env::Error::corrupt(std::path::Path::new(&format!("tree {}", tree.0)), 0, what)
+        })
     }
 
     fn before_edit(&self, _max_seq: Seq) -> env::Result<()> {

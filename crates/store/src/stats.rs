@@ -44,6 +44,8 @@ pub struct Stats {
     pub visible: u64,
     /// The last failure of background work, as text, while it lasts.
     pub background_error: Option<String>,
+    /// Deltas that could not apply, and were passed over when they were folded for good.
+    pub deltas_refused: u64,
     /// Each partition.
     pub partitions: Vec<PartitionStats>,
 }
@@ -108,6 +110,7 @@ impl Inner {
             stats.disk_bytes += from.bytes;
             stats.flushed_bytes += from.bytes_flushed;
             stats.compacted_bytes += from.bytes_compacted;
+            stats.deltas_refused += from.deltas_refused;
             stats.memtable_bytes += (from.active_bytes + from.immutable_bytes) as usize;
             stats.cache_hits = from.cache_hits;
             stats.cache_misses = from.cache_misses;
