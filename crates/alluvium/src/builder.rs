@@ -99,6 +99,14 @@ impl Builder {
         self
     }
 
+    /// Bytes that files may keep on disk for the sake of snapshots and cursors; beyond that the oldest
+    /// are ended. Default: 1 GiB, or a quarter of the bytes in sorted files, if that is more.
+    #[must_use]
+    pub fn snapshot_max_debt(mut self, bytes: u64) -> Self {
+        self.options.snapshot_max_debt_bytes = Some(bytes);
+        self
+    }
+
     /// Bytes of the disk that writes leave free, so that flushes and compactions can finish: a write
     /// whose log would take them is refused with [`crate::ErrorKind::NoSpace`] (deletes may take
     /// half). Nothing is set aside; what matters is what is free. 0 turns it off. Default: two fifths

@@ -24,7 +24,7 @@ pub(crate) struct DatabaseInner {
 /// A moment of the whole database. It never changes; reads at it see what was visible then.
 ///
 /// Cheap to clone. It keeps old versions on disk until its last clone is dropped, or until it is
-/// older than [`Builder::snapshot_max_age`].
+/// older than [`Builder::snapshot_max_age`] or keeps more than [`Builder::snapshot_max_debt`].
 #[derive(Debug, Clone)]
 pub struct Snapshot(pub(crate) store::Snapshot);
 

@@ -25,7 +25,7 @@ pub enum ErrorKind {
     Poisoned,
     /// A write may or may not have happened: reopen and look.
     OutcomeUnknown,
-    /// A snapshot or cursor lived too long and was ended.
+    /// A snapshot or cursor lived too long, or kept too much on disk, and was ended.
     SnapshotTooOld,
     /// The database was closed.
     Closed,

@@ -24,6 +24,9 @@ pub struct AddedFile {
     pub trees: Vec<u32>,
     /// Entries that are not the newest of their key in this file: kept for a snapshot.
     pub shadowed: u64,
+    /// How many of those are read by snapshots up to which number and none above it, ascending. Only
+    /// in memory: whoever opens the partition has no snapshots.
+    pub readers: Vec<(Seq, u64)>,
 }
 
 /// One change of a version. All of it becomes durable at once, or nothing.
@@ -126,7 +129,7 @@ fn decode_added(input: &mut &[u8]) -> codec::Result<AddedFile> {
         before = before.checked_add(step).ok_or(DecodeError::Invalid("a tree's number"))?;
         trees.push(before);
     }
-    Ok(AddedFile { run, meta, trees, shadowed })
+    Ok(AddedFile { run, meta, trees, shadowed, readers: Vec::new() })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! version or iterator lets go of them after an edit has dropped them.
 
 use crate::{AddedFile, Charge, Owner, Shared};
+use codec::entry::Seq;
 use env::Result;
 use env::sync::Mutex;
 use sst::{FileMeta, Reader};
@@ -79,6 +80,7 @@ pub(crate) struct FileHandle {
     pub meta: FileMeta,
     pub trees: Vec<u32>,
     pub shadowed: u64,
+    readers: Vec<(Seq, u64)>,
     open: OnceLock<Open>,
     /// Held while the file is opened, so that it is opened once.
     opening: Mutex<()>,
@@ -92,6 +94,7 @@ impl FileHandle {
             meta: added.meta,
             trees: added.trees,
             shadowed: added.shadowed,
+            readers: added.readers,
             open: OnceLock::new(),
             opening: Mutex::new(()),
             dropped: AtomicBool::new(false),
@@ -138,7 +141,19 @@ impl FileHandle {
 
     /// What an edit would say to add the file to a run.
     pub fn added(&self, run: u64) -> AddedFile {
-        AddedFile { run, meta: self.meta.clone(), trees: self.trees.clone(), shadowed: self.shadowed }
+        let (meta, trees, readers) = (self.meta.clone(), self.trees.clone(), self.readers.clone());
+        AddedFile { run, meta, trees, shadowed: self.shadowed, readers }
+    }
+
+    /// Shadowed entries that no snapshot at or above `oldest` reads, however the file came about.
+    pub fn released(&self, oldest: Seq) -> u64 {
+        self.readers.iter().take_while(|(last, _)| *last < oldest).map(|(_, entries)| entries).sum()
+    }
+
+    /// About the bytes of shadowed entries, by the last snapshot that reads them.
+    pub fn kept_bytes(&self) -> impl Iterator<Item = (Seq, u64)> {
+        let (bytes, all) = (u128::from(self.meta.bytes), u128::from(self.meta.entries.max(1)));
+        self.readers.iter().map(move |(last, entries)| (*last, (bytes * u128::from(*entries) / all) as u64))
     }
 }
 

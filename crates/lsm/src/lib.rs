@@ -18,6 +18,7 @@ mod edit;
 mod files;
 mod flush;
 mod iter;
+mod kept;
 mod manifest;
 mod merge;
 mod options;

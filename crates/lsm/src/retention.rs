@@ -13,19 +13,23 @@
 
 use codec::entry::{Kind, Seq};
 
+/// Snapshots that are still to be taken may read the entry.
+pub(crate) const FOR_EVER: Seq = Seq::MAX;
+
 /// What to do with an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is the newest of its key here.
     Keep,
-    /// A newer version of its key was kept, and some snapshot still reads this one.
-    KeepShadowed,
+    /// A newer version of its key was kept, and some snapshot still reads this one: none above this
+    /// number ([`FOR_EVER`]: perhaps one that is still to be taken).
+    KeepShadowed(Seq),
     /// A tombstone that no snapshot needs; it goes if nothing older can lie below.
     DropIfBottom,
     /// A delta, the newest version of its stripe: it begins a chain.
     ChainStart {
-        /// A newer version of its key was kept.
-        shadowed: bool,
+        /// A newer version of its key was kept; as in [`Verdict::KeepShadowed`].
+        shadowed: Option<Seq>,
     },
     /// A delta that goes on with the chain of its stripe.
     Chain,
@@ -81,12 +85,21 @@ impl Retention {
             if before == stripe && !above_visible {
                 return self.below_in_stripe(kind, stripe);
             }
-            return self.first_in_stripe(kind, stripe, true);
+            return self.first_in_stripe(kind, stripe, Some(self.last_reader(before)));
         }
         self.key.clear();
         self.key.extend_from_slice(key);
         self.stripe = Some(stripe);
-        self.first_in_stripe(kind, stripe, false)
+        self.first_in_stripe(kind, stripe, None)
+    }
+
+    /// The highest snapshot that reads a version whose next newer one lies in this stripe.
+    #[inline]
+    fn last_reader(&self, newer: usize) -> Seq {
+        match newer.checked_sub(1).and_then(|at| self.snapshots.get(at)) {
+            Some(&reader) if newer < self.snapshots.len() => reader,
+            _ => FOR_EVER,
+        }
     }
 
     #[inline]
@@ -102,14 +115,14 @@ impl Retention {
     }
 
     #[inline]
-    fn first_in_stripe(&mut self, kind: Kind, stripe: usize, shadowed: bool) -> Verdict {
+    fn first_in_stripe(&mut self, kind: Kind, stripe: usize, shadowed: Option<Seq>) -> Verdict {
         // What nobody sees yet is kept one by one.
         self.open = kind == Kind::Delta && stripe < self.snapshots.len();
-        match kind {
-            Kind::Delete if self.is_oldest(stripe) => Verdict::DropIfBottom,
-            Kind::Delta if self.open => Verdict::ChainStart { shadowed },
-            _ if shadowed => Verdict::KeepShadowed,
-            _ => Verdict::Keep,
+        match (kind, shadowed) {
+            (Kind::Delete, _) if self.is_oldest(stripe) => Verdict::DropIfBottom,
+            (Kind::Delta, _) if self.open => Verdict::ChainStart { shadowed },
+            (_, Some(until)) => Verdict::KeepShadowed(until),
+            (_, None) => Verdict::Keep,
         }
     }
 

@@ -162,6 +162,22 @@ impl Partition {
         stats
     }
 
+    /// The bytes of the files. Cheap.
+    pub fn file_bytes(&self) -> u64 {
+        self.view().version.kept.bytes
+    }
+
+    /// About the bytes of old versions of keys that files keep only for snapshots, if `oldest` is the
+    /// oldest: those that were read by it or a later one when they were written. Cheap.
+    pub fn kept_bytes(&self, oldest: Seq) -> u64 {
+        self.view().version.kept.shadowed_from(oldest)
+    }
+
+    /// The bytes of the files that hold keys of this tree and of no other. Cheap.
+    pub fn tree_bytes(&self, tree: u32) -> u64 {
+        self.view().version.kept.of_tree(tree)
+    }
+
     /// The files of the current version, newest run first.
     pub fn files(&self) -> Vec<FileInfo> {
         let view = self.view();

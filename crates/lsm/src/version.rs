@@ -6,6 +6,7 @@
 //! A version never changes; an edit makes a new one.
 
 use crate::files::{FileHandle, Home};
+use crate::kept::Kept;
 use crate::{AddedFile, VersionEdit};
 use codec::entry::Seq;
 use std::collections::{HashMap, HashSet};
@@ -85,12 +86,15 @@ pub(crate) struct Version {
     pub flushed_seq: Seq,
     /// Above every run number ever used.
     pub next_run: u64,
+    /// What the files hold for snapshots.
+    pub kept: Kept,
 }
 
 impl Version {
     /// A version without files.
     pub fn empty() -> Arc<Self> {
-        Arc::new(Self { runs: vec![Run::new(BASE, Vec::new())], flushed_seq: 0, next_run: 1 })
+        let runs = vec![Run::new(BASE, Vec::new())];
+        Arc::new(Self { runs, flushed_seq: 0, next_run: 1, kept: Kept::default() })
     }
 
     /// The base.
@@ -153,7 +157,8 @@ impl Version {
         let highest_run = files.values().map(|(run, _)| *run).max().unwrap_or(BASE);
         let next_run = self.next_run.max(edit.next_run.unwrap_or(0)).max(highest_run.saturating_add(1));
         let runs = self.assemble(files, edit)?;
-        Ok(Arc::new(Self { runs, flushed_seq, next_run }))
+        let kept = Kept::of(runs.iter().flat_map(|run| &run.files));
+        Ok(Arc::new(Self { runs, flushed_seq, next_run, kept }))
     }
 
     /// Sorts files into runs, and keeps the runs that the edit does not touch.

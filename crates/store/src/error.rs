@@ -58,8 +58,13 @@ pub enum Error {
     /// The log failed while this write was on its way: it may or may not be there after reopening.
     #[error("the outcome of this write is unknown ({0}): reopen the database and look")]
     OutcomeUnknown(Box<Error>),
-    /// A snapshot lived longer than the limit and was ended, so that it would not pin the disk.
-    #[error("the snapshot is older than the limit and was ended: take a new one, or raise snapshot_max_age")]
+    /// A snapshot lived longer than [`crate::Options::snapshot_max_age`], or was the oldest when files
+    /// kept more for snapshots than [`crate::Options::snapshot_max_debt_bytes`]; it was ended, so that
+    /// it would not pin the disk.
+    #[error(
+        "the snapshot was ended, because it was older than snapshot_max_age or because more than \
+         snapshot_max_debt_bytes were kept on disk for it: take a new one, or raise these options"
+    )]
     SnapshotTooOld,
     /// The store was closed.
     #[error("the database is closed")]

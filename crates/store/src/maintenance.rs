@@ -3,10 +3,13 @@
 use crate::commit::Work;
 use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result};
+use codec::entry::Seq;
 use env::sync::Mutex;
 
 /// A log of a single segment is not worth a flush, for want of space, up to this many bytes.
 const SMALL_LOG: u64 = 128 << 10;
+/// What files may keep for snapshots in any case, unless an option says otherwise, in bytes.
+const LEAST_SNAPSHOT_DEBT: u64 = 1 << 30;
 /// Segments beyond those that the log's limit explains, before open flushes to get rid of them.
 const MANY_SEGMENTS: u64 = 32;
 
@@ -186,6 +189,38 @@ impl Inner {
             self.workers.signal();
         }
         Ok(())
+    }
+
+    /// Ends the snapshots that are too old, and the oldest ones while files keep too much for them.
+    pub(crate) fn end_snapshots(&self) {
+        self.visibility.end_old();
+        while let Some(oldest) = self.visibility.oldest_seq() {
+            if self.snapshot_debt_above(oldest) <= self.snapshot_debt_limit() {
+                return;
+            }
+            self.visibility.end_up_to(oldest);
+        }
+    }
+
+    /// About the bytes that files keep only because a snapshot may need them.
+    pub(crate) fn snapshot_debt(&self) -> u64 {
+        self.visibility.oldest_seq().map_or(0, |oldest| self.snapshot_debt_above(oldest))
+    }
+
+    /// The same, if this were the oldest snapshot. Cheap: the partitions keep the figures.
+    fn snapshot_debt_above(&self, oldest: Seq) -> u64 {
+        let mut bytes: u64 = self.partitions.iter().map(|p| p.kept_bytes(oldest)).sum();
+        for (tree, dropped) in self.trees.drops_pending() {
+            if dropped > oldest {
+                bytes += self.partitions.iter().map(|p| p.tree_bytes(tree.0)).sum::<u64>();
+            }
+        }
+        bytes
+    }
+
+    fn snapshot_debt_limit(&self) -> u64 {
+        let quarter = || self.partitions.iter().map(|p| p.file_bytes()).sum::<u64>() / 4;
+        self.options.snapshot_max_debt_bytes.unwrap_or_else(|| quarter().max(LEAST_SNAPSHOT_DEBT))
     }
 
     /// Keeps the first failure of background work, or clears it after a success.

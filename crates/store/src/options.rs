@@ -59,6 +59,10 @@ pub struct Options {
     pub filter_bits_per_key: u32,
     /// How long a snapshot may live before it is ended. Default: one hour.
     pub snapshot_max_age: Duration,
+    /// Bytes that files may keep for the sake of snapshots: old versions of keys, and trees dropped
+    /// since. Beyond that the oldest snapshots are ended, until the rest explain no more than this.
+    /// `None`: 1 GiB, or a quarter of the bytes in sorted files, if that is more.
+    pub snapshot_max_debt_bytes: Option<u64>,
     /// Bytes of the disk that writes leave free, so that flushes and compactions can finish: no log
     /// segment is made that would leave less (deletes leave half), and the write that asked for one
     /// is refused with [`Error::NoSpace`]. Nothing is set aside. 0 turns it off. `None`: what
@@ -90,6 +94,7 @@ impl Default for Options {
             file_bytes: None,
             filter_bits_per_key: 10,
             snapshot_max_age: Duration::from_secs(3600),
+            snapshot_max_debt_bytes: None,
             disk_reserve_bytes: None,
             fold: None,
             background: true,

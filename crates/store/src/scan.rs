@@ -91,7 +91,7 @@ impl Scan {
     /// # Errors
     /// [`crate::Error::Storage`] for damage or what the operating system refuses;
     /// [`crate::Error::SnapshotTooOld`] if the scan was under way for longer than a snapshot may
-    /// live. It lets go of its files then.
+    /// live, or kept too much on disk. It lets go of its files then.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if let Err(ended) = self.snapshot.check() {

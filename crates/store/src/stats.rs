@@ -40,6 +40,8 @@ pub struct Stats {
     pub snapshots: usize,
     /// The age of the oldest snapshot now.
     pub oldest_snapshot_age: Option<Duration>,
+    /// About the bytes that sorted files keep only because a snapshot may need them, now.
+    pub snapshot_debt_bytes: u64,
     /// The number of the last visible operation.
     pub visible: u64,
     /// The last failure of background work, as text, while it lasts.
@@ -88,6 +90,7 @@ impl Inner {
             admission_waited,
             snapshots: self.visibility.snapshot_count(),
             oldest_snapshot_age: self.visibility.oldest().map(|(_, age)| age),
+            snapshot_debt_bytes: self.snapshot_debt(),
             visible: self.visibility.visible(),
             background_error: self.background_error.lock().as_ref().map(ToString::to_string),
             ..Stats::default()

@@ -154,6 +154,11 @@ impl Visibility {
         Some((*seq, self.clock.now().saturating_sub(registered.taken)))
     }
 
+    /// The number of the oldest snapshot.
+    pub fn oldest_seq(&self) -> Option<Seq> {
+        self.inner.lock().snapshots.keys().next().map(|(seq, _)| *seq)
+    }
+
     /// Live snapshots.
     pub fn snapshot_count(&self) -> usize {
         self.inner.lock().snapshots.len()
@@ -162,10 +167,19 @@ impl Visibility {
     /// Ends snapshots beyond the age limit; returns how many.
     pub fn end_old(&self) -> usize {
         let now = self.clock.now();
+        self.end(|_, registered| now.saturating_sub(registered.taken) > self.max_age)
+    }
+
+    /// Ends the snapshots at and below a number; returns how many.
+    pub fn end_up_to(&self, last: Seq) -> usize {
+        self.end(|seq, _| seq <= last)
+    }
+
+    fn end(&self, ends: impl Fn(Seq, &Registered) -> bool) -> usize {
         let mut inner = self.inner.lock();
         let before = inner.snapshots.len();
-        inner.snapshots.retain(|_, registered| {
-            let keep = now.saturating_sub(registered.taken) <= self.max_age;
+        inner.snapshots.retain(|(seq, _), registered| {
+            let keep = !ends(*seq, registered);
             if !keep {
                 registered.ended.store(true, Ordering::Release);
             }
@@ -177,8 +191,9 @@ impl Visibility {
 
 /// A moment of the whole store that reads can go back to. It never changes.
 ///
-/// Cheap to clone; ends when the last clone is dropped, or when it is older than
-/// [`crate::Options::snapshot_max_age`] (then reads answer [`Error::SnapshotTooOld`]).
+/// Cheap to clone; ends when the last clone is dropped, when it is older than
+/// [`crate::Options::snapshot_max_age`], or when it is the oldest and files keep more for snapshots
+/// than [`crate::Options::snapshot_max_debt_bytes`] (then reads answer [`Error::SnapshotTooOld`]).
 #[derive(Clone)]
 pub struct Snapshot(Arc<SnapshotInner>);
 

@@ -110,7 +110,7 @@ impl Inner {
         if self.poisoned.get().is_some() {
             return Ok(false);
         }
-        self.visibility.end_old();
+        self.end_snapshots();
         let blocked = match self.flush_one().and_then(|flushed| Ok(flushed || self.relieve_log()?)) {
             Ok(true) => return Ok(true),
             Ok(false) => None,
@@ -128,6 +128,8 @@ impl Inner {
 
     /// Removes what dropped trees have left, and compacts; false if there was nothing to do.
     fn reduce(&self, threads: usize) -> Result<bool> {
+        // Of those that readers held when they were dropped.
+        self.partitions.iter().for_each(|partition| partition.remove_released_files());
         self.purge_dropped()?;
         let most = threads.saturating_sub(1).max(1);
         if self.workers.compacting.fetch_add(1, Ordering::AcqRel) >= most {

@@ -67,10 +67,21 @@ pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
         "admission_waited_seconds": stats.admission_waited.as_secs_f64(),
         "snapshots": stats.snapshots,
         "oldest_snapshot_age_seconds": stats.oldest_snapshot_age.map(|age| age.as_secs_f64()),
+        "snapshot_debt_bytes": stats.snapshot_debt_bytes,
         "visible": stats.visible,
         "background_error": stats.background_error,
         "partitions": stats.partitions.iter().map(partition).collect::<Vec<_>>(),
     })
+}
+
+fn snapshots(stats: &Stats) -> String {
+    let oldest =
+        stats.oldest_snapshot_age.map_or_else(String::new, |age| format!(", the oldest {}", text::duration(age)));
+    format!(
+        "{}{oldest}, {} kept on disk for them",
+        text::count(stats.snapshots as u64),
+        text::bytes(stats.snapshot_debt_bytes)
+    )
 }
 
 fn describe(database: &Database, stats: &Stats) -> String {
@@ -102,6 +113,7 @@ fn describe(database: &Database, stats: &Stats) -> String {
             ),
         ),
         ("debt", format!("{:.2}, {} to compact", stats.debt, text::bytes(stats.compaction_debt_bytes))),
+        ("snapshots", snapshots(stats)),
         ("opened in", text::duration(database.report().took)),
     ];
     if let Some(ratio) = text::ratio(bytes as f64, raw as f64) {

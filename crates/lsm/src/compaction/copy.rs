@@ -9,7 +9,7 @@ use super::output::Output;
 use crate::chain::{Base, Chain};
 use crate::retention::{Retention, Verdict};
 use crate::{Policy, tree_of};
-use codec::entry::{self, Entry, EntryIter, Kind, MAX_SEQ};
+use codec::entry::{self, Entry, EntryIter, Kind, MAX_SEQ, Seq};
 use env::{Error, Result};
 
 /// How often a copy looks whether it should stop, in raw bytes.
@@ -25,8 +25,8 @@ pub(crate) struct Copy<'a, 'o> {
     /// Deltas that wait for what lies below them, of `key`.
     chain: Chain,
     key: Vec<u8>,
-    /// A newer version than those of the chain was copied.
-    shadowed: bool,
+    /// A newer version than those of the chain was copied: the last snapshot that reads the chain.
+    shadowed: Option<Seq>,
     folded: Vec<u8>,
     refused: u64,
 }
@@ -39,7 +39,7 @@ impl<'a, 'o> Copy<'a, 'o> {
         at_bottom: &'a dyn Fn(&[u8]) -> bool,
     ) -> Self {
         let (chain, key, folded) = (Chain::default(), Vec::new(), Vec::new());
-        Self { retention, policy, output, at_bottom, chain, key, shadowed: false, folded, refused: 0 }
+        Self { retention, policy, output, at_bottom, chain, key, shadowed: None, folded, refused: 0 }
     }
 
     /// Copies the entries that somebody may still read; false if `stop` said so on the way. With it, how
@@ -82,9 +82,9 @@ impl<'a, 'o> Copy<'a, 'o> {
             self.leave_chain(Some(entry.key))?;
         }
         match verdict {
-            Verdict::Keep => self.output.add(entry, false),
-            Verdict::KeepShadowed => self.output.add(entry, true),
-            Verdict::DropIfBottom if !(self.at_bottom)(entry.key) => self.output.add(entry, false),
+            Verdict::Keep => self.output.add(entry, None),
+            Verdict::KeepShadowed(until) => self.output.add(entry, Some(until)),
+            Verdict::DropIfBottom if !(self.at_bottom)(entry.key) => self.output.add(entry, None),
             Verdict::DropIfBottom | Verdict::Drop => Ok(()),
             Verdict::ChainStart { shadowed } => {
                 self.key.clear();
@@ -146,7 +146,7 @@ impl<'a, 'o> Copy<'a, 'o> {
                     }
                     None => {
                         self.copy_chain()?;
-                        self.output.add(base, false)?;
+                        self.output.add(base, None)?;
                     }
                 }
                 self.chain.clear();

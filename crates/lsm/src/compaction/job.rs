@@ -157,6 +157,7 @@ pub(crate) fn layout<'a>(
             entries: file.meta.entries,
             tombstones: file.meta.tombstones,
             shadowed: file.shadowed,
+            released: file.released(oldest_snapshot),
             max_seq: file.meta.max_seq,
             dead: match gone {
                 0 => Dead::No,

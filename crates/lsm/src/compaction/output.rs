@@ -26,7 +26,8 @@ struct Staged {
     value_len: usize,
     seq: Seq,
     kind: Kind,
-    shadowed: bool,
+    /// The last snapshot that reads it; 0 if it is the newest of its key.
+    last_reader: Seq,
 }
 
 /// Entries of one tree that wait for a decision.
@@ -39,14 +40,14 @@ struct Stage {
 }
 
 impl Stage {
-    fn push(&mut self, entry: Entry<'_>, shadowed: bool) {
+    fn push(&mut self, entry: Entry<'_>, shadowed: Option<Seq>) {
         let staged = Staged {
             start: self.bytes.len(),
             key_len: entry.key.len(),
             value_len: entry.value.len(),
             seq: entry.seq,
             kind: entry.kind,
-            shadowed,
+            last_reader: shadowed.unwrap_or(0),
         };
         self.bytes.extend_from_slice(entry.key);
         self.bytes.extend_from_slice(entry.value);
@@ -57,7 +58,7 @@ impl Stage {
         self.bytes.len() as u64
     }
 
-    fn entry(&self, at: usize) -> (Entry<'_>, bool) {
+    fn entry(&self, at: usize) -> (Entry<'_>, Option<Seq>) {
         let staged = &self.entries[at];
         let value_start = staged.start + staged.key_len;
         let entry = Entry {
@@ -66,7 +67,7 @@ impl Stage {
             kind: staged.kind,
             value: &self.bytes[value_start..value_start + staged.value_len],
         };
-        (entry, staged.shadowed)
+        (entry, (staged.last_reader != 0).then_some(staged.last_reader))
     }
 
     fn last_key(&self) -> Option<&[u8]> {
@@ -90,9 +91,24 @@ struct OpenFile {
     writer: Writer,
     trees: Vec<u32>,
     shadowed: u64,
+    /// Their numbers, by the last snapshot that reads them, ascending.
+    readers: Vec<(Seq, u64)>,
     /// It belongs to one tree alone.
     exclusive: bool,
     dictionary_id: u64,
+}
+
+impl OpenFile {
+    /// Counts an entry that a newer version shadows, if this is one.
+    #[inline]
+    fn note(&mut self, shadowed: Option<Seq>) {
+        let Some(last_reader) = shadowed else { return };
+        self.shadowed += 1;
+        match self.readers.binary_search_by_key(&last_reader, |(reader, _)| *reader) {
+            Ok(at) => self.readers[at].1 += 1,
+            Err(at) => self.readers.insert(at, (last_reader, 1)),
+        }
+    }
 }
 
 /// What an output is for.
@@ -175,9 +191,10 @@ impl<'a> Output<'a> {
         self.home.shared.options.dictionary_bytes > 0 && matches!(self.compression(), Compression::Zstd { .. })
     }
 
-    /// Appends an entry.
+    /// Appends an entry; with it, if a newer version of its key was added before, the last snapshot
+    /// that reads it.
     #[inline]
-    pub fn add(&mut self, entry: Entry<'_>, shadowed: bool) -> Result<()> {
+    pub fn add(&mut self, entry: Entry<'_>, shadowed: Option<Seq>) -> Result<()> {
         let tree = tree_of(entry.key);
         if self.tree != Some(tree) {
             self.change_tree(tree)?;
@@ -190,13 +207,13 @@ impl<'a> Output<'a> {
             return self.add_staged(entry, shadowed);
         }
         if let Some(open) = &mut self.open {
-            open.shadowed += u64::from(shadowed);
+            open.note(shadowed);
             open.writer.add(entry)?;
         }
         Ok(())
     }
 
-    fn add_staged(&mut self, entry: Entry<'_>, shadowed: bool) -> Result<()> {
+    fn add_staged(&mut self, entry: Entry<'_>, shadowed: Option<Seq>) -> Result<()> {
         if self.note_leaving(entry.key) && !self.stage.entries.is_empty() {
             self.stage.split = Some(self.stage.entries.len());
         }
@@ -347,7 +364,7 @@ impl<'a> Output<'a> {
             }
             let (entry, shadowed) = stage.entry(at);
             if let Some(open) = &mut self.open {
-                open.shadowed += u64::from(shadowed);
+                open.note(shadowed);
                 open.writer.add(entry)?;
                 if open.trees.last() != Some(&tree) {
                     open.trees.push(tree);
@@ -363,7 +380,8 @@ impl<'a> Output<'a> {
         let dictionary_id = dictionary.as_ref().map_or(0, |dictionary| dictionary.id());
         let options = WriterOptions { compression: self.compression(), dictionary, ..shared.options.writer.clone() };
         let writer = Writer::create(&shared.env, &self.home.path(number), number, options)?;
-        Ok(OpenFile { writer, trees: Vec::new(), shadowed: 0, exclusive, dictionary_id })
+        let (trees, readers) = (Vec::new(), Vec::new());
+        Ok(OpenFile { writer, trees, shadowed: 0, readers, exclusive, dictionary_id })
     }
 
     /// Ends the open file, if there is one.
@@ -381,7 +399,8 @@ impl<'a> Output<'a> {
         if let (true, [tree], true) = (open.exclusive, open.trees.as_slice(), open.dictionary_id != 0) {
             self.home.shared.trees.achieved(*tree, open.dictionary_id, meta.bytes, meta.raw_bytes);
         }
-        self.done.push(AddedFile { run: self.plan.run, meta, trees: open.trees, shadowed: open.shadowed });
+        let (run, trees, shadowed, readers) = (self.plan.run, open.trees, open.shadowed, open.readers);
+        self.done.push(AddedFile { run, meta, trees, shadowed, readers });
         Ok(())
     }
 

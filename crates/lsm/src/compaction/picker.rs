@@ -54,6 +54,8 @@ pub struct FileDesc<'a> {
     pub tombstones: u64,
     /// Entries that are not the newest of their key in the file.
     pub shadowed: u64,
+    /// Of these, those that no snapshot needs any more, for sure.
+    pub released: u64,
     /// The highest number.
     pub max_seq: Seq,
     /// Dropped trees.
@@ -409,9 +411,12 @@ fn join(components: &[Component<'_>], at: usize, rules: &Rules, free: &dyn Fn(&C
 fn collect_garbage(layout: &Layout<'_>) -> Option<Pick> {
     for run in &layout.runs {
         for file in run.files.iter().filter(|file| !file.busy) {
-            let garbage = file.shadowed + if run.id == 0 { file.tombstones } else { 0 };
-            // Only when all of it can go: else the rewrite would be picked for ever.
-            let collectable = file.max_seq <= layout.oldest_snapshot && garbage * GARBAGE_PART >= file.entries.max(1);
+            // Only what can go: else the rewrite would be picked for ever.
+            let garbage = match file.max_seq <= layout.oldest_snapshot {
+                true => file.shadowed + if run.id == 0 { file.tombstones } else { 0 },
+                false => file.released,
+            };
+            let collectable = garbage * GARBAGE_PART >= file.entries.max(1);
             if (file.dead == Dead::Partly || collectable)
                 && !layout.conflicts(run.id, run.id, file.smallest, file.largest)
             {

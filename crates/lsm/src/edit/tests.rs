@@ -27,6 +27,7 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
         meta,
         trees: trees.into_iter().collect(),
         shadowed,
+        readers: Vec::new(),
     });
     let numbers = (any::<Option<u64>>(), any::<Option<u64>>(), any::<Option<u64>>());
     let lists = (

@@ -22,7 +22,7 @@ fn new_env() -> Env {
 fn add(number: u64, run: u64) -> VersionEdit {
     let meta =
         FileMeta { number, bytes: 100 + number, smallest: b"a".into(), largest: b"b".into(), ..FileMeta::default() };
-    let added = AddedFile { run, meta, trees: vec![1], shadowed: 0 };
+    let added = AddedFile { run, meta, trees: vec![1], ..AddedFile::default() };
     VersionEdit { flushed_seq: Some(number * 10), added: vec![added], ..VersionEdit::default() }
 }
 

@@ -33,7 +33,13 @@ proptest! {
         for (seq, kind) in &entries {
             match retention.judge(b"k", *seq, *kind) {
                 Verdict::Keep => kept.push((*seq, *kind)),
-                Verdict::KeepShadowed => { shadowed += 1; kept.push((*seq, *kind)) }
+                Verdict::KeepShadowed(until) => {
+                    shadowed += 1;
+                    let newer = entries.iter().rev().map(|(seq, _)| *seq).find(|newer| newer > seq).unwrap();
+                    let last = list.iter().copied().rev().find(|at| read(&entries, *at) == Some((*seq, *kind)));
+                    prop_assert_eq!(Some(until), if newer > visible { Some(FOR_EVER) } else { last });
+                    kept.push((*seq, *kind));
+                }
                 Verdict::DropIfBottom if below => kept.push((*seq, *kind)),
                 Verdict::DropIfBottom | Verdict::Drop => {}
                 of_deltas => prop_assert!(false, "{of_deltas:?} without a delta"),
@@ -58,7 +64,7 @@ proptest! {
 fn without_a_list_everything_is_kept() {
     let mut retention = Retention::new(Vec::new());
     assert_eq!(retention.judge(b"k", 5, Kind::Delete), Verdict::Keep);
-    assert_eq!(retention.judge(b"k", 4, Kind::Put), Verdict::KeepShadowed);
+    assert_eq!(retention.judge(b"k", 4, Kind::Put), Verdict::KeepShadowed(FOR_EVER));
 }
 
 #[test]
@@ -76,15 +82,15 @@ fn a_chain_ends_at_a_full_write_or_a_snapshot() {
     let mut judge = |seq, kind| retention.judge(b"k", seq, kind);
     // Nobody sees it yet: kept by itself.
     assert_eq!(judge(25, Kind::Delta), Verdict::Keep);
-    assert_eq!(judge(19, Kind::Delta), Verdict::ChainStart { shadowed: true });
+    assert_eq!(judge(19, Kind::Delta), Verdict::ChainStart { shadowed: Some(FOR_EVER) });
     assert_eq!(judge(18, Kind::Delta), Verdict::Chain);
     // Beyond the snapshot at 10 another chain begins.
-    assert_eq!(judge(10, Kind::Delta), Verdict::ChainStart { shadowed: true });
+    assert_eq!(judge(10, Kind::Delta), Verdict::ChainStart { shadowed: Some(10) });
     assert_eq!(judge(9, Kind::Delta), Verdict::Chain);
     assert_eq!(judge(8, Kind::Put), Verdict::Base { oldest: true });
     assert_eq!(judge(7, Kind::Delta), Verdict::Drop);
     assert_eq!(judge(6, Kind::Put), Verdict::Drop);
-    assert_eq!(retention.judge(b"l", 15, Kind::Delta), Verdict::ChainStart { shadowed: false });
+    assert_eq!(retention.judge(b"l", 15, Kind::Delta), Verdict::ChainStart { shadowed: None });
     assert_eq!(retention.judge(b"l", 14, Kind::Folded), Verdict::Base { oldest: false });
     assert_eq!(retention.judge(b"m", 15, Kind::Folded), Verdict::Keep);
     assert_eq!(retention.judge(b"m", 14, Kind::Delta), Verdict::Drop);

@@ -15,7 +15,7 @@ fn key(text: &str) -> &'static [u8] {
     key.leak()
 }
 
-/// `number low-high bytes [entries=n] [tombstones=n] [shadowed=n] [seq=n] [busy] [dead] [partly]`
+/// `number low-high bytes [entries=n] [tombstones=n] [shadowed=n] [released=n] [seq=n] [busy] [dead] [partly]`
 fn file(text: &str) -> FileDesc<'static> {
     let mut words = text.split_whitespace();
     let number = words.next().unwrap().parse().unwrap();
@@ -28,6 +28,7 @@ fn file(text: &str) -> FileDesc<'static> {
             Some(("entries", n)) => file.entries = n.parse().unwrap(),
             Some(("tombstones", n)) => file.tombstones = n.parse().unwrap(),
             Some(("shadowed", n)) => file.shadowed = n.parse().unwrap(),
+            Some(("released", n)) => file.released = n.parse().unwrap(),
             Some(("seq", n)) => file.max_seq = n.parse().unwrap(),
             None if word == "busy" => file.busy = true,
             None if word == "dead" => file.dead = Dead::Wholly,
