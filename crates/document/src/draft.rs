@@ -7,7 +7,7 @@ use codec::varint;
 use crate::bson;
 use crate::document::Document;
 use crate::encoding;
-use crate::row::{Form, ID, RowEncoder, RowError};
+use crate::row::{Form, ID, RowEncoder, RowError, encode_known_row};
 use crate::shape::{FieldKind, Shape, ShapeTable};
 use crate::value::{MAX_DEPTH, Map, Value};
 
@@ -157,19 +157,41 @@ impl Draft {
         row: &mut Vec<u8>,
         new_shapes: &mut Vec<Arc<Shape>>,
     ) -> Result<bool, RowError> {
-        let State::Fields(changes) = &self.state else { return Ok(false) };
-        let map = self.document.map()?;
-        let Form::Shaped { shape, .. } = map.form else { return Ok(false) };
-        if !std::ptr::eq(map.table, table) {
-            return Ok(false);
-        }
+        let Some(patch) = self.patch(table)? else { return Ok(false) };
         let (row_len, shapes_len) = (row.len(), new_shapes.len());
-        let result = put_changed(shape, map.bytes, changes, &mut RowEncoder::new(table, row, new_shapes));
+        let result = patch.put(&mut RowEncoder::new(table, row, new_shapes));
         if result.is_err() {
             row.truncate(row_len);
             new_shapes.truncate(shapes_len);
         }
         result.map(|()| true)
+    }
+
+    /// Appends the row as [`encode_known_row`] does: with committed shapes only.
+    ///
+    /// # Errors
+    /// [`RowError::TooDeep`], or the document is damaged; `row` is then as before.
+    pub fn encode_known_row(&self, table: &ShapeTable, row: &mut Vec<u8>) -> Result<(), RowError> {
+        if let State::Whole(map) = &self.state {
+            return encode_known_row(map, table, self.id_copy(), row);
+        }
+        let Some(patch) = self.patch(table)? else {
+            return encode_known_row(&self.clone().into_map()?, table, self.id_copy(), row);
+        };
+        let row_len = row.len();
+        let result = patch.put(&mut RowEncoder::known(table, row, &mut Vec::new()));
+        if result.is_err() {
+            row.truncate(row_len);
+        }
+        result
+    }
+
+    /// What a row can be made of that is the old one but for some values: its shape, its values, the new ones.
+    fn patch(&self, table: &ShapeTable) -> Result<Option<Patch<'_>>, RowError> {
+        let State::Fields(changes) = &self.state else { return Ok(None) };
+        let map = self.document.map()?;
+        let Form::Shaped { shape, .. } = map.form else { return Ok(None) };
+        Ok(std::ptr::eq(map.table, table).then_some(Patch { shape, values: map.bytes, changes }))
     }
 
     /// The position of a field whose value the row holds. None if there is no such field, or no shape.
@@ -180,26 +202,29 @@ impl Draft {
     }
 }
 
-/// Writes the row with these values, the rest of it as it is.
-fn put_changed(
-    shape: &Shape,
-    values: &[u8],
-    changes: &[(usize, Value)],
-    encoder: &mut RowEncoder<'_>,
-) -> Result<(), RowError> {
-    varint::put_u64(encoder.row, u64::from(shape.number()));
-    let (mut rest, mut passed) = (values, 0);
-    for (position, value) in changes {
-        let stored = shape.stored_before(*position);
-        let before = rest;
-        (passed..stored).try_for_each(|_| encoding::skip(&mut rest))?;
-        encoder.row.extend_from_slice(&before[..before.len() - rest.len()]);
-        encoder.put(value, MAX_DEPTH - 1)?;
-        encoding::skip(&mut rest)?;
-        passed = stored + 1;
+/// A row that is another one but for some values.
+struct Patch<'a> {
+    shape: &'a Shape,
+    values: &'a [u8],
+    changes: &'a [(usize, Value)],
+}
+
+impl Patch<'_> {
+    fn put(&self, encoder: &mut RowEncoder<'_>) -> Result<(), RowError> {
+        varint::put_u64(encoder.row, u64::from(self.shape.number()));
+        let (mut rest, mut passed) = (self.values, 0);
+        for (position, value) in self.changes {
+            let stored = self.shape.stored_before(*position);
+            let before = rest;
+            (passed..stored).try_for_each(|_| encoding::skip(&mut rest))?;
+            encoder.row.extend_from_slice(&before[..before.len() - rest.len()]);
+            encoder.put(value, MAX_DEPTH - 1)?;
+            encoding::skip(&mut rest)?;
+            passed = stored + 1;
+        }
+        encoder.row.extend_from_slice(rest);
+        Ok(())
     }
-    encoder.row.extend_from_slice(rest);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -60,13 +60,32 @@ pub fn encode_row(
     result
 }
 
+/// [`encode_row`] for those who write no batch that could carry definitions: with shapes that are committed, and
+/// self-describing where there is none.
+///
+/// # Errors
+/// [`RowError::TooDeep`]; `row` is then as before.
+pub fn encode_known_row(
+    document: &Map,
+    table: &ShapeTable,
+    id_copy: Option<&str>,
+    row: &mut Vec<u8>,
+) -> Result<(), RowError> {
+    let row_len = row.len();
+    let result = RowEncoder::known(table, row, &mut Vec::new()).put_document(document, id_copy);
+    if result.is_err() {
+        row.truncate(row_len);
+    }
+    result
+}
+
 /// The row of a document without shapes: it needs no table to be read.
 ///
 /// # Errors
 /// [`RowError::TooDeep`].
 pub(crate) fn encode_plain_row(document: &Map) -> Result<Vec<u8>, RowError> {
     let mut row = vec![0];
-    let mut encoder = RowEncoder { table: None, row: &mut row, new_shapes: &mut Vec::new() };
+    let mut encoder = RowEncoder { table: None, makes: false, row: &mut row, new_shapes: &mut Vec::new() };
     encoder.put_plain(document, MAX_DEPTH - 1)?;
     Ok(row)
 }
@@ -126,6 +145,8 @@ pub(crate) fn end_shaped(out: &mut Vec<u8>, start: usize) {
 pub(crate) struct RowEncoder<'a> {
     /// None: no map gets a shape.
     table: Option<&'a ShapeTable>,
+    /// Shapes may be made, and used before they are committed.
+    makes: bool,
     pub(crate) row: &'a mut Vec<u8>,
     new_shapes: &'a mut Vec<Arc<Shape>>,
 }
@@ -133,7 +154,12 @@ pub(crate) struct RowEncoder<'a> {
 impl<'a> RowEncoder<'a> {
     /// An encoder that appends to `row` and `new_shapes`.
     pub(crate) fn new(table: &'a ShapeTable, row: &'a mut Vec<u8>, new_shapes: &'a mut Vec<Arc<Shape>>) -> Self {
-        Self { table: Some(table), row, new_shapes }
+        Self { table: Some(table), makes: true, row, new_shapes }
+    }
+
+    /// An encoder that appends to `row`, with committed shapes only; `unused` stays empty.
+    pub(crate) fn known(table: &'a ShapeTable, row: &'a mut Vec<u8>, unused: &'a mut Vec<Arc<Shape>>) -> Self {
+        Self { table: Some(table), makes: false, row, new_shapes: unused }
     }
 
     fn put_document(&mut self, document: &Map, id_copy: Option<&str>) -> Result<(), RowError> {
@@ -169,7 +195,13 @@ impl<'a> RowEncoder<'a> {
         if !map.entries.iter().all(|(key, _)| key.as_str().is_some()) {
             return None;
         }
-        let shape = table.find_or_make(hash_fields(fields.clone()), is_document, fields)?;
+        let hash = hash_fields(fields.clone());
+        if !self.makes {
+            let shape = table.find(hash, fields).filter(|shape| shape.is_committed())?;
+            table.touch(shape);
+            return Some(Arc::clone(shape));
+        }
+        let shape = table.find_or_make(hash, is_document, fields)?;
         note_shape(shape, self.new_shapes);
         Some(Arc::clone(shape))
     }

@@ -92,6 +92,28 @@ fn other_fields_decode_it_whole() {
 }
 
 #[test]
+fn a_row_for_a_fold_uses_committed_shapes_only() {
+    let table = table();
+    let map = parse(r#"{"_id":"x","n":5}"#);
+    let document = often_stored(&map, &table);
+    let shape = document.map().unwrap().shape().unwrap().number();
+    let whole = |json: &str| {
+        let mut draft = Draft::new(document.clone()).unwrap();
+        *draft.map().unwrap() = parse(json);
+        let mut row = Vec::new();
+        draft.encode_known_row(&table, &mut row).unwrap();
+        Document::from_row(&table, &key_of(&map), row).unwrap()
+    };
+    let shape_of = |document: &Document| document.map().unwrap().shape().map(Shape::number);
+    assert_eq!(shape_of(&whole(r#"{"_id":"x","n":6}"#)), None);
+    table.mark_committed(shape);
+    assert_eq!(shape_of(&whole(r#"{"_id":"x","n":6}"#)), Some(shape));
+    for _ in 0..5 {
+        assert_eq!(shape_of(&whole(r#"{"_id":"x","other":6}"#)), None);
+    }
+}
+
+#[test]
 fn the_rows_of_another_collection_are_not_patched() {
     let map = parse(r#"{"_id":1,"n":5}"#);
     let (ours, theirs) = (table(), table());
@@ -148,6 +170,14 @@ proptest! {
         if let Some(made) = through_row(&draft, &table, &map) {
             prop_assert_eq!(made.to_map().unwrap(), expected.clone());
         }
+        // What was made on the way is not committed.
+        let next = table.next_number();
+        table.mark_committed(next.saturating_sub(1));
+        let mut row = Vec::new();
+        draft.encode_known_row(&table, &mut row).unwrap();
+        prop_assert_eq!(table.next_number(), next, "a shape was made");
+        let made = Document::from_row(&table, &key_of(&map), row).unwrap();
+        prop_assert_eq!(made.to_map().unwrap(), expected.clone());
         prop_assert_eq!(draft.into_map().unwrap(), expected);
     }
 }
