@@ -1,4 +1,4 @@
-//! `alluvium bench`: the scenarios of crate `bench`, as JSON.
+//! `alluvium bench`: the scenarios of crate `bench`.
 
 mod documents;
 mod kv;
@@ -6,6 +6,7 @@ mod load;
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
+use crate::text;
 use std::time::Duration;
 
 /// What to measure.
@@ -48,6 +49,9 @@ struct RunArgs {
     /// Another seed chooses other keys
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Print the figures as JSON, with a sample for each second
+    #[arg(long)]
+    json: bool,
 }
 
 impl RunArgs {
@@ -68,8 +72,43 @@ impl RunArgs {
 }
 
 /// Prints what a scenario found.
-fn print(outcome: &bench::scenarios::Outcome) -> Outcome {
+fn print(outcome: &bench::scenarios::Outcome, json: bool) -> Outcome {
     let mut out = Output::new();
-    out.json(&serde_json::to_value(outcome).map_err(|error| Failure::Other(error.to_string()))?)?;
+    if json {
+        out.json(&serde_json::to_value(outcome).map_err(|error| Failure::Other(error.to_string()))?)?;
+    } else {
+        out.text(&describe(outcome))?;
+    }
     out.finish()
+}
+
+fn describe(outcome: &bench::scenarios::Outcome) -> String {
+    let (latency, usage) = (&outcome.latency, &outcome.usage);
+    let per_operation = |n: u64| n as f64 / outcome.operations.max(1) as f64;
+    let rows = [
+        ("operations", format!("{} in {:.1} s", text::count(outcome.operations), outcome.seconds)),
+        ("rate", format!("{} a second", text::count(outcome.rate as u64))),
+        ("worst second / median", format!("{:.2}", outcome.worst_over_median)),
+        ("processor time", format!("{:.2} µs an operation, background work included", outcome.cpu_us)),
+        (
+            "latency",
+            format!(
+                "p50 {:.1} µs, p90 {:.1}, p99 {:.1}, p99.9 {:.1}, slowest {:.1}",
+                latency.p50, latency.p90, latency.p99, latency.p999, latency.max
+            ),
+        ),
+        ("read calls", format!("{:.2} an operation", per_operation(usage.read_calls))),
+        ("read from storage", text::bytes(usage.read_bytes)),
+        ("written to storage", text::bytes(usage.written_bytes)),
+        (
+            "context switches",
+            format!(
+                "{:.2} an operation, {:.2} of them waits",
+                per_operation(usage.voluntary_switches + usage.involuntary_switches),
+                per_operation(usage.voluntary_switches)
+            ),
+        ),
+        ("peak memory", text::bytes(outcome.peak_memory_bytes)),
+    ];
+    text::columns(&rows.map(|(name, value)| (name.to_owned(), value)))
 }

@@ -67,7 +67,7 @@ impl ScenarioArgs {
         self.collection.database.with(|database| {
             let collection = database.collection(&self.collection.name);
             let ids = documents::sample_ids(&collection, settings.seed)?;
-            print(&scenario(database, &collection, &ids, &settings)?)
+            print(&scenario(database, &collection, &ids, &settings)?, self.run.json)
         })
     }
 }

@@ -68,7 +68,7 @@ impl Args {
         }
         self.refuse_documents(&options)?;
         let outcome = kv::kv(self.database.path(), options, &settings).map_err(alluvium::Error::from)?;
-        print(&outcome)
+        print(&outcome, self.run.json)
     }
 
     /// The scenario writes random keys into what it finds: not into somebody's documents.

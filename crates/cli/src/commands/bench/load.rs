@@ -19,6 +19,9 @@ pub(crate) struct Args {
     seed: u64,
     #[command(flatten)]
     loading: Loading,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Args {
@@ -31,7 +34,7 @@ impl Args {
             on_bad: OnBad::Error,
             rejects: None,
             again: false,
-            json: true,
+            json: self.json,
             ..self.loading.resolve(&self.collection)?
         };
         settings.run(&self.collection.database)
