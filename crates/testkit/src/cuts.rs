@@ -207,7 +207,7 @@ impl After {
 }
 
 /// How long a sequence is: at least so many steps, and more until it has flushed and compacted.
-const STEPS: u32 = 16;
+const STEPS: u32 = 20;
 /// What every sequence does at least.
 const FLUSHES: u32 = 3;
 

@@ -16,13 +16,13 @@ impl Runner {
             return self.reading();
         }
         match self.rng.u32(0..100) {
-            0..=27 => self.put(),
-            28..=37 => self.insert(),
-            38..=48 => self.delete(),
-            49..=56 => self.modify(),
-            57..=66 => self.batch(),
-            67..=69 => self.load(),
-            70..=72 => self.schema(),
+            0..=25 => self.put(),
+            26..=35 => self.insert(),
+            36..=46 => self.delete(),
+            47..=54 => self.modify(),
+            55..=64 => self.batch(),
+            65..=67 => self.load(),
+            68..=72 => self.schema(),
             73..=75 => self.sync(),
             76..=81 => self.flush(),
             82..=87 => self.pending(),
@@ -158,7 +158,9 @@ impl Runner {
         self.note(format!("delete {name} {value:?} {}", if blind { "blind" } else { "" }));
         let mut state = self.state.clone();
         let was_there = state.delete(&name, &id);
-        let result = self.write(Phase::Write, &[state], durable && (blind || was_there), |_| match blind {
+        // What is refused, or not there to be deleted, makes nothing durable.
+        let writes = was_there || blind && self.state.collections.contains_key(&name);
+        let result = self.write(Phase::Write, &[state], durable && writes, |_| match blind {
             true => collection.delete(value).map(|()| was_there),
             false => collection.delete_one(value),
         });
@@ -299,6 +301,7 @@ impl Runner {
             0 | 1 => {
                 self.note(format!("drop {name}"));
                 let was_there = state.collections.remove(&name).is_some();
+                self.dropped |= was_there;
                 let result = self.write(Phase::Schema, &[state], durable && was_there, |db| db.drop_collection(&name));
                 assert_eq!(result.is_ok(), was_there, "{result:?}");
             }
@@ -341,11 +344,19 @@ impl Runner {
     fn pending(&mut self) {
         self.note("run pending".to_owned());
         let one = self.rng.bool();
-        let done = self.write(Phase::Compaction, &[], false, |db| match one {
+        let phase = self.merging();
+        let done = self.write(phase, &[], false, |db| match one {
             true => Ok(db.store().run_one_pending()?),
             false => Ok(db.store().run_pending().map(|()| false)?),
         });
         self.compactions += u32::from(done.expect("pending work"));
+    }
+
+    fn merging(&mut self) -> Phase {
+        match std::mem::take(&mut self.dropped) {
+            true => Phase::Purge,
+            false => Phase::Compaction,
+        }
     }
 
     /// Compacts everything.
@@ -354,7 +365,8 @@ impl Runner {
         if self.rng.bool() {
             self.flush();
         }
-        self.write(Phase::Compaction, &[], true, |db| db.compact()).expect("compact");
+        let phase = self.merging();
+        self.write(phase, &[], true, |db| db.compact()).expect("compact");
         self.dirty = false;
         self.compactions += 1;
     }

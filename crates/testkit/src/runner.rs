@@ -51,6 +51,8 @@ pub struct Runner {
     pub(crate) documents: Documents,
     pub(crate) snapshots: Vec<Kept>,
     pub(crate) dirty: bool,
+    /// A collection was dropped since files were merged.
+    pub(crate) dropped: bool,
     partitions: u32,
     durability: Option<Durability>,
     background: bool,
@@ -96,6 +98,7 @@ impl Runner {
             documents: Documents::default(),
             snapshots: Vec::new(),
             dirty: false,
+            dropped: false,
             partitions,
             durability,
             background,
@@ -208,7 +211,7 @@ impl Runner {
                 timeline.push(state);
             }
         }
-        let moves_files = matches!(phase, Phase::Flush | Phase::Compaction);
+        let moves_files = matches!(phase, Phase::Flush | Phase::Compaction | Phase::Purge);
         if moves_files && self.mix == Mix::All && !self.background {
             let seed = self.rng.u64(..);
             self.peek.open(self.db(), &self.state, seed);

@@ -22,6 +22,8 @@ pub enum Phase {
     Flush,
     /// Files are merged.
     Compaction,
+    /// The same, after a collection was dropped: its keys and files go.
+    Purge,
     /// Lines are loaded.
     Load,
 }

@@ -35,7 +35,9 @@ fn required(durability: Durability) -> Vec<PointKind> {
     add(&[Phase::Write, Phase::Schema, Phase::Load], Log, &[Create, Write, Allocate]);
     add(&[Phase::Flush, Phase::Compaction], Log, &[Create, Write, Allocate, Sync, Remove]);
     add(&[Phase::Flush, Phase::Compaction], Sst, &[Create, Write, Sync]);
-    add(&[Phase::Compaction], Sst, &[Remove]);
+    add(&[Phase::Compaction, Phase::Purge], Sst, &[Remove]);
+    add(&[Phase::Purge], Log, &[Sync]);
+    add(&[Phase::Purge], Manifest, &[Write, Sync]);
     add(&[Phase::Flush, Phase::Compaction], Manifest, &[Write, Sync]);
     match durability {
         Durability::Sync => add(&[Phase::Write, Phase::Schema, Phase::Load], Log, &[Sync]),
