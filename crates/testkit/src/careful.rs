@@ -206,9 +206,25 @@ impl Careful {
         );
         let damage = db.verify().expect("verify");
         assert!(damage.is_empty(), "verify finds {damage:?} after {:?}", self.log);
+        let cut = disk.cut(self.rng.u64(..), CrashStyle::Any);
+        self.check_durable(&cut, &found);
         db.collection("main.after").put("x", r#"{"n":1}"#).expect("it goes on");
         db.compact().expect("it goes on");
         assert_eq!(db.collection("main.after").count().expect("it goes on"), 1);
         db.close().expect("it goes on");
+    }
+
+    /// What opening has found is durable, whatever the disk had lost before.
+    fn check_durable(&self, cut: &World, expected: &State) {
+        let options = store::Options { background: false, ..store::Options::default() };
+        let db = cut.open(&options);
+        let db = db.unwrap_or_else(|e| panic!("cut after opening, it does not open: {e}\nafter {:?}", self.log));
+        let found = read_state(&db).expect("it reads");
+        let difference = expected.difference(&found);
+        assert!(
+            found == *expected,
+            "cut after opening, expected and found differ:\n{difference}\nafter {:?}",
+            self.log
+        );
     }
 }

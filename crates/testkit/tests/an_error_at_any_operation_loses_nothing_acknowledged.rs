@@ -81,7 +81,11 @@ fn an_error_at_any_operation_of_opening_changes_nothing() {
             }
             let disk = client.world.killed();
             let fault = Fault::nth(nth);
-            disk.faults.inject(if nth % 3 == 0 { fault.no_space() } else { fault });
+            disk.faults.inject(match nth % 3 {
+                0 => fault.no_space(),
+                1 => fault.losing_pages(),
+                _ => fault,
+            });
             let options = testkit::random_options(client.rng(), 1, alluvium::Durability::Sync);
             let options = store::Options { partitions: None, ..options };
             if let Err(error) = disk.open(&options) {

@@ -38,6 +38,9 @@ pub(crate) struct Replayed {
     pub trimmable: bool,
 }
 
+/// What is written again is written in pieces of so many bytes.
+const REWRITE: usize = 256 << 10;
+
 type Replay<'a> = dyn FnMut(Record<'_>) -> Result<()> + 'a;
 
 struct Found {
@@ -76,7 +79,7 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
         if next.is_none() {
             // It may be the death of a process that ended the log. Who replays it may write what
             // it reads elsewhere, durably, so what it reads is made durable first.
-            segment.file.sync()?;
+            make_durable(segment, options)?;
         }
         let offset = state.segment(segment, next)?;
         let last_seq = state.expected.saturating_sub(1);
@@ -122,6 +125,35 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
         found.push(Found { number, path, file, bytes, header });
     }
     Ok(found)
+}
+
+/// Makes durable what is read of the last segment.
+///
+/// A sync is not enough: if the one before it failed, the system may have marked pages clean that
+/// it has not written, and it reads them as if it had. So all that no group says to have been
+/// synced is written again, as it is, and then synced.
+fn make_durable(segment: &Found, options: &Options) -> Result<()> {
+    let seeds = Seeds::new(options.database_id, segment.number);
+    let mut window = Window::new(&*segment.file)?;
+    // A seal was written when all before it was durable. A group was written when the header was.
+    let sealed = decode_seal(window.bytes(SEAL_AT, SEAL_LEN)?, seeds).is_some();
+    let (mut synced, mut end) = (if sealed { GROUPS_AT } else { 0 }, GROUPS_AT.min(window.len()));
+    while !sealed
+        && let Some(group) = GroupHeader::decode(window.bytes(end, GROUP_HEADER_LEN)?, end, seeds)
+        && group.group_len() <= window.len() - end
+    {
+        synced = synced.max(group.synced);
+        end += group.group_len();
+    }
+    while synced < end {
+        let piece = window.bytes(synced, (end - synced).min(REWRITE as u64) as usize)?;
+        if piece.is_empty() {
+            break;
+        }
+        segment.file.write_at(piece, synced)?;
+        synced += piece.len() as u64;
+    }
+    segment.file.sync()
 }
 
 fn check_header(header: Header, path: &Path, number: u64, options: &Options) -> Result<Header> {

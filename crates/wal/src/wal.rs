@@ -83,10 +83,9 @@ impl Wal {
         replay: &mut dyn FnMut(Record<'_>) -> Result<()>,
     ) -> Result<(Self, Recovery)> {
         let Replayed { recovery, segments, end, last, trimmable } = recover::replay(env, dir, &options, replay)?;
-        if let Some(last) = &last {
-            // It may be the death of a process that ended the log. What was just read, and the
-            // segment's name, must be as durable as the header that will say so.
-            last.sync()?;
+        if last.is_some() {
+            // The segment's name must be as durable as what was read of it, and as the header that
+            // will name it.
             env.fs.sync_dir(dir)?;
         }
         let mut segments = VecDeque::from(segments);
