@@ -17,6 +17,7 @@ use codec::entry::Seq;
 use env::sync::Mutex;
 use env::{DirEntry, Error, Result};
 use memtable::Memtable;
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,14 +40,17 @@ pub struct Partition {
     /// The moving average of the bytes that a flush writes; 0 before the first.
     flush_bytes: AtomicU64,
     dropped_tail: Option<DroppedTail>,
+    /// Files that were there when it was opened have lower numbers.
+    first_new_file: u64,
 }
 
 impl Partition {
     /// Opens the partition in `dir`, or creates it if the directory is empty or absent.
     ///
-    /// Files that the manifest does not name, and temporary ones, are removed: a crash left them.
-    /// All partitions of a store are opened before one is written to, because opening raises the
-    /// next file number above all that are in use.
+    /// It adds a manifest, and changes and removes nothing of what is there:
+    /// [`Partition::remove_left_overs`] or [`Partition::withdraw`] should follow. All partitions of
+    /// a store are opened before one is written to, because opening raises the next file number
+    /// above all that are in use.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the manifest is damaged or missing, or a file that it names is
@@ -73,13 +77,12 @@ impl Partition {
         recovered.next_file = shared.file_number_bound();
         let snapshot = recovered.snapshot();
         // A new number for each open: what was torn off stays off, and the next open starts from
-        // one frame. Left-overs go only after it, so that their numbers are never used again.
+        // one frame. Left-overs may go once it is there: their numbers are never used again.
         let manifest =
             Manifest::create(&env, dir, identity, recovered.number + 1, &snapshot).map_err(|failed| failed.error)?;
         let version = Version::empty()
             .apply(&snapshot, &home)
             .map_err(|what| Error::corrupt(&manifest.path(), 0, format!("the files it names: {what}")))?;
-        remove_left_overs(&home, &recovered, manifest.number())?;
         let active = Arc::new(Memtable::new(version.flushed_seq + 1));
         let view = View { active, immutable: Vec::new(), version, policy: shared.policy.clone() };
         let partition = Self {
@@ -94,9 +97,61 @@ impl Partition {
             counters: Counters::default(),
             flush_bytes: AtomicU64::new(0),
             dropped_tail: recovered.dropped,
+            first_new_file: recovered.next_file,
         };
         partition.measure_debt(&partition.view().version);
         Ok(partition)
+    }
+
+    /// Removes what a crash left: files that the manifest does not name, temporary ones, older
+    /// manifests. For whoever has opened the partition, once it knows that nothing is lost, since a
+    /// manifest that was damaged may lack files that are not left over; before other threads.
+    ///
+    /// # Errors
+    /// [`Error::Io`]: some are left.
+    pub fn remove_left_overs(&self) -> Result<()> {
+        let manifest = self.manifest.lock().number();
+        let version = self.view().version.clone();
+        let named: HashSet<u64> = version.files().map(|(_, file)| file.meta.number).collect();
+        let env = &self.shared().env;
+        for entry in env.fs.list(&self.home.dir)?.iter().filter(|entry| !entry.is_dir) {
+            let unnamed = sst_number(&entry.name).is_some_and(|number| !named.contains(&number));
+            let old = manifest_number(&entry.name).is_some_and(|number| number != manifest);
+            if unnamed || old || entry.name.ends_with(".tmp") {
+                env.fs.remove(&self.home.dir.join(&entry.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back what opening and flushes since have written, so that the next open finds what this
+    /// one has found, unless the left-overs are gone. While the log holds all that was flushed; the
+    /// partition is of no use afterwards.
+    ///
+    /// # Errors
+    /// [`Error::Io`]: the next open finds more manifests and files than there were.
+    pub fn withdraw(&self) -> Result<()> {
+        let manifest = self.manifest.lock();
+        self.poison(&Error::io("use", &manifest.path(), std::io::Error::other("the partition was withdrawn")));
+        let fs = &self.shared().env.fs;
+        let names = fs.list(&self.home.dir)?;
+        if !names.iter().filter_map(|entry| manifest_number(&entry.name)).any(|number| number < manifest.number()) {
+            return Ok(());
+        }
+        fs.remove(&manifest.path())?;
+        fs.sync_dir(&self.home.dir)?;
+        for entry in names {
+            if sst_number(&entry.name).is_some_and(|number| number >= self.first_new_file) {
+                fs.remove(&self.home.dir.join(&entry.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The highest number of a tree that has keys in files; 0 if none has.
+    pub fn highest_tree(&self) -> u32 {
+        let version = self.view().version.clone();
+        version.files().flat_map(|(_, file)| file.trees.iter().copied()).max().unwrap_or(0)
     }
 
     /// The torn end of the manifest that open left out, if there was one: an edit that was being
@@ -233,7 +288,7 @@ impl Partition {
         self.install(version.clone(), flushed);
         self.measure_debt(&version);
         let gone: Vec<_> = {
-            let kept: std::collections::HashSet<u64> = version.files().map(|(_, file)| file.meta.number).collect();
+            let kept: HashSet<u64> = version.files().map(|(_, file)| file.meta.number).collect();
             before.files().filter(|(_, file)| !kept.contains(&file.meta.number)).map(|(_, file)| file.clone()).collect()
         };
         for file in &gone {
@@ -323,18 +378,6 @@ fn check_files(home: &Home, recovered: &Recovered, names: &[DirEntry]) -> Result
                 return Err(Error::corrupt(&path, found.min(file.meta.bytes), what));
             }
             Some(_) => {}
-        }
-    }
-    Ok(())
-}
-
-/// Removes what a crash left: older manifests, temporary files, files that no manifest names.
-fn remove_left_overs(home: &Home, recovered: &Recovered, manifest: u64) -> Result<()> {
-    for entry in home.shared.env.fs.list(&home.dir)?.iter().filter(|entry| !entry.is_dir) {
-        let unnamed = sst_number(&entry.name).is_some_and(|number| !recovered.files.contains_key(&number));
-        let old = manifest_number(&entry.name).is_some_and(|number| number != manifest);
-        if unnamed || old || entry.name.ends_with(".tmp") {
-            home.shared.env.fs.remove(&home.dir.join(&entry.name))?;
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+use codec::entry::{Entry, Kind};
 use common::{DIR, Db, key, tiny_options};
 use env::{Error, OpenMode};
 use lsm::{Budget, Partition, Shared};
@@ -60,4 +61,33 @@ fn files_without_a_manifest_are_not_taken_for_left_overs() {
     let again = Db::open(db.env.clone(), db.options.clone(), 0);
     assert!(matches!(again.err(), Some(Error::Corrupt { .. })));
     assert_eq!(db.sst_names(), before);
+}
+
+/// What is in the partition's directory: names and contents.
+fn contents(db: &Db) -> Vec<(String, Vec<u8>)> {
+    let read = |name: String| {
+        let file = db.env.fs.open(&Path::new(DIR).join(&name), OpenMode::Read).unwrap();
+        let mut bytes = vec![0; file.len().unwrap() as usize];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        (name, bytes)
+    };
+    db.names().into_iter().map(read).collect()
+}
+
+#[test]
+fn what_is_withdrawn_leaves_no_trace() {
+    let mut db = Db::new(tiny_options());
+    db.put(&key("a"), b"1");
+    db.flush();
+    touch(&db, "00000777.sst");
+    let before = contents(&db);
+    let shared = Shared::new(db.env.clone(), db.options.clone(), Budget::new(64 << 20), db.policy.clone());
+    let other = Partition::open(shared, 0, Path::new(DIR)).unwrap();
+    let entry = Entry { key: &key("b"), seq: other.flushed_seq() + 1, kind: Kind::Put, value: b"2" };
+    other.active().apply(std::iter::once(entry));
+    assert!(other.rotate(entry.seq + 1) && other.flush_oldest().unwrap());
+    assert!(contents(&db).len() > before.len());
+    other.withdraw().unwrap();
+    assert!(other.poisoned().is_some());
+    assert!(contents(&db) == before);
 }

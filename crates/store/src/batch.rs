@@ -173,8 +173,13 @@ fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<(u32, Entry<'a
 pub(crate) enum LogRecord<'a> {
     /// Operations, with their partitions.
     Batch(Vec<(u32, Entry<'a>)>),
-    /// Partitions, and up to which number each has been flushed and its manifest synced.
-    Flushed(Vec<(u32, Seq)>),
+    /// How far the partitions are flushed.
+    Flushed {
+        /// Only numbers below this were removed from the log.
+        needed: Seq,
+        /// Partitions, and up to which number each has been flushed and its manifest synced.
+        flushed: Vec<(u32, Seq)>,
+    },
 }
 
 /// Decodes a log record whose first operation has the number `first`.
@@ -189,6 +194,7 @@ pub(crate) fn decode_record(payload: &[u8], first: Seq) -> codec::Result<LogReco
             Ok(LogRecord::Batch(ops))
         }
         TAG_FLUSHED => {
+            let needed = varint::get_u64(&mut input)?;
             let mut flushed = Vec::new();
             while !input.is_empty() {
                 let partition = varint::get_u64(&mut input)?;
@@ -196,15 +202,16 @@ pub(crate) fn decode_record(payload: &[u8], first: Seq) -> codec::Result<LogReco
                     u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
                 flushed.push((partition, varint::get_u64(&mut input)?));
             }
-            Ok(LogRecord::Flushed(flushed))
+            Ok(LogRecord::Flushed { needed, flushed })
         }
         _ => Err(DecodeError::Invalid("an unknown kind of record")),
     }
 }
 
-/// The record that notes how far partitions are flushed.
-pub(crate) fn encode_flushed(flushed: impl Iterator<Item = (u32, Seq)>) -> Vec<u8> {
+/// The record that notes how far partitions are flushed, and what of the log is needed still.
+pub(crate) fn encode_flushed(needed: Seq, flushed: impl Iterator<Item = (u32, Seq)>) -> Vec<u8> {
     let mut bytes = vec![TAG_FLUSHED];
+    varint::put_u64(&mut bytes, needed);
     for (partition, seq) in flushed {
         varint::put_u64(&mut bytes, u64::from(partition));
         varint::put_u64(&mut bytes, seq);

@@ -19,6 +19,7 @@ mod maintenance;
 mod open;
 mod options;
 mod policy;
+mod replay;
 mod scan;
 mod stats;
 mod store;

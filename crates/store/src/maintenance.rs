@@ -163,10 +163,11 @@ impl Inner {
     }
 
     /// Lets go of what is not needed of a log that open has found with so many segments; every open
-    /// adds one. Before the threads are started.
-    pub(crate) fn trim_log(&self, segments: usize) -> Result<()> {
+    /// adds one. All of it if it was damaged: who has accepted that is not asked again. Before the
+    /// threads are started.
+    pub(crate) fn trim_log(&self, segments: usize, damaged: bool) -> Result<()> {
         let usual = self.options.log_limit_bytes() / self.options.log_segment_bytes();
-        if segments as u64 > 2 * usual + MANY_SEGMENTS {
+        if damaged || segments as u64 > 2 * usual + MANY_SEGMENTS {
             let all = (0..self.partitions.len() as u32).collect();
             self.commit(Work::Rotate(all), Durability::Bulk)?;
             while self.flush_one()? {}

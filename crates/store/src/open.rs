@@ -5,12 +5,12 @@
 //! superblock is never taken for an empty directory.
 
 use crate::admission::Admission;
-use crate::batch::{LogRecord, decode_record};
 use crate::commit::Commit;
 use crate::durability::Syncer;
 use crate::locks::LockTable;
 use crate::options::DEFAULT_PARTITIONS;
 use crate::policy::StorePolicy;
+use crate::replay::{self, Replayed};
 use crate::store::Inner;
 use crate::superblock::{self, Superblock};
 use crate::trees::{NEXT_KEY, SYSTEM, TreeId, Trees};
@@ -26,10 +26,9 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use wal::{OnDamage, Record, Wal};
 
 const LOCK_NAME: &str = "LOCK";
-const LOG_DIR: &str = "wal";
+pub(crate) const LOG_DIR: &str = "wal";
 
 /// What opening a store found and did.
 #[derive(Debug, Clone, Default)]
@@ -72,18 +71,21 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let budget = lsm::Budget::with_shares(options.memory_bytes, options.memtable_bytes(), jobs);
     let lsm_options = lsm_options(&options, superblock);
     let shared = lsm::Shared::new(env.clone(), lsm_options, budget, policy.clone());
-    let partitions = open_partitions(&shared, path, superblock, created)?;
     let segments = log_segments(&env, path, created || options.accept_log_damage)?;
-    let Replayed { wal, mut report, last, highest_tree } =
-        replay(&env, path, &options, superblock, &partitions, created)?;
-    let wal = Arc::new(wal);
+    let partitions = open_partitions(&shared, path, superblock, created)?;
+    let read = replay::replay(&env, path, &options, superblock, &partitions, created).and_then(|read| {
+        load_trees(&partitions[0], read.last, read.highest_tree, &trees)?;
+        Ok(read)
+    });
+    let Replayed { log, mut report, last, damaged, .. } = read.inspect_err(|_| replay::withdraw(&partitions))?;
+    // Nothing is missing that was not accepted, so what seems left over is.
+    partitions.iter().try_for_each(|p| p.remove_left_overs())?;
+    let wal = Arc::new(log.start()?);
     let _first = policy.wal.set(wal.clone());
     if created {
         superblock.finish(&env, path)?;
     }
-    let last = partitions.iter().map(|p| p.flushed_seq()).max().unwrap_or(0).max(last);
     visibility.recovered(last);
-    load_trees(&partitions[0], last, highest_tree, &trees)?;
     report.created = created;
     report.took = env.clock.now().saturating_sub(started);
     let count = partitions.len();
@@ -111,7 +113,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         _lock: lock,
     });
     // Without it the database is whole, only longer to open the next time.
-    let _why_not = inner.trim_log(segments);
+    let _why_not = inner.trim_log(segments, damaged);
     Ok(inner)
 }
 
@@ -267,14 +269,22 @@ fn open_partitions(
     superblock: Superblock,
     create: bool,
 ) -> Result<Vec<Arc<Partition>>> {
-    let mut partitions = Vec::new();
-    for index in 0..superblock.partitions {
-        let dir = path.join(format!("p{index:03}"));
-        if !create && !has_manifest(&shared.env, &dir)? {
+    let dirs: Vec<_> = (0..superblock.partitions).map(|index| path.join(format!("p{index:03}"))).collect();
+    for dir in dirs.iter().filter(|_| !create) {
+        if !has_manifest(&shared.env, dir)? {
             let what = "the partition's manifest is missing: restore the directory from a backup";
-            return Err(env::Error::corrupt(&dir, 0, what).into());
+            return Err(env::Error::corrupt(dir, 0, what).into());
         }
-        partitions.push(Arc::new(Partition::open(shared.clone(), index, &dir)?));
+    }
+    let mut partitions = Vec::new();
+    for (index, dir) in (0..).zip(&dirs) {
+        match Partition::open(shared.clone(), index, dir) {
+            Ok(partition) => partitions.push(Arc::new(partition)),
+            Err(error) => {
+                replay::withdraw(&partitions);
+                return Err(error.into());
+            }
+        }
     }
     Ok(partitions)
 }
@@ -285,89 +295,8 @@ fn has_manifest(env: &Env, dir: &Path) -> Result<bool> {
     if !env.fs.exists(dir)? {
         return Ok(false);
     }
-    Ok(env.fs.list(dir)?.iter().any(|e| e.name.starts_with("MANIFEST-")))
-}
-
-/// What came of the log.
-struct Replayed {
-    wal: Wal,
-    report: OpenReport,
-    /// The last number found.
-    last: Seq,
-    /// The highest tree that an operation was on, also one whose creation was lost to damage.
-    highest_tree: u32,
-}
-
-/// Replays the log into the partitions.
-fn replay(
-    env: &Env,
-    path: &Path,
-    options: &Options,
-    superblock: Superblock,
-    partitions: &[Arc<Partition>],
-    created: bool,
-) -> Result<Replayed> {
-    let dir = path.join(LOG_DIR);
-    env.fs.create_dir_all(&dir)?;
-    env.fs.sync_dir(path)?;
-    let flushed: Vec<Seq> = partitions.iter().map(|p| p.flushed_seq()).collect();
-    let damage = if options.accept_log_damage { OnDamage::Skip } else { OnDamage::Refuse };
-    let wal_options = wal::Options {
-        segment_bytes: options.log_segment_bytes(),
-        database_id: superblock.database_id,
-        on_damage: damage,
-        next_seq: flushed.iter().max().copied().unwrap_or(0) + 1,
-        must_exist: !created,
-        reserve_bytes: options.disk_reserve(),
-    };
-    let mut highest_tree = 0;
-    let mut replay = |record: Record<'_>| {
-        let bad = |what: String| env::Error::corrupt(&dir, record.first_seq, what);
-        match decode_record(record.payload, record.first_seq).map_err(|e| bad(e.to_string()))? {
-            LogRecord::Batch(ops) => {
-                for (partition, entry) in ops {
-                    let at = partition as usize;
-                    let found = partitions.get(at).ok_or_else(|| bad(format!("no partition {at}")))?;
-                    let tree = entry.key.first_chunk().map_or(0, |id| u32::from_be_bytes(*id));
-                    highest_tree = highest_tree.max(tree);
-                    if entry.seq > flushed[at] {
-                        found.active().apply(std::iter::once(entry));
-                    }
-                }
-            }
-            LogRecord::Flushed(notes) => {
-                let lost = notes.iter().find(|(p, seq)| flushed.get(*p as usize).is_none_or(|f| f < seq));
-                if let Some(&(at, seq)) = lost {
-                    let what = format!("the manifest of partition {at} lost a flush: it is written up to {seq}");
-                    return Err(env::Error::corrupt(&path.join(format!("p{at:03}")), 0, what));
-                }
-            }
-        }
-        flush_if_large(partitions, options, record.last_seq)
-    };
-    let (wal, found) = Wal::recover(env, &dir, wal_options, &mut replay)?;
-    let report = OpenReport {
-        clean: found.clean,
-        replayed_records: found.records,
-        replayed_bytes: found.bytes,
-        dropped: found.dropped.map(|d| (d.path, d.offset, d.bytes)),
-        lost: found.lost.iter().map(|l| (l.first, l.last)).collect(),
-        ..OpenReport::default()
-    };
-    Ok(Replayed { wal, report, last: found.last_seq, highest_tree })
-}
-
-/// Keeps recovery within the budget, also if it was larger when the log was written.
-fn flush_if_large(partitions: &[Arc<Partition>], options: &Options, last: Seq) -> env::Result<()> {
-    let charged = |p: &Arc<Partition>| p.active().charged_bytes();
-    if partitions.iter().map(charged).sum::<usize>() <= options.memtable_bytes() {
-        return Ok(());
-    }
-    for partition in partitions {
-        partition.rotate(last + 1);
-        while partition.flush_oldest()? {}
-    }
-    Ok(())
+    let names = env.fs.list(dir)?;
+    Ok(names.iter().filter_map(|e| e.name.strip_prefix("MANIFEST-")).any(|number| number.parse::<u64>().is_ok()))
 }
 
 /// Reads the registry of trees. New ids begin above all that it names, and above `highest`.

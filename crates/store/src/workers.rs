@@ -181,13 +181,14 @@ impl Inner {
     }
 
     /// Lets go of what no partition needs of the log, after writing down in what remains how far
-    /// *every* partition is flushed: a manifest that later lost such a flush, whose data may have
-    /// been in a segment that is removed now, is found by the note.
+    /// *every* partition is flushed, and what goes: a manifest that later lost such a flush, whose
+    /// data may have been in a segment that is removed now, is found by the note, and so is a
+    /// segment that is missing without having been let go.
     pub(crate) fn note_flushes(&self) -> Result<()> {
         let oldest_needed = self.oldest_needed();
         if self.wal.can_release_below(oldest_needed) {
             let flushed = self.partitions.iter().enumerate().map(|(at, p)| (at as u32, p.flushed_seq()));
-            let note = crate::batch::encode_flushed(flushed);
+            let note = crate::batch::encode_flushed(oldest_needed, flushed);
             self.commit(crate::commit::Work::Note(note), crate::Durability::Sync)?;
             self.wal.release_below(oldest_needed)?;
         }

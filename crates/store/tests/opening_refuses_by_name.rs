@@ -56,7 +56,7 @@ fn a_directory_of_something_else_is_left_alone() {
 
 #[test]
 fn a_missing_part_is_damage_and_not_an_empty_database() {
-    for missing in ["ALLUVIUM", "p001"] {
+    for (missing, left) in [("ALLUVIUM", None), ("p001", None), ("p001", Some("MANIFEST-9.tmp"))] {
         let env = Env::in_memory(4);
         create(&env, "db");
         let path = Path::new("db").join(missing);
@@ -66,6 +66,10 @@ fn a_missing_part_is_damage_and_not_an_empty_database() {
             for entry in env.fs.list(&path).unwrap() {
                 env.fs.remove(&path.join(entry.name)).unwrap();
             }
+        }
+        if let Some(name) = left {
+            // What a manifest that was being written leaves is none.
+            env.fs.open(&path.join(name), OpenMode::CreateNew).unwrap();
         }
         let error = error(&env, "db", options());
         assert!(error.is_corruption() && error.to_string().contains(missing), "{error}");

@@ -79,6 +79,13 @@ fn read(fs: &dyn Fs, path: &Path) -> Vec<u8> {
     bytes
 }
 
+/// All files with all that is in them.
+fn contents(fs: &dyn Fs) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut paths = Vec::new();
+    files(fs, Path::new("db"), &mut paths);
+    paths.into_iter().map(|path| (path.clone(), read(fs, &path))).collect()
+}
+
 fn named(error: &alluvium::Error, context: &str) {
     let kind = error.kind();
     assert!(matches!(kind, ErrorKind::Corruption | ErrorKind::Open), "{context}: {kind:?}: {error}");
@@ -98,9 +105,11 @@ enum Outcome {
 
 /// Opens a damaged disk and reads all of it.
 fn judge(made: &Made, disk: &World, options: &Options, context: &str) -> Outcome {
+    let before = contents(&*disk.env.fs);
     let db: Database = match disk.open(options) {
         Err(error) => {
             named(&error, context);
+            assert!(contents(&*disk.env.fs) == before, "{context}: {error}; and files have changed");
             return Outcome::Refused;
         }
         Ok(db) => db,
@@ -214,14 +223,17 @@ fn cut(made: &Made, path: &Path, at: u64) -> World {
 fn a_wal_cut_at_every_byte_after_a_kill() {
     let made = make(Compression::None, false);
     let (path, end) = last_segment(&made.world);
+    // The first group, the only one before the writes: its header, and the length of its body.
+    let head: [u8; 4] = read(&*made.world.env.fs, &path)[8192..8196].try_into().unwrap();
+    let note_end = 8192 + 48 + u64::from(u32::from_le_bytes(head));
     let mut lost = 0;
     for at in (0..end).rev() {
         let disk = cut(&made, &path, at);
         let db = match disk.open(&options(Compression::None)) {
             Ok(db) => db,
             Err(error) => {
-                // The header of the segment says what was durable before it.
-                assert!(at < 8192, "cut at {at} of {end}: {error}");
+                // Header and note were durable before the older segments were removed.
+                assert!(at < note_end, "cut at {at} of {end}: {error}");
                 named(&error, &format!("cut at {at}"));
                 continue;
             }

@@ -10,4 +10,4 @@ mod wal;
 mod window;
 
 pub use types::{Dropped, Lost, OnDamage, Options, Position, Purpose, Record, Recovery};
-pub use wal::Wal;
+pub use wal::{Recovered, Wal};

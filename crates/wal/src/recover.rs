@@ -59,12 +59,17 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
     if lost && options.on_damage == OnDamage::Refuse {
         return Err(Error::corrupt(dir, 0, "the log is missing: restore its segments"));
     }
-    check_chain(&found, options)?;
+    let damaged = check_chain(&found, options)?;
     let next_seq = options.next_seq.max(1);
     let mut state = Reader {
         options,
         replay,
-        recovery: Recovery { clean: found.is_empty() && !lost, ..Recovery::default() },
+        recovery: Recovery {
+            clean: found.is_empty() && !lost,
+            damaged: lost || damaged,
+            released: found.first().and_then(|f| f.header?.previous).map_or(0, |end| end.last_seq),
+            ..Recovery::default()
+        },
         expected: found.first().map_or(next_seq, |f| f.header.map_or(0, |header| header.first_seq)),
     };
     let mut out =
@@ -170,8 +175,10 @@ fn check_header(header: Header, path: &Path, number: u64, options: &Options) -> 
     Ok(header)
 }
 
-/// Checks that no segment is missing between two others.
-fn check_chain(found: &[Found], options: &Options) -> Result<()> {
+/// Checks that no segment is missing between two others. True if that or a header is damaged, and
+/// damage is skipped.
+fn check_chain(found: &[Found], options: &Options) -> Result<bool> {
+    let mut damaged = found.iter().any(|segment| segment.header.is_none());
     for pair in found.windows(2) {
         let [before, after] = pair else { continue };
         let missing = before.number + 1 != after.number;
@@ -179,12 +186,13 @@ fn check_chain(found: &[Found], options: &Options) -> Result<()> {
             let path = after.path.with_file_name(segment_name(before.number + 1));
             return Err(Error::corrupt(&path, 0, "the segment is missing"));
         }
+        damaged |= missing;
         let named = after.header.is_none_or(|header| header.previous.is_some());
         if !named {
             return Err(Error::corrupt(&after.path, 40, "it does not say where the segment before ends"));
         }
     }
-    Ok(())
+    Ok(damaged)
 }
 
 fn segment_name(number: u64) -> String {
@@ -297,7 +305,8 @@ impl Reader<'_, '_> {
         Ok(Some(next))
     }
 
-    fn refuse(&self, path: &Path, at: u64, what: &str) -> Result<()> {
+    fn refuse(&mut self, path: &Path, at: u64, what: &str) -> Result<()> {
+        self.recovery.damaged = true;
         match self.options.on_damage {
             OnDamage::Refuse => Err(Error::corrupt(path, at, what)),
             OnDamage::Skip => Ok(()),

@@ -100,6 +100,9 @@ pub struct Recovery {
     /// The number before the first that the log holds or will hold next: records from
     /// `first_seq` to `last_seq` were replayed. With nothing there it is `last_seq + 1`.
     pub first_seq: Seq,
+    /// The last number of what was written before the oldest segment and has been released; 0
+    /// if nothing was.
+    pub released: Seq,
     /// The last number found, or the one before the first; new records continue behind it.
     pub last_seq: Seq,
     /// The tail that was cut off, if there was one.
@@ -110,6 +113,8 @@ pub struct Recovery {
     pub records: u64,
     /// The bytes of their payloads.
     pub bytes: u64,
-    /// Numbers lost to damage, ascending; only with [`OnDamage::Skip`].
+    /// There was damage, and it was skipped; only with [`OnDamage::Skip`].
+    pub damaged: bool,
+    /// Numbers lost to it, ascending.
     pub lost: Vec<Lost>,
 }

@@ -65,40 +65,43 @@ struct Shared {
 /// The buffer for a group is given back above this.
 const KEEP_BUFFER: usize = 4 << 20;
 
-impl Wal {
-    /// Opens the log in `dir`, a directory that exists and may be empty, replays its records in order, and starts a
-    /// new segment behind them. Nothing of an old segment is overwritten.
-    ///
-    /// When this returns, the new segment's header is durable, and with it the decision where
-    /// the old log ends: what was cut off is never replayed. Every call makes a segment, so
-    /// [`Wal::release_below`] should follow.
+/// A log that was read, and to which nothing has been added yet.
+pub struct Recovered {
+    env: Env,
+    dir: PathBuf,
+    options: Options,
+    replayed: Replayed,
+}
+
+impl Recovered {
+    /// What was found.
+    pub fn recovery(&self) -> &Recovery {
+        &self.replayed.recovery
+    }
+
+    /// Starts a new segment behind what was found: the second half of [`Wal::recover`].
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for damage (see [`crate::OnDamage`]), for a missing segment, and for
-    /// a segment of another database; [`Error::NewerFormat`]; I/O errors; what `replay` returns.
-    pub fn recover(
-        env: &Env,
-        dir: &Path,
-        options: Options,
-        replay: &mut dyn FnMut(Record<'_>) -> Result<()>,
-    ) -> Result<(Self, Recovery)> {
-        let Replayed { recovery, segments, end, last, trimmable } = recover::replay(env, dir, &options, replay)?;
+    /// I/O errors. The log can be read again then.
+    pub fn start(self) -> Result<Wal> {
+        let Self { env, dir, options, replayed } = self;
+        let Replayed { recovery, segments, end, last, trimmable } = replayed;
         if last.is_some() {
             // The segment's name must be as durable as what was read of it, and as the header that
             // will name it.
-            env.fs.sync_dir(dir)?;
+            env.fs.sync_dir(&dir)?;
         }
         let mut segments = VecDeque::from(segments);
         let last_number = segments.back().map_or(0, |last| last.number);
         let header = Header {
             database_id: options.database_id,
-            number: last_number.checked_add(1).ok_or_else(|| Error::corrupt(dir, 0, "it has the last segment"))?,
+            number: last_number.checked_add(1).ok_or_else(|| Error::corrupt(&dir, 0, "it has the last segment"))?,
             first_seq: (recovery.last_seq + 1).max(options.next_seq),
             previous: end,
         };
         // Opening must go well on a disk that is nearly full, or nobody could remove anything.
-        let bytes = segment::length(env, dir, &options, 0, Purpose::Upkeep)?;
-        let (file, bytes) = segment::create_any(env, dir, &header, bytes, Some(segment::small(0)))?;
+        let bytes = segment::length(&env, &dir, &options, 0, Purpose::Upkeep)?;
+        let (file, bytes) = segment::create_any(&env, &dir, &header, bytes, Some(segment::small(0)))?;
         let short = AtomicBool::new(bytes < segment::whole(&options, 0));
         if let (Some(file), Some(closed), Some(end), true) = (last, segments.back_mut(), end, trimmable) {
             trim(&*file, closed, end.offset);
@@ -116,17 +119,54 @@ impl Wal {
             written: 0,
             segments,
         };
-        let wal = Self {
-            env: env.clone(),
-            dir: dir.to_owned(),
+        Ok(Wal {
+            env,
+            dir,
             options,
             appender: Mutex::new(appender),
             shared: Mutex::new(shared),
             changed: Condvar::new(),
             releasing: Mutex::new(()),
             short,
-        };
-        Ok((wal, recovery))
+        })
+    }
+}
+
+impl Wal {
+    /// Opens the log in `dir`, a directory that exists and may be empty, replays its records in order, and starts a
+    /// new segment behind them. Nothing of an old segment is overwritten.
+    ///
+    /// When this returns, the new segment's header is durable, and with it the decision where
+    /// the old log ends: what was cut off is never replayed. Every call makes a segment, so
+    /// [`Wal::release_below`] should follow.
+    ///
+    /// # Errors
+    /// As [`Wal::read`] and [`Recovered::start`].
+    pub fn recover(
+        env: &Env,
+        dir: &Path,
+        options: Options,
+        replay: &mut dyn FnMut(Record<'_>) -> Result<()>,
+    ) -> Result<(Self, Recovery)> {
+        let read = Self::read(env, dir, options, replay)?;
+        let recovery = read.recovery().clone();
+        Ok((read.start()?, recovery))
+    }
+
+    /// The first half of [`Wal::recover`]: replays the records. Where the log ends is not decided
+    /// yet, and it can be read again; what was replayed is durable.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for damage (see [`crate::OnDamage`]), for a missing segment, and for
+    /// a segment of another database; [`Error::NewerFormat`]; I/O errors; what `replay` returns.
+    pub fn read(
+        env: &Env,
+        dir: &Path,
+        options: Options,
+        replay: &mut dyn FnMut(Record<'_>) -> Result<()>,
+    ) -> Result<Recovered> {
+        let replayed = recover::replay(env, dir, &options, replay)?;
+        Ok(Recovered { env: env.clone(), dir: dir.to_owned(), options, replayed })
     }
 
     /// Writes the records as one group: after a crash it is there whole or not at all. The

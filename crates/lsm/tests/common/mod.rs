@@ -176,6 +176,7 @@ impl Db {
         let policy = Arc::new(TestPolicy::default());
         let shared = Shared::new(env.clone(), options.clone(), Budget::new(64 << 20), policy.clone());
         let partition = Arc::new(Partition::open(shared.clone(), 0, Path::new(DIR))?);
+        partition.remove_left_overs()?;
         let seq = seq.max(partition.flushed_seq());
         policy.visible.store(seq, Ordering::SeqCst);
         Ok(Self { env, options, policy, shared, partition, model: Model::default(), seq })

@@ -1,0 +1,162 @@
+//! Replay: the log's records go to the memtables, and what the log, the manifests and the notes in
+//! the log say of each other is compared before anything is changed.
+
+use crate::batch::{LogRecord, decode_record};
+use crate::open::{LOG_DIR, OpenReport};
+use crate::superblock::Superblock;
+use crate::{Options, Result};
+use codec::entry::Seq;
+use env::Env;
+use lsm::Partition;
+use std::path::Path;
+use std::sync::Arc;
+use wal::{OnDamage, Record, Recovered, Recovery, Wal};
+
+/// What was read of the log.
+pub(crate) struct Replayed {
+    /// The log, without a segment to write to yet.
+    pub log: Recovered,
+    pub report: OpenReport,
+    /// The last number found.
+    pub last: Seq,
+    /// The highest tree that an operation was on or that has keys in files, also one whose
+    /// creation was lost to damage.
+    pub highest_tree: u32,
+    /// There was damage, and it was accepted.
+    pub damaged: bool,
+}
+
+/// Replays the log into the partitions.
+pub(crate) fn replay(
+    env: &Env,
+    path: &Path,
+    options: &Options,
+    superblock: Superblock,
+    partitions: &[Arc<Partition>],
+    created: bool,
+) -> Result<Replayed> {
+    let dir = path.join(LOG_DIR);
+    env.fs.create_dir_all(&dir)?;
+    env.fs.sync_dir(path)?;
+    let flushed: Vec<Seq> = partitions.iter().map(|p| p.flushed_seq()).collect();
+    let highest_flushed = flushed.iter().max().copied().unwrap_or(0);
+    let wal_options = wal::Options {
+        segment_bytes: options.log_segment_bytes(),
+        database_id: superblock.database_id,
+        on_damage: if options.accept_log_damage { OnDamage::Skip } else { OnDamage::Refuse },
+        next_seq: highest_flushed + 1,
+        must_exist: !created,
+        reserve_bytes: options.disk_reserve(),
+    };
+    let highest_tree = partitions.iter().map(|p| p.highest_tree()).max().unwrap_or(0);
+    let mut reading = Reading { path, dir: &dir, options, partitions, flushed, highest_tree, needed: 0 };
+    let log = Wal::read(env, &dir, wal_options, &mut |record| reading.record(record))?;
+    let found = log.recovery();
+    let lost = reading.lost(found, highest_flushed)?;
+    let report = OpenReport {
+        clean: found.clean,
+        replayed_records: found.records,
+        replayed_bytes: found.bytes,
+        dropped: found.dropped.as_ref().map(|d| (d.path.clone(), d.offset, d.bytes)),
+        lost: found.lost.iter().map(|l| (l.first, l.last)).chain(lost.iter().copied()).collect(),
+        ..OpenReport::default()
+    };
+    let damaged = found.damaged || !lost.is_empty();
+    let last = partitions.iter().map(|p| p.flushed_seq()).max().unwrap_or(0).max(found.last_seq);
+    Ok(Replayed { report, last, highest_tree: reading.highest_tree, damaged, log })
+}
+
+/// Lets partitions that were opened in vain be as they were found.
+pub(crate) fn withdraw(partitions: &[Arc<Partition>]) {
+    for partition in partitions {
+        // What cannot be taken back is in nobody's way; the error that counts is another.
+        let _left = partition.withdraw();
+    }
+}
+
+struct Reading<'a> {
+    path: &'a Path,
+    dir: &'a Path,
+    options: &'a Options,
+    partitions: &'a [Arc<Partition>],
+    /// Up to where each partition was flushed when it was opened.
+    flushed: Vec<Seq>,
+    highest_tree: u32,
+    /// Below this the log was released, by the newest note.
+    needed: Seq,
+}
+
+impl Reading<'_> {
+    fn record(&mut self, record: Record<'_>) -> env::Result<()> {
+        let bad = |what: String| env::Error::corrupt(self.dir, record.first_seq, what);
+        match decode_record(record.payload, record.first_seq).map_err(|e| bad(e.to_string()))? {
+            LogRecord::Batch(ops) => {
+                for (partition, entry) in ops {
+                    let at = partition as usize;
+                    let found = self.partitions.get(at).ok_or_else(|| bad(format!("no partition {at}")))?;
+                    let tree = entry.key.first_chunk().map_or(0, |id| u32::from_be_bytes(*id));
+                    self.highest_tree = self.highest_tree.max(tree);
+                    if entry.seq > self.flushed[at] {
+                        found.active().apply(std::iter::once(entry));
+                    }
+                }
+            }
+            LogRecord::Flushed { needed, flushed } => {
+                self.needed = self.needed.max(needed);
+                let lost = flushed.iter().find(|(p, seq)| self.flushed.get(*p as usize).is_none_or(|f| f < seq));
+                if let Some(&(at, seq)) = lost {
+                    let what = format!("the manifest of partition {at} lost a flush: it is written up to {seq}");
+                    return Err(env::Error::corrupt(&self.path.join(format!("p{at:03}")), 0, what));
+                }
+            }
+        }
+        self.flush_if_large(record.last_seq)
+    }
+
+    /// Keeps recovery within the budget, also if it was larger when the log was written.
+    fn flush_if_large(&self, last: Seq) -> env::Result<()> {
+        let charged = |p: &Arc<Partition>| p.active().charged_bytes();
+        if self.partitions.iter().map(charged).sum::<usize>() <= self.options.memtable_bytes() {
+            return Ok(());
+        }
+        let flush = || {
+            for partition in self.partitions {
+                partition.rotate(last + 1);
+                while partition.flush_oldest()? {}
+            }
+            Ok(())
+        };
+        match flush() {
+            // What a crash has left may be what fills the disk.
+            Err(error) if env::Error::is_no_space(&error) => {
+                self.partitions.iter().try_for_each(|p| p.remove_left_overs())?;
+                flush()
+            }
+            done => done,
+        }
+    }
+
+    /// The numbers that a log without a gap has lost at one of its ends, or an error that names it.
+    fn lost(&self, found: &Recovery, highest_flushed: Seq) -> env::Result<Vec<(Seq, Seq)>> {
+        let mut lost = Vec::new();
+        // A note is durable before the segments that it sets free are removed.
+        if found.released > 0 && found.released >= self.needed {
+            self.refuse(format!("its oldest segment is missing: it begins behind number {}", found.released))?;
+            lost.push((self.needed.max(1), found.released));
+        }
+        // The log is durable beyond every number in a sorted file.
+        if found.last_seq < highest_flushed {
+            let (ends, files) = (found.last_seq, highest_flushed);
+            self.refuse(format!("its end is missing: it ends at number {ends}, and files reach to {files}"))?;
+            lost.push((ends + 1, files));
+        }
+        Ok(lost)
+    }
+
+    fn refuse(&self, what: String) -> env::Result<()> {
+        match self.options.accept_log_damage {
+            true => Ok(()),
+            false => Err(env::Error::corrupt(self.dir, 0, what)),
+        }
+    }
+}

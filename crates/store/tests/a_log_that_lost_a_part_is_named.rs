@@ -1,0 +1,136 @@
+//! A log that lost its newest groups or its oldest segment is known by what the sorted files and
+//! the notes in the log say: opening names the damage. Whoever accepts it is told what is lost, and
+//! is not asked again.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use env::mem::MemFs;
+use env::{Env, Error as Disk, Fs, ManualClock, OpenMode, SeededRng};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::{Durability, Error, Options, Store, TreeId};
+
+const LOG: &str = "db/wal";
+
+fn env_of(fs: &Arc<MemFs>) -> Env {
+    Env { fs: fs.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) }
+}
+
+fn options(segment_bytes: u64) -> Options {
+    Options {
+        memory_bytes: 8 << 20,
+        partitions: Some(2),
+        background: false,
+        segment_bytes: Some(segment_bytes),
+        ..Options::default()
+    }
+}
+
+fn open(disk: &Arc<MemFs>, options: Options) -> store::Result<Store> {
+    Store::open(env_of(disk), Path::new("db"), options)
+}
+
+fn put(store: &Store, tree: TreeId, key: u32, value: &[u8]) {
+    let mut batch = store.batch();
+    batch.put(tree, &key.to_be_bytes(), value);
+    store.write(batch, Durability::Sync).unwrap();
+}
+
+fn keys_of(store: &Store, partition: u32) -> impl Iterator<Item = u32> {
+    (0..).filter(move |key: &u32| store.partition_of(&key.to_be_bytes()) == partition)
+}
+
+/// Fills a partition until it has flushed by itself.
+fn fill(store: &Store, tree: TreeId, partition: u32) {
+    for key in keys_of(store, partition) {
+        put(store, tree, key, &[7; 4000]);
+        if store.run_one_pending().unwrap() {
+            return;
+        }
+    }
+}
+
+fn segments(disk: &MemFs) -> Vec<PathBuf> {
+    disk.list(Path::new(LOG)).unwrap().into_iter().map(|e| Path::new(LOG).join(e.name)).collect()
+}
+
+/// Refused by name; accepted; and then as good as new.
+fn refused_then_accepted(disk: &Arc<MemFs>, options: Options) -> Store {
+    let error = open(disk, options.clone()).err().expect("acknowledged writes are gone, and nobody says so");
+    assert!(matches!(&error, Error::Storage(Disk::Corrupt { path, .. }) if path.starts_with(LOG)), "{error}");
+    let willing = Options { accept_log_damage: true, ..options.clone() };
+    let store = open(disk, willing).unwrap();
+    assert!(!store.report().lost.is_empty(), "what is lost is not told");
+    let tree = store.create_trees(&[b"new"]).unwrap()[0];
+    put(&store, tree, 1, b"after");
+    let killed = Arc::new(disk.kill_clone());
+    drop(store);
+    let store = open(&killed, options).expect("the damage was accepted");
+    assert!(store.contains(tree, &1u32.to_be_bytes()).unwrap());
+    store
+}
+
+/// A key of partition 0 in the log only, and partition 1 in files.
+fn flushed_in_part() -> (Arc<MemFs>, TreeId, u32) {
+    let disk = Arc::new(MemFs::new());
+    let store = open(&disk, options(64 << 20)).unwrap();
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    let key = keys_of(&store, 0).next().unwrap();
+    put(&store, tree, key, b"value");
+    fill(&store, tree, 1);
+    assert_eq!(store.stats().partitions[0].files, 0);
+    (Arc::new(disk.kill_clone()), tree, key)
+}
+
+#[test]
+fn its_end() {
+    let (disk, _, _) = flushed_in_part();
+    let log = segments(&disk).remove(0);
+    disk.open(&log, OpenMode::ReadWrite).unwrap().set_len(8192 + 100).unwrap();
+    refused_then_accepted(&disk, options(64 << 20));
+}
+
+#[test]
+fn its_oldest_segment() {
+    let disk = Arc::new(MemFs::new());
+    let store = open(&disk, options(16 << 10)).unwrap();
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    // The first segments go by themselves; those with what comes now are needed.
+    store.flush().unwrap();
+    for key in 0..40 {
+        put(&store, tree, key, &[7; 1000]);
+    }
+    let disk = Arc::new(disk.kill_clone());
+    drop(store);
+    assert!(segments(&disk).len() > 2);
+    disk.remove(&segments(&disk)[0]).unwrap();
+    refused_then_accepted(&disk, options(16 << 10));
+}
+
+#[test]
+fn a_group_in_its_middle() {
+    let disk = Arc::new(MemFs::new());
+    let store = open(&disk, options(1 << 20)).unwrap();
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    for key in 0..40 {
+        put(&store, tree, key, &[7; 1000]);
+    }
+    let disk = Arc::new(disk.kill_clone());
+    drop(store);
+    let log = segments(&disk).remove(0);
+    disk.open(&log, OpenMode::ReadWrite).unwrap().write_at(&[8], 20_000).unwrap();
+    let store = refused_then_accepted(&disk, options(1 << 20));
+    let left = (0..40u32).filter(|key| store.contains(tree, &key.to_be_bytes()).unwrap()).count();
+    assert_eq!(left, 39);
+}
+
+#[test]
+fn a_tree_whose_creation_is_lost_gives_its_number_to_no_other() {
+    let (disk, tree, _) = flushed_in_part();
+    for log in segments(&disk) {
+        disk.remove(&log).unwrap();
+    }
+    let willing = Options { accept_log_damage: true, ..options(64 << 20) };
+    let store = open(&disk, willing).unwrap();
+    let new = store.create_trees(&[b"new"]).unwrap()[0];
+    assert!(new > tree, "{new:?} would show what is left of {tree:?}");
+}
