@@ -15,6 +15,7 @@ mod chain;
 mod compaction;
 mod dictionary;
 mod edit;
+mod estimate;
 mod files;
 mod flush;
 mod iter;

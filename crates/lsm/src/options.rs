@@ -77,6 +77,12 @@ pub trait Policy: Send + Sync {
     /// snapshot at which it lives is left. Iterators at `now` pass over such keys.
     fn tree_is_live(&self, tree: u32, now: Seq) -> bool;
 
+    /// False if nobody looks up single keys of a tree: its files then do without filters. Default: true.
+    fn wants_filter(&self, tree: u32) -> bool {
+        let _ = tree;
+        true
+    }
+
     /// Called before a flush writes its version edit: makes the log durable past `max_seq`, the
     /// highest number in the new files.
     ///

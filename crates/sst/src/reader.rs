@@ -130,6 +130,37 @@ impl Reader {
         }
     }
 
+    /// About how many entries lie from `lower` to below `upper`: exact within a block, else told from the
+    /// number of blocks between and the entries of the first. Reads the blocks at both ends.
+    ///
+    /// # Errors
+    /// As [`Reader::get`].
+    pub fn entries_between(&self, lower: &[u8], upper: &[u8]) -> Result<u64> {
+        if lower >= upper {
+            return Ok(0);
+        }
+        let (from, to) = (self.place(lower)?, self.place(upper)?);
+        if (from.partition, from.block) == (to.partition, to.block) {
+            return Ok((to.before - from.before) as u64);
+        }
+        let blocks = match to.partition - from.partition {
+            0 => to.block - from.block - 1,
+            partitions => (from.blocks - from.block - 1) + (partitions - 1) * from.blocks + to.block,
+        };
+        Ok((from.entries - from.before + blocks * from.entries + to.before) as u64)
+    }
+
+    /// Where the first entry at or above `key` would stand.
+    fn place(&self, key: &[u8]) -> Result<Place> {
+        let partition_index = self.top.find(key, MAX_SEQ).unwrap_or(0);
+        let partition = self.partition(partition_index)?;
+        let index = partition.floor(key, MAX_SEQ).unwrap_or(0);
+        let handle = self.data_handle(partition_index, &partition, index)?;
+        let block = self.cached(handle, Role::Data, Shape::Entries)?;
+        let before = block.count_below(key);
+        Ok(Place { partition: partition_index, block: index, blocks: partition.len(), before, entries: block.len() })
+    }
+
     /// An iterator, not positioned. `fill_cache` is for reads that are worth keeping; without it
     /// nothing is put into the cache, and several blocks are read ahead at once.
     pub fn iter(self: &Arc<Self>, fill_cache: bool) -> SstIter {
@@ -224,6 +255,17 @@ impl Reader {
         let block = Block::decode(content, shape).map_err(|error| self.corrupt(at.offset, error.to_string()))?;
         if filter::is_sound(block.filter()) { Ok(block) } else { Err(self.corrupt(at.offset, "a filter's length")) }
     }
+}
+
+/// A place among the entries of a file.
+struct Place {
+    /// The index partition, the block in it, and how many blocks it has.
+    partition: usize,
+    block: usize,
+    blocks: usize,
+    /// Entries before the place in its block, and all of them.
+    before: usize,
+    entries: usize,
 }
 
 /// Where blocks are read from: a file, of which some bytes may be in memory already.

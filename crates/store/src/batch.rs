@@ -3,6 +3,7 @@
 //! The bytes of a batch are its log record (`docs/format/store.md`): a tag, then per operation
 //! kind, partition, internal key and value. The memtables read from the same bytes.
 
+use crate::multivalue;
 use crate::trees::TreeId;
 use codec::entry::{Entry, Kind, Seq};
 use codec::{DecodeError, varint};
@@ -71,12 +72,34 @@ impl WriteBatch {
         (self.grows, self.deltas) = (true, true);
     }
 
+    /// Adds `value` to those under `key` of a multivalue tree; once more has no effect.
+    pub fn put_value(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
+        self.push_value(Kind::Put, tree, key, value);
+        self.grows = true;
+    }
+
+    /// Removes `value` from those under `key` of a multivalue tree, whether it is there or not.
+    pub fn delete_value(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
+        self.push_value(Kind::Delete, tree, key, value);
+    }
+
+    fn push_value(&mut self, kind: Kind, tree: TreeId, key: &[u8], value: &[u8]) {
+        let (internal, routing) = multivalue::internal_key(key, value);
+        let lock = lock_hash(tree.0, codec::hash64(&internal));
+        self.push_at(kind, tree.0, (lock, partition_of(routing, self.partitions)), &internal, &[]);
+    }
+
     fn push(&mut self, kind: Kind, tree: u32, key: &[u8], value: &[u8]) {
         let hash = codec::hash64(key);
         // The system tree is small and read at open: it lives in partition 0.
         let partition = if tree == 0 { 0 } else { partition_of(hash, self.partitions) };
+        self.push_at(kind, tree, (lock_hash(tree, hash), partition), key, value);
+    }
+
+    /// Adds an operation with the hash that its lock goes by, and its partition.
+    fn push_at(&mut self, kind: Kind, tree: u32, (hash, partition): (u64, u32), key: &[u8], value: &[u8]) {
         let at = self.bytes.len() as u32;
-        self.ops.push(Op { hash: lock_hash(tree, hash), at, partition: partition as u16 });
+        self.ops.push(Op { hash, at, partition: partition as u16 });
         self.bytes.reserve(key.len() + value.len() + 16);
         self.bytes.push(kind as u8);
         varint::put_u64(&mut self.bytes, u64::from(partition));

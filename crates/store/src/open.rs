@@ -21,7 +21,7 @@ use codec::entry::Seq;
 use env::sync::Mutex;
 use env::{Env, FileLock};
 use lsm::Partition;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -302,7 +302,7 @@ fn has_manifest(env: &Env, dir: &Path) -> Result<bool> {
 /// Reads the registry of trees. New ids begin above all that it names, and above `highest`.
 fn load_trees(partition: &Arc<Partition>, last: Seq, highest: u32, trees: &Trees) -> Result<()> {
     let mut iter = partition.iter(partition.view(), last, Bound::Unbounded, Bound::Unbounded);
-    let mut live = BTreeMap::new();
+    let (mut live, mut multivalue) = (BTreeMap::new(), BTreeSet::new());
     let mut next = 1;
     iter.seek(&SYSTEM.0.to_be_bytes())?;
     while iter.valid() && iter.key().starts_with(&SYSTEM.0.to_be_bytes()) {
@@ -310,13 +310,15 @@ fn load_trees(partition: &Arc<Partition>, last: Seq, highest: u32, trees: &Trees
         if let (Some(id), b't') = (key.get(1..5), key.first().copied().unwrap_or(0)) {
             let id = TreeId(u32::from_be_bytes([id[0], id[1], id[2], id[3]]));
             live.insert(id, iter.value().to_vec());
+        } else if let (Some(id), b'm') = (key.get(1..5), key.first().copied().unwrap_or(0)) {
+            multivalue.insert(TreeId(u32::from_be_bytes([id[0], id[1], id[2], id[3]])));
         } else if let (NEXT_KEY, Ok(bytes)) = (key, <[u8; 4]>::try_from(iter.value())) {
             next = u32::from_le_bytes(bytes);
         }
         iter.next()?;
     }
     let above = live.keys().next_back().map_or(highest, |id| id.0.max(highest)).saturating_add(1);
-    trees.recovered(live, next.max(above));
+    trees.recovered(live, multivalue, next.max(above));
     Ok(())
 }
 

@@ -64,20 +64,41 @@ fn internal_range(tree: TreeId, bounds: &Bounds) -> (Vec<u8>, Vec<u8>) {
     (low, high)
 }
 
+impl Inner {
+    /// About how many keys of a range are in one partition.
+    pub(crate) fn estimate(&self, partition: u32, tree: TreeId, bounds: &Bounds) -> Result<u64> {
+        let (low, high) = internal_range(tree, bounds);
+        match self.partitions.get(partition as usize) {
+            Some(partition) => Ok(partition.view().estimate(&low, &high)?),
+            None => Ok(0),
+        }
+    }
+}
+
 impl Scan {
     pub(crate) fn new(store: &Inner, tree: TreeId, bounds: Bounds, snapshot: Snapshot) -> Result<Self> {
+        Self::over(store, tree, bounds, snapshot, None)
+    }
+
+    /// A scan over all partitions, or one.
+    pub(crate) fn over(
+        store: &Inner,
+        tree: TreeId,
+        bounds: Bounds,
+        snapshot: Snapshot,
+        only: Option<u32>,
+    ) -> Result<Self> {
         let views = store.views();
         // Views first, then the check: what they hold, the snapshot needs no more.
         snapshot.check()?;
         store.trees.check_readable(tree, snapshot.seq())?;
         let (low, high) = internal_range(tree, &bounds);
         let (lower, upper) = (Bound::Included(low.as_slice()), Bound::Excluded(high.as_slice()));
-        let system = tree == crate::trees::SYSTEM;
+        let only = if tree == crate::trees::SYSTEM { Some(0) } else { only };
         let mut iters = Vec::with_capacity(views.len());
-        for (partition, view) in store.partitions.iter().zip(views) {
-            iters.push(partition.iter(view, snapshot.seq(), lower, upper));
-            if system {
-                break;
+        for (at, (partition, view)) in store.partitions.iter().zip(views).enumerate() {
+            if only.is_none_or(|only| only as usize == at) {
+                iters.push(partition.iter(view, snapshot.seq(), lower, upper));
             }
         }
         let reverse = bounds.reverse;

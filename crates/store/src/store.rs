@@ -8,10 +8,10 @@ use crate::locks::LockTable;
 use crate::open::OpenReport;
 use crate::scan::{Bounds, Scan};
 use crate::superblock::Superblock;
-use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, TreeId, Trees, tree_key};
+use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, TreeId, Trees, multivalue_key, tree_key};
 use crate::visibility::Visibility;
 use crate::workers::Workers;
-use crate::{Durability, Error, LockGuard, LockMode, Options, Result, Snapshot, WriteBatch};
+use crate::{Durability, Error, LockGuard, LockMode, Multivalue, Options, Result, Snapshot, WriteBatch};
 use codec::entry::Seq;
 use env::sync::Mutex;
 use env::{Env, FileLock};
@@ -217,8 +217,31 @@ impl Store {
         let _schema = self.inner.schema.lock();
         let ids = self.inner.trees.allocate(count)?;
         let create = ids.iter().copied().zip(describe(&ids)).collect();
-        self.change_schema(SchemaChange { create, describe: Vec::new(), drop: Vec::new() })?;
+        self.change_schema(SchemaChange { create, ..SchemaChange::default() })?;
         Ok(ids)
+    }
+
+    /// Makes a tree that holds many sorted values under each key; see [`Store::multivalue`].
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn create_multivalue_tree(&self, description: &[u8]) -> Result<TreeId> {
+        let _schema = self.inner.schema.lock();
+        let ids = self.inner.trees.allocate(1)?;
+        let create = vec![(ids[0], description.to_vec())];
+        self.change_schema(SchemaChange { create, multivalue: ids.clone(), ..SchemaChange::default() })?;
+        Ok(ids[0])
+    }
+
+    /// The keys and values of a tree made by [`Store::create_multivalue_tree`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTree`] if there is no such multivalue tree.
+    pub fn multivalue(&self, tree: TreeId) -> Result<Multivalue<'_>> {
+        match self.inner.trees.is_multivalue(tree) {
+            true => Ok(Multivalue::new(self, tree)),
+            false => Err(Error::NoSuchTree(tree.0)),
+        }
     }
 
     /// Replaces the description of trees.
@@ -229,7 +252,7 @@ impl Store {
         let _schema = self.inner.schema.lock();
         self.inner.trees.check_live(&trees.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
         let describe = trees.iter().map(|(id, d)| (*id, d.to_vec())).collect();
-        self.change_schema(SchemaChange { create: Vec::new(), describe, drop: Vec::new() })
+        self.change_schema(SchemaChange { describe, ..SchemaChange::default() })
     }
 
     /// Drops trees with all their keys, at once for readers to come; the space is given back in
@@ -240,8 +263,7 @@ impl Store {
     pub fn drop_trees(&self, trees: &[TreeId]) -> Result<()> {
         let _schema = self.inner.schema.lock();
         self.inner.trees.check_live(&trees.iter().map(|id| id.0).collect::<Vec<_>>())?;
-        let change = SchemaChange { create: Vec::new(), describe: Vec::new(), drop: trees.to_vec() };
-        self.change_schema(change)?;
+        self.change_schema(SchemaChange { drop: trees.to_vec(), ..SchemaChange::default() })?;
         self.inner.workers.signal();
         Ok(())
     }
@@ -251,8 +273,14 @@ impl Store {
         for (id, description) in change.create.iter().chain(&change.describe) {
             batch.put(SYSTEM, &tree_key(*id), description);
         }
+        for id in &change.multivalue {
+            batch.put(SYSTEM, &multivalue_key(*id), &[]);
+        }
         for id in &change.drop {
             batch.delete(SYSTEM, &tree_key(*id));
+            if self.inner.trees.is_multivalue(*id) {
+                batch.delete(SYSTEM, &multivalue_key(*id));
+            }
         }
         batch.put(SYSTEM, NEXT_KEY, &self.inner.trees.next().to_le_bytes());
         let _admitted = self.inner.admit(batch.encoded_bytes())?;

@@ -1,14 +1,14 @@
 //! The registry of trees: which exist, what their owner says of them, which were dropped.
 //!
 //! Kept in tree 0 of partition 0: key `t` + id (4 bytes, most significant first) holds a tree's
-//! description, key `n` the next id. Ids are never reused. In memory it is changed by the commit
+//! description, key `m` + id marks one with many values under a key, key `n` the next id. Ids are never reused. In memory it is changed by the commit
 //! leader only, in number order with the batches that it governs.
 
 use crate::{Error, Result};
 use codec::entry::Seq;
 use env::sync::RwLock;
 use hashbrown::HashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The id of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,10 +26,19 @@ pub(crate) fn tree_key(id: TreeId) -> Vec<u8> {
     key
 }
 
+/// The key that marks a tree as one of [`crate::Multivalue`].
+pub(crate) fn multivalue_key(id: TreeId) -> Vec<u8> {
+    let mut key = b"m".to_vec();
+    key.extend_from_slice(&id.0.to_be_bytes());
+    key
+}
+
 /// A change of the set of trees; it rides with the batch that writes it down.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct SchemaChange {
     pub create: Vec<(TreeId, Vec<u8>)>,
+    /// Those among `create` that are multivalue trees.
+    pub multivalue: Vec<TreeId>,
     pub describe: Vec<(TreeId, Vec<u8>)>,
     pub drop: Vec<TreeId>,
 }
@@ -41,6 +50,7 @@ pub(crate) struct Trees {
 
 struct Inner {
     live: BTreeMap<TreeId, Vec<u8>>,
+    multivalue: BTreeSet<TreeId>,
     /// Trees dropped since open, with the number of the drop, and whether their keys may go.
     dropped: HashMap<TreeId, (Seq, bool)>,
     next: u32,
@@ -48,15 +58,21 @@ struct Inner {
 
 impl Trees {
     pub fn new() -> Self {
-        let inner = Inner { live: BTreeMap::new(), dropped: HashMap::new(), next: 1 };
+        let inner = Inner { live: BTreeMap::new(), multivalue: BTreeSet::new(), dropped: HashMap::new(), next: 1 };
         Self { inner: RwLock::new(inner) }
     }
 
     /// Fills the registry from what recovery found.
-    pub fn recovered(&self, live: BTreeMap<TreeId, Vec<u8>>, next: u32) {
+    pub fn recovered(&self, live: BTreeMap<TreeId, Vec<u8>>, multivalue: BTreeSet<TreeId>, next: u32) {
         let mut inner = self.inner.write();
         inner.next = next;
         inner.live = live;
+        inner.multivalue = multivalue;
+    }
+
+    /// True for a multivalue tree that is live.
+    pub fn is_multivalue(&self, id: TreeId) -> bool {
+        self.inner.read().multivalue.contains(&id)
     }
 
     /// Errors if one of the trees is not live.
@@ -76,8 +92,10 @@ impl Trees {
         for (id, description) in change.create.iter().chain(&change.describe) {
             inner.live.insert(*id, description.clone());
         }
+        inner.multivalue.extend(&change.multivalue);
         for id in &change.drop {
             inner.live.remove(id);
+            inner.multivalue.remove(id);
             inner.dropped.insert(*id, (seq, false));
         }
     }

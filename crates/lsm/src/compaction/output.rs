@@ -378,7 +378,11 @@ impl<'a> Output<'a> {
         let shared = &self.home.shared;
         let number = shared.next_file_number();
         let dictionary_id = dictionary.as_ref().map_or(0, |dictionary| dictionary.id());
-        let options = WriterOptions { compression: self.compression(), dictionary, ..shared.options.writer.clone() };
+        let mut options =
+            WriterOptions { compression: self.compression(), dictionary, ..shared.options.writer.clone() };
+        if exclusive && self.tree.is_some_and(|tree| !shared.policy.wants_filter(tree)) {
+            options.filter_bits_per_key = 0;
+        }
         let writer = Writer::create(&shared.env, &self.home.path(number), number, options)?;
         let (trees, readers) = (Vec::new(), Vec::new());
         Ok(OpenFile { writer, trees, shadowed: 0, readers, exclusive, dictionary_id })

@@ -1,7 +1,7 @@
 //! Searching a block, without allocation.
 
 use super::Block;
-use codec::entry::{Kind, Seq};
+use codec::entry::{Kind, MAX_SEQ, Seq};
 use std::cmp::Ordering;
 
 /// Where a search ended: the first entry at or after what was sought.
@@ -33,6 +33,11 @@ impl Block {
     pub(crate) fn floor(&self, key: &[u8], seq: Seq) -> Option<usize> {
         let found = self.lower_bound(key, seq);
         if found.exact == Some(true) { Some(found.index) } else { found.index.checked_sub(1) }
+    }
+
+    /// The number of entries whose key is below `key`.
+    pub(crate) fn count_below(&self, key: &[u8]) -> usize {
+        self.lower_bound(key, MAX_SEQ).index
     }
 
     /// The newest version of `key` not above `seq`, its value in `value`.

@@ -1,0 +1,218 @@
+//! Many sorted values under one key.
+//!
+//! Key and value together are the key of an ordinary entry without content: the key with its end
+//! marked ([`codec::key::put_bytes`], which keeps order), then the value. All values of a key live in the
+//! partition that the key's hash names, so a stream of them reads one partition, in order, and holds no
+//! more than a block of it in memory.
+
+use crate::batch::partition_of;
+use crate::{Bounds, Durability, Result, Scan, Snapshot, Store, TreeId};
+use codec::entry::Seq;
+use std::ops::Bound;
+
+/// The key under which a value is stored, and the hash that names its partition.
+pub(crate) fn internal_key(key: &[u8], value: &[u8]) -> (Vec<u8>, u64) {
+    let mut internal = Vec::with_capacity(key.len() + value.len() + 4);
+    codec::key::put_bytes(&mut internal, key);
+    internal.extend_from_slice(value);
+    (internal, codec::hash64(key))
+}
+
+/// The keys and values of a multivalue tree; made by [`Store::multivalue`].
+#[derive(Clone, Copy)]
+pub struct Multivalue<'a> {
+    store: &'a Store,
+    tree: TreeId,
+}
+
+/// Which values of a key, in which direction, and at which moment.
+#[derive(Debug, Clone)]
+pub struct ValuesOf<'a> {
+    key: &'a [u8],
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    reverse: bool,
+    snapshot: Option<Snapshot>,
+}
+
+impl<'a> ValuesOf<'a> {
+    /// All values under `key`, in ascending order, as they are now.
+    pub fn key(key: &'a [u8]) -> Self {
+        Self { key, lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false, snapshot: None }
+    }
+
+    /// From this value on.
+    #[must_use]
+    pub fn from(mut self, value: &[u8]) -> Self {
+        self.lower = Bound::Included(value.to_vec());
+        self
+    }
+
+    /// Values below this one.
+    #[must_use]
+    pub fn below(mut self, value: &[u8]) -> Self {
+        self.upper = Bound::Excluded(value.to_vec());
+        self
+    }
+
+    /// In descending order.
+    #[must_use]
+    pub fn reverse(mut self) -> Self {
+        self.reverse = true;
+        self
+    }
+
+    /// As they were at this snapshot.
+    #[must_use]
+    pub fn at(mut self, snapshot: &Snapshot) -> Self {
+        self.snapshot = Some(snapshot.clone());
+        self
+    }
+
+    fn bounds(&self) -> Bounds {
+        let (mut prefix, _) = internal_key(self.key, &[]);
+        let with = |value: &[u8]| [prefix.as_slice(), value].concat();
+        let lower = match &self.lower {
+            Bound::Included(value) | Bound::Excluded(value) => with(value),
+            Bound::Unbounded => prefix.clone(),
+        };
+        let upper = match &self.upper {
+            Bound::Included(value) | Bound::Excluded(value) => with(value),
+            Bound::Unbounded => {
+                // The end mark is 00 01; nothing but values of this key lies below 00 02.
+                if let Some(last) = prefix.last_mut() {
+                    *last += 1;
+                }
+                prefix
+            }
+        };
+        Bounds { lower: Bound::Included(lower), upper: Bound::Excluded(upper), reverse: self.reverse }
+    }
+}
+
+impl<'a> Multivalue<'a> {
+    pub(crate) fn new(store: &'a Store, tree: TreeId) -> Self {
+        Self { store, tree }
+    }
+
+    /// Adds a value to those under `key`. Reads nothing; once more has no effect.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn put(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<Seq> {
+        let mut batch = self.store.batch();
+        batch.put_value(self.tree, key, value);
+        self.store.write(batch, durability)
+    }
+
+    /// Removes a value from those under `key`, whether it is there or not. Reads nothing.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn delete(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<Seq> {
+        let mut batch = self.store.batch();
+        batch.delete_value(self.tree, key, value);
+        self.store.write(batch, durability)
+    }
+
+    /// True if `value` is among those under `key`.
+    ///
+    /// # Errors
+    /// As [`Store::scan`].
+    pub fn contains(&self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let mut values = self.values(ValuesOf::key(key).from(value))?;
+        Ok(values.next()? == Some(value))
+    }
+
+    /// The values under a key, as a stream. Streams are independent of each other, and see the moment at
+    /// which they were begun.
+    ///
+    /// # Errors
+    /// As [`Store::scan`].
+    pub fn values(&self, wanted: ValuesOf<'_>) -> Result<Values> {
+        let inner = &self.store.inner;
+        inner.open_for_reads()?;
+        let bounds = wanted.bounds();
+        let partition = partition_of(codec::hash64(wanted.key), inner.superblock.partitions);
+        let estimate = inner.estimate(partition, self.tree, &bounds)?;
+        let snapshot = wanted.snapshot.clone().unwrap_or_else(|| inner.visibility.snapshot());
+        let scan = Scan::over(inner, self.tree, bounds, snapshot, Some(partition))?;
+        Ok(Values { scan, prefix: internal_key(wanted.key, &[]).0.len(), estimate })
+    }
+
+    /// About how many values are under `key`; see [`Values::estimate`].
+    ///
+    /// # Errors
+    /// As [`Store::scan`].
+    pub fn estimate(&self, key: &[u8]) -> Result<u64> {
+        let inner = &self.store.inner;
+        inner.open_for_reads()?;
+        let partition = partition_of(codec::hash64(key), inner.superblock.partitions);
+        inner.estimate(partition, self.tree, &ValuesOf::key(key).bounds())
+    }
+
+    /// The keys that have values, in order. Walks all values.
+    ///
+    /// # Errors
+    /// As [`Store::scan`].
+    pub fn keys(&self, snapshot: Option<&Snapshot>) -> Result<Keys> {
+        let scan = self.store.scan(self.tree, Bounds::all(), snapshot)?;
+        Ok(Keys { scan, encoded: Vec::new(), key: Vec::new() })
+    }
+}
+
+/// The values under a key, one after the other.
+pub struct Values {
+    scan: Scan,
+    /// The bytes before the value.
+    prefix: usize,
+    estimate: u64,
+}
+
+impl Values {
+    /// The next value; `None` at the end. It is valid until the next call.
+    ///
+    /// # Errors
+    /// As [`Scan::next`].
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<&[u8]>> {
+        let prefix = self.prefix;
+        Ok(self.scan.next()?.map(|(key, _)| key.get(prefix..).unwrap_or(&[])))
+    }
+
+    /// About how many values there were when the stream was begun: told from the files' indexes, with
+    /// tombstones and old versions in proportion, and good to a few blocks in each run.
+    pub fn estimate(&self) -> u64 {
+        self.estimate
+    }
+}
+
+/// The keys of a multivalue tree, one after the other.
+pub struct Keys {
+    scan: Scan,
+    encoded: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Keys {
+    /// The next key; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`Scan::next`].
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<&[u8]>> {
+        while let Some((internal, _)) = self.scan.next()? {
+            if !self.encoded.is_empty() && internal.starts_with(&self.encoded) {
+                continue;
+            }
+            let mut rest = internal;
+            self.key.clear();
+            codec::key::get_bytes(&mut rest, &mut self.key)
+                .map_err(|e| env::Error::corrupt(std::path::Path::new("a multivalue tree"), 0, e.to_string()))?;
+            self.encoded.clear();
+            self.encoded.extend_from_slice(&internal[..internal.len() - rest.len()]);
+            return Ok(Some(&self.key));
+        }
+        Ok(None)
+    }
+}
