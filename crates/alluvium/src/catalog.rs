@@ -110,10 +110,13 @@ impl Catalog {
 
     /// As [`Catalog::find`], with an error that names the nearest collection.
     pub fn require(&self, store: &Store, name: &FullName) -> Result<Arc<Open>> {
-        self.find(store, name)?.ok_or_else(|| self.missing(name))
+        self.find(store, name)?.ok_or_else(|| self.missing(store, name))
     }
 
-    fn missing(&self, name: &FullName) -> Error {
+    fn missing(&self, store: &Store, name: &FullName) -> Error {
+        if let Err(closed) = store.check_open() {
+            return closed.into();
+        }
         let wanted = name.to_string();
         let names = self.names.read();
         let names = names.keys().map(|n| (levenshtein(&n.to_string(), &wanted), n.to_string()));
@@ -124,6 +127,7 @@ impl Catalog {
     /// Creates a collection. An error if it exists.
     pub fn create(&self, store: &Store, name: &FullName) -> Result<Arc<Open>> {
         let _change = self.change.lock();
+        store.check_open()?;
         if self.names.read().contains_key(name) {
             return Err(Error::CollectionExists(name.to_string()));
         }
@@ -158,7 +162,7 @@ impl Catalog {
     pub fn drop(&self, store: &Store, name: &FullName) -> Result<()> {
         let _change = self.change.lock();
         let Some(entry) = self.names.read().get(name).cloned() else {
-            return Err(self.missing(name));
+            return Err(self.missing(store, name));
         };
         store.drop_trees(&[entry.documents, entry.system])?;
         self.names.write().remove(name);
@@ -169,8 +173,9 @@ impl Catalog {
     pub fn rename(&self, store: &Store, from: &FullName, to: &FullName) -> Result<()> {
         let _change = self.change.lock();
         let Some(entry) = self.names.read().get(from).cloned() else {
-            return Err(self.missing(from));
+            return Err(self.missing(store, from));
         };
+        store.check_open()?;
         if self.names.read().contains_key(to) {
             return Err(Error::CollectionExists(to.to_string()));
         }

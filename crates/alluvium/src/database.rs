@@ -188,7 +188,8 @@ impl Database {
         Ok(self.inner.store.verify()?.into_iter().map(Into::into).collect())
     }
 
-    /// Closes the database. Handles that are left answer [`crate::ErrorKind::Closed`].
+    /// Closes the database, so that it can be opened again at once. Collections, snapshots, cursors and
+    /// loads that are left answer [`crate::ErrorKind::Closed`].
     ///
     /// # Errors
     /// [`crate::ErrorKind::Io`] if the log could not be sealed; acknowledged writes are safe even

@@ -17,10 +17,12 @@ pub(crate) struct Home {
     /// Dropped files that nobody holds any more, to be removed by [`Home::remove_dropped`].
     /// A leaf among the locks.
     dropped: Mutex<Vec<u64>>,
+    /// Held while files are removed, so that whoever freezes waits for that.
+    removing: Mutex<()>,
     /// Dropped files that somebody still holds.
     held: AtomicUsize,
-    /// Set when an edit may or may not have become durable: the manifest may name any file then,
-    /// so none is removed.
+    /// Set when an edit may or may not have become durable (the manifest may name any file then), and
+    /// when the partition is closed: no file is removed.
     frozen: AtomicBool,
 }
 
@@ -30,6 +32,7 @@ impl Home {
             shared,
             dir: dir.to_owned(),
             dropped: Mutex::new(Vec::new()),
+            removing: Mutex::new(()),
             held: AtomicUsize::new(0),
             frozen: AtomicBool::new(false),
         })
@@ -42,6 +45,7 @@ impl Home {
 
     /// No file is removed from now on.
     pub fn freeze(&self) {
+        let _removing = self.removing.lock();
         self.frozen.store(true, Ordering::SeqCst);
     }
 
@@ -53,6 +57,7 @@ impl Home {
     /// Removes the dropped files that nobody holds. What cannot be removed now is a left-over
     /// that the next open removes.
     pub fn remove_dropped(&self) {
+        let _removing = self.removing.lock();
         loop {
             let Some(number) = self.dropped.lock().pop() else { return };
             if self.frozen.load(Ordering::SeqCst) {

@@ -24,7 +24,7 @@ impl Partition {
     /// again, for instance when a full disk has space.
     pub fn flush_oldest(&self) -> Result<bool> {
         let _one_at_a_time = self.flushing.lock();
-        self.check_poisoned()?;
+        self.check_usable()?;
         let view = self.view();
         let Some(memtable) = view.immutable.last() else { return Ok(false) };
         memtable.wait_for_writers();

@@ -20,7 +20,7 @@ use memtable::Memtable;
 use std::collections::HashSet;
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// One partition of a store: an LSM tree of its own keys.
@@ -36,6 +36,8 @@ pub struct Partition {
     pub(crate) jobs: Arc<Jobs>,
     /// Set when an edit may or may not be durable; no edit is written afterwards.
     poison: OnceLock<Error>,
+    /// Set by [`Partition::close`]: no flush and no job begins any more.
+    closing: AtomicBool,
     pub(crate) counters: Counters,
     /// The moving average of the bytes that a flush writes; 0 before the first.
     flush_bytes: AtomicU64,
@@ -94,6 +96,7 @@ impl Partition {
             manifest: Mutex::new(manifest),
             jobs: Arc::new(Jobs::default()),
             poison: OnceLock::new(),
+            closing: AtomicBool::new(false),
             counters: Counters::default(),
             flush_bytes: AtomicU64::new(0),
             dropped_tail: recovered.dropped,
@@ -251,6 +254,32 @@ impl Partition {
         self.poisoned().map_or(Ok(()), Err)
     }
 
+    /// Ends all work on files: waits for a flush under way, and for compactions, which yield, and
+    /// refuses later ones. When this returns, no file of the partition is written or removed any
+    /// more, whoever still holds views and iterators; another may open the directory. Reads of
+    /// what was pinned go on as far as files are open.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+        drop(self.flushing.lock());
+        self.jobs.wait_for_all();
+        self.home.remove_dropped();
+        self.home.freeze();
+    }
+
+    pub(crate) fn closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    /// Errors if no work may begin. What has begun may end.
+    pub(crate) fn check_usable(&self) -> Result<()> {
+        self.check_poisoned()?;
+        if self.closing() {
+            let cause = std::io::Error::other("the partition is closed");
+            return Err(Error::io("change", &self.home.dir, cause));
+        }
+        Ok(())
+    }
+
     fn poison(&self, error: &Error) {
         self.home.freeze();
         let _ = self.poison.set(error.clone());
@@ -345,7 +374,8 @@ impl Partition {
 
 impl Drop for Partition {
     fn drop(&mut self) {
-        // The files of the current version stay; those dropped and released since go now.
+        // The files of the current version stay; those dropped and released since go now, unless the
+        // partition was closed: then the next to open it removes them.
         self.home.remove_dropped();
     }
 }

@@ -187,7 +187,7 @@ impl Partition {
     }
 
     /// Reads and checks every file of the current version, and their order in the runs. Damage
-    /// does not end it; all of it is in the answer. Other work goes on meanwhile.
+    /// does not end it; all of it is in the answer. Other work goes on meanwhile; closing ends it.
     pub fn verify(&self) -> Verified {
         let view = self.view();
         let mut verified = Verified::default();
@@ -198,7 +198,7 @@ impl Partition {
                     verified.damage.push(Error::corrupt(&pair[1].path(), 0, what));
                 }
             }
-            for file in &run.files {
+            for file in run.files.iter().take_while(|_| !self.closing()) {
                 match verify_file(file) {
                     Ok(check) => {
                         verified.files += 1;

@@ -36,7 +36,7 @@ impl Syncer {
 impl Inner {
     /// Waits as long as the durability asks for before a write is acknowledged.
     pub(crate) fn acknowledge(&self, end: Position, durability: Durability) -> Result<()> {
-        if let Some(cause) = self.poisoned.get().filter(|cause| !matches!(cause, Error::Closed)) {
+        if let Some(cause) = self.poisoned.get() {
             // The log failed after this batch was written to it: nobody knows what is on disk.
             return Err(Error::OutcomeUnknown(Box::new(cause.clone())));
         }
@@ -86,8 +86,8 @@ impl Inner {
 
     /// Errors if the store takes no writes.
     pub(crate) fn writable(&self) -> Result<()> {
+        self.open_for_reads()?;
         match self.poisoned.get() {
-            Some(Error::Closed) => Err(Error::Closed),
             Some(cause) => Err(Error::Poisoned(Box::new(cause.clone()))),
             None => Ok(()),
         }

@@ -29,9 +29,7 @@ impl Store {
     /// What keeps the flush from going on, such as [`Error::NoSpace`].
     pub fn flush(&self) -> Result<()> {
         self.inner.writable()?;
-        let flushed = self.inner.flush();
-        // Not every failure ends writing; one that broke the log or a manifest does.
-        flushed.inspect_err(|_| self.inner.poison_if_broken())
+        self.inner.ended(self.inner.flush())
     }
 
     /// Flushes, and waits until no compaction is due: the state in which figures are taken.
@@ -61,10 +59,10 @@ impl Store {
     pub fn compact(&self) -> Result<()> {
         self.settle()?;
         // So that the space of trees dropped a moment ago is given back too.
-        self.inner.purge_dropped()?;
+        self.inner.ended(self.inner.purge_dropped())?;
         let mut partitions = self.inner.partitions.iter();
         let compacted = partitions.try_for_each(|partition| partition.compact_all());
-        Ok(compacted.inspect_err(|_| self.inner.poison_if_broken())?)
+        self.inner.ended(compacted.map_err(Error::from))
     }
 
     /// Does pending background work on this thread until there is none. For stores opened with
@@ -82,7 +80,8 @@ impl Store {
     /// # Errors
     /// As [`Store::flush`].
     pub fn run_one_pending(&self) -> Result<bool> {
-        self.inner.run_one(2).inspect_err(|_| self.inner.poison_if_broken())
+        self.inner.open_for_reads()?;
+        self.inner.ended(self.inner.run_one(2))
     }
 
     /// Checks every file: every block, order, counts and references. Returns the damage found, one
@@ -95,6 +94,8 @@ impl Store {
         let mut damage = Vec::new();
         for partition in &self.inner.partitions {
             damage.extend(partition.verify().damage.into_iter().map(Error::Storage));
+            // Another may remove files then.
+            self.inner.open_for_reads()?;
         }
         Ok(damage)
     }

@@ -24,6 +24,7 @@ use lsm::Partition;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -107,10 +108,11 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         workers: Workers::new(count),
         syncer,
         poisoned: OnceLock::new(),
+        closed: AtomicBool::new(false),
         schema: Mutex::new(()),
         background_error: Mutex::new(None),
         report,
-        _lock: lock,
+        lock: Mutex::new(Some(lock)),
     });
     // Without it the database is whole, only longer to open the next time.
     let _why_not = inner.trim_log(segments, damaged);

@@ -17,6 +17,7 @@ use env::sync::Mutex;
 use env::{Env, FileLock};
 use lsm::{Partition, View};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use wal::Wal;
 
@@ -25,7 +26,13 @@ use wal::Wal;
 /// Dropping it closes it; [`Store::close`] also says whether that went well.
 pub struct Store {
     pub(crate) inner: Arc<Inner>,
-    threads: Mutex<Vec<env::thread::JoinHandle<()>>>,
+    closing: Mutex<Closing>,
+}
+
+/// What closing needs and leaves.
+struct Closing {
+    threads: Vec<env::thread::JoinHandle<()>>,
+    outcome: Option<Result<()>>,
 }
 
 /// What all threads of a store share.
@@ -45,12 +52,15 @@ pub(crate) struct Inner {
     pub workers: Workers,
     pub syncer: Syncer,
     pub poisoned: OnceLock<Error>,
+    /// No file is touched any more, or shortly.
+    pub closed: AtomicBool,
     /// Held while the set of trees changes, so that ids and descriptions are written in order.
     pub schema: Mutex<()>,
     /// The last failure of background work that did not poison.
     pub background_error: Mutex<Option<Error>>,
     pub report: OpenReport,
-    pub _lock: Box<dyn FileLock>,
+    /// The directory's lock, until the store is closed.
+    pub lock: Mutex<Option<Box<dyn FileLock>>>,
 }
 
 impl Store {
@@ -63,7 +73,7 @@ impl Store {
     pub fn open(env: Env, path: &Path, options: Options) -> Result<Self> {
         let inner = crate::open::open(env, path, options)?;
         let threads = crate::open::start_threads(&inner)?;
-        Ok(Self { inner, threads: Mutex::new(threads) })
+        Ok(Self { inner, closing: Mutex::new(Closing { threads, outcome: None }) })
     }
 
     /// What opening found: whether the last close was clean, and what was lost.
@@ -112,6 +122,7 @@ impl Store {
     /// # Errors
     /// As [`Store::write`].
     pub fn admit(&self, bytes: usize) -> Result<Admitted<'_>> {
+        self.inner.open_for_reads()?;
         self.inner.admit(bytes)
     }
 
@@ -146,7 +157,7 @@ impl Store {
             // The view first, then the number: see `Partition::get`.
             let view = inner.partitions[partition].view();
             let seq = inner.visibility.visible();
-            Ok(view.get(internal, seq, value)?)
+            self.inner.read(view.get(internal, seq, value))
         })
     }
 
@@ -162,7 +173,7 @@ impl Store {
             let view = inner.partitions[partition].view();
             snapshot.check()?;
             inner.trees.check_readable(tree, snapshot.seq())?;
-            Ok(view.get(internal, snapshot.seq(), value)?)
+            self.inner.read(view.get(internal, snapshot.seq(), value))
         })
     }
 
@@ -303,14 +314,27 @@ impl Store {
         partition_of(codec::hash64(key), self.inner.superblock.partitions)
     }
 
-    /// Closes the store: ends the threads, syncs and seals the log. Later calls answer
-    /// [`Error::Closed`].
+    /// Closes the store: ends the threads and what others do to its files, syncs and seals the log,
+    /// and gives the directory free, so that it can be opened again at once. Later calls answer
+    /// [`Error::Closed`], on snapshots and scans too, and touch no file; a later `close` answers what
+    /// the first did.
     ///
     /// # Errors
     /// [`Error::Storage`] if the log cannot be sealed; what was acknowledged is safe then too.
-    /// [`Error::Poisoned`] if an earlier failure has ended writing already.
+    /// [`Error::Poisoned`] if an earlier failure has ended writing already. The store is closed then
+    /// too.
     pub fn close(&self) -> Result<()> {
-        self.inner.close(&self.threads)
+        let mut closing = self.closing.lock();
+        let threads = std::mem::take(&mut closing.threads);
+        closing.outcome.get_or_insert_with(|| self.inner.close(threads)).clone()
+    }
+
+    /// Errors if the store was closed.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub fn check_open(&self) -> Result<()> {
+        self.inner.open_for_reads()
     }
 }
 
@@ -342,14 +366,28 @@ impl Inner {
 
     /// Errors if the store was closed. A poisoned store still reads.
     pub(crate) fn open_for_reads(&self) -> Result<()> {
-        match self.poisoned.get() {
-            Some(Error::Closed) => Err(Error::Closed),
-            _ => Ok(()),
-        }
+        if self.closed.load(Ordering::Acquire) { Err(Error::Closed) } else { Ok(()) }
     }
 
-    fn close(&self, threads: &Mutex<Vec<env::thread::JoinHandle<()>>>) -> Result<()> {
-        let threads = std::mem::take(&mut *threads.lock());
+    /// A read that failed because the store was closed meanwhile says so: another may remove files then.
+    fn read<T>(&self, result: env::Result<T>) -> Result<T> {
+        result.map_err(|error| self.open_for_reads().err().unwrap_or(error.into()))
+    }
+
+    /// Calls it closed if work failed because the store was closed meanwhile; anything else that
+    /// failed is looked into.
+    pub(crate) fn ended<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| match self.open_for_reads() {
+            Err(closed) => closed,
+            Ok(()) => {
+                // Not every failure ends writing; one that broke the log or a manifest does.
+                self.poison_if_broken();
+                error
+            }
+        })
+    }
+
+    fn close(&self, threads: Vec<env::thread::JoinHandle<()>>) -> Result<()> {
         self.workers.stop();
         self.syncer.stop();
         self.admission.wake();
@@ -357,15 +395,20 @@ impl Inner {
             // A worker that panicked has poisoned the store already.
             let _panicked = thread.join();
         }
-        match self.writable() {
-            Err(Error::Closed) => return Ok(()),
-            open => open?,
+        let writable = self.writable();
+        self.closed.store(true, Ordering::Release);
+        self.admission.wake();
+        if writable.is_ok() {
+            // Batches that were being written when the store was closed end before the seal.
+            self.commit_barrier();
         }
-        let _was_open = self.poisoned.set(Error::Closed);
-        // Batches that were being written when the store was closed end before the seal.
-        self.commit_barrier();
-        self.wal.close()?;
-        Ok(())
+        self.visibility.close();
+        // Flushes and compactions on the callers' threads still need the log.
+        self.partitions.iter().for_each(|partition| partition.close());
+        let sealed = self.wal.close();
+        *self.lock.lock() = None;
+        writable?;
+        Ok(sealed?)
     }
 
     /// A view of every partition.

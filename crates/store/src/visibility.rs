@@ -21,6 +21,7 @@ pub(crate) struct Visibility {
     moved: Condvar,
     clock: Arc<dyn Clock>,
     max_age: Duration,
+    closed: AtomicBool,
 }
 
 struct Inner {
@@ -63,6 +64,7 @@ impl Visibility {
             moved: Condvar::new(),
             clock,
             max_age,
+            closed: AtomicBool::new(false),
         })
     }
 
@@ -132,7 +134,7 @@ impl Visibility {
         let mut inner = self.inner.lock();
         let (seq, id) = (inner.visible, inner.next_snapshot);
         inner.next_snapshot += 1;
-        let ended = Arc::new(AtomicBool::new(false));
+        let ended = Arc::new(AtomicBool::new(self.closed.load(Ordering::Acquire)));
         let taken = self.clock.now();
         inner.snapshots.insert((seq, id), Registered { taken, ended: ended.clone() });
         Snapshot(Arc::new(SnapshotInner { seq, id, ended, visibility: self.clone() }))
@@ -175,6 +177,12 @@ impl Visibility {
         self.end(|seq, _| seq <= last)
     }
 
+    /// Ends all snapshots, also those to come: the store is closed.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.end(|_, _| true);
+    }
+
     fn end(&self, ends: impl Fn(Seq, &Registered) -> bool) -> usize {
         let mut inner = self.inner.lock();
         let before = inner.snapshots.len();
@@ -210,11 +218,12 @@ impl Snapshot {
         self.0.seq
     }
 
-    /// Errors if the snapshot was ended. Readers ask *after* they have pinned their files: what
+    /// Errors if the snapshot was ended, or the store closed. Readers ask *after* they have pinned their files: what
     /// was pinned while the snapshot was live still holds all it needs.
     pub(crate) fn check(&self) -> Result<()> {
         if self.0.ended.load(Ordering::Acquire) {
-            return Err(Error::SnapshotTooOld);
+            let closed = self.0.visibility.closed.load(Ordering::Acquire);
+            return Err(if closed { Error::Closed } else { Error::SnapshotTooOld });
         }
         Ok(())
     }

@@ -107,7 +107,7 @@ pub(crate) fn run(store: &Arc<Inner>, threads: usize) {
 impl Inner {
     /// Does one piece of background work; false if there was none.
     pub(crate) fn run_one(&self, threads: usize) -> Result<bool> {
-        if self.poisoned.get().is_some() {
+        if self.writable().is_err() {
             return Ok(false);
         }
         self.end_snapshots();
@@ -228,7 +228,7 @@ impl Inner {
     /// Asked by a long compaction between blocks. It never waits for a flush: one thread is kept
     /// free of compactions.
     pub(crate) fn should_yield(&self) -> bool {
-        self.workers.stopping() || self.poisoned.get().is_some()
+        self.workers.stopping() || self.writable().is_err()
     }
 
     /// Takes no more writes if the log or a manifest takes none.
@@ -244,7 +244,7 @@ impl Inner {
     /// `stats` shows it, and writers that wait for memory are told.
     pub(crate) fn worker_failed(&self, error: Error) {
         self.poison_if_broken();
-        if self.poisoned.get().is_some() {
+        if self.writable().is_err() {
             return;
         }
         match &error {

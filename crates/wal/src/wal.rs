@@ -402,10 +402,20 @@ impl Wal {
     /// is missing later is known to be damage, and gives back preallocated space. Every later
     /// append or sync fails. Without it the next recovery is that of a crash.
     ///
+    /// When this returns, with or without an error, the log writes and removes nothing any more.
+    ///
     /// # Errors
     /// I/O errors, which poison the log.
     pub fn close(&self) -> Result<()> {
+        let _releasing = self.releasing.lock();
         let appender = self.appender.lock();
+        let sealed = self.seal(&appender);
+        self.shared.lock().closed = true;
+        self.changed.notify_all();
+        sealed
+    }
+
+    fn seal(&self, appender: &Appender) -> Result<()> {
         self.sync()?;
         let end = End { offset: appender.offset, last_seq: appender.next_seq - 1 };
         let seal = layout::encode_seal(end, appender.seeds);
@@ -415,13 +425,9 @@ impl Wal {
             .and_then(|()| appender.file.set_len(end.offset))
             .and_then(|()| appender.file.sync())
             .map_err(|error| self.poison(error))?;
-        let mut shared = self.shared.lock();
-        shared.closed = true;
-        if let Some(segment) = shared.segments.back_mut() {
+        if let Some(segment) = self.shared.lock().segments.back_mut() {
             segment.bytes = end.offset;
         }
-        drop(shared);
-        self.changed.notify_all();
         Ok(())
     }
 

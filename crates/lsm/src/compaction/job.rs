@@ -74,6 +74,14 @@ impl Jobs {
         }
     }
 
+    /// Waits until there is no job.
+    pub fn wait_for_all(&self) {
+        let mut running = self.state.lock();
+        while !running.spans.is_empty() || !running.busy.is_empty() {
+            self.ended.wait(&mut running);
+        }
+    }
+
     /// The jobs under way.
     pub fn count(&self) -> usize {
         self.state.lock().spans.len()

@@ -49,6 +49,10 @@ impl Partition {
             let (oldest, visible) = (snapshots.first().copied(), snapshots.last().copied());
             let dead = job::dead_trees(&version, policy, visible.unwrap_or(0));
             let mut running = self.jobs.lock();
+            // Under this lock: whoever closes the partition waits for all jobs that have entered.
+            if self.closing() {
+                return None;
+            }
             // Whoever changes the version holds a ticket until the change is installed: what is
             // current under this lock agrees with the spans.
             if !Arc::ptr_eq(&version, &self.view().version) {
@@ -81,7 +85,7 @@ impl Partition {
     /// changed then, and the output is removed.
     pub fn run_compaction(&self, job: CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
         self.check_poisoned()?;
-        let outcome = self.execute(&job, should_yield);
+        let outcome = self.execute(&job, &|| self.closing() || should_yield());
         // The inputs are let go of first, so that they can be removed now.
         drop(job);
         self.home.remove_dropped();
@@ -146,7 +150,7 @@ impl Partition {
         let newer = self.view().version.next_run;
         let rules = Rules { upper_percent: 0, upper_floor_bytes: 0, ..self.rules() };
         loop {
-            self.check_poisoned()?;
+            self.check_usable()?;
             let others = self.jobs.count() > 0;
             if let Some(job) = self.pick_with(&rules, newer) {
                 self.run_compaction(job, &|| false)?;
