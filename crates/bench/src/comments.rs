@@ -11,11 +11,14 @@ mod body;
 mod digits;
 mod flair;
 mod lexicon;
+mod pairs;
 pub(crate) mod random;
 mod subreddit;
 #[cfg(test)]
 mod tests;
 mod thread;
+
+pub use pairs::{By, Pairs};
 
 use std::ops::Range;
 

@@ -5,6 +5,7 @@
 
 pub mod documents;
 pub mod kv;
+pub mod multivalue;
 mod run;
 
 pub use run::{Latency, Outcome, Sample};

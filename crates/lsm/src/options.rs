@@ -83,6 +83,13 @@ pub trait Policy: Send + Sync {
         true
     }
 
+    /// False if nobody asks when the keys of a tree were written: what every snapshot sees, and lies
+    /// lowest, then gets number 1, which takes no space. Default: true.
+    fn needs_numbers(&self, tree: u32) -> bool {
+        let _ = tree;
+        true
+    }
+
     /// Called before a flush writes its version edit: makes the log durable past `max_seq`, the
     /// highest number in the new files.
     ///

@@ -126,6 +126,11 @@ impl Retention {
         }
     }
 
+    /// True if every snapshot sees the entry that was judged last, or a newer one of its key.
+    pub fn seen_by_all(&self) -> bool {
+        self.stripe.is_some_and(|stripe| self.is_oldest(stripe))
+    }
+
     fn is_oldest(&self, stripe: usize) -> bool {
         stripe == 0 && !self.snapshots.is_empty()
     }

@@ -30,6 +30,10 @@ impl lsm::Policy for StorePolicy {
         !self.trees.is_multivalue(TreeId(tree))
     }
 
+    fn needs_numbers(&self, tree: u32) -> bool {
+        !self.trees.is_multivalue(TreeId(tree))
+    }
+
     fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> env::Result<Option<u64>> {
         let (Some(fold), Some((tree, rest))) = (&self.fold, key.split_first_chunk()) else { return Ok(None) };
         let tree = TreeId(u32::from_be_bytes(*tree));

@@ -202,7 +202,7 @@ pub(crate) fn run<E: Send>(
 }
 
 /// Nanoseconds up to a minute, three digits.
-fn histogram() -> Histogram<u64> {
+pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap_or_else(|_| unreachable_histogram())
 }
 
@@ -267,7 +267,6 @@ fn outcome(
     samples: Vec<Sample>,
 ) -> Outcome {
     let operations = counters.sample().operations();
-    let micros = |quantile| latencies.value_at_quantile(quantile) as f64 / 1000.0;
     Outcome {
         scenario: plan.name.clone(),
         operations,
@@ -275,16 +274,22 @@ fn outcome(
         rate: operations as f64 / seconds,
         cpu_us: usage.cpu_seconds * 1e6 / operations.max(1) as f64,
         worst_over_median: worst_over_median(&samples),
-        latency: Latency {
-            p50: micros(0.5),
-            p90: micros(0.9),
-            p99: micros(0.99),
-            p999: micros(0.999),
-            max: latencies.max() as f64 / 1000.0,
-        },
+        latency: latency_of(latencies),
         usage,
         peak_memory_bytes: peak_resident_bytes().unwrap_or(0),
         samples,
+    }
+}
+
+/// The quantiles of times in nanoseconds.
+pub(crate) fn latency_of(times: &Histogram<u64>) -> Latency {
+    let micros = |quantile| times.value_at_quantile(quantile) as f64 / 1000.0;
+    Latency {
+        p50: micros(0.5),
+        p90: micros(0.9),
+        p99: micros(0.99),
+        p999: micros(0.999),
+        max: times.max() as f64 / 1000.0,
     }
 }
 

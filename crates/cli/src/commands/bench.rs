@@ -3,6 +3,7 @@
 mod documents;
 mod kv;
 mod load;
+mod multivalue;
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     Update(documents::UpdateArgs),
     /// Random keys: puts, gets and deletes in fixed shares
     Kv(kv::Args),
+    /// Many values under a key: comment ids by author or by subreddit, put and read back
+    Multivalue(multivalue::Args),
 }
 
 impl Command {
@@ -30,6 +33,7 @@ impl Command {
             Self::Get(args) => args.run(),
             Self::Update(args) => args.run(),
             Self::Kv(args) => args.run(),
+            Self::Multivalue(args) => args.run(),
         }
     }
 }

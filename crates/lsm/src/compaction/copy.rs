@@ -27,6 +27,8 @@ pub(crate) struct Copy<'a, 'o> {
     key: Vec<u8>,
     /// A newer version than those of the chain was copied: the last snapshot that reads the chain.
     shadowed: Option<Seq>,
+    /// The tree at hand needs its numbers.
+    numbers: bool,
     folded: Vec<u8>,
     refused: u64,
 }
@@ -39,7 +41,7 @@ impl<'a, 'o> Copy<'a, 'o> {
         at_bottom: &'a dyn Fn(&[u8]) -> bool,
     ) -> Self {
         let (chain, key, folded) = (Chain::default(), Vec::new(), Vec::new());
-        Self { retention, policy, output, at_bottom, chain, key, shadowed: None, folded, refused: 0 }
+        Self { retention, policy, output, at_bottom, chain, key, shadowed: None, numbers: true, folded, refused: 0 }
     }
 
     /// Copies the entries that somebody may still read; false if `stop` said so on the way. With it, how
@@ -59,6 +61,7 @@ impl<'a, 'o> Copy<'a, 'o> {
                     source.seek(&next.to_be_bytes(), MAX_SEQ)?;
                     continue;
                 }
+                self.numbers = self.policy.needs_numbers(this);
             }
             let entry = Entry { key, seq: source.seq(), kind: source.kind(), value: source.value() };
             self.take(entry)?;
@@ -82,6 +85,7 @@ impl<'a, 'o> Copy<'a, 'o> {
             self.leave_chain(Some(entry.key))?;
         }
         match verdict {
+            Verdict::Keep if !self.numbers && entry.kind == Kind::Put => self.output.add(self.lowest(entry), None),
             Verdict::Keep => self.output.add(entry, None),
             Verdict::KeepShadowed(until) => self.output.add(entry, Some(until)),
             Verdict::DropIfBottom if !(self.at_bottom)(entry.key) => self.output.add(entry, None),
@@ -99,6 +103,12 @@ impl<'a, 'o> Copy<'a, 'o> {
             }
             Verdict::Base { oldest } => self.close_chain(entry, oldest),
         }
+    }
+
+    /// The entry with the lowest number, if nobody can tell the difference.
+    fn lowest<'e>(&self, entry: Entry<'e>) -> Entry<'e> {
+        let plain = self.retention.seen_by_all() && (self.at_bottom)(entry.key);
+        if plain { Entry { seq: 1, ..entry } } else { entry }
     }
 
     /// The chain ends without a full write of its stripe; `next` is the next entry's key.

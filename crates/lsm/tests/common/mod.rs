@@ -61,6 +61,11 @@ impl Policy for TestPolicy {
         Ok(Some(refused as u64))
     }
 
+    /// Tree 3 does without.
+    fn needs_numbers(&self, tree: u32) -> bool {
+        tree != 3
+    }
+
     fn before_edit(&self, max_seq: Seq) -> env::Result<()> {
         if let Some(error) = &*self.refuse_edit.lock() {
             return Err(error.clone());
