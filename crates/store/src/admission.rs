@@ -13,7 +13,7 @@ use crate::{Error, Result};
 use env::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Below this delay a writer goes on and leaves it to the next.
@@ -35,8 +35,10 @@ pub(crate) struct Admission {
     debt: AtomicU64,
     /// Bytes of batches that are admitted and not in the memtables yet.
     reserved: AtomicUsize,
-    /// What `reserved` may come to, unless a batch is alone.
+    /// What `reserved` may come to, unless a batch is alone and nothing is sealed.
     room: AtomicUsize,
+    /// No memtable waits to be flushed.
+    nothing_sealed: AtomicBool,
     /// The length of the queue: nobody overtakes those who wait, or a large batch would starve.
     queued: AtomicUsize,
 }
@@ -105,6 +107,7 @@ impl Admission {
             debt: AtomicU64::new(0),
             reserved: AtomicUsize::new(0),
             room: AtomicUsize::new(room),
+            nothing_sealed: AtomicBool::new(true),
             queued: AtomicUsize::new(0),
         }
     }
@@ -136,11 +139,17 @@ impl Admission {
         (state.waits, state.waited)
     }
 
-    /// Reserves memory for a batch of `bytes`, if there is room; a batch alone may have more.
+    /// True for a batch of `bytes` that does not fit beside what is sealed.
+    fn needs_a_flush(&self, bytes: usize) -> bool {
+        !self.nothing_sealed.load(Ordering::Relaxed) && memory_of(bytes) > self.room.load(Ordering::Relaxed)
+    }
+
+    /// Reserves memory for a batch of `bytes`, if there is room. Where nothing is sealed, a batch
+    /// alone may have more; else the next flush makes room.
     fn try_reserve(&self, bytes: usize) -> Option<Admitted<'_>> {
         let bytes = memory_of(bytes);
-        let room = self.room.load(Ordering::Relaxed);
-        let more = |reserved: usize| (reserved == 0 || reserved + bytes <= room).then_some(reserved + bytes);
+        let (room, alone) = (self.room.load(Ordering::Relaxed), self.nothing_sealed.load(Ordering::Relaxed));
+        let more = |reserved: usize| (alone && reserved == 0 || reserved + bytes <= room).then_some(reserved + bytes);
         self.reserved.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).ok()?;
         Some(Admitted { admission: self, bytes })
     }
@@ -178,6 +187,7 @@ impl Inner {
         // The other half is for active memtables. A little is always left to pass, slowly.
         let room = half.saturating_sub(immutable as usize).max(half / 8);
         self.admission.room.store(room, Ordering::Relaxed);
+        self.admission.nothing_sealed.store(immutable == 0, Ordering::Relaxed);
         let debt = worst.max(immutable as f64 / half as f64);
         self.admission.debt.store(debt.to_bits(), Ordering::Relaxed);
         debt
@@ -247,7 +257,7 @@ impl Inner {
                 }
                 return Ok(admitted);
             }
-            if let (true, Some(cause)) = (debt >= 1.0, &state.no_space) {
+            if let (true, Some(cause)) = (debt >= 1.0 || self.admission.needs_a_flush(bytes), &state.no_space) {
                 return Err(cause.clone());
             }
             // Flushes and those who give memory back wake the front.
