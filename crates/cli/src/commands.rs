@@ -10,6 +10,7 @@ mod drop;
 mod generate;
 mod get;
 mod load;
+mod multivalue;
 mod put;
 mod rename;
 mod scan;
@@ -43,6 +44,9 @@ pub(crate) enum Command {
     Get(get::Args),
     /// Load JSON lines; a load that was cut short goes on when it is run again
     Load(load::Args),
+    /// Keep many sorted values under a key: put, get, delete, load
+    #[command(subcommand)]
+    Mv(multivalue::Command),
     /// Store one document, replacing the one with its _id
     Put(put::Args),
     /// Rename a collection
@@ -69,6 +73,7 @@ impl Command {
             Self::Gen(command) => command.run(),
             Self::Get(args) => args.run(),
             Self::Load(args) => args.run(),
+            Self::Mv(command) => command.run(),
             Self::Put(args) => args.run(),
             Self::Rename(args) => args.run(),
             Self::Scan(args) => args.run(),

@@ -1,0 +1,244 @@
+//! `alluvium mv`: many sorted values under a key, as text.
+//!
+//! A named set of keys and values is a multivalue tree of the store. It may stand in a directory of its own
+//! or beside the collections of a database.
+
+use crate::exit::{Failure, Outcome};
+use crate::files;
+use crate::output::Output;
+use crate::settings::database::DatabaseArgs;
+use crate::text;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use store::{Durability, Multivalue, Options, Store, TreeId, ValuesOf};
+
+/// First byte of a description: a named set of values; its name follows.
+const VALUES: u8 = 3;
+/// Values that `mv load` puts in one batch.
+const BATCH: usize = 1000;
+
+/// What to do with the values of a key.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Add values to a key; the store is created if there is none
+    #[command(after_help = "Example: alluvium mv put ids.mv by_author some_author evn2i5p evn2j01")]
+    Put {
+        #[command(flatten)]
+        set: Set,
+        /// The key
+        key: String,
+        /// The values
+        #[arg(required = true)]
+        values: Vec<String>,
+    },
+    /// Print the values of a key in order, one a line
+    #[command(after_help = "Example: alluvium mv get ids.mv by_author some_author --from evn2 --limit 10")]
+    Get {
+        #[command(flatten)]
+        set: Set,
+        /// The key
+        key: String,
+        #[command(flatten)]
+        range: Range,
+    },
+    /// Remove values of a key
+    Delete {
+        #[command(flatten)]
+        set: Set,
+        /// The key
+        key: String,
+        /// The values
+        #[arg(required = true)]
+        values: Vec<String>,
+    },
+    /// Print the keys in order, one a line
+    Keys {
+        #[command(flatten)]
+        set: Set,
+    },
+    /// Add the pairs of a file: lines of key, tab, value
+    #[command(after_help = "Example: alluvium mv load ids.mv by_author pairs.tsv --memory 64M")]
+    Load {
+        #[command(flatten)]
+        set: Set,
+        /// The file; `-` is standard input
+        file: PathBuf,
+        /// Print the figures as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Which set of which store.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Set {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The name of the set
+    #[arg(value_name = "SET")]
+    name: String,
+}
+
+/// Which values.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Range {
+    /// From this value on
+    #[arg(long, value_name = "VALUE")]
+    from: Option<String>,
+    /// Values below this one
+    #[arg(long, value_name = "VALUE")]
+    below: Option<String>,
+    /// In descending order
+    #[arg(long)]
+    reverse: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    limit: u64,
+    /// Print about how many values the key has, without reading them
+    #[arg(long)]
+    estimate: bool,
+}
+
+impl Command {
+    /// Runs the command.
+    pub(crate) fn run(&self) -> Outcome {
+        match self {
+            Self::Put { set, key, values } => set.change(true, |tree, batch| {
+                values.iter().for_each(|value| batch.put_value(tree, key.as_bytes(), value.as_bytes()));
+            }),
+            Self::Delete { set, key, values } => set.change(false, |tree, batch| {
+                values.iter().for_each(|value| batch.delete_value(tree, key.as_bytes(), value.as_bytes()));
+            }),
+            Self::Get { set, key, range } => set.read(|values| range.print(values, key)),
+            Self::Keys { set } => set.read(print_keys),
+            Self::Load { set, file, json } => set.load(file, *json),
+        }
+    }
+}
+
+fn failed(error: store::Error) -> Failure {
+    alluvium::Error::from(error).into()
+}
+
+impl Set {
+    /// Opens the store, runs the step, and closes it.
+    fn with<T>(&self, create: bool, step: impl FnOnce(&Store, TreeId) -> Outcome<T>) -> Outcome<T> {
+        let mut options = Options { create_if_missing: create, ..Options::default() };
+        if let Some(bytes) = self.database.memory_bytes()? {
+            options.memory_bytes = bytes;
+        }
+        let store = Store::open(env::Env::os(), self.database.path(), options).map_err(failed)?;
+        let result = self.tree(&store, create).and_then(|tree| step(&store, tree));
+        let closed = store.close();
+        let value = result?;
+        closed.map_err(failed)?;
+        Ok(value)
+    }
+
+    fn tree(&self, store: &Store, create: bool) -> Outcome<TreeId> {
+        let description = [&[VALUES], self.name.as_bytes()].concat();
+        let trees = store.trees();
+        if let Some((tree, _)) = trees.iter().find(|(_, found)| *found == description) {
+            return Ok(*tree);
+        }
+        if create {
+            return store.create_multivalue_tree(&description).map_err(failed);
+        }
+        let names: Vec<String> = trees
+            .iter()
+            .filter_map(|(_, found)| found.strip_prefix(&[VALUES]))
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect();
+        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        Err(Failure::NotFound(format!("there is no set {}; there is: {there}", self.name)))
+    }
+
+    fn change(&self, create: bool, fill: impl FnOnce(TreeId, &mut store::WriteBatch)) -> Outcome {
+        self.with(create, |store, tree| {
+            let mut batch = store.batch();
+            fill(tree, &mut batch);
+            store.write(batch, Durability::Sync).map_err(failed)?;
+            Ok(())
+        })
+    }
+
+    fn read(&self, step: impl FnOnce(&Multivalue<'_>) -> Outcome) -> Outcome {
+        self.with(false, |store, tree| step(&store.multivalue(tree).map_err(failed)?))
+    }
+
+    fn load(&self, file: &std::path::Path, json: bool) -> Outcome {
+        let loaded = self.with(true, |store, tree| {
+            let mut lines = BufReader::with_capacity(1 << 18, files::open_stream(file)?);
+            let (mut line, mut number, mut batch) = (Vec::new(), 0_u64, store.batch());
+            loop {
+                line.clear();
+                let read = lines.read_until(b'\n', &mut line).map_err(|error| Failure::io("read", file, &error))?;
+                if read == 0 {
+                    break;
+                }
+                number += 1;
+                let text = line.strip_suffix(b"\n").unwrap_or(&line);
+                let text = text.strip_suffix(b"\r").unwrap_or(text);
+                let Some(tab) = text.iter().position(|byte| *byte == b'\t') else {
+                    let what = format!("{} line {number}: there is no tab between key and value", file.display());
+                    return Err(Failure::Usage(what));
+                };
+                batch.put_value(tree, &text[..tab], &text[tab + 1..]);
+                if batch.len() == BATCH {
+                    store.write(std::mem::replace(&mut batch, store.batch()), Durability::Bulk).map_err(failed)?;
+                }
+            }
+            store.write(batch, Durability::Bulk).map_err(failed)?;
+            store.sync().map_err(failed)?;
+            Ok(number)
+        })?;
+        let mut out = Output::new();
+        if json {
+            out.json(&serde_json::json!({ "values": loaded }))?;
+        } else {
+            out.text(&format!("loaded {}\n", text::counted(loaded, "value")))?;
+        }
+        out.finish()
+    }
+}
+
+impl Range {
+    fn print(&self, values: &Multivalue<'_>, key: &str) -> Outcome {
+        let mut out = Output::new();
+        if self.estimate {
+            let estimate = values.estimate(key.as_bytes()).map_err(failed)?;
+            out.text(&format!("{estimate}\n"))?;
+            return out.finish();
+        }
+        let mut wanted = ValuesOf::key(key.as_bytes());
+        if let Some(from) = &self.from {
+            wanted = wanted.from(from.as_bytes());
+        }
+        if let Some(below) = &self.below {
+            wanted = wanted.below(below.as_bytes());
+        }
+        if self.reverse {
+            wanted = wanted.reverse();
+        }
+        let mut stream = values.values(wanted).map_err(failed)?;
+        let mut left = self.limit;
+        while left > 0
+            && let Some(value) = stream.next().map_err(failed)?
+        {
+            out.bytes(value)?;
+            out.text("\n")?;
+            left -= 1;
+        }
+        out.finish()
+    }
+}
+
+fn print_keys(values: &Multivalue<'_>) -> Outcome {
+    let mut out = Output::new();
+    let mut keys = values.keys(None).map_err(failed)?;
+    while let Some(key) = keys.next().map_err(failed)? {
+        out.bytes(key)?;
+        out.text("\n")?;
+    }
+    out.finish()
+}

@@ -1,0 +1,38 @@
+//! `mv`: values are put, loaded, printed in order and removed; wrong names and lines are told.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::Place;
+
+#[test]
+fn values_are_put_loaded_printed_and_removed() {
+    let place = Place::new();
+    place.good(&["mv", "put", "ids", "by_author", "ann", "c", "a", "b", "a"]);
+    place.good(&["mv", "put", "ids", "by_author", "annabel", "z"]);
+    assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann"]), "a\nb\nc\n");
+    assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann", "--reverse", "--limit", "2"]), "c\nb\n");
+    assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann", "--from", "b", "--below", "c"]), "b\n");
+    place.good(&["mv", "delete", "ids", "by_author", "ann", "b", "never"]);
+    assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann"]), "a\nc\n");
+    assert_eq!(place.good(&["mv", "get", "ids", "by_author", "nobody"]), "");
+    let pairs: String = (0..5000).map(|n| format!("key{}\t{n:05}\r\n", n % 7)).collect();
+    place.write("pairs.tsv", pairs.as_bytes());
+    assert_eq!(place.good(&["mv", "load", "ids", "more", "pairs.tsv"]), "loaded 5,000 values\n");
+    assert_eq!(place.good(&["mv", "get", "ids", "more", "key3", "--limit", "2"]), "00003\n00010\n");
+    assert_eq!(place.good(&["mv", "get", "ids", "more", "key0", "--estimate"]), "715\n");
+    assert_eq!(place.good(&["mv", "keys", "ids", "by_author"]), "ann\nannabel\n");
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let place = Place::new();
+    place.good(&["mv", "put", "ids", "by_author", "ann", "a"]);
+    let told = place.bad(3, &["mv", "get", "ids", "by_autor", "ann"]);
+    assert!(told.contains("by_author"), "{told}");
+    place.write("bad.tsv", b"key\tvalue\nno tab\n");
+    let told = place.bad(2, &["mv", "load", "ids", "more", "bad.tsv"]);
+    assert!(told.contains("bad.tsv line 2"), "{told}");
+    place.bad(2, &["mv", "put", "ids", "by_author", "ann"]);
+}
