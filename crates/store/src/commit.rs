@@ -223,7 +223,10 @@ impl Inner {
         }
         let purpose = group.iter().map(|request| request.work.purpose()).max().unwrap_or(Purpose::Upkeep);
         match self.wal.append_for(purpose, &records) {
-            Ok(end) => self.enter(group, &mut outcomes, end),
+            Ok(end) => {
+                self.enter(group, &mut outcomes, end);
+                self.sync_ahead();
+            }
             Err(error) => self.unplace(&mut outcomes, error),
         }
         outcomes

@@ -1,4 +1,5 @@
-//! Acknowledgement and the periodic sync of the log, and the poison that ends both.
+//! Acknowledgement, the periodic sync of the log and the one ahead of its next segment, and the poison
+//! that ends them.
 
 use crate::store::Inner;
 use crate::{Durability, Error, Result};
@@ -19,12 +20,28 @@ pub(crate) struct Syncer {
     last_sync: AtomicU64,
     /// A write under [`Durability::Periodic`] was acknowledged since the last periodic sync began.
     wanted: AtomicBool,
+    /// So much is written and not synced that the next segment would wait for it.
+    behind: AtomicBool,
 }
 
 impl Syncer {
     pub fn new(now: Duration) -> Self {
-        let last_sync = AtomicU64::new(now.as_nanos() as u64);
-        Self { stop: Mutex::new(false), stopped: Condvar::new(), last_sync, wanted: AtomicBool::new(false) }
+        Self {
+            stop: Mutex::new(false),
+            stopped: Condvar::new(),
+            last_sync: AtomicU64::new(now.as_nanos() as u64),
+            wanted: AtomicBool::new(false),
+            behind: AtomicBool::new(false),
+        }
+    }
+
+    /// Wakes the thread for a sync.
+    fn hurry(&self) {
+        if !self.behind.swap(true, Ordering::AcqRel) {
+            // The thread looks at `behind` under this lock before it waits.
+            drop(self.stop.lock());
+            self.stopped.notify_all();
+        }
     }
 
     pub fn stop(&self) {
@@ -58,6 +75,18 @@ impl Inner {
                 Ok(())
             }
         }
+    }
+
+    /// Has the log synced in the background when much of it is not, whatever the writes ask for: the
+    /// leader syncs what is left of a segment before it begins the next one, and everybody waits.
+    pub(crate) fn sync_ahead(&self) {
+        if self.options.background && self.is_behind() {
+            self.syncer.hurry();
+        }
+    }
+
+    fn is_behind(&self) -> bool {
+        self.wal.unsynced_bytes() > self.options.sync_ahead_bytes()
     }
 
     /// Syncs the log up to `end`; a failure poisons.
@@ -94,11 +123,12 @@ impl Inner {
     }
 }
 
-/// The syncing thread: one sync of the log an interval, while a periodic write waits for it.
+/// The syncing thread: one sync of the log an interval, while a periodic write waits for it, and one
+/// whenever too much is not synced.
 pub(crate) fn run(store: &Arc<Inner>) {
     loop {
         let mut stop = store.syncer.stop.lock();
-        if !*stop {
+        if !*stop && !store.syncer.behind.load(Ordering::Acquire) {
             store.syncer.stopped.wait_for(&mut stop, store.options.sync_interval);
         }
         if *stop || store.writable().is_err() {
@@ -107,8 +137,10 @@ pub(crate) fn run(store: &Arc<Inner>) {
         drop(stop);
         // Asked first: who sets it later has its record before an end that is read later.
         let wanted = store.syncer.wanted.swap(false, Ordering::AcqRel);
+        // Set while the last sync ran, it may be out of date.
+        let behind = store.syncer.behind.swap(false, Ordering::AcqRel) && store.is_behind();
         let end = store.wal.end();
-        if !wanted || store.wal.synced() >= end {
+        if !(wanted || behind) || store.wal.synced() >= end {
             let now = store.env.clock.now().as_nanos() as u64;
             store.syncer.last_sync.fetch_max(now, Ordering::Relaxed);
             continue;

@@ -13,7 +13,7 @@ pub enum Durability {
     /// [`Options::sync_interval`]. Survives the death of the process; power loss may take the
     /// last interval plus one sync.
     Periodic,
-    /// As `Periodic`, but nobody syncs until [`crate::Store::sync`]: for bulk loads, whose
+    /// As `Periodic`, but nobody waits for a sync until [`crate::Store::sync`]: for bulk loads, whose
     /// acknowledgement is that final sync.
     Bulk,
 }
@@ -107,6 +107,8 @@ impl Default for Options {
 pub(crate) const DEFAULT_PARTITIONS: u32 = 4;
 /// Sorted files that a compaction may have to write before it can remove any.
 const RESERVED_FILES: u64 = 4;
+/// A sync ahead of a segment's end is not worth it for fewer bytes.
+const LEAST_SYNC_AHEAD: u64 = 4 << 20;
 /// The least memory budget in bytes.
 pub(crate) const MIN_MEMORY: usize = 8 << 20;
 
@@ -165,6 +167,11 @@ impl Options {
     pub(crate) fn disk_reserve(&self) -> u64 {
         let derived = self.memtable_bytes() as u64 + RESERVED_FILES * self.sorted_file_bytes();
         self.disk_reserve_bytes.unwrap_or(derived)
+    }
+
+    /// The log is synced in the background when more bytes than this are not.
+    pub(crate) fn sync_ahead_bytes(&self) -> u64 {
+        (self.log_segment_bytes() / 4).max(LEAST_SYNC_AHEAD)
     }
 
     /// The log is cut down by flushing when it exceeds this many bytes.

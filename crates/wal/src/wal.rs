@@ -309,6 +309,13 @@ impl Wal {
         self.shared.lock().synced
     }
 
+    /// Bytes at the end that are not durable yet. A segment is durable before the next is begun.
+    pub fn unsynced_bytes(&self) -> u64 {
+        let shared = self.shared.lock();
+        let synced = if shared.synced.segment == shared.end.segment { shared.synced.offset } else { GROUPS_AT };
+        shared.end.offset.saturating_sub(synced)
+    }
+
     /// The end of what is appended.
     pub fn end(&self) -> Position {
         self.shared.lock().end
