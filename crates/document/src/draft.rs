@@ -92,6 +92,29 @@ impl Draft {
         Ok(())
     }
 
+    /// The value of the first field with this name, to be changed in place. If the row holds it under a shape, nothing
+    /// else is decoded; a field that a shape does not have is known to be absent without decoding anything.
+    ///
+    /// # Errors
+    /// [`RowError`] if the document is damaged.
+    pub fn get_mut(&mut self, name: &str) -> Result<Option<&mut Value>, RowError> {
+        let position = self.stored_position(name)?;
+        if let Some(position) = position {
+            self.load(position, name)?;
+        } else if self.lacks(name)? {
+            return Ok(None);
+        } else {
+            self.map()?;
+        }
+        Ok(match &mut self.state {
+            State::Whole(map) => map.get_mut(name),
+            State::Fields(changes) => {
+                let change = changes.iter_mut().find(|(at, _)| Some(*at) == position);
+                change.map(|(_, value)| value)
+            }
+        })
+    }
+
     /// Removes the first field with this name, and returns its value.
     ///
     /// # Errors
@@ -192,6 +215,22 @@ impl Draft {
         let map = self.document.map()?;
         let Form::Shaped { shape, .. } = map.form else { return Ok(None) };
         Ok(std::ptr::eq(map.table, table).then_some(Patch { shape, values: map.bytes, changes }))
+    }
+
+    /// True if the document as it was has a shape without this field, and no field was added or removed since.
+    fn lacks(&self, name: &str) -> Result<bool, RowError> {
+        let shape = self.document.map()?.shape();
+        Ok(matches!(self.state, State::Fields(_)) && shape.is_some_and(|shape| shape.position(name).is_none()))
+    }
+
+    /// Decodes a stored field into the new values, unless it is there or all of the document is.
+    fn load(&mut self, position: usize, name: &str) -> Result<(), RowError> {
+        let State::Fields(changes) = &mut self.state else { return Ok(()) };
+        if let Err(at) = changes.binary_search_by_key(&position, |(at, _)| *at) {
+            let value = self.document.get(name)?.map_or(Ok(Value::Null), |value| value.to_value())?;
+            changes.insert(at, (position, value));
+        }
+        Ok(())
     }
 
     /// The position of a field whose value the row holds. None if there is no such field, or no shape.

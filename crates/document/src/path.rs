@@ -81,13 +81,13 @@ impl FieldPath {
 fn step<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value {
         Value::Map(map) => map.get(name),
-        Value::Array(elements) => elements.get(index(name)?),
+        Value::Array(elements) => elements.get(array_index(name)?),
         _ => None,
     }
 }
 
-/// A number without a sign or leading zeros.
-fn index(name: &str) -> Option<usize> {
+/// The position in an array that a name stands for: a number without a sign or leading zeros.
+pub fn array_index(name: &str) -> Option<usize> {
     let plain = name == "0" || matches!(name.as_bytes().first(), Some(b'1'..=b'9'));
     name.parse().ok().filter(|_| plain)
 }
@@ -100,7 +100,7 @@ fn visit_all<'a>(value: &'a Value, names: &[&str], visit: &mut dyn FnMut(&'a Val
     match value {
         Value::Map(map) => map.get(name).map_or(0, |inner| visit_all(inner, rest, visit)),
         Value::Array(elements) => {
-            let there = index(name).and_then(|at| elements.get(at)).map_or(0, |inner| visit_all(inner, rest, visit));
+            let there = array_index(name).and_then(|at| elements.get(at)).map_or(0, |inner| visit_all(inner, rest, visit));
             // An array directly inside an array is not entered, as in MongoDB.
             let maps = elements.iter().filter(|element| matches!(element, Value::Map(_)));
             there + maps.map(|map| visit_all(map, names, visit)).sum::<usize>()

@@ -190,6 +190,11 @@ impl Value {
         exceeds(self, MAX_DEPTH)
     }
 
+    /// True if the value nests deeper than `levels`: `[[]]` nests deeper than 1.
+    pub fn is_deeper_than(&self, levels: usize) -> bool {
+        exceeds(self, levels)
+    }
+
     /// The name of the type, as MongoDB's `$type` spells it.
     pub fn type_name(&self) -> &'static str {
         match self {

@@ -61,3 +61,11 @@ fn all_values() {
     assert_eq!(all(json, "d.e"), []);
     assert_eq!(all(r#"{"a":[{"0":1}]}"#, "a.0"), [parse(b"{\"0\":1}").unwrap(), 1.into()]);
 }
+
+#[test]
+fn positions_in_arrays_are_plain_numbers() {
+    assert_eq!((array_index("0"), array_index("10")), (Some(0), Some(10)));
+    for name in ["", "00", "01", "+1", "-1", "1.0", "x", "99999999999999999999999"] {
+        assert_eq!(array_index(name), None, "{name}");
+    }
+}

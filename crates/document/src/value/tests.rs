@@ -36,6 +36,8 @@ fn depth_is_counted_to_the_limit_and_no_further() {
     assert!(!value.is_too_deep());
     assert!(Value::Array(vec![value.clone()]).is_too_deep());
     assert!(Value::Map(Map::from([(value, 1)])).is_too_deep());
+    let twice = Value::Array(vec![Value::Array(Vec::new())]);
+    assert!(twice.is_deeper_than(1) && !twice.is_deeper_than(2) && !Value::Null.is_deeper_than(0));
 }
 
 #[test]
