@@ -100,7 +100,8 @@ fn visit_all<'a>(value: &'a Value, names: &[&str], visit: &mut dyn FnMut(&'a Val
     match value {
         Value::Map(map) => map.get(name).map_or(0, |inner| visit_all(inner, rest, visit)),
         Value::Array(elements) => {
-            let there = array_index(name).and_then(|at| elements.get(at)).map_or(0, |inner| visit_all(inner, rest, visit));
+            let there =
+                array_index(name).and_then(|at| elements.get(at)).map_or(0, |inner| visit_all(inner, rest, visit));
             // An array directly inside an array is not entered, as in MongoDB.
             let maps = elements.iter().filter(|element| matches!(element, Value::Map(_)));
             there + maps.map(|map| visit_all(map, names, visit)).sum::<usize>()

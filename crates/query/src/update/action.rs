@@ -1,0 +1,231 @@
+//! What an operator does to the value at its path.
+
+use document::bson::bson_size;
+use document::compare::compare;
+use document::path::FieldPath;
+use document::value::Timestamp;
+use document::{MAX_DEPTH, Value};
+
+use super::array::{End, Push, add_to_set, pop};
+use super::number::{NumberError, Operation, compute, zero_like};
+use super::pull::Pull;
+use super::{Context, UpdateError};
+
+/// An operator with its operand, checked by [`Action::check`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Action {
+    Set(Value),
+    SetOnInsert(Value),
+    CurrentDate(Clock),
+    Unset,
+    Inc(Value),
+    Mul(Value),
+    Min(Value),
+    Max(Value),
+    Push(Push),
+    AddToSet(Vec<Value>),
+    Pull(Pull),
+    Pop(End),
+    /// Moves what lies at this path.
+    RenameFrom(FieldPath),
+}
+
+/// The type in which `$currentDate` writes the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clock {
+    Date,
+    Timestamp,
+}
+
+/// What became of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Same,
+    Changed,
+    /// It is to be removed.
+    Remove,
+}
+
+impl From<bool> for Outcome {
+    fn from(changed: bool) -> Self {
+        if changed { Self::Changed } else { Self::Same }
+    }
+}
+
+impl Clock {
+    /// The time as a value. A timestamp holds whole seconds from 1970 to 2106, and the increment 1.
+    pub fn value(self, time_ms: i64) -> Value {
+        match self {
+            Self::Date => Value::DateTime(time_ms),
+            Self::Timestamp => {
+                let seconds = time_ms.div_euclid(1000).max(0);
+                Value::Timestamp(Timestamp { time: u32::try_from(seconds).unwrap_or(u32::MAX), increment: 1 })
+            }
+        }
+    }
+}
+
+impl Action {
+    /// The operator's name.
+    pub fn operator(&self) -> &'static str {
+        match self {
+            Self::Set(_) => "$set",
+            Self::SetOnInsert(_) => "$setOnInsert",
+            Self::CurrentDate(_) => "$currentDate",
+            Self::Unset => "$unset",
+            Self::Inc(_) => "$inc",
+            Self::Mul(_) => "$mul",
+            Self::Min(_) => "$min",
+            Self::Max(_) => "$max",
+            Self::Push(_) => "$push",
+            Self::AddToSet(_) => "$addToSet",
+            Self::Pull(_) => "$pull",
+            Self::Pop(_) => "$pop",
+            Self::RenameFrom(_) => "$rename",
+        }
+    }
+
+    /// Refuses operands that the operator does not take at this path: those of another type than a number, those that
+    /// would nest too deep, the same path twice.
+    pub fn check(&self, path: &FieldPath) -> Result<(), UpdateError> {
+        let levels = MAX_DEPTH - path.depth();
+        let too_deep = match self {
+            Self::Set(value) | Self::SetOnInsert(value) | Self::Min(value) | Self::Max(value) => {
+                value.is_deeper_than(levels)
+            }
+            Self::Inc(number) | Self::Mul(number) if !number.is_number() => {
+                let (operator, found) = (self.operator(), number.type_name());
+                let message = format!("{operator} of '{path}' needs a number, this is of type {found}");
+                return Err(UpdateError::TypeMismatch(message));
+            }
+            Self::Push(Push { values, .. }) | Self::AddToSet(values) => {
+                levels == 0 || values.iter().any(|value| value.is_deeper_than(levels - 1))
+            }
+            Self::RenameFrom(from) => return check_rename(from, path),
+            _ => false,
+        };
+        if too_deep { Err(nests_too_deep(self.operator(), path)) } else { Ok(()) }
+    }
+
+    /// What is put where nothing is. None: it stays so.
+    pub fn on_missing(&self, context: &Context) -> Option<Value> {
+        match self {
+            Self::Set(value) | Self::SetOnInsert(value) | Self::Inc(value) | Self::Min(value) | Self::Max(value) => {
+                Some(value.clone())
+            }
+            Self::CurrentDate(clock) => Some(clock.value(context.time_ms)),
+            Self::Mul(number) => Some(zero_like(number)),
+            Self::Push(push) => {
+                let mut elements = Vec::new();
+                push.apply(&mut elements);
+                Some(Value::Array(elements))
+            }
+            Self::AddToSet(values) => {
+                let mut elements = Vec::new();
+                add_to_set(values, &mut elements);
+                Some(Value::Array(elements))
+            }
+            Self::Unset | Self::Pull(_) | Self::Pop(_) | Self::RenameFrom(_) => None,
+        }
+    }
+
+    /// Changes the value at the path, or on an error leaves it as it is.
+    pub fn on_value(&self, value: &mut Value, path: &FieldPath, context: &Context) -> Result<Outcome, UpdateError> {
+        match self {
+            Self::Set(new) | Self::SetOnInsert(new) => Ok(replace(value, new)),
+            Self::CurrentDate(clock) => Ok(replace(value, &clock.value(context.time_ms))),
+            Self::Min(new) if compare(new, value).is_lt() => Ok(replace(value, new)),
+            Self::Max(new) if compare(new, value).is_gt() => Ok(replace(value, new)),
+            Self::Inc(number) => self.calculate(Operation::Add, value, number, path),
+            Self::Mul(number) => self.calculate(Operation::Multiply, value, number, path),
+            Self::Unset => Ok(Outcome::Remove),
+            Self::Push(push) => Ok(push.apply(self.elements(value, path)?).into()),
+            Self::AddToSet(values) => Ok(add_to_set(values, self.elements(value, path)?).into()),
+            Self::Pop(end) => Ok(pop(*end, self.elements(value, path)?).into()),
+            Self::Pull(pull) => {
+                let elements = self.elements(value, path)?;
+                let before = elements.len();
+                elements.retain(|element| !pull.matches(element));
+                Ok((elements.len() < before).into())
+            }
+            Self::Min(_) | Self::Max(_) | Self::RenameFrom(_) => Ok(Outcome::Same),
+        }
+    }
+
+    fn calculate(
+        &self,
+        operation: Operation,
+        value: &mut Value,
+        number: &Value,
+        path: &FieldPath,
+    ) -> Result<Outcome, UpdateError> {
+        let operator = self.operator();
+        match compute(operation, value, number) {
+            Ok(result) => Ok(replace(value, &result)),
+            Err(NumberError::NotANumber) => {
+                let found = value.type_name();
+                let message = format!("cannot apply {operator} to '{path}', which is of type {found}, not a number");
+                Err(UpdateError::TypeMismatch(message))
+            }
+            Err(NumberError::Overflow) => {
+                Err(UpdateError::BadValue(format!("{operator} of '{path}' has a result that no number holds")))
+            }
+        }
+    }
+
+    fn elements<'a>(&self, value: &'a mut Value, path: &FieldPath) -> Result<&'a mut Vec<Value>, UpdateError> {
+        let found = value.type_name();
+        if let Value::Array(elements) = value {
+            return Ok(elements);
+        }
+        let message = format!("cannot apply {} to '{path}', which is of type {found}, not an array", self.operator());
+        Err(match self {
+            Self::Pop(_) => UpdateError::TypeMismatch(message),
+            _ => UpdateError::BadValue(message),
+        })
+    }
+
+    /// At least as many bytes as the change can add to the document as BSON, what `path` brings included; saturates.
+    pub fn growth_max(&self, path: &FieldPath) -> usize {
+        /// Type, the end of a name, and the frame of a map.
+        const FRAME: usize = 7;
+        /// An element of an array: type, position, the end of the position.
+        const ELEMENT: usize = 22;
+        let name = |name: &str| {
+            // An array may be filled up with nulls as far as that.
+            let padding = document::path::array_index(name).unwrap_or(0).saturating_mul(ELEMENT);
+            padding.saturating_add(name.len() + FRAME)
+        };
+        let elements = |values: &[Value]| values.iter().map(|value| bson_size(value) + ELEMENT).sum::<usize>();
+        let value = match self {
+            Self::Set(value) | Self::SetOnInsert(value) | Self::Min(value) | Self::Max(value) => bson_size(value),
+            // A decimal at most.
+            Self::Inc(_) | Self::Mul(_) | Self::CurrentDate(_) => 16,
+            Self::Push(Push { values, .. }) | Self::AddToSet(values) => elements(values) + FRAME,
+            Self::Unset | Self::Pull(_) | Self::Pop(_) | Self::RenameFrom(_) => 0,
+        };
+        path.names().map(name).fold(value, usize::saturating_add)
+    }
+}
+
+/// Gives the value another identity, if it has not got it.
+fn replace(value: &mut Value, new: &Value) -> Outcome {
+    if value == new {
+        return Outcome::Same;
+    }
+    *value = new.clone();
+    Outcome::Changed
+}
+
+fn check_rename(from: &FieldPath, to: &FieldPath) -> Result<(), UpdateError> {
+    if from.starts_with(to) || to.starts_with(from) {
+        let message = format!("$rename of '{from}' to '{to}': neither path may be the other or lead into it");
+        return Err(UpdateError::BadValue(message));
+    }
+    Ok(())
+}
+
+/// The document would nest too deep.
+pub(super) fn nests_too_deep(operator: &str, path: &FieldPath) -> UpdateError {
+    UpdateError::Overflow(format!("{operator} of '{path}' would nest the document deeper than {MAX_DEPTH} levels"))
+}

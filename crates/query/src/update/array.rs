@@ -1,0 +1,152 @@
+//! What operators do to the elements of an array.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use document::Value;
+use document::compare::{compare, equal};
+use document::path::FieldPath;
+
+/// From so many values on, `$addToSet` looks them up in a set.
+const MANY: usize = 4;
+
+/// An end of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    First,
+    Last,
+}
+
+/// `$push`, with its modifiers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Push {
+    pub values: Vec<Value>,
+    /// Where: from the start, or if negative from the end. At the end if there is none.
+    pub position: Option<i64>,
+    /// How many elements stay: the first ones, or if negative the last ones.
+    pub slice: Option<i64>,
+    pub sort: Option<Sort>,
+}
+
+/// How `$push` sorts all elements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Sort {
+    Whole(Direction),
+    /// By these fields; elements that are no maps are maps without fields, and a field that is not there counts as null.
+    Fields(Vec<(FieldPath, Direction)>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Ascending,
+    Descending,
+}
+
+impl Push {
+    /// `$push` of one value at the end.
+    pub fn one(value: Value) -> Self {
+        Self { values: vec![value], position: None, slice: None, sort: None }
+    }
+
+    /// Whether this changed the elements.
+    pub fn apply(&self, elements: &mut Vec<Value>) -> bool {
+        // Sorting and slicing may undo what was pushed.
+        let before = (self.sort.is_some() || self.slice.is_some()).then(|| elements.clone());
+        let at = match self.position.map(|position| (position >= 0, magnitude(position))) {
+            None => elements.len(),
+            Some((true, from_start)) => from_start.min(elements.len()),
+            Some((false, from_end)) => elements.len().saturating_sub(from_end),
+        };
+        elements.splice(at..at, self.values.iter().cloned());
+        if let Some(sort) = &self.sort {
+            elements.sort_by(|a, b| sort.compare(a, b));
+        }
+        match self.slice.map(|slice| (slice >= 0, magnitude(slice))) {
+            None => {}
+            Some((true, len)) => elements.truncate(len),
+            Some((false, len)) => drop(elements.drain(..elements.len().saturating_sub(len))),
+        }
+        before.map_or(!self.values.is_empty(), |before| before != *elements)
+    }
+}
+
+fn magnitude(n: i64) -> usize {
+    usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX)
+}
+
+impl Sort {
+    fn compare(&self, a: &Value, b: &Value) -> Ordering {
+        match self {
+            Self::Whole(direction) => direction.of(compare(a, b)),
+            Self::Fields(fields) => {
+                let orders = fields.iter().map(|(path, direction)| direction.of(compare(key(path, a), key(path, b))));
+                orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            }
+        }
+    }
+}
+
+fn key<'a>(path: &FieldPath, element: &'a Value) -> &'a Value {
+    element.as_map().and_then(|map| path.get_in(map)).unwrap_or(&Value::Null)
+}
+
+impl Direction {
+    fn of(self, order: Ordering) -> Ordering {
+        match self {
+            Self::Ascending => order,
+            Self::Descending => order.reverse(),
+        }
+    }
+}
+
+/// Appends the values of which no equal one (in the order of all values) is there. Whether this changed the elements.
+pub(super) fn add_to_set(values: &[Value], elements: &mut Vec<Value>) -> bool {
+    let before = elements.len();
+    if values.len() < MANY {
+        for value in values {
+            if !elements.iter().any(|element| equal(element, value)) {
+                elements.push(value.clone());
+            }
+        }
+    } else {
+        let mut known: BTreeSet<Ordered<'_>> = elements.iter().map(Ordered).collect();
+        let new: Vec<Value> = values.iter().filter(|value| known.insert(Ordered(value))).cloned().collect();
+        elements.extend(new);
+    }
+    elements.len() > before
+}
+
+/// A value in the order of all values.
+struct Ordered<'a>(&'a Value);
+
+impl Ord for Ordered<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        compare(self.0, other.0)
+    }
+}
+
+impl PartialOrd for Ordered<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ordered<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ordered<'_> {}
+
+/// Removes the element at this end. Whether there was one.
+pub(super) fn pop(end: End, elements: &mut Vec<Value>) -> bool {
+    match end {
+        End::First if elements.is_empty() => false,
+        End::First => {
+            elements.remove(0);
+            true
+        }
+        End::Last => elements.pop().is_some(),
+    }
+}

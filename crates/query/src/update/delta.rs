@@ -1,0 +1,277 @@
+//! Deltas: updates as bytes, to be kept beside documents and applied later. `docs/format/delta.md` draws them.
+
+use document::Value;
+use document::encoding::{self, ARRAY, MAP, put_head, put_integer, put_str};
+use document::path::FieldPath;
+use document::row::ID;
+
+use super::action::Action;
+use super::array::{Direction, End, Push, Sort};
+use super::pull::{Comparison, Pull, Test};
+use super::{Change, Context, MAX_DOCUMENT_BYTES, Update, UpdateError, order, parse};
+
+/// The version in a delta's first byte; its high four bits are reserved, and 0.
+const VERSION: u8 = 1;
+
+const SET: u8 = 1;
+const UNSET: u8 = 2;
+const INC: u8 = 3;
+const MUL: u8 = 4;
+const MIN: u8 = 5;
+const MAX: u8 = 6;
+const PUSH: u8 = 7;
+const PUSH_WITH: u8 = 8;
+const ADD_TO_SET: u8 = 9;
+const PULL: u8 = 10;
+const PULL_WHERE: u8 = 11;
+const PULL_WHERE_FIELDS: u8 = 12;
+const POP_FIRST: u8 = 13;
+const POP_LAST: u8 = 14;
+const RENAME: u8 = 15;
+
+const WITH_POSITION: i64 = 1;
+const WITH_SLICE: i64 = 2;
+const WITH_SORT: i64 = 4;
+
+/// Why bytes are no delta.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeltaError {
+    /// Its version, or a reserved bit, is not known here.
+    #[error("a delta of version {0} was written by a newer build; this one knows version 1")]
+    Version(u8),
+    /// Storage is damaged, or these are other bytes.
+    #[error("a delta is damaged: {0}")]
+    Damaged(String),
+}
+
+type Result<T> = std::result::Result<T, DeltaError>;
+
+impl Update {
+    /// The update as bytes that [`crate::fold`] applies later, whatever the document then is. `$currentDate` is resolved to
+    /// the context's time; `$setOnInsert` is left out, since a delta on an absent document does nothing.
+    ///
+    /// # Errors
+    /// [`UpdateError::ImmutableField`] if a path is `_id` or leads into it: that can be checked, never written blind.
+    /// [`UpdateError::TooLarge`] beyond [`MAX_DOCUMENT_BYTES`].
+    pub fn to_delta(&self, context: &Context) -> std::result::Result<Vec<u8>, UpdateError> {
+        let mut delta = vec![VERSION];
+        for change in &self.changes {
+            if let Some(path) = change.paths().find(|path| path.first() == ID) {
+                let operator = change.action.operator();
+                let message = format!("{operator} of '{path}' cannot be a delta: _id never changes");
+                return Err(UpdateError::ImmutableField(message));
+            }
+            put_change(change, context, &mut delta);
+        }
+        if delta.len() > MAX_DOCUMENT_BYTES {
+            let len = delta.len();
+            let message = format!("the delta would have {len} bytes; the limit is {MAX_DOCUMENT_BYTES}");
+            return Err(UpdateError::TooLarge(message));
+        }
+        Ok(delta)
+    }
+
+    /// The update that a delta holds.
+    ///
+    /// # Errors
+    /// [`DeltaError`] if the bytes are none that [`Update::to_delta`] writes.
+    pub fn from_delta(delta: &[u8]) -> Result<Self> {
+        let (&version, mut rest) = delta.split_first().ok_or_else(|| damaged("it is empty"))?;
+        if version != VERSION {
+            return Err(DeltaError::Version(version));
+        }
+        let mut changes: Vec<Change> = Vec::new();
+        while !rest.is_empty() {
+            let change = take_change(&mut rest)?;
+            if changes.last().is_some_and(|last| order::compare_paths(&last.path, &change.path).is_ge()) {
+                return Err(damaged("its changes are out of order"));
+            }
+            changes.push(change);
+        }
+        let update = Self { changes };
+        update.check_conflicts().map_err(damaged)?;
+        Ok(update)
+    }
+}
+
+fn damaged(problem: impl ToString) -> DeltaError {
+    DeltaError::Damaged(problem.to_string())
+}
+
+fn put_change(change: &Change, context: &Context, out: &mut Vec<u8>) {
+    let path = change.path.as_str();
+    let begin = |out: &mut Vec<u8>, operator: u8| {
+        out.push(operator);
+        put_str(out, path);
+    };
+    let with_value = |out: &mut Vec<u8>, operator: u8, value: &Value| {
+        begin(out, operator);
+        encoding::encode(value, out);
+    };
+    match &change.action {
+        Action::SetOnInsert(_) => {}
+        Action::Set(value) => with_value(out, SET, value),
+        Action::CurrentDate(clock) => with_value(out, SET, &clock.value(context.time_ms)),
+        Action::Inc(number) => with_value(out, INC, number),
+        Action::Mul(number) => with_value(out, MUL, number),
+        Action::Min(value) => with_value(out, MIN, value),
+        Action::Max(value) => with_value(out, MAX, value),
+        Action::Push(Push { values, position: None, slice: None, sort: None }) if values.len() == 1 => {
+            begin(out, PUSH);
+            values.iter().for_each(|value| encoding::encode(value, out));
+        }
+        Action::Push(push) => {
+            begin(out, PUSH_WITH);
+            put_push(push, out);
+        }
+        Action::AddToSet(values) => {
+            begin(out, ADD_TO_SET);
+            put_values(values, out);
+        }
+        Action::Pull(Pull::Equal(value)) => with_value(out, PULL, value),
+        Action::Pull(Pull::Element(tests)) => {
+            begin(out, PULL_WHERE);
+            put_head(out, ARRAY, 2 * tests.len() as u64);
+            tests.iter().for_each(|test| put_test(test, out));
+        }
+        Action::Pull(Pull::Fields(fields)) => {
+            begin(out, PULL_WHERE_FIELDS);
+            put_head(out, ARRAY, 3 * fields.len() as u64);
+            for (path, test) in fields {
+                put_str(out, path.as_str());
+                put_test(test, out);
+            }
+        }
+        Action::Unset => begin(out, UNSET),
+        Action::Pop(End::First) => begin(out, POP_FIRST),
+        Action::Pop(End::Last) => begin(out, POP_LAST),
+        Action::RenameFrom(from) => {
+            begin(out, RENAME);
+            put_str(out, from.as_str());
+        }
+    }
+}
+
+fn put_values(values: &[Value], out: &mut Vec<u8>) {
+    put_head(out, ARRAY, values.len() as u64);
+    values.iter().for_each(|value| encoding::encode(value, out));
+}
+
+fn put_test(test: &Test, out: &mut Vec<u8>) {
+    put_integer(out, test.comparison as i64);
+    encoding::encode(&test.operand, out);
+}
+
+fn put_push(push: &Push, out: &mut Vec<u8>) {
+    let flag = |there: bool, flag: i64| if there { flag } else { 0 };
+    let flags = flag(push.position.is_some(), WITH_POSITION)
+        | flag(push.slice.is_some(), WITH_SLICE)
+        | flag(push.sort.is_some(), WITH_SORT);
+    put_integer(out, flags);
+    put_values(&push.values, out);
+    push.position.into_iter().chain(push.slice).for_each(|n| put_integer(out, n));
+    match &push.sort {
+        None => {}
+        Some(Sort::Whole(direction)) => put_direction(*direction, out),
+        Some(Sort::Fields(fields)) => {
+            put_head(out, MAP, fields.len() as u64);
+            for (path, direction) in fields {
+                put_str(out, path.as_str());
+                put_direction(*direction, out);
+            }
+        }
+    }
+}
+
+fn put_direction(direction: Direction, out: &mut Vec<u8>) {
+    put_integer(out, if direction == Direction::Ascending { 1 } else { -1 });
+}
+
+fn take_change(rest: &mut &[u8]) -> Result<Change> {
+    let (&operator, after) = rest.split_first().ok_or_else(|| damaged("it ends within a change"))?;
+    *rest = after;
+    let path = take_path(rest)?;
+    let action = match operator {
+        SET => Action::Set(take(rest)?),
+        UNSET => Action::Unset,
+        INC => Action::Inc(take(rest)?),
+        MUL => Action::Mul(take(rest)?),
+        MIN => Action::Min(take(rest)?),
+        MAX => Action::Max(take(rest)?),
+        PUSH => Action::Push(Push::one(take(rest)?)),
+        PUSH_WITH => Action::Push(take_push(rest)?),
+        ADD_TO_SET => Action::AddToSet(take_values(rest)?),
+        PULL => Action::Pull(Pull::value(take(rest)?).map_err(damaged)?),
+        PULL_WHERE => Action::Pull(take_tests(rest)?),
+        PULL_WHERE_FIELDS => Action::Pull(take_field_tests(rest)?),
+        POP_FIRST => Action::Pop(End::First),
+        POP_LAST => Action::Pop(End::Last),
+        RENAME => Action::RenameFrom(take_path(rest)?),
+        other => return Err(damaged(format!("there is no operator {other}"))),
+    };
+    Change::new(path, action).map_err(damaged)
+}
+
+fn take(rest: &mut &[u8]) -> Result<Value> {
+    encoding::decode(rest).map_err(damaged)
+}
+
+fn take_path(rest: &mut &[u8]) -> Result<FieldPath> {
+    let Value::String(text) = take(rest)? else { return Err(damaged("a path is no string")) };
+    let path = parse::path(&text).map_err(damaged)?;
+    if path.first() == ID { Err(damaged("it changes _id")) } else { Ok(path) }
+}
+
+fn take_values(rest: &mut &[u8]) -> Result<Vec<Value>> {
+    match take(rest)? {
+        Value::Array(values) => Ok(values),
+        other => Err(damaged(format!("values of type {}", other.type_name()))),
+    }
+}
+
+fn take_integer(rest: &mut &[u8]) -> Result<i64> {
+    match take(rest)? {
+        Value::Int32(n) => Ok(i64::from(n)),
+        Value::Int64(n) => Ok(n),
+        other => Err(damaged(format!("an integer of type {}", other.type_name()))),
+    }
+}
+
+fn take_push(rest: &mut &[u8]) -> Result<Push> {
+    let flags = take_integer(rest)?;
+    if flags & !(WITH_POSITION | WITH_SLICE | WITH_SORT) != 0 {
+        return Err(damaged("modifiers of $push that are not known"));
+    }
+    let values = take_values(rest)?;
+    let mut integer_if = |flag: i64| if flags & flag != 0 { take_integer(rest).map(Some) } else { Ok(None) };
+    let (position, slice) = (integer_if(WITH_POSITION)?, integer_if(WITH_SLICE)?);
+    let sort = if flags & WITH_SORT != 0 { Some(parse::sort(&take(rest)?).map_err(damaged)?) } else { None };
+    Ok(Push { values, position, slice, sort })
+}
+
+fn take_tests(rest: &mut &[u8]) -> Result<Pull> {
+    let tests = take_values(rest)?.chunks(2).map(test_of).collect::<Result<Vec<Test>>>()?;
+    if tests.is_empty() { Err(damaged("a condition without tests")) } else { Ok(Pull::Element(tests)) }
+}
+
+fn take_field_tests(rest: &mut &[u8]) -> Result<Pull> {
+    let field = |values: &[Value]| match values.split_first() {
+        Some((Value::String(path), test)) => Ok((path.parse().map_err(damaged)?, test_of(test)?)),
+        _ => Err(damaged("a condition without a path")),
+    };
+    take_values(rest)?.chunks(3).map(field).collect::<Result<_>>().map(Pull::Fields)
+}
+
+fn test_of(values: &[Value]) -> Result<Test> {
+    match values {
+        [Value::Int32(number), operand] => {
+            let comparison =
+                Comparison::of_number(i64::from(*number)).ok_or_else(|| damaged("an unknown comparison"))?;
+            Test::new(comparison, operand.clone()).map_err(damaged)
+        }
+        _ => Err(damaged("a condition is no test")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

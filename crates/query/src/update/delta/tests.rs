@@ -1,0 +1,88 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+use crate::update::tests::update;
+
+const CONTEXT: Context = Context { time_ms: 1000, inserting: false };
+
+fn hex(text: &str) -> Vec<u8> {
+    text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
+
+/// The lines of `docs/format/delta.md`.
+#[test]
+fn bytes() {
+    let cases = [
+        (r#"{"$set":{"a":"x"}}"#, "01  01 17 61 17 78"),
+        (r#"{"$unset":{"a.b":""}}"#, "01  02 37 61 2E 62"),
+        (r#"{"$inc":{"score":1}}"#, "01  03 57 73 63 6F 72 65 14"),
+        (r#"{"$mul":{"a":2.0}}"#, "01  04 17 61 2A"),
+        (r#"{"$min":{"a":-1}}"#, "01  05 17 61 15"),
+        (r#"{"$max":{"a":null}}"#, "01  06 17 61 01"),
+        (r#"{"$push":{"a":1}}"#, "01  07 17 61 14"),
+        (r#"{"$push":{"a":{"$each":[1,2]}}}"#, "01  08 17 61 04 28 14 24"),
+        (r#"{"$push":{"a":{"$each":[],"$position":0,"$slice":-3,"$sort":1}}}"#, "01  08 17 61 74 08 04 35 14"),
+        (r#"{"$push":{"a":{"$each":[1],"$sort":{"b":-1}}}}"#, "01  08 17 61 44 18 14 19 17 62 15"),
+        (r#"{"$addToSet":{"a":1}}"#, "01  09 17 61 18 14"),
+        (r#"{"$pull":{"a":1}}"#, "01  0A 17 61 14"),
+        (r#"{"$pull":{"a":{"$gt":1}}}"#, "01  0B 17 61 28 24 14"),
+        (r#"{"$pull":{"a":{"b":1}}}"#, "01  0C 17 61 38 17 62 04 14"),
+        (r#"{"$pop":{"a":-1}}"#, "01  0D 17 61"),
+        (r#"{"$pop":{"a":1}}"#, "01  0E 17 61"),
+        (r#"{"$rename":{"a":"b"}}"#, "01  0F 17 62 17 61"),
+        (r#"{"$currentDate":{"a":true}}"#, "01  01 17 61 FD D0 0F"),
+        (r#"{"$setOnInsert":{"a":1}}"#, "01"),
+        (r#"{"$inc":{"b":1,"a":2}}"#, "01  03 17 61 24  03 17 62 14"),
+    ];
+    for (text, bytes) in cases {
+        let delta = update(text).to_delta(&CONTEXT).unwrap();
+        assert_eq!(delta, hex(bytes), "{text}");
+        assert_eq!(Update::from_delta(&delta).unwrap().to_delta(&CONTEXT).unwrap(), delta);
+    }
+}
+
+#[test]
+fn what_no_encoder_writes_is_refused() {
+    let cases = [
+        ("", "empty"),
+        ("01  00 17 61 14", "no operator 0"),
+        ("01  10 17 61 14", "no operator 16"),
+        ("01  03 17 61", "end"),
+        ("01  03 14 14", "path is no string"),
+        ("01  03 07 14", "empty name"),
+        ("01  03 27 24 61 14", "dollar sign"),
+        ("01  03 37 5F 69 64 14", "changes _id"),
+        ("01  0F 17 62 37 5F 69 64", "changes _id"),
+        ("01  03 17 61 17 61", "needs a number"),
+        ("01  03 17 62 14  03 17 61 14", "out of order"),
+        ("01  03 17 61 14  03 17 61 14", "out of order"),
+        ("01  03 17 61 14  03 37 61 2E 62 14", "conflict"),
+        ("01  0F 17 62 17 62", "neither path"),
+        ("01  08 17 61 84 18 14", "not known"),
+        ("01  08 17 61 15 18 14", "not known"),
+        ("01  08 17 61 04 14", "values of type int"),
+        ("01  08 17 61 14 18 14 2A", "integer of type double"),
+        ("01  08 17 61 44 18 14 24", "$sort"),
+        ("01  0A 17 61 4F", "undefined"),
+        ("01  0B 17 61 08", "without tests"),
+        ("01  0B 17 61 18 24", "no test"),
+        ("01  0B 17 61 28 84 14", "unknown comparison"),
+        ("01  0B 17 61 28 64 14", "needs an array"),
+        ("01  0C 17 61 38 14 04 14", "without a path"),
+        ("01  0C 17 61 28 17 62 04", "no test"),
+    ];
+    for (bytes, message) in cases {
+        let error = Update::from_delta(&hex(bytes)).unwrap_err();
+        assert!(matches!(&error, DeltaError::Damaged(why) if why.contains(message)), "{bytes}: {error}");
+    }
+    for version in [0, 2, 0x11, 0xff] {
+        assert_eq!(Update::from_delta(&[version, 3, 0x17, 0x61, 0x14]), Err(DeltaError::Version(version)));
+    }
+}
+
+#[test]
+fn a_delta_never_changes_the_id() {
+    for text in [r#"{"$set":{"_id":1}}"#, r#"{"$set":{"a":1,"_id.b":1}}"#, r#"{"$rename":{"_id":"a"}}"#] {
+        let error = update(text).to_delta(&CONTEXT).unwrap_err();
+        assert_eq!((error.code(), error.to_string().contains("cannot be a delta")), (66, true), "{error}");
+    }
+}

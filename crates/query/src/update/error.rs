@@ -1,0 +1,85 @@
+//! Why an update is refused.
+
+use document::path::PathError;
+use document::row::RowError;
+
+/// Why an update is refused, with MongoDB's code for it. The message says which operator and field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpdateError {
+    /// It is no update: an unknown operator, an operand of the wrong form, a document in place of operators.
+    #[error("{0}")]
+    FailedToParse(String),
+    /// An operand, or what the document holds, does not go with the operator; or integers overflow.
+    #[error("{0}")]
+    BadValue(String),
+    /// An operand, or what the document holds, is of the wrong type.
+    #[error("{0}")]
+    TypeMismatch(String),
+    /// The document would nest deeper than [`document::MAX_DEPTH`].
+    #[error("{0}")]
+    Overflow(String),
+    /// A path leads through something that has no such fields.
+    #[error("{0}")]
+    PathNotViable(String),
+    /// A position is too far behind the end of an array.
+    #[error("{0}")]
+    CannotBackfillArray(String),
+    /// Two operators would change the same field, or one a field inside another's.
+    #[error("{0}")]
+    ConflictingUpdateOperators(String),
+    /// A field of the document itself begins with a dollar sign.
+    #[error("{0}")]
+    DollarPrefixedFieldName(String),
+    /// A name in a path is empty.
+    #[error("{0}")]
+    EmptyFieldName(String),
+    /// `_id` would change.
+    #[error("{0}")]
+    ImmutableField(String),
+    /// The document or delta would be larger than [`crate::update::MAX_DOCUMENT_BYTES`].
+    #[error("{0}")]
+    TooLarge(String),
+    /// The document is damaged.
+    #[error(transparent)]
+    Damaged(#[from] RowError),
+}
+
+impl UpdateError {
+    /// MongoDB's number for the error.
+    pub fn code(&self) -> i32 {
+        self.number_and_name().0
+    }
+
+    /// MongoDB's name for the error.
+    pub fn code_name(&self) -> &'static str {
+        self.number_and_name().1
+    }
+
+    fn number_and_name(&self) -> (i32, &'static str) {
+        match self {
+            Self::BadValue(_) => (2, "BadValue"),
+            Self::FailedToParse(_) => (9, "FailedToParse"),
+            Self::TypeMismatch(_) => (14, "TypeMismatch"),
+            Self::Overflow(_) => (15, "Overflow"),
+            Self::PathNotViable(_) => (28, "PathNotViable"),
+            Self::CannotBackfillArray(_) => (34, "CannotBackfillArray"),
+            Self::ConflictingUpdateOperators(_) => (40, "ConflictingUpdateOperators"),
+            Self::DollarPrefixedFieldName(_) => (52, "DollarPrefixedFieldName"),
+            Self::EmptyFieldName(_) => (56, "EmptyFieldName"),
+            Self::ImmutableField(_) => (66, "ImmutableField"),
+            Self::Damaged(_) => (301, "DataCorruptionDetected"),
+            Self::TooLarge(_) => (10334, "BSONObjectTooLarge"),
+        }
+    }
+
+    /// Why `text` is no path.
+    pub(crate) fn of_path(text: &str, error: PathError) -> Self {
+        let message = format!("the path '{text}' cannot be updated: {error}");
+        match error {
+            PathError::EmptyName => Self::EmptyFieldName(message),
+            PathError::TooLong => Self::Overflow(message),
+            PathError::Nul => Self::BadValue(message),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Sums and products of numbers of any type.
+
+use document::value::Double;
+use document::{Decimal, Value};
+
+/// The digits of BSON's decimal128.
+const DECIMAL128_DIGITS: usize = 34;
+
+/// Why there is no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NumberError {
+    /// One of the two is no number.
+    NotANumber,
+    /// The result fits no integer, or no decimal that can be held.
+    Overflow,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Operation {
+    Add,
+    Multiply,
+}
+
+/// The result, in MongoDB's types: two integers of 32 bits give one of 32 bits if that holds the result; otherwise integers
+/// give one of 64 bits, and what that does not hold is an error; a double and integers give a double; a decimal and
+/// anything a decimal.
+///
+/// Decimals are exact, but where both have at most 34 digits the result is rounded to 34, half to even, as decimal128
+/// is. A double beside a decimal counts as the decimal that its shortest text says (MongoDB: its first 15 digits).
+pub(super) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Value, NumberError> {
+    match (a, b) {
+        (Value::Int32(a), Value::Int32(b)) => {
+            let wide = integers(operation, i64::from(*a), i64::from(*b))?;
+            Ok(i32::try_from(wide).map_or(Value::Int64(wide), Value::Int32))
+        }
+        (Value::Int32(_) | Value::Int64(_), Value::Int32(_) | Value::Int64(_)) => {
+            integers(operation, integer(a)?, integer(b)?).map(Value::Int64)
+        }
+        (Value::Decimal(_), _) | (_, Value::Decimal(_)) => decimals(operation, &decimal(a)?, &decimal(b)?),
+        _ => {
+            let (a, b) = (a.as_f64().ok_or(NumberError::NotANumber)?, b.as_f64().ok_or(NumberError::NotANumber)?);
+            Ok(Value::Double(Double(match operation {
+                Operation::Add => a + b,
+                Operation::Multiply => a * b,
+            })))
+        }
+    }
+}
+
+/// Zero of the number's type; null of what is none.
+pub(super) fn zero_like(number: &Value) -> Value {
+    match number {
+        Value::Int32(_) => Value::Int32(0),
+        Value::Int64(_) => Value::Int64(0),
+        Value::Double(_) => Value::Double(Double(0.0)),
+        Value::Decimal(_) => Value::Decimal(Decimal::from(0)),
+        _ => Value::Null,
+    }
+}
+
+fn integers(operation: Operation, a: i64, b: i64) -> Result<i64, NumberError> {
+    let result = match operation {
+        Operation::Add => a.checked_add(b),
+        Operation::Multiply => a.checked_mul(b),
+    };
+    result.ok_or(NumberError::Overflow)
+}
+
+fn decimals(operation: Operation, a: &Decimal, b: &Decimal) -> Result<Value, NumberError> {
+    let result = match operation {
+        Operation::Add => a.add(b),
+        Operation::Multiply => a.multiply(b),
+    };
+    let mut result = result.map_err(|_| NumberError::Overflow)?;
+    if fits_decimal128(a) && fits_decimal128(b) {
+        result = result.rounded(DECIMAL128_DIGITS).map_err(|_| NumberError::Overflow)?;
+    }
+    Ok(Value::Decimal(result))
+}
+
+fn fits_decimal128(decimal: &Decimal) -> bool {
+    decimal.parts().is_none_or(|(_, digits, _)| digits.len() <= DECIMAL128_DIGITS)
+}
+
+fn integer(value: &Value) -> Result<i64, NumberError> {
+    match value {
+        Value::Int32(n) => Ok(i64::from(*n)),
+        Value::Int64(n) => Ok(*n),
+        _ => Err(NumberError::NotANumber),
+    }
+}
+
+fn decimal(value: &Value) -> Result<Decimal, NumberError> {
+    match value {
+        Value::Int32(n) => Ok(Decimal::from(*n)),
+        Value::Int64(n) => Ok(Decimal::from(*n)),
+        Value::Double(Double(x)) => Ok(Decimal::from_f64(*x)),
+        Value::Decimal(decimal) => Ok(decimal.clone()),
+        _ => Err(NumberError::NotANumber),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,29 @@
+//! The order in which an update's changes are made.
+
+use std::cmp::Ordering;
+
+use document::path::FieldPath;
+
+/// Paths name by name: names as [`compare_names`] has them, and a path before those that lead into it.
+pub(super) fn compare_paths(a: &FieldPath, b: &FieldPath) -> Ordering {
+    let order = a.names().zip(b.names()).map(|(a, b)| compare_names(a, b)).find(|order| order.is_ne());
+    order.unwrap_or_else(|| a.depth().cmp(&b.depth()))
+}
+
+/// Names by their bytes, but of two that begin with a digit (and not with a zero to be skipped) the shorter one first:
+/// so numbers come in numeric order, as in MongoDB from 5.0 on.
+fn compare_names(a: &str, b: &str) -> Ordering {
+    let by_length = if is_like_a_number(a) && is_like_a_number(b) { a.len().cmp(&b.len()) } else { Ordering::Equal };
+    by_length.then_with(|| a.cmp(b))
+}
+
+fn is_like_a_number(name: &str) -> bool {
+    match name.as_bytes() {
+        [b'0', _, ..] => false,
+        [first, ..] => first.is_ascii_digit(),
+        [] => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

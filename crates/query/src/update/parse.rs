@@ -1,0 +1,221 @@
+//! Reading updates: MongoDB's documents of operators.
+
+use document::path::FieldPath;
+use document::{Map, Value};
+
+use super::action::{Action, Clock};
+use super::array::{Direction, End, Push, Sort};
+use super::pull::Pull;
+use super::{Change, UpdateError};
+
+/// Operators of MongoDB that are not made here; all others are unknown there, too.
+const UNSUPPORTED: [&str; 3] = ["$bit", "$pullAll", "$pushAll"];
+
+/// The changes that an update asks for, as they stand in it.
+pub(super) fn changes(update: &Map) -> Result<Vec<Change>, UpdateError> {
+    if !update.entries.first().is_some_and(|(name, _)| name.as_str().is_some_and(|name| name.starts_with('$'))) {
+        return Err(parse(
+            "this is a document and no update, which is made of operators such as $set: \
+                          to put a document in the place of another, use replace",
+        ));
+    }
+    let mut changes = Vec::new();
+    for (operator, fields) in &update.entries {
+        let operator = operator.as_str().ok_or_else(|| parse("an update operator's name is a string"))?;
+        if !is_known(operator) {
+            return Err(unknown(operator));
+        }
+        let Value::Map(fields) = fields else {
+            let found = fields.type_name();
+            return Err(parse(&format!(
+                "{operator} takes a map of fields, as in {{{operator}: {{field: value}}}}, this is of type {found}"
+            )));
+        };
+        for (path, operand) in &fields.entries {
+            let path = path.as_str().ok_or_else(|| parse(&format!("a field's name in {operator} is a string")))?;
+            changes.push(change(operator, self::path(path)?, operand)?);
+        }
+    }
+    Ok(changes)
+}
+
+/// A path that may be updated: none of its names is empty, the first one does not begin with a dollar sign, and none is
+/// one of MongoDB's positional operators, which are not made here.
+pub(super) fn path(text: &str) -> Result<FieldPath, UpdateError> {
+    let path: FieldPath = text.parse().map_err(|error| UpdateError::of_path(text, error))?;
+    if !text.contains('$') {
+        return Ok(path);
+    }
+    if let Some(name) = path.names().find(|name| *name == "$" || (name.starts_with("$[") && name.ends_with(']'))) {
+        return Err(bad(&format!("the positional operator {name} in the path '{text}' is not supported")));
+    }
+    if path.first().starts_with('$') {
+        let message = format!("the field '{}' of the path '{text}' begins with a dollar sign", path.first());
+        return Err(UpdateError::DollarPrefixedFieldName(message));
+    }
+    Ok(path)
+}
+
+fn change(operator: &str, path: FieldPath, operand: &Value) -> Result<Change, UpdateError> {
+    if operator == "$rename" {
+        let Value::String(to) = operand else {
+            let found = operand.type_name();
+            return Err(bad(&format!("$rename of '{path}' takes the new name as a string, this is of type {found}")));
+        };
+        return Change::new(self::path(to)?, Action::RenameFrom(path));
+    }
+    let action = match operator {
+        "$set" => Action::Set(operand.clone()),
+        "$setOnInsert" => Action::SetOnInsert(operand.clone()),
+        "$unset" => Action::Unset,
+        "$inc" => Action::Inc(operand.clone()),
+        "$mul" => Action::Mul(operand.clone()),
+        "$min" => Action::Min(operand.clone()),
+        "$max" => Action::Max(operand.clone()),
+        "$push" => Action::Push(push(operand)?),
+        "$addToSet" => Action::AddToSet(add_to_set(operand)?),
+        "$pull" => Action::Pull(Pull::parse(operand)?),
+        "$pop" => Action::Pop(pop(operand)?),
+        "$currentDate" => Action::CurrentDate(clock(operand)?),
+        other => return Err(unknown(other)),
+    };
+    Change::new(path, action)
+}
+
+fn is_known(operator: &str) -> bool {
+    const KNOWN: [&str; 13] = [
+        "$set",
+        "$setOnInsert",
+        "$unset",
+        "$inc",
+        "$mul",
+        "$min",
+        "$max",
+        "$push",
+        "$addToSet",
+        "$pull",
+        "$pop",
+        "$rename",
+        "$currentDate",
+    ];
+    KNOWN.contains(&operator)
+}
+
+fn unknown(operator: &str) -> UpdateError {
+    if UNSUPPORTED.contains(&operator) {
+        return parse(&format!("the update operator {operator} is not supported"));
+    }
+    if !operator.starts_with('$') {
+        return parse(&format!(
+            "'{operator}' stands among update operators and is none: write {{$set: …}} around fields"
+        ));
+    }
+    parse(&format!("there is no update operator {operator}"))
+}
+
+fn push(operand: &Value) -> Result<Push, UpdateError> {
+    let Value::Map(map) = operand else { return Ok(Push::one(operand.clone())) };
+    if !map.contains("$each") {
+        return Ok(Push::one(operand.clone()));
+    }
+    let mut push = Push { values: Vec::new(), position: None, slice: None, sort: None };
+    for (index, (name, value)) in map.entries.iter().enumerate() {
+        let name = name.as_str().unwrap_or("a name that is no string");
+        if map.entries[..index].iter().any(|(earlier, _)| earlier.as_str() == Some(name)) {
+            return Err(bad(&format!("$push has {name} twice")));
+        }
+        match name {
+            "$each" => push.values = each("$push", value).map_err(|message| bad(&message))?,
+            "$position" => push.position = Some(integer("$push: $position", value)?),
+            "$slice" => push.slice = Some(integer("$push: $slice", value)?),
+            "$sort" => push.sort = Some(sort(value)?),
+            other => return Err(bad(&format!("$push does not know {other} beside $each"))),
+        }
+    }
+    Ok(push)
+}
+
+fn add_to_set(operand: &Value) -> Result<Vec<Value>, UpdateError> {
+    match operand {
+        Value::Map(map) if map.entries.first().is_some_and(|(name, _)| name.as_str() == Some("$each")) => {
+            if map.len() > 1 {
+                return Err(bad("$addToSet takes nothing beside $each"));
+            }
+            let values = map.get("$each").unwrap_or(&Value::Null);
+            each("$addToSet", values).map_err(UpdateError::TypeMismatch)
+        }
+        value => Ok(vec![value.clone()]),
+    }
+}
+
+fn each(operator: &str, values: &Value) -> Result<Vec<Value>, String> {
+    match values {
+        Value::Array(values) => Ok(values.clone()),
+        other => Err(format!("$each in {operator} takes an array, this is of type {}", other.type_name())),
+    }
+}
+
+fn integer(what: &str, value: &Value) -> Result<i64, UpdateError> {
+    let found = value.type_name();
+    value.as_i64().ok_or_else(|| bad(&format!("{what} takes a whole number, this is another one or of type {found}")))
+}
+
+/// What `$sort` of `$push` takes: 1 or -1, or a map of paths to 1 or -1.
+pub(super) fn sort(value: &Value) -> Result<Sort, UpdateError> {
+    let Value::Map(fields) = value else { return direction(value).map(Sort::Whole) };
+    if fields.is_empty() {
+        return Err(bad("$sort in $push has no fields"));
+    }
+    let field = |(name, value): &(Value, Value)| {
+        let name = name.as_str().ok_or_else(|| bad("$sort in $push has a name that is no string"))?;
+        let path = name.parse().map_err(|error| bad(&format!("'{name}' in $sort of $push: {error}")))?;
+        Ok((path, direction(value)?))
+    };
+    fields.entries.iter().map(field).collect::<Result<_, _>>().map(Sort::Fields)
+}
+
+fn direction(value: &Value) -> Result<Direction, UpdateError> {
+    match value.as_i64() {
+        Some(1) => Ok(Direction::Ascending),
+        Some(-1) => Ok(Direction::Descending),
+        _ => Err(bad("$sort in $push takes 1 or -1 for whole elements, or {field: 1 or -1} for fields of theirs")),
+    }
+}
+
+fn pop(operand: &Value) -> Result<End, UpdateError> {
+    match operand.as_i64() {
+        Some(1) => Ok(End::Last),
+        Some(-1) => Ok(End::First),
+        _ => Err(parse("$pop takes 1 for the last element or -1 for the first")),
+    }
+}
+
+fn clock(operand: &Value) -> Result<Clock, UpdateError> {
+    let map = match operand {
+        Value::Bool(_) => return Ok(Clock::Date),
+        Value::Map(map) => map,
+        other => {
+            let found = other.type_name();
+            return Err(bad(&format!("$currentDate takes true or {{$type: …}}, this is of type {found}")));
+        }
+    };
+    if let Some((name, _)) = map.entries.iter().find(|(name, _)| name.as_str() != Some("$type")) {
+        return Err(bad(&format!(
+            "$currentDate does not know {}",
+            name.as_str().unwrap_or("a name that is no string")
+        )));
+    }
+    match map.get("$type").and_then(Value::as_str) {
+        Some("date") => Ok(Clock::Date),
+        Some("timestamp") => Ok(Clock::Timestamp),
+        _ => Err(bad("$type in $currentDate is 'date' or 'timestamp'")),
+    }
+}
+
+fn parse(message: &str) -> UpdateError {
+    UpdateError::FailedToParse(message.to_owned())
+}
+
+fn bad(message: &str) -> UpdateError {
+    UpdateError::BadValue(message.to_owned())
+}

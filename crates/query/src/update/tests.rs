@@ -1,0 +1,96 @@
+#![allow(clippy::unwrap_used, clippy::panic)]
+use super::*;
+use document::json;
+
+pub(super) fn map(text: &str) -> Map {
+    match json::parse(text.as_bytes()) {
+        Ok(Value::Map(map)) => map,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+pub(super) fn update(text: &str) -> Update {
+    Update::parse(&map(text)).unwrap()
+}
+
+#[test]
+fn the_paths_are_those_of_all_operators_and_both_of_a_rename() {
+    let update = update(r#"{"$set":{"b.c":1,"a":2},"$setOnInsert":{"s":1},"$rename":{"x":"y.z"},"$pull":{"p":1}}"#);
+    let mut paths: Vec<&str> = update.paths().map(FieldPath::as_str).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["a", "b.c", "p", "s", "x", "y.z"]);
+}
+
+#[test]
+fn the_same_changes_are_the_same_update_however_written() {
+    let one = update(r#"{"$set":{"b":1},"$inc":{"a":1},"$push":{"c":1}}"#);
+    assert_eq!(one, update(r#"{"$push":{"c":{"$each":[1]}},"$inc":{"a":1},"$set":{"b":1}}"#));
+    assert_ne!(one, update(r#"{"$push":{"c":1},"$inc":{"a":1.0},"$set":{"b":1}}"#));
+    assert!(!one.is_empty());
+    assert!(update(r#"{"$set":{},"$inc":{}}"#).is_empty());
+}
+
+#[test]
+fn messages_name_the_operator_and_the_field() {
+    let cases = [
+        (r#"{"$inc":{"a.b":1}}"#, "$inc of 'a.b' cannot create field 'b' in 'a', which is of type string"),
+        (r#"{"$inc":{"a":1}}"#, "cannot apply $inc to 'a', which is of type string, not a number"),
+        (r#"{"$push":{"a":1}}"#, "cannot apply $push to 'a', which is of type string, not an array"),
+        (r#"{"$unset":{"_id":1}}"#, "$unset of '_id' would change _id, which never changes"),
+        (r#"{"$set":{"c.2000000":1}}"#, "$set of 'c.2000000' would fill the array up with more than 1500000 nulls"),
+        (r#"{"$bit":{"a":1}}"#, "the update operator $bit is not supported"),
+        (r#"{"$inc":{"a":"x"}}"#, "$inc of 'a' needs a number, this is of type string"),
+        (
+            r#"{"$pull":{"a":{"$elemMatch":{}}}}"#,
+            "$elemMatch is not supported in a condition of $pull, which takes \
+             $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin",
+        ),
+        (r#"{"$set":{"a.b":1,"a":1}}"#, "updating the path 'a.b' would conflict with updating 'a'"),
+        (r#"{"$set":{"a.$[]":1}}"#, "the positional operator $[] in the path 'a.$[]' is not supported"),
+    ];
+    for (text, message) in cases {
+        let mut document = map(r#"{"_id":1,"a":"x","c":[]}"#);
+        let result = Update::parse(&map(text)).and_then(|u| u.apply_to_map(&mut document, &Context::default()));
+        assert_eq!(result.unwrap_err().to_string(), message);
+    }
+    let error = Update::parse(&map(r#"{"a":1}"#)).unwrap_err();
+    assert!(error.to_string().ends_with("use replace"), "{error}");
+}
+
+#[test]
+fn timestamps_hold_seconds_and_stay_within_their_range() {
+    let update = update(r#"{"$currentDate":{"t":{"$type":"timestamp"}}}"#);
+    for (time_ms, time) in [(1_999, 1), (0, 0), (-1, 0), (i64::MIN, 0), (i64::MAX, u32::MAX)] {
+        let document = update.for_upsert(1, time_ms).unwrap();
+        let timestamp = document::value::Timestamp { time, increment: 1 };
+        assert_eq!(document.get("t"), Some(&Value::Timestamp(timestamp)));
+    }
+}
+
+#[test]
+fn a_change_adds_no_more_bytes_than_it_says() {
+    let cases = [
+        ("{}", r#"{"$set":{"a.b.c":"text"}}"#),
+        (r#"{"a":[]}"#, r#"{"$set":{"a.100.b":1}}"#),
+        (r#"{"a":1}"#, r#"{"$inc":{"a":{"$numberDecimal":"1"}}}"#),
+        (r#"{"a":[1]}"#, r#"{"$push":{"a":{"$each":[1,2,{"x":"y"}],"$position":0}}}"#),
+        ("{}", r#"{"$addToSet":{"a":{"$each":[1,2,3,4,5,6]}}}"#),
+        ("{}", r#"{"$min":{"a":{"b":[1,2,3]}}}"#),
+        ("{}", r#"{"$mul":{"a":{"$numberDecimal":"1"}}}"#),
+        (r#"{"a":{"b":"x"}}"#, r#"{"$rename":{"a.b":"longer.name.0"}}"#),
+        ("{}", r#"{"$currentDate":{"a":true}}"#),
+    ];
+    for (before, text) in cases {
+        let mut document = map(before);
+        let size = bson::document_size(&document);
+        let update = update(text);
+        assert!(update.apply_to_map(&mut document, &Context { time_ms: 0, inserting: true }).unwrap().changed);
+        let growth = bson::document_size(&document) - size;
+        let [change] = &update.changes[..] else { panic!() };
+        let most = change.action.growth_max(&change.path);
+        assert!(growth > 0 && growth <= most && most < 3000, "{text}: {growth} {most}");
+    }
+    // Far positions say so without overflow.
+    let update = update(r#"{"$set":{"a.18446744073709551615":1}}"#);
+    assert_eq!(update.changes[0].action.growth_max(&update.changes[0].path), usize::MAX);
+}

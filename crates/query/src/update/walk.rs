@@ -1,0 +1,260 @@
+//! The way along a path to the value that changes, through a document that is decoded no further than it must be.
+
+use document::path::{FieldPath, array_index};
+use document::row::ID;
+use document::{Draft, MAX_DEPTH, Map, Value};
+
+use super::action::{Action, Outcome, nests_too_deep};
+use super::{Context, UpdateError};
+
+/// The most nulls that an array is filled up with, so that a position far behind its end can be set. MongoDB's limit.
+const MAX_PADDING: usize = 1_500_000;
+
+/// The fields of a document.
+pub(super) trait Fields {
+    /// The value of a field, to be changed in place.
+    fn field(&mut self, name: &str) -> Result<Option<&mut Value>, UpdateError>;
+    /// Appends a field that is not there.
+    fn append(&mut self, name: &str, value: Value) -> Result<(), UpdateError>;
+    /// Removes a field.
+    fn remove(&mut self, name: &str) -> Result<(), UpdateError>;
+    /// The value of a field, not to be changed.
+    fn copy(&self, name: &str) -> Result<Option<Value>, UpdateError>;
+}
+
+impl Fields for Map {
+    fn field(&mut self, name: &str) -> Result<Option<&mut Value>, UpdateError> {
+        Ok(self.get_mut(name))
+    }
+
+    fn append(&mut self, name: &str, value: Value) -> Result<(), UpdateError> {
+        self.push(name, value);
+        Ok(())
+    }
+
+    fn remove(&mut self, name: &str) -> Result<(), UpdateError> {
+        Map::remove(self, name);
+        Ok(())
+    }
+
+    fn copy(&self, name: &str) -> Result<Option<Value>, UpdateError> {
+        Ok(self.get(name).cloned())
+    }
+}
+
+impl Fields for Draft {
+    fn field(&mut self, name: &str) -> Result<Option<&mut Value>, UpdateError> {
+        Ok(self.get_mut(name)?)
+    }
+
+    fn append(&mut self, name: &str, value: Value) -> Result<(), UpdateError> {
+        Ok(self.set(name, value)?)
+    }
+
+    fn remove(&mut self, name: &str) -> Result<(), UpdateError> {
+        Draft::remove(self, name)?;
+        Ok(())
+    }
+
+    fn copy(&self, name: &str) -> Result<Option<Value>, UpdateError> {
+        Ok(self.get(name)?)
+    }
+}
+
+/// Makes one change. Whether the document is another one now. On an error it is as it was.
+pub(super) fn change<F: Fields>(
+    fields: &mut F,
+    path: &FieldPath,
+    action: &Action,
+    context: &Context,
+) -> Result<bool, UpdateError> {
+    if matches!(action, Action::SetOnInsert(_)) && !context.inserting {
+        return Ok(false);
+    }
+    if let Action::RenameFrom(from) = action {
+        return rename(fields, from, path, context);
+    }
+    let way = Way { path, action, context };
+    if path.first() == ID {
+        return way.keep_id(fields);
+    }
+    way.follow(fields)
+}
+
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    path: &'a FieldPath,
+    action: &'a Action,
+    context: &'a Context,
+}
+
+impl Way<'_> {
+    fn follow<F: Fields>(self, fields: &mut F) -> Result<bool, UpdateError> {
+        let mut names = self.path.names();
+        let first = names.next().unwrap_or_default();
+        match fields.field(first)? {
+            Some(value) => match self.enter(value, first, names)? {
+                Outcome::Same => Ok(false),
+                Outcome::Changed => Ok(true),
+                Outcome::Remove => fields.remove(first).map(|()| true),
+            },
+            None => match self.action.on_missing(self.context) {
+                Some(value) => fields.append(first, wrap(names, value)).map(|()| true),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// An update that would change `_id` is refused.
+    fn keep_id<F: Fields>(self, fields: &F) -> Result<bool, UpdateError> {
+        let mut apart = Map::new();
+        if let Some(id) = fields.copy(ID)? {
+            apart.push(ID, id);
+        }
+        if self.follow(&mut apart)? { Err(immutable(self.action.operator(), self.path)) } else { Ok(false) }
+    }
+
+    /// Changes what `names` lead to from `value`, whose own name is `own`.
+    fn enter<'p, I>(self, value: &mut Value, own: &str, mut names: I) -> Result<Outcome, UpdateError>
+    where
+        I: DoubleEndedIterator<Item = &'p str>,
+    {
+        let Some(name) = names.next() else { return self.action.on_value(value, self.path, self.context) };
+        let found = value.type_name();
+        match value {
+            Value::Map(map) => match map.get_mut(name) {
+                Some(inner) => {
+                    let outcome = self.enter(inner, name, names)?;
+                    if outcome == Outcome::Remove {
+                        map.remove(name);
+                        return Ok(Outcome::Changed);
+                    }
+                    Ok(outcome)
+                }
+                None => match self.action.on_missing(self.context) {
+                    Some(value) => {
+                        map.push(name, wrap(names, value));
+                        Ok(Outcome::Changed)
+                    }
+                    None => Ok(Outcome::Same),
+                },
+            },
+            Value::Array(elements) => match array_index(name) {
+                Some(at) => self.enter_element(elements, at, name, names),
+                None => self.blocked(own, name, found),
+            },
+            _ => self.blocked(own, name, found),
+        }
+    }
+
+    fn enter_element<'p, I>(
+        self,
+        elements: &mut Vec<Value>,
+        at: usize,
+        name: &str,
+        names: I,
+    ) -> Result<Outcome, UpdateError>
+    where
+        I: DoubleEndedIterator<Item = &'p str>,
+    {
+        if let Some(element) = elements.get_mut(at) {
+            let outcome = self.enter(element, name, names)?;
+            if outcome != Outcome::Remove {
+                return Ok(outcome);
+            }
+            // The others keep their places.
+            return Ok((std::mem::take(element) != Value::Null).into());
+        }
+        let Some(value) = self.action.on_missing(self.context) else { return Ok(Outcome::Same) };
+        if at - elements.len() > MAX_PADDING {
+            let (operator, path) = (self.action.operator(), self.path);
+            let message = format!("{operator} of '{path}' would fill the array up with more than {MAX_PADDING} nulls");
+            return Err(UpdateError::CannotBackfillArray(message));
+        }
+        elements.resize(at, Value::Null);
+        elements.push(wrap(names, value));
+        Ok(Outcome::Changed)
+    }
+
+    /// The path goes on where nothing can be.
+    fn blocked(self, own: &str, name: &str, found: &str) -> Result<Outcome, UpdateError> {
+        match self.action {
+            Action::Unset => Ok(Outcome::Same),
+            _ => Err(not_viable(self.action.operator(), self.path, own, name, found)),
+        }
+    }
+}
+
+fn wrap<'p>(names: impl DoubleEndedIterator<Item = &'p str>, value: Value) -> Value {
+    names.rev().fold(value, |inner, name| Value::Map(Map::from([(name, inner)])))
+}
+
+fn not_viable(operator: &str, path: &FieldPath, own: &str, name: &str, found: &str) -> UpdateError {
+    UpdateError::PathNotViable(format!(
+        "{operator} of '{path}' cannot create field '{name}' in '{own}', which is of type {found}"
+    ))
+}
+
+fn immutable(operator: &str, path: &FieldPath) -> UpdateError {
+    UpdateError::ImmutableField(format!("{operator} of '{path}' would change _id, which never changes"))
+}
+
+/// `$rename`: moves the value, in the place of what lies at `to` if anything does.
+fn rename<F: Fields>(fields: &mut F, from: &FieldPath, to: &FieldPath, context: &Context) -> Result<bool, UpdateError> {
+    let Some(value) = source(fields, from)? else { return Ok(false) };
+    for path in [from, to] {
+        if path.first() == ID {
+            return Err(immutable("$rename", path));
+        }
+    }
+    check_target(fields, to)?;
+    if value.is_deeper_than(MAX_DEPTH - to.depth()) {
+        return Err(nests_too_deep("$rename", to));
+    }
+    Way { path: from, action: &Action::Unset, context }.follow(fields)?;
+    Way { path: to, action: &Action::Set(value), context }.follow(fields)?;
+    Ok(true)
+}
+
+/// The value that is to be moved, if there is one.
+fn source<F: Fields>(fields: &mut F, from: &FieldPath) -> Result<Option<Value>, UpdateError> {
+    let mut own = from.first();
+    let Some(mut value) = fields.field(own)?.map(|value| &*value) else { return Ok(None) };
+    let mut in_array = false;
+    for name in from.names().skip(1) {
+        let inner = match value {
+            Value::Map(map) => map.get(name),
+            Value::Array(elements) => {
+                in_array = true;
+                let at = array_index(name).ok_or_else(|| not_viable("$rename", from, own, name, value.type_name()))?;
+                elements.get(at)
+            }
+            _ => return Err(not_viable("$rename", from, own, name, value.type_name())),
+        };
+        let Some(inner) = inner else { return Ok(None) };
+        (value, own) = (inner, name);
+    }
+    if in_array {
+        let message = format!("$rename of '{from}': what is renamed cannot lie in an array");
+        return Err(UpdateError::BadValue(message));
+    }
+    Ok(Some(value.clone()))
+}
+
+/// Refuses targets in arrays and in what is no map.
+fn check_target<F: Fields>(fields: &mut F, to: &FieldPath) -> Result<(), UpdateError> {
+    let mut own = to.first();
+    let Some(mut value) = fields.field(own)?.map(|value| &*value) else { return Ok(()) };
+    for name in to.names().skip(1) {
+        let inner = match value {
+            Value::Map(map) => map.get(name),
+            Value::Array(_) => {
+                return Err(UpdateError::BadValue(format!("$rename to '{to}': the new name cannot lie in an array")));
+            }
+            _ => return Err(not_viable("$rename", to, own, name, value.type_name())),
+        };
+        let Some(inner) = inner else { return Ok(()) };
+        (value, own) = (inner, name);
+    }
+    Ok(())
+}

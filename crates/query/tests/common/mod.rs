@@ -1,0 +1,33 @@
+//! Documents and updates for tests.
+#![allow(clippy::unwrap_used, clippy::panic, dead_code)]
+
+pub mod arbitrary;
+
+use std::sync::Arc;
+
+use document::row::encode_row;
+use document::shape::{ShapeOptions, ShapeTable};
+use document::{Document, Draft, Map, Value, json, key};
+
+/// The map that JSON text stands for.
+pub fn map_of(text: &str) -> Map {
+    match json::parse(text.as_bytes()) {
+        Ok(Value::Map(map)) => map,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+/// A draft of a document that has an `_id` and is stored under a shape.
+pub fn draft_of(map: &Map) -> Draft {
+    let options = ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() };
+    let table = Arc::new(ShapeTable::new(options));
+    let (mut row, mut shapes) = (Vec::new(), Vec::new());
+    encode_row(map, &table, None, &mut row, &mut shapes).unwrap();
+    let id = key::id_key(map.get("_id").unwrap()).unwrap();
+    Draft::new(Document::from_row(&table, &id, row).unwrap()).unwrap()
+}
+
+/// A draft of a document that describes itself.
+pub fn plain(map: &Map) -> Draft {
+    Draft::new(Document::from_map(map).unwrap()).unwrap()
+}

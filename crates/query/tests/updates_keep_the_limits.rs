@@ -1,0 +1,136 @@
+//! No update makes a document that cannot be stored, and none takes memory far beyond what could be.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{draft_of, plain};
+use document::{MAX_DEPTH, Map, Value, bson};
+use query::fold::fold;
+use query::update::{Context, MAX_DOCUMENT_BYTES, Update, UpdateError};
+
+const CONTEXT: Context = Context { time_ms: 0, inserting: false };
+
+fn update(operator: &str, path: &str, operand: impl Into<Value>) -> Result<Update, UpdateError> {
+    Update::parse(&Map::from([(operator, Map::from([(path, operand.into())]))]))
+}
+
+fn path(names: usize) -> String {
+    vec!["a"; names].join(".")
+}
+
+fn nested(levels: usize) -> Value {
+    (0..levels).fold(Value::Null, |inner, _| Value::Array(vec![inner]))
+}
+
+/// A value that nests as deep as can be at this path, for each operator that stores one.
+#[test]
+fn documents_nest_to_the_limit_and_no_further() {
+    for names in [1, 2, 50, MAX_DEPTH - 2, MAX_DEPTH - 1] {
+        let each = |value: Value| Value::Map(Map::from([("$each", Value::Array(vec![value]))]));
+        let cases = [
+            ("$set", nested as fn(usize) -> Value, 0),
+            ("$setOnInsert", nested, 0),
+            ("$min", nested, 0),
+            ("$max", nested, 0),
+            ("$push", nested, 1),
+            ("$addToSet", nested, 1),
+        ];
+        for (operator, value, own) in cases {
+            let levels = MAX_DEPTH - names - own;
+            let fits = update(operator, &path(names), value(levels)).unwrap();
+            let made = fits.for_upsert(1, 0).unwrap();
+            assert!(!Value::Map(made.clone()).is_too_deep(), "{operator} {names}");
+            assert!(Value::Map(made).is_deeper_than(MAX_DEPTH - 1), "{operator} {names}");
+            let delta = fits.to_delta(&CONTEXT).unwrap();
+            assert_eq!(Update::from_delta(&delta).unwrap().is_empty(), operator == "$setOnInsert");
+            let error = update(operator, &path(names), value(levels + 1)).unwrap_err();
+            assert_eq!((error.code(), error.code_name()), (15, "Overflow"), "{operator} {names}");
+        }
+        assert_eq!(update("$push", &path(names), each(nested(MAX_DEPTH - names))).unwrap_err().code(), 15);
+    }
+    assert_eq!(update("$push", &path(MAX_DEPTH), 1).unwrap_err().code(), 15);
+    assert!(update("$set", &path(MAX_DEPTH), 1).is_ok());
+    assert_eq!(update("$set", &path(MAX_DEPTH + 1), 1).unwrap_err().code(), 15);
+    assert_eq!(update("$pull", "a", Map::from([("$in", nested(MAX_DEPTH))])).unwrap_err().code(), 15);
+}
+
+#[test]
+fn a_rename_may_not_nest_deeper_than_the_limit() {
+    let document = Map::from([("_id", Value::from(1)), ("deep", nested(MAX_DEPTH - 2))]);
+    for (to, fits) in [("x.y", true), ("x.y.z", false)] {
+        let rename = update("$rename", "deep", to).unwrap();
+        let mut map = document.clone();
+        let result = rename.apply_to_map(&mut map, &CONTEXT).map_err(|error| error.code());
+        assert_eq!(result.err(), if fits { None } else { Some(15) });
+        assert!(!Value::Map(map).is_too_deep());
+        let delta = rename.to_delta(&CONTEXT).unwrap();
+        assert_eq!(fold(Some(draft_of(&document)), [&delta[..]]).unwrap().refused, u64::from(!fits));
+    }
+}
+
+/// A document that is `missing` bytes below the limit.
+fn large(missing: usize) -> Map {
+    let mut map = Map::from([("_id", Value::from(1)), ("a", Value::Array(Vec::new())), ("n", Value::from(1))]);
+    let size = bson::document_size(&map) + 1 + "text".len() + 1 + 5;
+    map.push("text", "x".repeat(MAX_DOCUMENT_BYTES - size - missing));
+    assert_eq!(bson::document_size(&map), MAX_DOCUMENT_BYTES - missing);
+    map
+}
+
+#[test]
+fn documents_grow_to_the_limit_and_no_further() {
+    // A boolean takes 4 bytes as an element of an array, or under a name of one character.
+    let four: [(&str, &str, Value); 3] =
+        [("$push", "a", true.into()), ("$set", "b", true.into()), ("$inc", "n", 1i64.into())];
+    for (missing, fits) in [(4, true), (3, false)] {
+        let document = large(missing);
+        for (operator, path, operand) in &four {
+            let update = update(operator, path, operand.clone()).unwrap();
+            let mut map = document.clone();
+            let result = update.apply_to_map(&mut map, &CONTEXT).map_err(|error| (error.code(), error.code_name()));
+            assert_eq!(result.err(), if fits { None } else { Some((10334, "BSONObjectTooLarge")) }, "{operator}");
+            for draft in [draft_of(&document), plain(&document)] {
+                assert_eq!(update.apply(&mut draft.clone(), &CONTEXT).is_ok(), fits);
+                let delta = update.to_delta(&CONTEXT).unwrap();
+                let folded = fold(Some(draft), [&delta[..]]).unwrap();
+                assert_eq!(folded.refused, u64::from(!fits));
+                assert_eq!(&folded.draft.unwrap().into_map().unwrap(), if fits { &map } else { &document });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_delta_is_no_larger_than_a_document() {
+    let set = |len: usize| update("$set", "a", "x".repeat(len)).unwrap().to_delta(&CONTEXT);
+    // Version, operator, path, and the head of the value with its length.
+    let around = 1 + 1 + 2 + 1 + 4;
+    assert_eq!(set(MAX_DOCUMENT_BYTES - around).map(|delta| delta.len()), Ok(MAX_DOCUMENT_BYTES));
+    assert_eq!(set(MAX_DOCUMENT_BYTES - around + 1).unwrap_err().code(), 10334);
+}
+
+/// Each of the changes is within the limits; together they would fill up gigabytes.
+#[test]
+fn many_changes_do_not_fill_the_memory_before_the_size_is_looked_at() {
+    const ARRAYS: usize = 100;
+    let names: Vec<String> = (0..ARRAYS).map(|n| format!("f{n}")).collect();
+    let mut document: Map = names.iter().map(|name| (name.as_str(), Value::Array(Vec::new()))).collect();
+    let paths: Map = names.iter().map(|name| (format!("{name}.1400000"), 1)).collect();
+    let update = Update::parse(&Map::from([("$set", paths)])).unwrap();
+    let error = update.apply_to_map(&mut document, &CONTEXT).unwrap_err();
+    assert_eq!(error.code(), 10334);
+    let made: usize = document.iter().filter_map(|(_, value)| value.as_array()).map(|elements| elements.len()).sum();
+    assert!(made < 3_000_000, "{made}");
+}
+
+#[test]
+fn an_array_is_filled_up_as_far_as_mongodb_does() {
+    let set = |at: usize| {
+        let mut document = Map::from([("a", Value::Array(vec![Value::from(0)]))]);
+        let result = update("$set", &format!("a.{at}"), 1).unwrap().apply_to_map(&mut document, &CONTEXT);
+        (result.map_err(|error| error.code()), document.get("a").and_then(Value::as_array).map(<[Value]>::len))
+    };
+    assert_eq!(set(1_500_002), (Err(34), Some(1)));
+    let (result, len) = set(1_500_001);
+    assert_eq!((result.is_ok(), len), (true, Some(1_500_002)));
+}
