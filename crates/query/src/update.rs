@@ -175,23 +175,28 @@ impl Update {
     }
 
     /// Applies the update, or leaves the document as it is. True if it was applied.
-    pub(crate) fn apply_or_leave(&self, document: &mut Draft) -> Result<bool, RowError> {
+    ///
+    /// `size_max` is at least the document's size as BSON, and is kept so; it spares measuring the document each time.
+    pub(crate) fn apply_or_leave(&self, document: &mut Draft, size_max: &mut usize) -> Result<bool, RowError> {
         let context = Context::default();
-        // A single change looks before it changes anything, and the result cannot be too large.
-        if let [change] = &self.changes[..] {
-            let size = document.bson_size()?.saturating_add(change.action.growth_max(&change.path));
-            if size <= MAX_DOCUMENT_BYTES {
-                return match walk::change(document, &change.path, &change.action, &context) {
-                    Ok(_) => Ok(true),
-                    Err(UpdateError::Damaged(error)) => Err(error),
-                    Err(_) => Ok(false),
-                };
-            }
+        let add = |size: usize, change: &Change| size.saturating_add(change.action.growth_max(&change.path));
+        let mut after = self.changes.iter().fold(*size_max, add);
+        if after > MAX_DOCUMENT_BYTES {
+            after = self.changes.iter().fold(document.bson_size()?, add);
         }
-        let mut copy = document.clone();
-        match self.apply(&mut copy, &context) {
-            Ok(_) => {
-                *document = copy;
+        let result = match &self.changes[..] {
+            // A single change looks before it changes anything, and the result cannot be too large.
+            [change] if after <= MAX_DOCUMENT_BYTES => {
+                walk::change(document, &change.path, &change.action, &context).map(|_| ())
+            }
+            _ => {
+                let mut copy = document.clone();
+                self.apply(&mut copy, &context).map(|_| *document = copy)
+            }
+        };
+        match result {
+            Ok(()) => {
+                *size_max = after;
                 Ok(true)
             }
             Err(UpdateError::Damaged(error)) => Err(error),

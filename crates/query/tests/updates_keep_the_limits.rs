@@ -100,6 +100,24 @@ fn documents_grow_to_the_limit_and_no_further() {
     }
 }
 
+/// A chain of deltas that reaches the limit, is refused there, makes room and goes on.
+#[test]
+fn a_chain_of_deltas_is_measured_where_it_must_be() {
+    let delta = |operator, path, operand: Value| update(operator, path, operand).unwrap().to_delta(&CONTEXT).unwrap();
+    let push = delta("$push", "a", "x".repeat(1 << 20).into());
+    let two = Map::from([("$push", Map::from([("a", "x".repeat(1 << 20)), ("b", "y".repeat(1 << 19))]))]);
+    let two = Update::parse(&two).unwrap().to_delta(&CONTEXT).unwrap();
+    let clear = delta("$set", "a", Value::Array(Vec::new()));
+    let chain = [vec![&push; 20], vec![&two; 2], vec![&clear], vec![&two; 3]].concat();
+    let document = Map::from([("_id", Value::from(1)), ("a", Value::Array(Vec::new()))]);
+    let folded = fold(Some(draft_of(&document)), chain.into_iter().map(|delta| &delta[..])).unwrap();
+    // 15 fit, 5 and the two pairs do not; then there is room again.
+    assert_eq!(folded.refused, 5 + 2);
+    let after = folded.draft.unwrap().into_map().unwrap();
+    let count = |name| after.get(name).and_then(Value::as_array).map(<[Value]>::len);
+    assert_eq!((count("a"), count("b")), (Some(3), Some(3)));
+}
+
 #[test]
 fn a_delta_is_no_larger_than_a_document() {
     let set = |len: usize| update("$set", "a", "x".repeat(len)).unwrap().to_delta(&CONTEXT);

@@ -19,12 +19,17 @@ pub fn map_of(text: &str) -> Map {
 
 /// A draft of a document that has an `_id` and is stored under a shape.
 pub fn draft_of(map: &Map) -> Draft {
+    stored(map).0
+}
+
+/// As [`draft_of`], and the shapes.
+pub fn stored(map: &Map) -> (Draft, Arc<ShapeTable>) {
     let options = ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() };
     let table = Arc::new(ShapeTable::new(options));
     let (mut row, mut shapes) = (Vec::new(), Vec::new());
     encode_row(map, &table, None, &mut row, &mut shapes).unwrap();
     let id = key::id_key(map.get("_id").unwrap()).unwrap();
-    Draft::new(Document::from_row(&table, &id, row).unwrap()).unwrap()
+    (Draft::new(Document::from_row(&table, &id, row).unwrap()).unwrap(), table)
 }
 
 /// A draft of a document that describes itself.
