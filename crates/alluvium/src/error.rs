@@ -52,13 +52,15 @@ pub enum Error {
     },
     /// A load that stops at duplicates met a document whose `_id` is taken.
     #[error(
-        "{input} line {line}: collection {collection} has a document with _id {id} already \
+        "{input} {what} {line}: collection {collection} has a document with _id {id} already \
          (--on-duplicate replace or skip goes on)"
     )]
     LoadDuplicate {
         /// The input's name.
         input: String,
-        /// The line, from 1.
+        /// What is counted: `line`, or `document` where the input has no lines.
+        what: &'static str,
+        /// Its number, from 1.
         line: u64,
         /// The collection's full name.
         collection: String,

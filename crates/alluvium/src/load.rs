@@ -1,4 +1,4 @@
-//! Bulk loads of JSON lines: parallel parsing, writes in the order of the input, resumable.
+//! Bulk loads of JSON, CSV and BSON: parallel parsing, writes in the order of the input, resumable.
 //!
 //! Reader threads take consecutive slices of the input and parse them into write batches; writer
 //! threads write the batches in the order of the slices. So a later line wins over an earlier
@@ -6,11 +6,16 @@
 //! written in the same batch as the documents, so a load that was cut short, even by a kill, is
 //! taken up where it ended.
 
+mod columns;
+mod format;
+mod framed;
 mod input;
+mod open;
 mod pipeline;
 mod progress;
 mod slice;
 
+pub use format::{Csv, FieldType, Format};
 pub use input::{Identity, Input, Source};
 pub use progress::Progress;
 
@@ -18,6 +23,9 @@ use crate::{Collection, Durability, Error, Result};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// What may stand at the beginning of text in UTF-8, and is no part of it.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// What a load does with a document whose `_id` is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,17 +38,20 @@ pub enum OnDuplicate {
     Skip,
 }
 
-/// What a load does with a line that is no document.
+/// What a load does with a line, or another record, that is no document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnBad {
     /// The load ends with an error that names line, column and reason.
     Error,
-    /// The line is left out, and written to the rejects.
+    /// The line is left out, and written to the rejects. Where a record's end cannot be found (brackets
+    /// that are not closed, a length that cannot be), the load ends all the same.
     Skip,
 }
 
 /// How to load.
 pub struct LoadOptions {
+    /// How the documents stand in the input. Default: a JSON object a line.
+    pub format: Format,
     /// The field whose value becomes the `_id`; the document keeps the field, at no cost on disk.
     /// Default: `_id`, generated where it is absent.
     pub id_field: String,
@@ -52,7 +63,8 @@ pub struct LoadOptions {
     pub on_duplicate: OnDuplicate,
     /// Default: error.
     pub on_bad: OnBad,
-    /// Where rejected lines go: a line of JSON for each, with line, column, reason and text.
+    /// Where rejected lines go: a line of JSON for each, with line, column, reason and text; of BSON,
+    /// with document, byte, reason and base64.
     pub rejects: Option<Box<dyn Write + Send>>,
     /// Default: [`Durability::Bulk`], so the load is acknowledged, whole, at its end.
     pub durability: Durability,
@@ -67,6 +79,7 @@ pub struct LoadOptions {
 impl Default for LoadOptions {
     fn default() -> Self {
         Self {
+            format: Format::default(),
             id_field: "_id".to_owned(),
             readers: env::thread::available_parallelism(),
             writers: 1,
@@ -112,7 +125,11 @@ pub struct LoadReport {
 }
 
 impl Collection {
-    /// Loads JSON lines, creating the collection if it does not exist. Empty lines are passed over.
+    /// Loads an input in the format that the options name, by default JSON lines, creating the
+    /// collection if it does not exist.
+    ///
+    /// Files of every format are resumable: what was loaded before is passed over, by its offset in the
+    /// (decompressed) input.
     ///
     /// ```
     /// use alluvium::load::{Input, LoadOptions};
@@ -131,6 +148,10 @@ impl Collection {
     /// [`Error::Load`] naming line, column and reason; [`Error::DuplicateKey`]; or as for any write.
     /// What was loaded before the error stays, and is durable.
     pub fn load(&self, input: Input, options: LoadOptions) -> Result<LoadReport> {
+        if options.format == Format::JsonFields && options.id_field != "_id" {
+            let what = "the names of the fields become the _id: no other field can";
+            return Err(Error::Load(what.to_owned()));
+        }
         if options.readers == 0 || options.writers == 0 {
             return Err(Error::Load("a load needs at least one reader and one writer".to_owned()));
         }

@@ -10,6 +10,7 @@
 
 mod date;
 mod error;
+mod exact;
 mod extended;
 mod number;
 mod parse;
@@ -17,9 +18,30 @@ mod print;
 mod text;
 
 pub use error::{JsonError, Reason};
+pub use exact::{parse_exact, print_exact};
 pub(crate) use extended::interpret;
 pub use number::parse_number;
 pub use parse::{Parser, parse};
 pub use print::{Format, PrintError, print, print_map, to_string};
 pub use print::{write_double, write_integer, write_string};
 pub use text::find_special;
+
+/// The milliseconds since 1970 of a date in ISO 8601, as `$date` takes it: `2012-12-24T12:15:30.501Z`.
+pub fn parse_date(text: &str) -> Option<i64> {
+    date::parse(text)
+}
+
+/// A date in ISO 8601, if it lies in the years 1970 to 9999.
+pub fn date_to_string(millis: i64) -> Option<String> {
+    let mut text = Vec::with_capacity(24);
+    if !(0..=date::MAX_PLAIN).contains(&millis) {
+        return None;
+    }
+    date::write(millis, &mut text);
+    String::from_utf8(text).ok()
+}
+
+/// The object id of 24 hexadecimal digits.
+pub fn parse_object_id(text: &str) -> Option<[u8; 12]> {
+    extended::hex(text.as_bytes())
+}

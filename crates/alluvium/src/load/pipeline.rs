@@ -3,21 +3,28 @@
 //! Readers take turns at the slicer, parse alone, and lay their batches down by ticket; a writer
 //! takes the batch whose ticket is next. At most a few slices are between the two.
 
+use super::columns::Columns;
+use super::framed::Cutter;
+use super::open::open_input;
 use super::progress::{Mark, Progress};
-use super::slice::{Slice, Slicer};
-use super::{Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
+use super::slice::Slice;
+use super::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
 use crate::catalog::Open;
 use crate::write::{mark_shapes, put_shapes};
 use crate::{Collection, Durability, Error, MAX_DOCUMENT_BYTES, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use document::Value;
 use document::shape::Shape;
-use document::speculate::{Encoder, LineError};
+use document::speculate::{Encoded, Encoder, LineError};
 use env::sync::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::{LockMode, Store, WriteBatch};
+
+mod records;
 
 /// A line shorter than this cannot be a document over the limit: BSON has less than eight bytes
 /// for each byte of JSON (`[1,1,…]` is the worst).
@@ -35,23 +42,38 @@ struct Parsed {
     bad: Vec<BadLine>,
     /// Parsing ended at the last of `bad`.
     fatal: bool,
+    /// Lines that have ended, or other records; with the end, where the next slice begins.
     line_count: u64,
     end: u64,
+    end_column: u64,
     bytes: u64,
 }
 
-/// Where a line stands: its number within the slice, its offset in the input.
+/// Where a line or another record stands.
 #[derive(Clone, Copy)]
 struct Place {
+    /// The number of its (first) line within the slice; of BSON, its own number.
     line: u64,
+    /// In the input.
     offset: u64,
+    /// The characters of its line that stand before it.
+    column: u64,
 }
 
 struct BadLine {
+    /// Where the next run goes on if this one ends here.
     place: Place,
-    column: usize,
-    reason: String,
+    refused: Refused,
     text: Vec<u8>,
+}
+
+/// What is wrong, and where.
+struct Refused {
+    /// Within the slice, from 0.
+    line: u64,
+    /// From 1.
+    column: u64,
+    reason: String,
 }
 
 impl Parsed {
@@ -63,6 +85,7 @@ impl Parsed {
 
 /// The options that say what is done with a line.
 struct Settings {
+    format: Format,
     id_field: String,
     on_duplicate: OnDuplicate,
     on_bad: OnBad,
@@ -81,7 +104,8 @@ struct Load<'a> {
     name: String,
     mark_key: Option<Vec<u8>>,
     id_seed: u32,
-    slicer: Mutex<Slicer>,
+    cutter: Mutex<Cutter>,
+    columns: Option<Arc<Columns>>,
     state: Mutex<State>,
     changed: Condvar,
     most_between: u64,
@@ -103,6 +127,7 @@ pub(crate) fn run(collection: &Collection, input: Input, mut options: LoadOption
     let open = collection.open_or_create()?;
     let rejects = options.rejects.take();
     let mark_key = input.identity.map(|id| Mark::key(id.number(), &options.id_field));
+    let mark_key = mark_key.map(|key| [key, options.format.mark()].concat());
     let before = match &mark_key {
         Some(key) if !options.again => read_mark(store, &open, key)?,
         _ => Mark::default(),
@@ -117,13 +142,13 @@ pub(crate) fn run(collection: &Collection, input: Input, mut options: LoadOption
         Some(identity) => identity.number() as u32,
         None => collection.database.inner.env.rng.next_u64() as u32,
     };
-    let failed = |e: std::io::Error| Error::Load(format!("cannot read {}: {e}", input.name));
-    let slicer = Slicer::new(input.source, before.offset, slice_bytes).map_err(failed)?;
+    let opened = open_input(&input.name, input.source, &options.format, before, slice_bytes)?;
     let load = Load {
         collection,
         store,
         open,
         settings: Settings {
+            format: options.format.clone(),
             id_field: options.id_field.clone(),
             on_duplicate: options.on_duplicate,
             on_bad: options.on_bad,
@@ -135,14 +160,15 @@ pub(crate) fn run(collection: &Collection, input: Input, mut options: LoadOption
         name: input.name.clone(),
         mark_key,
         id_seed,
-        slicer: Mutex::new(slicer),
+        cutter: Mutex::new(opened.cutter),
+        columns: opened.columns,
         state: Mutex::new(State {
             ready: BTreeMap::new(),
             taken: 0,
             next: 0,
             writing: false,
             readers: options.readers,
-            mark: before,
+            mark: opened.begin,
             error: None,
         }),
         changed: Condvar::new(),
@@ -244,7 +270,7 @@ impl Load<'_> {
         }
         state.taken += 1;
         drop(state);
-        match self.slicer.lock().next() {
+        match self.cutter.lock().next() {
             Ok(slice) => slice,
             Err(error) => {
                 self.fail(Error::Load(format!("cannot read {}: {error}", self.name)));
@@ -264,38 +290,63 @@ impl Load<'_> {
             fatal: false,
             line_count: 0,
             end: slice.offset + slice.bytes.len() as u64,
+            end_column: 0,
             bytes: slice.bytes.len() as u64,
         };
         parsed.batch.reserve(slice.bytes.len() / 2);
-        let mut row = Vec::with_capacity(4096);
-        let mut at = 0;
-        while at < slice.bytes.len() {
-            let rest = &slice.bytes[at..];
-            let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            let line = &rest[..len];
-            let offset = slice.offset + at as u64;
-            at += len + 1;
-            if !line.iter().all(u8::is_ascii_whitespace) {
-                self.parse_line(encoder, line, offset, &mut row, &mut parsed);
-                if parsed.fatal {
-                    break;
-                }
-            }
-            parsed.line_count += 1;
+        if self.settings.format == Format::JsonLines {
+            self.parse_lines(encoder, &slice, &mut parsed);
+        } else {
+            self.parse_records(encoder, &slice, &mut parsed);
         }
         parsed
     }
 
-    fn parse_line(&self, encoder: &mut Encoder, line: &[u8], offset: u64, row: &mut Vec<u8>, parsed: &mut Parsed) {
+    fn parse_lines(&self, encoder: &mut Encoder, slice: &Slice, parsed: &mut Parsed) {
+        let mut row = Vec::with_capacity(4096);
+        let mut at = 0;
+        while at < slice.bytes.len() && !parsed.fatal {
+            let rest = &slice.bytes[at..];
+            let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let mut line = &rest[..len];
+            let offset = slice.offset + at as u64;
+            at += len + 1;
+            if offset == 0 {
+                line = line.strip_prefix(super::BOM).unwrap_or(line);
+            }
+            if !line.iter().all(u8::is_ascii_whitespace) {
+                let place = Place { line: parsed.line_count, offset, column: 0 };
+                self.parse_text(encoder, line, place, &mut row, parsed);
+            }
+            parsed.line_count += 1;
+        }
+    }
+
+    /// A document as JSON text.
+    fn parse_text(&self, encoder: &mut Encoder, text: &[u8], place: Place, row: &mut Vec<u8>, parsed: &mut Parsed) {
         row.clear();
         let start = parsed.keys.len();
         let encoded = if self.settings.id_field == "_id" {
-            let mut id = || Value::ObjectId(self.generated_id(offset));
-            encoder.encode_json_line_or_new_id(line, &mut id, row, &mut parsed.keys)
+            let mut id = || Value::ObjectId(self.generated_id(place.offset));
+            encoder.encode_json_line_or_new_id(text, &mut id, row, &mut parsed.keys)
         } else {
-            encoder.encode_json_line(line, row, &mut parsed.keys)
+            encoder.encode_json_line(text, row, &mut parsed.keys)
         };
-        let encoded = encoded.map_err(|e| self.reason(&e)).and_then(|encoded| check_size(line).map(|()| encoded));
+        let encoded =
+            encoded.map_err(|e| self.refused(&e, place)).and_then(|encoded| check_size(text, place).map(|()| encoded));
+        self.take(encoded, start, place, row, text, parsed);
+    }
+
+    /// Takes what came of a record: its row is in `row`, its key behind `start` of the keys.
+    fn take(
+        &self,
+        encoded: std::result::Result<Encoded, Refused>,
+        start: usize,
+        place: Place,
+        row: &[u8],
+        text: &[u8],
+        parsed: &mut Parsed,
+    ) {
         match encoded {
             Ok(encoded) => {
                 for shape in encoded.new_shapes {
@@ -305,25 +356,33 @@ impl Load<'_> {
                 }
                 parsed.batch.put(self.open.documents, &parsed.keys[start..], row);
                 parsed.key_ends.push(parsed.keys.len());
-                parsed.lines.push(Place { line: parsed.line_count, offset });
+                parsed.lines.push(place);
             }
-            Err((column, reason)) => {
+            Err(refused) => {
                 parsed.keys.truncate(start);
                 parsed.fatal = self.settings.on_bad == OnBad::Error;
-                let text = if parsed.fatal { Vec::new() } else { line.to_vec() };
-                parsed.bad.push(BadLine { place: Place { line: parsed.line_count, offset }, column, reason, text });
+                let text = if parsed.fatal { Vec::new() } else { text.to_vec() };
+                parsed.bad.push(BadLine { place, refused, text });
             }
         }
     }
 
-    /// Column (from 1) and reason of a refused line.
-    fn reason(&self, error: &LineError) -> (usize, String) {
+    /// Where and why a record that begins at `place` is refused.
+    fn refused(&self, error: &LineError, place: Place) -> Refused {
         match error {
-            LineError::Json(json) => (json.column, json.reason.to_string()),
-            LineError::MissingId if self.settings.id_field != "_id" => {
-                (1, format!("the document has no field {:?} to take its _id from", self.settings.id_field))
+            LineError::Json(json) => {
+                let before = if json.line == 1 { place.column } else { 0 };
+                Refused {
+                    line: place.line + json.line as u64 - 1,
+                    column: before + json.column as u64,
+                    reason: json.reason.to_string(),
+                }
             }
-            other => (1, other.to_string()),
+            LineError::MissingId if self.settings.id_field != "_id" => {
+                let field = &self.settings.id_field;
+                place.refused(format!("the document has no field {field:?} to take its _id from"))
+            }
+            other => place.refused(other.to_string()),
         }
     }
 
@@ -405,13 +464,14 @@ impl Load<'_> {
             }
         }
         // After a failure the next run goes on with the line that failed.
-        let end = Place { line: parsed.line_count, offset: parsed.end };
+        let end = Place { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
         let end = failure.as_ref().map_or(end, |(place, _)| *place);
-        parsed.bad.retain(|bad| bad.place.line < end.line);
+        parsed.bad.retain(|bad| bad.place.offset < end.offset);
         self.reject(&parsed.bad, before.line)?;
         let mark = Mark {
             offset: end.offset,
             line: before.line + end.line,
+            column: end.column,
             documents: before.documents + left as u64,
             finished: false,
         };
@@ -446,12 +506,17 @@ impl Load<'_> {
         let id = crate::read::key_text(parsed.key(at));
         let line = base + parsed.lines[at].line + 1;
         let collection = self.collection.full_name().unwrap_or_default();
-        Error::LoadDuplicate { input: self.name.clone(), line, collection, id }
+        let what = if self.settings.format.counts_lines() { "line" } else { "document" };
+        Error::LoadDuplicate { input: self.name.clone(), what, line, collection, id }
     }
 
     fn bad_line(&self, bad: &BadLine, base: u64) -> Error {
-        let line = base + bad.place.line + 1;
-        Error::Load(format!("{} line {line} column {}: {}", self.name, bad.column, bad.reason))
+        let Refused { line, column, reason } = &bad.refused;
+        let (name, line) = (&self.name, base + line + 1);
+        if !self.settings.format.counts_lines() {
+            return Error::Load(format!("{name} document {line} (from byte {}): {reason}", bad.place.offset));
+        }
+        Error::Load(format!("{name} line {line} column {column}: {reason}"))
     }
 
     /// Writes rejected lines: a line of JSON for each.
@@ -463,30 +528,50 @@ impl Load<'_> {
         let mut rejects = self.rejects.lock();
         let Some(out) = rejects.as_mut() else { return Ok(()) };
         for bad in bad {
-            let line = serde_json::json!({
-                "line": base + bad.place.line + 1,
-                "column": bad.column,
-                "reason": bad.reason,
-                "text": String::from_utf8_lossy(&bad.text),
-            });
+            let Refused { line, column, reason } = &bad.refused;
+            let line = match self.settings.format.counts_lines() {
+                true => serde_json::json!({
+                    "line": base + line + 1,
+                    "column": column,
+                    "reason": reason,
+                    "text": String::from_utf8_lossy(&bad.text),
+                }),
+                false => serde_json::json!({
+                    "document": base + line + 1,
+                    "byte": bad.place.offset,
+                    "reason": reason,
+                    "base64": STANDARD.encode(&bad.text),
+                }),
+            };
             writeln!(out, "{line}").map_err(|e| Error::Load(format!("cannot write rejects: {e}")))?;
         }
         Ok(())
     }
 }
 
-/// Refuses a line that is a document over the limit.
-fn check_size(line: &[u8]) -> std::result::Result<(), (usize, String)> {
-    if line.len() < SURELY_SMALL {
+impl Place {
+    /// A record that is refused as a whole.
+    fn refused(self, reason: String) -> Refused {
+        Refused { line: self.line, column: self.column + 1, reason }
+    }
+}
+
+/// Refuses a text that is a document over the limit.
+fn check_size(text: &[u8], place: Place) -> std::result::Result<(), Refused> {
+    if text.len() < SURELY_SMALL {
         return Ok(());
     }
-    let size = match document::json::parse(line) {
+    let size = match document::json::parse(text) {
         Ok(Value::Map(map)) => document::bson::document_size(&map),
         _ => 0,
     };
+    check_document_size(size, place)
+}
+
+fn check_document_size(size: usize, place: Place) -> std::result::Result<(), Refused> {
     if size > MAX_DOCUMENT_BYTES {
         let what = format!("the document has {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}");
-        return Err((1, what));
+        return Err(place.refused(what));
     }
     Ok(())
 }

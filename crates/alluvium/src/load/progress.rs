@@ -34,6 +34,8 @@ pub(crate) struct Mark {
     pub offset: u64,
     /// The number of the line that begins there, from 0.
     pub line: u64,
+    /// The characters of that line that stand before it.
+    pub column: u64,
     /// Documents written so far.
     pub documents: u64,
     /// The whole input is loaded.
@@ -54,6 +56,7 @@ impl Mark {
         varint::put_u64(&mut out, self.offset);
         varint::put_u64(&mut out, self.line);
         varint::put_u64(&mut out, self.documents);
+        varint::put_u64(&mut out, self.column);
         out
     }
 
@@ -64,6 +67,8 @@ impl Mark {
             offset: varint::get_u64(&mut input).ok()?,
             line: varint::get_u64(&mut input).ok()?,
             documents: varint::get_u64(&mut input).ok()?,
+            // Marks of lines alone were written without it.
+            column: varint::get_u64(&mut input).unwrap_or(0),
         })
     }
 }

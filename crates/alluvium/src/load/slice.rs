@@ -1,12 +1,14 @@
 //! Slices: runs of whole lines, cut from the input one after the other.
 
 use super::Source;
-use std::io::{self, Read};
+use super::framed::{BrokenPlace, Cut};
+use std::io;
 
 /// A line may have this many bytes; the limit for a document is lower.
 const MAX_LINE: usize = 64 << 20;
 
-/// Whole lines of the input.
+/// Whole lines, or other records, of the input.
+#[derive(Default)]
 pub(crate) struct Slice {
     /// Its place in the order of slices, from 0.
     pub ticket: u64,
@@ -14,6 +16,12 @@ pub(crate) struct Slice {
     pub offset: u64,
     /// The lines. The last line of the input need not end with a newline.
     pub bytes: Vec<u8>,
+    /// The records, where they are neither lines nor found as easily.
+    pub cuts: Vec<Cut>,
+    /// Characters of the line that it begins in, before it.
+    pub column: u64,
+    /// Behind this slice the input is not of its format.
+    pub broken: Option<BrokenPlace>,
 }
 
 /// Cuts slices off a source.
@@ -42,7 +50,7 @@ impl Slicer {
         let mut searched = 0;
         let mut wanted = self.slice_bytes;
         let end = loop {
-            self.fill(&mut bytes, wanted)?;
+            fill(self.source.as_mut(), &mut self.ended, &mut bytes, wanted)?;
             if self.ended {
                 break bytes.len();
             }
@@ -65,31 +73,31 @@ impl Slicer {
         if bytes.is_empty() {
             return Ok(None);
         }
-        let slice = Slice { ticket: self.ticket, offset: self.offset, bytes };
+        let slice = Slice { ticket: self.ticket, offset: self.offset, bytes, ..Slice::default() };
         self.ticket += 1;
         self.offset += slice.bytes.len() as u64;
         Ok(Some(slice))
     }
+}
 
-    /// Reads until `bytes` has `wanted` bytes or the source ends.
-    fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
-        let mut have = bytes.len();
-        if self.ended || have >= wanted {
-            return Ok(());
-        }
-        bytes.resize(wanted, 0);
-        while have < wanted {
-            match self.source.read(bytes.get_mut(have..).unwrap_or(&mut [])) {
-                Ok(0) => {
-                    self.ended = true;
-                    break;
-                }
-                Ok(read) => have += read,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        bytes.truncate(have);
-        Ok(())
+/// Reads until `bytes` has `wanted` bytes or the source ends.
+pub(crate) fn fill(source: &mut dyn Source, ended: &mut bool, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
+    let mut have = bytes.len();
+    if *ended || have >= wanted {
+        return Ok(());
     }
+    bytes.resize(wanted, 0);
+    while have < wanted {
+        match source.read(bytes.get_mut(have..).unwrap_or(&mut [])) {
+            Ok(0) => {
+                *ended = true;
+                break;
+            }
+            Ok(read) => have += read,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    bytes.truncate(have);
+    Ok(())
 }

@@ -104,7 +104,7 @@ fn object_id(text: &str) -> Result<[u8; 12], &'static str> {
     hex(text.as_bytes()).ok_or("it must be 24 hexadecimal digits in a string")
 }
 
-fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+pub(super) fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     if text.len() != 2 * N {
         return None;

@@ -12,6 +12,10 @@ const FEW: usize = 8;
 /// From here on the names are sorted at the end of the map, in place of asking a filter first.
 const MANY: usize = 64;
 
+/// The deepest nesting of the text: Extended JSON has up to two levels for one of its value (code with a scope) and
+/// three for the innermost (`$dbPointer`).
+const TEXT_LEVELS: usize = 2 * MAX_DEPTH + 3;
+
 /// A parser keeps room for this many entries and elements between texts.
 const MAX_KEPT: usize = 4096;
 
@@ -46,12 +50,21 @@ impl Parser {
     /// # Errors
     /// [`JsonError`].
     pub fn parse(&mut self, json: &[u8]) -> Result<Value, JsonError> {
+        match self.parse_levels(json, TEXT_LEVELS)? {
+            (value, Some(at)) if value.is_too_deep() => Err(JsonError::at(json, at, Reason::TooDeep)),
+            (value, _) => Ok(value),
+        }
+    }
+
+    /// A value whose text has at most so many levels, and where it has more than [`MAX_DEPTH`], if it does.
+    pub(super) fn parse_levels(&mut self, json: &[u8], levels: usize) -> Result<(Value, Option<usize>), JsonError> {
         let text =
             std::str::from_utf8(json).map_err(|error| JsonError::at(json, error.valid_up_to(), Reason::InvalidUtf8))?;
-        let mut reader = Reader { text, bytes: json, at: 0, scratch: self };
-        let result = reader.value(MAX_DEPTH).and_then(|value| {
+        let mut reader = Reader { text, bytes: json, at: 0, deep: levels - MAX_DEPTH, deep_at: None, scratch: self };
+        let result = reader.value(levels).and_then(|value| {
             reader.skip_space();
-            if reader.at == json.len() { Ok(value) } else { Err(reader.fail(Reason::Trailing)) }
+            let deep_at = reader.deep_at;
+            if reader.at == json.len() { Ok((value, deep_at)) } else { Err(reader.fail(Reason::Trailing)) }
         });
         self.tidy();
         result.map_err(|failure| JsonError::at(json, failure.0, failure.1))
@@ -70,6 +83,10 @@ struct Reader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
+    /// With so many levels left, or fewer, the text is deeper than [`MAX_DEPTH`].
+    deep: usize,
+    /// The first place where it was.
+    deep_at: Option<usize>,
     scratch: &'a mut Parser,
 }
 
@@ -162,9 +179,21 @@ impl Reader<'_> {
         }
     }
 
+    /// One level deeper.
+    #[inline]
+    fn enter(&mut self, depth: usize) -> Result<usize, Failure> {
+        if depth <= self.deep {
+            let at = *self.deep_at.get_or_insert(self.at);
+            if depth == 0 {
+                return Err(Box::new((at, Reason::TooDeep)));
+            }
+        }
+        Ok(depth - 1)
+    }
+
     /// At the opening bracket.
     fn array(&mut self, depth: usize) -> Result<Value, Failure> {
-        let depth = depth.checked_sub(1).ok_or_else(|| self.fail(Reason::TooDeep))?;
+        let depth = self.enter(depth)?;
         self.at += 1;
         self.skip_space();
         if self.peek() == Some(b']') {
@@ -200,7 +229,7 @@ impl Reader<'_> {
 
     /// At the opening brace.
     fn map(&mut self, depth: usize) -> Result<Value, Failure> {
-        let depth = depth.checked_sub(1).ok_or_else(|| self.fail(Reason::TooDeep))?;
+        let depth = self.enter(depth)?;
         let start = self.at;
         self.at += 1;
         self.skip_space();

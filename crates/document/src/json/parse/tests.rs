@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
+use crate::value::Code;
 use proptest::prelude::*;
 
 fn fails(text: &str, line: usize, column: usize, reason: Reason) {
@@ -189,5 +190,23 @@ proptest! {
     fn special_bytes_are_found_wherever_they_are(bytes in proptest::collection::vec(prop_oneof![4 => 0x20u8..=255, 1 => any::<u8>()], 0..40)) {
         let slow = bytes.iter().position(|&b| b < 0x20 || b == b'"' || b == b'\\').unwrap_or(bytes.len());
         prop_assert_eq!(find_special(&bytes), slow);
+    }
+}
+
+#[test]
+fn the_levels_of_extended_json_do_not_count() {
+    let scope = |inner| Value::Code(Box::new(Code { code: "c".into(), scope: Some(inner) }));
+    let map = |value| Map { entries: vec![(Value::from("a"), value)] };
+    let mut value = Value::DateTime(-1);
+    let mut code = Value::Int64(1);
+    for _ in 0..MAX_DEPTH {
+        value = Value::Map(map(value));
+        code = scope(map(code));
+    }
+    for value in [value, code] {
+        let text = crate::json::to_string(&value, crate::json::Format::CANONICAL).unwrap();
+        assert_eq!(parse(text.as_bytes()).unwrap(), value);
+        let over = format!("[{text}]");
+        assert_eq!(parse(over.as_bytes()).unwrap_err().reason, Reason::TooDeep);
     }
 }

@@ -1,0 +1,98 @@
+//! Rows of fields: a row ends with a line, unless that stands within quotes.
+//!
+//! As in RFC 4180, and as the crate `csv` reads them: a quote opens only where a field begins, two
+//! quotes within quotes are one, and a row ends with CR, LF or both.
+
+use super::{Broken, Cut, Framing};
+use memchr::{memchr, memchr3};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// At the beginning of a row.
+    Row,
+    /// At the beginning of another field.
+    Field,
+    /// In a field, outside quotes.
+    Plain,
+    /// Within quotes.
+    Quoted,
+    /// Behind a quote within quotes.
+    Quote,
+}
+
+/// See the module.
+pub(crate) struct CsvFraming {
+    separator: u8,
+    state: State,
+    /// Where the last quotes open.
+    quote: usize,
+    end: usize,
+}
+
+impl CsvFraming {
+    /// For an input that is read from the beginning of a row.
+    pub fn new(separator: u8) -> Self {
+        Self { separator, state: State::Row, quote: 0, end: 0 }
+    }
+
+    /// A byte outside quotes.
+    fn plain(&mut self, byte: u8, at: usize) {
+        self.state = match byte {
+            b'\n' | b'\r' => {
+                self.end = at + 1;
+                State::Row
+            }
+            _ if byte == self.separator => State::Field,
+            b'"' if matches!(self.state, State::Row | State::Field) => {
+                self.quote = at;
+                State::Quoted
+            }
+            b'"' if self.state == State::Quote => State::Quoted,
+            _ => State::Plain,
+        };
+    }
+}
+
+impl Framing for CsvFraming {
+    fn scan(&mut self, bytes: &[u8], from: usize) -> Result<(), Broken> {
+        let mut at = from;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            let passed = match self.state {
+                State::Plain => memchr3(b'\n', b'\r', self.separator, rest),
+                State::Quoted => memchr(b'"', rest),
+                _ => Some(0),
+            };
+            let Some(passed) = passed else { break };
+            at += passed;
+            match self.state {
+                State::Quoted => self.state = State::Quote,
+                _ => self.plain(bytes[at], at),
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        if self.state == State::Quoted {
+            return Err(Broken::new(self.quote, "a quote is opened here and not closed"));
+        }
+        self.end = bytes.len();
+        Ok(())
+    }
+
+    fn end(&self) -> usize {
+        self.end
+    }
+
+    fn cut(&mut self) -> Vec<Cut> {
+        self.quote = self.quote.saturating_sub(self.end);
+        self.end = 0;
+        Vec::new()
+    }
+
+    fn counts_lines(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,82 @@
+//! One large JSON object: a document for each field, the field's name is its `_id`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::load::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate};
+use alluvium::{Collection, Database};
+use std::io::Cursor;
+
+fn collection() -> Collection {
+    let db = Database::builder().env(env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
+    db.collection("c")
+}
+
+fn load(collection: &Collection, text: &str, options: LoadOptions) -> alluvium::Result<LoadReport> {
+    let input = Input::stream("input", Cursor::new(text.to_owned()));
+    collection.load(input, LoadOptions { format: Format::JsonFields, ..options })
+}
+
+fn all(collection: &Collection) -> Vec<String> {
+    collection.scan().run().unwrap().map(|document| document.unwrap().to_string()).collect()
+}
+
+#[test]
+fn fields_of_one_object_become_documents() {
+    let collection = collection();
+    let text = r#"{
+        "b\u0041 \"q\"": {"x": 1, "_id": "bA \"q\"", "y": {}},
+        "a" : {"x":2},
+        "array": [1, {"a":2}],
+        "date": {"$date": "1970-01-01T00:00:00Z"},
+        "number" :1.50,
+        "": null
+    }"#;
+    assert_eq!(load(&collection, text, LoadOptions::default()).unwrap().documents, 6);
+    assert_eq!(all(&collection), [
+        r#"{"_id":"","value":null}"#,
+        r#"{"_id":"a","x":2}"#,
+        r#"{"_id":"array","value":[1,{"a":2}]}"#,
+        r#"{"_id":"bA \"q\"","x":1,"y":{}}"#,
+        r#"{"_id":"date","value":{"$date":"1970-01-01T00:00:00Z"}}"#,
+        r#"{"_id":"number","value":1.5}"#,
+    ]);
+}
+
+#[test]
+fn a_field_that_stands_twice_is_a_duplicate() {
+    let text = "{\"a\":{\"n\":1},\n\"a\":{\"n\":2}}";
+    let with = |on_duplicate| LoadOptions { on_duplicate, ..LoadOptions::default() };
+    let first = collection();
+    let error = load(&first, text, with(OnDuplicate::Error)).unwrap_err().to_string();
+    assert!(error.starts_with("input line 2:") && error.contains("_id \"a\""), "{error}");
+    let second = collection();
+    load(&second, text, with(OnDuplicate::Replace)).unwrap();
+    assert_eq!(all(&second), [r#"{"_id":"a","n":2}"#]);
+}
+
+#[test]
+fn what_is_no_document_is_named_or_left_out() {
+    let bad = [
+        ("\"a\":{\"_id\":1}", "line 1 column 2: the value has an _id, which differs from the field's name"),
+        ("\"b\": {\"x\" 1}", "line 1 column 12: expected a colon"),
+        ("\"\\x\":{}", "line 1 column 4: an invalid escape in a string"),
+        ("\"c\":{\n\"x\":[1,]}", "line 2 column 8: expected a value"),
+    ];
+    for (field, place) in bad {
+        let error = load(&collection(), &format!("{{{field}}}"), LoadOptions::default()).unwrap_err().to_string();
+        assert_eq!(error, format!("input {place}"), "{field}");
+    }
+    let fields: String = bad.iter().map(|(field, _)| format!("{field},")).collect();
+    let skip = LoadOptions { on_bad: OnBad::Skip, ..LoadOptions::default() };
+    let skipped = collection();
+    let report = load(&skipped, &format!("{{{fields} \"d\":{{}}}}"), skip).unwrap();
+    assert_eq!((report.documents, report.rejected), (1, 4));
+    assert_eq!(all(&skipped), [r#"{"_id":"d"}"#]);
+}
+
+#[test]
+fn no_other_field_can_be_the_id() {
+    let options = LoadOptions { id_field: "x".into(), ..LoadOptions::default() };
+    let error = load(&collection(), "{}", options).unwrap_err().to_string();
+    assert!(error.contains("no other field"), "{error}");
+}
