@@ -10,6 +10,7 @@ mod columns;
 mod format;
 mod framed;
 mod input;
+mod metadata;
 mod open;
 mod pipeline;
 mod progress;
@@ -17,6 +18,7 @@ mod slice;
 
 pub use format::{Csv, FieldType, Format};
 pub use input::{Identity, Input, Source};
+pub use metadata::Metadata;
 pub use progress::Progress;
 
 use crate::{Collection, Durability, Error, Result};

@@ -32,14 +32,17 @@ fn fields_of_one_object_become_documents() {
         "": null
     }"#;
     assert_eq!(load(&collection, text, LoadOptions::default()).unwrap().documents, 6);
-    assert_eq!(all(&collection), [
-        r#"{"_id":"","value":null}"#,
-        r#"{"_id":"a","x":2}"#,
-        r#"{"_id":"array","value":[1,{"a":2}]}"#,
-        r#"{"_id":"bA \"q\"","x":1,"y":{}}"#,
-        r#"{"_id":"date","value":{"$date":"1970-01-01T00:00:00Z"}}"#,
-        r#"{"_id":"number","value":1.5}"#,
-    ]);
+    assert_eq!(
+        all(&collection),
+        [
+            r#"{"_id":"","value":null}"#,
+            r#"{"_id":"a","x":2}"#,
+            r#"{"_id":"array","value":[1,{"a":2}]}"#,
+            r#"{"_id":"bA \"q\"","x":1,"y":{}}"#,
+            r#"{"_id":"date","value":{"$date":"1970-01-01T00:00:00Z"}}"#,
+            r#"{"_id":"number","value":1.5}"#,
+        ]
+    );
 }
 
 #[test]

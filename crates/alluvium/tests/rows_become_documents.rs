@@ -43,7 +43,10 @@ fn rows_become_documents() {
     }
     assert_eq!(rows(""), [""; 0]);
     assert_eq!(rows("_id,a"), [""; 0]);
-    assert_eq!(rows("_id,a\n1,\u{feff}\n\u{feff},2\n"), ["{\"_id\":1,\"a\":\"\u{feff}\"}", "{\"_id\":\"\u{feff}\",\"a\":2}"]);
+    assert_eq!(
+        rows("_id,a\n1,\u{feff}\n\u{feff},2\n"),
+        ["{\"_id\":1,\"a\":\"\u{feff}\"}", "{\"_id\":\"\u{feff}\",\"a\":2}"]
+    );
     // A quote within a field, behind its beginning, is a character.
     assert_eq!(rows("_id,a\n1,5\" disk\n2,6\" disk\n").len(), 2);
 }

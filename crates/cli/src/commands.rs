@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Gen(generate::Command),
     /// Print documents by _id
     Get(get::Args),
-    /// Load JSON lines; a load that was cut short goes on when it is run again
+    /// Load JSON, CSV or BSON; a load that was cut short goes on when it is run again
     Load(load::Args),
     /// Keep many sorted values under a key: put, get, delete, load
     #[command(subcommand)]

@@ -1,9 +1,7 @@
 //! The beginning of a load's input: what stands before its first record, and where it goes on.
 
 use super::columns::{BadField, Columns};
-use super::framed::{
-    BsonFraming, CsvFraming, Cutter, FramedSlicer, Framing, JsonFraming, Outer, Start, place_after,
-};
+use super::framed::{BsonFraming, CsvFraming, Cutter, FramedSlicer, Framing, JsonFraming, Outer, Start, place_after};
 use super::progress::Mark;
 use super::slice::{Slicer, fill};
 use super::{BOM, Csv, Format, Source};

@@ -1,5 +1,6 @@
-//! `alluvium load`: JSON lines into a collection.
+//! `alluvium load`: JSON, CSV and BSON into a collection.
 
+mod format;
 mod input;
 mod rejects;
 mod settings;
@@ -14,11 +15,12 @@ use crate::files;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::load::{LoadOptions, LoadReport, Outcome as Ended, Progress};
+use alluvium::load::{LoadOptions, LoadReport, Metadata, Outcome as Ended, Progress};
 use alluvium::{Database, Error};
 use bench::process;
 use env::Env;
 use env::sync::{Condvar, Mutex};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use summary::Summary;
@@ -102,6 +104,9 @@ fn load_one(
     if let Some(what) = source.not_resumable() {
         eprintln!("note: {what} is not resumable: a load of it that is cut short begins anew");
     }
+    if let Some(note) = source.metadata().and_then(|(path, metadata)| unkept(path, metadata)) {
+        eprintln!("note: {note}");
+    }
     let (input, consumed) = source.open(env, stop).map_err(|failure| match stop.is_set() {
         true => Failure::Interrupted("stopped before anything was read".to_owned()),
         false => failure,
@@ -109,6 +114,7 @@ fn load_one(
     let progress = Arc::new(Progress::default());
     watch.input_begins(progress.clone(), consumed);
     let options = LoadOptions {
+        format: source.format().clone(),
         id_field: settings.id_field.clone(),
         readers: settings.readers,
         writers: settings.writers,
@@ -122,6 +128,20 @@ fn load_one(
     };
     let result = input.load(&database.collection(&settings.collection), options);
     result.map_err(|error| explain(error, source, &progress, stop))
+}
+
+/// What the metadata of a dump say that is not kept.
+pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
+    let mut parts = Vec::new();
+    let indexes = metadata.index_names();
+    if !indexes.is_empty() {
+        parts.push(format!("indexes are not built yet: {}", indexes.join(", ")));
+    }
+    if !metadata.options.is_empty() {
+        let names: Vec<&str> = metadata.options.iter().filter_map(|(name, _)| name.as_str()).collect();
+        parts.push(format!("the collection's options are not kept: {}", names.join(", ")));
+    }
+    if parts.is_empty() { None } else { Some(format!("{}: {}", path.display(), parts.join("; "))) }
 }
 
 /// Adds to a load's error what the user can do next.

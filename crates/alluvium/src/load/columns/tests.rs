@@ -50,7 +50,11 @@ fn declared_types_are_taken_or_refused() {
         (Date, "1970-01-01T00:00:01Z", r#"{"$date":{"$numberLong":"1000"}}"#),
         (Date, "-5", r#"{"$date":{"$numberLong":"-5"}}"#),
         (ObjectId, "0123456789abcdef01234567", r#"{"$oid":"0123456789abcdef01234567"}"#),
-        (Json, "[1,{\"$oid\":\"0123456789abcdef01234567\"}]", r#"[{"$numberInt":"1"},{"$oid":"0123456789abcdef01234567"}]"#),
+        (
+            Json,
+            "[1,{\"$oid\":\"0123456789abcdef01234567\"}]",
+            r#"[{"$numberInt":"1"},{"$oid":"0123456789abcdef01234567"}]"#,
+        ),
         (Auto, "1", r#"{"$numberInt":"1"}"#),
     ];
     for (kind, text, value) in cases {

@@ -66,24 +66,20 @@ fn whole(text: &str, outer: Outer) -> Vec<String> {
 #[test]
 fn elements_of_an_array() {
     assert_eq!(whole("[]", Outer::Array), [""; 0]);
-    assert_eq!(whole(" [ {\"a\":\"]\\\"\"} , [1,[2]],\n3,\"x,]\", true ] \n", Outer::Array), [
-        "{\"a\":\"]\\\"\"}",
-        "[1,[2]]",
-        "3",
-        "\"x,]\"",
-        "true"
-    ]);
+    assert_eq!(
+        whole(" [ {\"a\":\"]\\\"\"} , [1,[2]],\n3,\"x,]\", true ] \n", Outer::Array),
+        ["{\"a\":\"]\\\"\"}", "[1,[2]]", "3", "\"x,]\"", "true"]
+    );
     assert_eq!(whole("\u{feff}[1]", Outer::Array), ["1"]);
 }
 
 #[test]
 fn fields_of_an_object() {
     assert_eq!(whole("{}", Outer::Object), [""; 0]);
-    assert_eq!(whole("{\"a\" : {\"b\":1} ,\"c\\\"\":2,\"\":\"x\"}", Outer::Object), [
-        "\"a\" : {\"b\":1}",
-        "\"c\\\"\":2",
-        "\"\":\"x\""
-    ]);
+    assert_eq!(
+        whole("{\"a\" : {\"b\":1} ,\"c\\\"\":2,\"\":\"x\"}", Outer::Object),
+        ["\"a\" : {\"b\":1}", "\"c\\\"\":2", "\"\":\"x\""]
+    );
 }
 
 #[test]
@@ -195,10 +191,8 @@ proptest! {
 
 #[test]
 fn bson_documents_are_counted() {
-
     let mut bytes = Vec::new();
     for n in 0..3 {
-
         document::bson::encode_document(&[("n", n)].into_iter().collect(), &mut bytes).unwrap();
     }
     let len = bytes.len();

@@ -1,69 +1,30 @@
 //! The inputs of a load: files and streams, plain or compressed.
 
 use super::SIGNAL_CHECK;
+use super::format::FormatArgs;
 use crate::exit::{Failure, Outcome};
 use crate::files::{self, FileReader};
 use crate::signals::Stop;
-use alluvium::Collection;
-use alluvium::load::{Identity, Input, LoadOptions, LoadReport};
+use alluvium::load::{Format, Identity, Input, LoadOptions, LoadReport, Metadata};
+use alluvium::{Collection, Packing};
 use env::{Env, OpenMode};
-use flate2::read::MultiGzDecoder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
-const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// Compressed bytes are read in pieces of this size.
-const READ_BYTES: usize = 256 << 10;
-/// Dumps are often made with `zstd --long=31`, which looks back over 2 GiB.
-const ZSTD_WINDOW_LOG_MAX: u32 = 31;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Packing {
-    Plain,
-    Gzip,
-    Zstd,
-}
-
-impl Packing {
-    /// By the first bytes; where these say nothing, by the name, so that a damaged file is an error
-    /// of its format and not of JSON.
-    fn of(name: &Path, head: &[u8]) -> Self {
-        if head.starts_with(ZSTD_MAGIC) {
-            return Self::Zstd;
-        }
-        if head.starts_with(GZIP_MAGIC) {
-            return Self::Gzip;
-        }
-        match name.extension().and_then(|extension| extension.to_str()) {
-            Some("gz") => Self::Gzip,
-            Some("zst" | "zstd") => Self::Zstd,
-            _ => Self::Plain,
-        }
-    }
-
-    fn reader(self, packed: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-        let packed = BufReader::with_capacity(READ_BYTES, packed);
-        Ok(match self {
-            Self::Plain => Box::new(packed),
-            Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
-            Self::Zstd => {
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
-                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-                Box::new(decoder)
-            }
-        })
-    }
-}
+/// So much of a file is looked at to tell its format.
+const LOOK_BYTES: u64 = 1 << 20;
 
 /// One input.
 #[derive(Debug)]
 pub(crate) struct Source {
     name: String,
     kind: Kind,
+    format: Format,
+    /// What lies beside a BSON dump, and where.
+    metadata: Option<(PathBuf, Metadata)>,
 }
 
 #[derive(Debug)]
@@ -113,24 +74,43 @@ pub(crate) enum Consumed {
 
 impl Source {
     /// Looks at what the argument names.
-    pub(crate) fn find(env: &Env, path: &Path) -> Outcome<Self> {
+    pub(crate) fn find(env: &Env, path: &Path, formats: &FormatArgs) -> Outcome<Self> {
         let name = path.display().to_string();
+        let unseen = |name: &str| formats.resolve(name, || Ok(Vec::new()));
         if name == "-" {
-            return Ok(Self { name: "standard input".to_owned(), kind: Kind::Stdin });
+            let name = "standard input".to_owned();
+            return Ok(Self { format: unseen(&name)?, name, kind: Kind::Stdin, metadata: None });
         }
         if files::is_stream(path) {
-            return Ok(Self { name, kind: Kind::Stream(path.to_owned()) });
+            return Ok(Self { format: unseen(&name)?, name, kind: Kind::Stream(path.to_owned()), metadata: None });
         }
         let file = env.fs.open(path, OpenMode::Read)?;
-        let mut head = [0; 4];
+        let mut head = [0; Packing::HEAD_BYTES];
         let len = file.read_at(&mut head, 0)?;
         let packing = Packing::of(path, &head[..len]);
-        Ok(Self { name, kind: Kind::File { path: path.to_owned(), bytes: file.len()?, packing } })
+        let bytes = file.len()?;
+        let format = formats.resolve(&name, || Ok(look(packing, FileReader::new(file))))?;
+        let metadata = match (&format, Metadata::beside(path)) {
+            (Format::Bson, Some(beside)) => Metadata::read(env, &beside)?.map(|metadata| (beside, metadata)),
+            _ => None,
+        };
+        Ok(Self { name, kind: Kind::File { path: path.to_owned(), bytes, packing }, format, metadata })
     }
 
     /// Generated comments.
     pub(crate) fn generated(docs: u64, seed: u64) -> Self {
-        Self { name: "generated comments".to_owned(), kind: Kind::Generated { docs, seed } }
+        let (name, kind) = ("generated comments".to_owned(), Kind::Generated { docs, seed });
+        Self { name, kind, format: Format::JsonLines, metadata: None }
+    }
+
+    /// How the documents stand in it.
+    pub(crate) fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// What lies beside a BSON dump, and where.
+    pub(crate) fn metadata(&self) -> Option<&(PathBuf, Metadata)> {
+        self.metadata.as_ref()
     }
 
     /// As the user named it.
@@ -183,12 +163,21 @@ impl Source {
     }
 
     fn stream(&self, mut stream: impl Read + Send + 'static) -> io::Result<Input> {
-        let mut head = Vec::with_capacity(4);
-        stream.by_ref().take(4).read_to_end(&mut head)?;
+        let mut head = Vec::with_capacity(Packing::HEAD_BYTES);
+        stream.by_ref().take(Packing::HEAD_BYTES as u64).read_to_end(&mut head)?;
         let packing = Packing::of(Path::new(""), &head);
         let reader = packing.reader(io::Cursor::new(head).chain(stream))?;
         Ok(Input::stream(&self.name, reader))
     }
+}
+
+/// The beginning of a file, decompressed. What keeps it from being read is told by the load.
+fn look(packing: Packing, file: FileReader) -> Vec<u8> {
+    let mut head = Vec::new();
+    if let Ok(reader) = packing.reader(file) {
+        let _told_later = reader.take(LOOK_BYTES).read_to_end(&mut head);
+    }
+    head
 }
 
 struct Counting<R> {
@@ -227,6 +216,3 @@ impl Read for Stdin {
         Ok(rustix::io::read(&stdin, buffer)?)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,6 @@
 //! The arguments of `load`, and what they mean.
 
+use super::format::FormatArgs;
 use super::input::Source;
 use super::rejects::Rejects;
 use crate::exit::{Failure, Outcome};
@@ -14,23 +15,28 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   alluvium load my.db comments comments.jsonl.zst --id-field id
+  alluvium load my.db airports airports.csv --id-field iata --types iata:string,elevation:double
+  alluvium load my.db licences licences.json --split-object
+  alluvium load my.db pets dump/main/pets.bson
   zcat *.gz | alluvium load my.db events - --on-bad skip --rejects bad.jsonl")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) collection: CollectionArgs,
-    /// JSON lines, also as .gz or .zst; - is standard input
+    /// JSON, CSV, TSV or BSON, also as .gz or .zst; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    formats: FormatArgs,
     /// The field whose value becomes the _id; where _id itself is absent, one is made
     #[arg(long, value_name = "FIELD", default_value = "_id")]
     id_field: String,
     /// What to do with a document whose _id is taken
     #[arg(long, value_enum, default_value = "error")]
     on_duplicate: Duplicate,
-    /// What to do with a line that is no document
+    /// What to do with a line, a row, an element that is no document
     #[arg(long, value_enum, default_value = "error")]
     on_bad: Bad,
-    /// Append skipped lines to this file, as JSON with file, line, column, reason and text
+    /// Append what is skipped to this file, as JSON with file, line, column, reason and text (of BSON: file, document, byte, reason and base64)
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
     #[command(flatten)]
@@ -145,8 +151,13 @@ impl Args {
         if self.rejects.is_some() && self.on_bad == Bad::Error {
             return Err(Failure::Usage("--rejects takes what --on-bad skip leaves out: add that".to_owned()));
         }
+        if self.formats.splits() && self.id_field != "_id" {
+            let what = "with --split-object the fields' names become the _id: leave out --id-field";
+            return Err(Failure::Usage(what.to_owned()));
+        }
         let settings = self.loading.resolve(&self.collection)?;
-        let sources = self.files.iter().map(|file| Source::find(env, file)).collect::<Outcome<Vec<_>>>()?;
+        let sources =
+            self.files.iter().map(|file| Source::find(env, file, &self.formats)).collect::<Outcome<Vec<_>>>()?;
         if sources.iter().filter(|source| source.is_stdin()).count() > 1 {
             return Err(Failure::Usage("standard input can be read only once".to_owned()));
         }

@@ -6,8 +6,8 @@ use crate::exit::Outcome;
 use crate::files;
 use crate::output::Output;
 use crate::text::{self, ratio};
-use alluvium::Stats;
-use alluvium::load::{LoadReport, Outcome as Ended};
+use alluvium::load::{Format, LoadReport, Outcome as Ended};
+use alluvium::{Stats, Value};
 use bench::process;
 use env::Env;
 use serde_json::json;
@@ -26,6 +26,10 @@ pub(super) struct Summary {
     /// Inputs that had been loaded before, with their documents.
     already: Vec<(String, u64)>,
     inputs: usize,
+    /// Of BSON dumps: the file, the options, the names of the indexes.
+    metadata: Vec<serde_json::Value>,
+    /// What inputs hold, for people.
+    holds: Option<&'static str>,
     pub stopped: bool,
     pub settled: bool,
     /// From the first step to the closed database.
@@ -49,6 +53,21 @@ impl Summary {
     /// Adds what was done with one input.
     pub(super) fn add(&mut self, source: &Source, report: &LoadReport) {
         self.inputs += 1;
+        let holds = match source.format() {
+            Format::Csv(_) => "rows",
+            Format::Bson => "BSON",
+            _ => "JSON",
+        };
+        self.holds = Some(if self.holds.is_none_or(|before| before == holds) { holds } else { "input" });
+        if let Some((path, metadata)) = source.metadata() {
+            let options = Value::Map(metadata.options.clone());
+            let options = document::json::to_string(&options, document::json::Format::RELAXED).unwrap_or_default();
+            self.metadata.push(json!({
+                "file": path.display().to_string(),
+                "options": serde_json::from_str::<serde_json::Value>(&options).unwrap_or_default(),
+                "indexes_not_built": metadata.index_names(),
+            }));
+        }
         self.documents += report.documents;
         self.documents_before += report.documents_before;
         self.duplicates += report.duplicates;
@@ -111,6 +130,7 @@ impl Summary {
             "outcome": self.outcome(),
             "collection": settings.collection,
             "inputs": self.inputs,
+            "metadata": self.metadata,
             "documents": self.documents,
             "documents_before": self.documents_before,
             "duplicates": self.duplicates,
@@ -163,7 +183,12 @@ impl Summary {
         if self.settled {
             text += &format!("settled in {}\n", text::duration(self.settling));
         }
-        for (n, what) in [(self.duplicates, "duplicate"), (self.rejected, "bad line")] {
+        let bad = match self.holds {
+            Some("rows") => "bad row",
+            Some("BSON") => "bad document",
+            _ => "bad line",
+        };
+        for (n, what) in [(self.duplicates, "duplicate"), (self.rejected, bad)] {
             if n > 0 {
                 text += &format!("left out {}\n", text::counted(n, what));
             }
@@ -171,8 +196,9 @@ impl Summary {
         // Below that the log's first block is most of it, and the part says nothing.
         let part = self.disk_ratio().filter(|_| self.json_bytes > 10 << 20);
         if let Some(part) = part {
-            let (disk, json) = (text::bytes(self.disk_bytes), text::bytes(self.json_bytes));
-            text += &format!("the database has {disk} on disk; grown by {part:.3} of the {json} of JSON\n");
+            let (disk, input) = (text::bytes(self.disk_bytes), text::bytes(self.json_bytes));
+            let holds = self.holds.unwrap_or("input");
+            text += &format!("the database has {disk} on disk; grown by {part:.3} of the {input} of {holds}\n");
         }
         text
     }

@@ -1,0 +1,108 @@
+//! What `mongodump` writes beside the documents of a collection.
+
+use crate::{Error, Packing, Result};
+use document::{Map, Value, json};
+use env::{Env, OpenMode};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The ending of the file.
+pub(crate) const ENDING: &str = ".metadata.json";
+/// A file of metadata has at most so many bytes.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The options and indexes of a collection, as `mongodump` writes them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metadata {
+    /// The collection's options, such as `capped`. None of them is kept here.
+    pub options: Map,
+    /// The definitions of its indexes, that of `_id` included.
+    pub indexes: Vec<Map>,
+    /// The collection's name; the file's may be shortened.
+    pub collection: Option<String>,
+    /// `collection`, `view` or `timeseries`.
+    pub kind: Option<String>,
+    /// The documents in the dump, if Alluvium wrote it.
+    pub documents: Option<u64>,
+}
+
+impl Metadata {
+    /// The path of the metadata that belong to the BSON file `path`: `pets.metadata.json.gz` beside
+    /// `pets.bson.gz`.
+    pub fn beside(path: &Path) -> Option<PathBuf> {
+        let name = path.file_name()?.to_str()?;
+        let (stem, packed) = match name.strip_suffix(".bson") {
+            Some(stem) => (stem, ""),
+            None => name.rsplit_once(".bson.")?,
+        };
+        let dot = if packed.is_empty() { "" } else { "." };
+        Some(path.with_file_name(format!("{stem}{ENDING}{dot}{packed}")))
+    }
+
+    /// Reads a file of metadata; nothing if there is none.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`]; [`Error::Load`] if the file holds something else.
+    pub fn read(env: &Env, path: &Path) -> Result<Option<Self>> {
+        if !env.fs.exists(path).map_err(store::Error::from)? {
+            return Ok(None);
+        }
+        let cannot = |what: String| Error::Load(format!("cannot read {}: {what}", path.display()));
+        let file = env.fs.open(path, OpenMode::Read).map_err(store::Error::from)?;
+        let len = file.len().map_err(store::Error::from)?;
+        if len > MAX_BYTES {
+            return Err(cannot(format!("it has {len} bytes; metadata have at most {MAX_BYTES}")));
+        }
+        let mut bytes = vec![0; len as usize];
+        file.read_exact_at(&mut bytes, 0).map_err(store::Error::from)?;
+        let mut text = Vec::new();
+        Packing::of(path, &bytes)
+            .reader(std::io::Cursor::new(bytes))
+            .and_then(|reader| reader.take(MAX_BYTES).read_to_end(&mut text))
+            .map_err(|error| cannot(error.to_string()))?;
+        Self::parse(&text).map(Some).map_err(cannot)
+    }
+
+    fn parse(text: &[u8]) -> std::result::Result<Self, String> {
+        let mut map = match json::parse(text).map_err(|error| error.to_string())? {
+            Value::Map(map) => map,
+            other => return Err(format!("metadata are a JSON object, not of type {}", other.type_name())),
+        };
+        let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
+        let options = match map.remove("options") {
+            Some(Value::Map(options)) => options,
+            None | Some(Value::Null) => Map::new(),
+            Some(_) => return Err("the options are no JSON object".to_owned()),
+        };
+        let indexes = match map.remove("indexes") {
+            Some(Value::Array(indexes)) => indexes,
+            None | Some(Value::Null) => Vec::new(),
+            Some(_) => return Err("the indexes are no JSON array".to_owned()),
+        };
+        let index = |index| match index {
+            Value::Map(index) => Ok(index),
+            _ => Err("an index is no JSON object".to_owned()),
+        };
+        let own = map.remove("alluvium");
+        let documents = own.as_ref().and_then(Value::as_map).and_then(|own| own.get("documents"));
+        Ok(Self {
+            options,
+            indexes: indexes.into_iter().map(index).collect::<std::result::Result<_, _>>()?,
+            collection: text(map.remove("collectionName")),
+            kind: text(map.remove("type")),
+            documents: documents.and_then(Value::as_i64).and_then(|n| u64::try_from(n).ok()),
+        })
+    }
+
+    /// The names of the indexes that would have to be built, which is all but that of `_id`.
+    pub fn index_names(&self) -> Vec<String> {
+        let name = |index: &Map| match index.get("name") {
+            Some(Value::String(name)) => name.clone(),
+            _ => "an index without a name".to_owned(),
+        };
+        self.indexes.iter().map(name).filter(|name| name != "_id_").collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

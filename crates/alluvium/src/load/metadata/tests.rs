@@ -1,0 +1,45 @@
+use super::*;
+
+/// As mongodump 100.9 writes it.
+const TEXT: &str = r#"{"indexes":[{"v":{"$numberInt":"2"},"key":{"_id":{"$numberInt":"1"}},"name":"_id_"},
+    {"v":{"$numberInt":"2"},"key":{"author":{"$numberInt":"1"}},"name":"author_1","unique":true}],
+    "uuid":"3d6c1b4f8f1d4e6f9a0c6c8f4c0f5a11","collectionName":"pets","type":"collection",
+    "options":{"capped":true,"size":{"$numberInt":"4096"}}}"#;
+
+#[test]
+fn options_and_indexes_are_read() {
+    let metadata = Metadata::parse(TEXT.as_bytes()).unwrap();
+    assert_eq!(metadata.index_names(), ["author_1"]);
+    assert_eq!(metadata.options.get("capped"), Some(&Value::Bool(true)));
+    assert_eq!((metadata.collection.as_deref(), metadata.documents), (Some("pets"), None));
+    let bare = Metadata::parse(b"{\"alluvium\":{\"documents\":7}}").unwrap();
+    assert_eq!(bare, Metadata { documents: Some(7), ..Metadata::default() });
+}
+
+#[test]
+fn they_lie_beside_the_documents() {
+    let beside = |path: &str| Metadata::beside(Path::new(path));
+    assert_eq!(beside("dump/main/pets.bson"), Some("dump/main/pets.metadata.json".into()));
+    assert_eq!(beside("dump/main/a.bson.b.bson.gz"), Some("dump/main/a.bson.b.metadata.json.gz".into()));
+    assert_eq!(beside("pets.jsonl"), None);
+}
+
+#[test]
+fn a_file_of_something_else_is_named() {
+    let env = Env::in_memory(1);
+    let path = Path::new("pets.metadata.json");
+    assert_eq!(Metadata::read(&env, path).unwrap(), None);
+    let file = env.fs.open(path, OpenMode::CreateNew).unwrap();
+    for (text, problem) in [
+        ("[]", "not of type array"),
+        ("{", "line 1, column 2"),
+        (r#"{"options":1}"#, "the options are no"),
+        (r#"{"indexes":1}"#, "the indexes are no"),
+        (r#"{"indexes":[1]}"#, "an index is no"),
+    ] {
+        file.set_len(0).unwrap();
+        file.write_at(text.as_bytes(), 0).unwrap();
+        let error = Metadata::read(&env, path).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read pets.metadata.json: ") && error.contains(problem), "{error}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Compression of the files that are read and written beside databases.
+
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// Compressed bytes are read and written in pieces of this size.
+const PIECE_BYTES: usize = 256 << 10;
+/// Dumps are often made with `zstd --long=31`, which looks back over 2 GiB.
+const ZSTD_WINDOW_LOG_MAX: u32 = 31;
+/// Zstandard's own default.
+const ZSTD_LEVEL: i32 = 3;
+
+/// How a file is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// Not at all.
+    Plain,
+    /// gzip; one member, or several.
+    Gzip,
+    /// Zstandard; one frame, or several.
+    Zstd,
+}
+
+impl Packing {
+    /// The bytes at the beginning of a file that [`Packing::of`] looks at.
+    pub const HEAD_BYTES: usize = 4;
+
+    /// By the ending of its name: `.gz`, `.zst`, `.zstd`.
+    pub fn of_name(name: &Path) -> Self {
+        match name.extension().and_then(|extension| extension.to_str()) {
+            Some("gz") => Self::Gzip,
+            Some("zst" | "zstd") => Self::Zstd,
+            _ => Self::Plain,
+        }
+    }
+
+    /// By its first bytes; where these say nothing, by its name, so that a damaged file is an error of
+    /// its compression and not of what is in it.
+    pub fn of(name: &Path, head: &[u8]) -> Self {
+        if head.starts_with(ZSTD_MAGIC) {
+            return Self::Zstd;
+        }
+        if head.starts_with(GZIP_MAGIC) {
+            return Self::Gzip;
+        }
+        Self::of_name(name)
+    }
+
+    /// Reads what a stream holds, decompressed.
+    ///
+    /// # Errors
+    /// What setting up the decompression says.
+    pub fn reader(self, packed: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+        let packed = BufReader::with_capacity(PIECE_BYTES, packed);
+        Ok(match self {
+            Self::Plain => Box::new(packed),
+            Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            Self::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+                Box::new(decoder)
+            }
+        })
+    }
+
+    /// Writes to a stream, compressed.
+    ///
+    /// # Errors
+    /// What setting up the compression says.
+    pub fn writer<W: Write>(self, out: W) -> io::Result<Packer<W>> {
+        let out = BufWriter::with_capacity(PIECE_BYTES, out);
+        Ok(Packer(match self {
+            Self::Plain => Form::Plain(out),
+            Self::Gzip => Form::Gzip(GzEncoder::new(out, flate2::Compression::default())),
+            Self::Zstd => Form::Zstd(zstd::stream::write::Encoder::new(out, ZSTD_LEVEL)?),
+        }))
+    }
+}
+
+/// A stream that is written compressed. What is not [finished](Packer::finish) is not whole.
+pub struct Packer<W: Write>(Form<W>);
+
+enum Form<W: Write> {
+    Plain(BufWriter<W>),
+    Gzip(GzEncoder<BufWriter<W>>),
+    Zstd(zstd::stream::write::Encoder<'static, BufWriter<W>>),
+}
+
+impl<W: Write> Packer<W> {
+    /// Writes what is left, and gives the stream below.
+    ///
+    /// # Errors
+    /// What writing says.
+    pub fn finish(self) -> io::Result<W> {
+        let buffered = match self.0 {
+            Form::Plain(out) => out,
+            Form::Gzip(out) => out.finish()?,
+            Form::Zstd(out) => out.finish()?,
+        };
+        buffered.into_inner().map_err(io::IntoInnerError::into_error)
+    }
+}
+
+impl<W: Write> Write for Packer<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Form::Plain(out) => out.write(bytes),
+            Form::Gzip(out) => out.write(bytes),
+            Form::Zstd(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Form::Plain(out) => out.flush(),
+            Form::Gzip(out) => out.flush(),
+            Form::Zstd(out) => out.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+use super::*;
+
+#[test]
+fn the_first_bytes_decide_and_then_the_name() {
+    let of = |name: &str, head: &[u8]| Packing::of(Path::new(name), head);
+    assert_eq!(of("a.jsonl", b"{\"a\""), Packing::Plain);
+    assert_eq!(of("a.jsonl", &[0x1f, 0x8b, 8, 0]), Packing::Gzip);
+    assert_eq!(of("a.gz", ZSTD_MAGIC), Packing::Zstd);
+    assert_eq!(of("a.jsonl.gz", b"{\"a\""), Packing::Gzip);
+    assert_eq!(of("a.zst", b""), Packing::Zstd);
+    assert_eq!(of("", &[0x1f]), Packing::Plain);
+}
+
+fn pack(packing: Packing, text: &str) -> Vec<u8> {
+    let mut packer = packing.writer(Vec::new()).unwrap();
+    packer.write_all(text.as_bytes()).unwrap();
+    packer.finish().unwrap()
+}
+
+fn unpack(packing: Packing, packed: Vec<u8>) -> io::Result<String> {
+    let mut text = String::new();
+    packing.reader(io::Cursor::new(packed))?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+#[test]
+fn what_is_packed_comes_back_also_in_several_parts() {
+    for packing in [Packing::Plain, Packing::Gzip, Packing::Zstd] {
+        let both = [pack(packing, "one "), pack(packing, "two")].concat();
+        assert_eq!(Packing::of(Path::new(""), &both), packing);
+        assert_eq!(unpack(packing, both).unwrap(), "one two");
+    }
+}
+
+#[test]
+fn a_cut_stream_is_an_error() {
+    for packing in [Packing::Gzip, Packing::Zstd] {
+        let mut packed = pack(packing, &"text ".repeat(100));
+        packed.truncate(packed.len() - 3);
+        assert!(unpack(packing, packed).is_err(), "{packing:?}");
+    }
+}

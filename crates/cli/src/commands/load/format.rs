@@ -1,0 +1,87 @@
+//! The arguments that say how the documents stand in the inputs.
+
+use crate::exit::{Failure, Outcome};
+use alluvium::load::{Csv, FieldType, Format};
+
+/// How the documents stand in the inputs.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct FormatArgs {
+    /// How the documents stand in the files; by default the names tell, and of .json what is inside
+    #[arg(long, value_enum)]
+    format: Option<FormatName>,
+    /// Make a document of each field of one large JSON object: the field's name becomes the _id
+    #[arg(long)]
+    split_object: bool,
+    /// The names of the fields of CSV and TSV, if the first row does not have them; a.b is b in the map a
+    #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
+    fields: Option<Vec<String>>,
+    /// The types of fields of CSV and TSV: auto (the default: numbers, true, false, else string), string, int, long, double, decimal, bool, date, objectId, json
+    #[arg(long, value_name = "a:string,b:int", value_delimiter = ',', value_parser = parse_type)]
+    types: Vec<(String, FieldType)>,
+}
+
+/// The formats by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FormatName {
+    /// A JSON object a line: .jsonl, .ndjson, and what has no ending that is known
+    JsonLines,
+    /// One JSON array of objects
+    JsonArray,
+    /// JSON objects, each over any number of lines; one large one with --split-object
+    JsonObject,
+    /// Rows with commas: .csv
+    Csv,
+    /// Rows with tabs: .tsv
+    Tsv,
+    /// BSON documents, as mongodump writes them: .bson
+    Bson,
+}
+
+/// Reads `field:type`.
+fn parse_type(text: &str) -> Result<(String, FieldType), String> {
+    match text.rsplit_once(':') {
+        Some((name, kind)) => Ok((name.to_owned(), kind.parse()?)),
+        None => Err("write FIELD:TYPE, as in name:string".to_owned()),
+    }
+}
+
+impl FormatArgs {
+    /// Each field of one large object is a document.
+    pub(super) fn splits(&self) -> bool {
+        self.split_object
+    }
+
+    /// The format of the input `name`, whose first bytes `head` gives if they can be looked at.
+    pub(super) fn resolve(&self, name: &str, head: impl FnOnce() -> Outcome<Vec<u8>>) -> Outcome<Format> {
+        let named = match self.format {
+            Some(FormatName::JsonLines) => Some(Format::JsonLines),
+            Some(FormatName::JsonArray) => Some(Format::JsonArray),
+            Some(FormatName::JsonObject) => Some(Format::JsonObjects),
+            Some(FormatName::Csv) => Some(Format::Csv(Csv::default())),
+            Some(FormatName::Tsv) => Some(Format::Csv(Csv { separator: b'\t', ..Csv::default() })),
+            Some(FormatName::Bson) => Some(Format::Bson),
+            None => Format::of_name(name),
+        };
+        if self.split_object {
+            return match named {
+                None | Some(Format::JsonObjects) => Ok(Format::JsonFields),
+                Some(_) => Err(Failure::Usage("--split-object is for --format json-object".to_owned())),
+            };
+        }
+        let format = match named {
+            Some(format) => format,
+            None if Format::is_json_name(name) => Format::of_json(&head()?),
+            None => Format::JsonLines,
+        };
+        match format {
+            Format::Csv(csv) => Ok(Format::Csv(Csv { fields: self.fields.clone(), types: self.types.clone(), ..csv })),
+            _ if self.fields.is_some() || !self.types.is_empty() => {
+                Err(Failure::Usage(format!("--fields and --types are for CSV and TSV, which {name} is not")))
+            }
+            format => Ok(format),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
