@@ -226,3 +226,13 @@ fn an_input_that_ends_too_early_loads_what_is_whole_and_says_so() {
         }
     }
 }
+
+#[test]
+fn the_same_file_in_another_format_is_another_load() {
+    let db = database(5);
+    let load = |format: &Format| load_part(&db, "c", format, b"{\"_id\":1}\n", usize::MAX).unwrap().outcome;
+    assert_eq!(load(&Format::JsonLines), Outcome::Done);
+    assert_eq!(load(&Format::JsonLines), Outcome::AlreadyDone);
+    assert_eq!(load(&Format::Csv(Csv::default())), Outcome::Done);
+    assert_eq!(load(&Format::Csv(Csv { separator: b'\t', ..Csv::default() })), Outcome::Done);
+}

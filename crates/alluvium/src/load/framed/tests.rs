@@ -190,6 +190,17 @@ proptest! {
 }
 
 #[test]
+fn the_place_of_an_open_quote_is_told_whatever_the_slices() {
+    for slice_bytes in [1, 3, 1000] {
+        let slices = slices(b"a\n\"b\"\nc,\"d\ne\n", Box::new(CsvFraming::new(b',')), slice_bytes);
+        let before = &slices[..slices.len() - 1];
+        let lines: u64 = before.iter().map(|slice| place_after(&slice.bytes, 0).0).sum();
+        let broken = slices.last().and_then(|slice| slice.broken.clone()).unwrap();
+        assert_eq!((lines + broken.line, broken.column), (2, 3), "{slice_bytes}");
+    }
+}
+
+#[test]
 fn bson_documents_are_counted() {
     let mut bytes = Vec::new();
     for n in 0..3 {
