@@ -7,11 +7,12 @@ use crate::names::FullName;
 use crate::{Error, Result};
 use codec::varint;
 use document::shape::{Shape, ShapeOptions, ShapeTable};
-use env::sync::{Mutex, RwLock};
+use env::sync::atomic::{AtomicU64, Ordering};
+use env::sync::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::{Bounds, Durability, Store, TreeId};
+use store::{Bounds, Durability, Snapshot, Store, TreeId};
 use strsim::levenshtein;
 
 /// First byte of the key of a shape's definition in a system tree; its number follows.
@@ -44,7 +45,7 @@ fn describe_documents(name: &FullName, system: TreeId) -> Vec<u8> {
     out
 }
 
-fn read_description(mut input: &[u8]) -> Option<(FullName, TreeId)> {
+pub(crate) fn read_description(mut input: &[u8]) -> Option<(FullName, TreeId)> {
     let (&DOCUMENTS, rest) = input.split_first()? else { return None };
     input = rest;
     let logical = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
@@ -58,6 +59,25 @@ pub(crate) struct Catalog {
     names: RwLock<BTreeMap<FullName, Entry>>,
     /// Held while the set of collections changes.
     change: Mutex<()>,
+    /// The names are those of every snapshot from this number on; [`CHANGING`] while they change.
+    settled: AtomicU64,
+}
+
+/// Names are being changed: nobody knows of which moment they are.
+const CHANGING: u64 = u64::MAX;
+
+/// A change of names, until it is dropped.
+struct Changing<'a> {
+    catalog: &'a Catalog,
+    store: &'a Store,
+    _one_at_a_time: MutexGuard<'a, ()>,
+}
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        // Whatever came of it is visible, or never will be.
+        self.catalog.settled.store(self.store.visible(), Ordering::SeqCst);
+    }
 }
 
 #[derive(Clone)]
@@ -79,7 +99,25 @@ impl Catalog {
                 names.insert(name, Entry { documents, system, open: None });
             }
         }
-        Ok(Self { names: RwLock::new(names), change: Mutex::new(()) })
+        Ok(Self { names: RwLock::new(names), change: Mutex::new(()), settled: AtomicU64::new(store.visible()) })
+    }
+
+    /// Begins to change names, before anything is written.
+    fn changing<'a>(&'a self, store: &'a Store) -> Changing<'a> {
+        let change = self.change.lock();
+        self.settled.store(CHANGING, Ordering::SeqCst);
+        Changing { catalog: self, store, _one_at_a_time: change }
+    }
+
+    /// True if what was looked up before holds for a snapshot with this number too.
+    pub fn unchanged_since(&self, snapshot: u64) -> bool {
+        self.settled.load(Ordering::SeqCst) <= snapshot
+    }
+
+    /// The shared state of the collection with this tree of documents, if somebody has opened it.
+    pub fn open_with(&self, documents: TreeId) -> Option<Arc<Open>> {
+        let names = self.names.read();
+        names.values().find(|entry| entry.documents == documents)?.open.clone()
     }
 
     /// The collections, by name.
@@ -100,7 +138,7 @@ impl Catalog {
         if let Some(open) = entry.open {
             return Ok(Some(open));
         }
-        let shapes = load_shapes(store, name, entry.system)?;
+        let shapes = load_shapes(store, name, entry.system, None)?;
         let open = Arc::new(Open { documents: entry.documents, system: entry.system, shapes });
         if let Some(entry) = self.names.write().get_mut(name) {
             entry.open = Some(open.clone());
@@ -113,20 +151,17 @@ impl Catalog {
         self.find(store, name)?.ok_or_else(|| self.missing(store, name))
     }
 
-    fn missing(&self, store: &Store, name: &FullName) -> Error {
-        if let Err(closed) = store.check_open() {
-            return closed.into();
+    /// The error for a collection that does not exist.
+    pub fn missing(&self, store: &Store, name: &FullName) -> Error {
+        match store.check_open() {
+            Ok(()) => no_such_collection(name, self.names.read().keys()),
+            Err(closed) => closed.into(),
         }
-        let wanted = name.to_string();
-        let names = self.names.read();
-        let names = names.keys().map(|n| (levenshtein(&n.to_string(), &wanted), n.to_string()));
-        let nearest = names.min().filter(|(d, _)| *d <= wanted.len() / 2).map(|(_, name)| name);
-        Error::NoSuchCollection { name: wanted, nearest }
     }
 
     /// Creates a collection. An error if it exists.
     pub fn create(&self, store: &Store, name: &FullName) -> Result<Arc<Open>> {
-        let _change = self.change.lock();
+        let _change = self.changing(store);
         store.check_open()?;
         if self.names.read().contains_key(name) {
             return Err(Error::CollectionExists(name.to_string()));
@@ -160,7 +195,7 @@ impl Catalog {
 
     /// Drops a collection.
     pub fn drop(&self, store: &Store, name: &FullName) -> Result<()> {
-        let _change = self.change.lock();
+        let _change = self.changing(store);
         let Some(entry) = self.names.read().get(name).cloned() else {
             return Err(self.missing(store, name));
         };
@@ -171,7 +206,7 @@ impl Catalog {
 
     /// Renames a collection. An error if the new name is taken.
     pub fn rename(&self, store: &Store, from: &FullName, to: &FullName) -> Result<()> {
-        let _change = self.change.lock();
+        let _change = self.changing(store);
         let Some(entry) = self.names.read().get(from).cloned() else {
             return Err(self.missing(store, from));
         };
@@ -188,6 +223,14 @@ impl Catalog {
     }
 }
 
+/// The error for a collection that is not among these.
+pub(crate) fn no_such_collection<'a>(name: &FullName, names: impl Iterator<Item = &'a FullName>) -> Error {
+    let wanted = name.to_string();
+    let names = names.map(|n| (levenshtein(&n.to_string(), &wanted), n.to_string()));
+    let nearest = names.min().filter(|(d, _)| *d <= wanted.len() / 2).map(|(_, name)| name);
+    Error::NoSuchCollection { name: wanted, nearest }
+}
+
 /// The number that shapes must not stay below, though no definition has it: see [`raise_shapes`].
 fn lowest_next(store: &Store, system: TreeId) -> Result<u32> {
     let mut value = Vec::new();
@@ -198,7 +241,7 @@ fn lowest_next(store: &Store, system: TreeId) -> Result<u32> {
 /// Opening skipped damage in the log, where definitions of shapes may have been. Rows that use them
 /// must stay unreadable, by name: their numbers are passed over, for good.
 fn raise_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<()> {
-    let next = load_shapes(store, name, system)?.next_number();
+    let next = load_shapes(store, name, system, None)?.next_number();
     let next = next.saturating_add(ShapeOptions::default().max_in_use);
     let mut batch = store.batch();
     batch.put(system, LOWEST_NEXT, &next.to_le_bytes());
@@ -206,13 +249,19 @@ fn raise_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<()> {
     Ok(())
 }
 
-fn load_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<Arc<ShapeTable>> {
+/// Reads the shapes of a collection, as they are now or were at a snapshot.
+pub(crate) fn load_shapes(
+    store: &Store,
+    name: &FullName,
+    system: TreeId,
+    snapshot: Option<&Snapshot>,
+) -> Result<Arc<ShapeTable>> {
     let bounds = Bounds {
         lower: Bound::Included(vec![SHAPE_PREFIX]),
         upper: Bound::Excluded(vec![SHAPE_PREFIX + 1]),
         reverse: false,
     };
-    let mut scan = store.scan(system, bounds, None)?;
+    let mut scan = store.scan(system, bounds, snapshot)?;
     let mut shapes = Vec::new();
     let damaged =
         |reason: String| Error::DamagedDocument { collection: name.to_string(), id: "(shapes)".to_owned(), reason };

@@ -65,7 +65,8 @@ impl Collection {
         TypedCollection::new(self.clone())
     }
 
-    /// The collection as it was at a snapshot, for reading.
+    /// The collection that had this name at a snapshot, as it was then, for reading; also if it was
+    /// dropped or renamed since.
     pub fn at(&self, snapshot: &Snapshot) -> CollectionAt {
         CollectionAt::new(self.clone(), snapshot.clone())
     }
@@ -81,6 +82,14 @@ impl Collection {
     /// The shared state; an error if the collection does not exist.
     pub(crate) fn open(&self) -> Result<Arc<Open>> {
         self.database.inner.catalog.require(self.store(), self.name()?)
+    }
+
+    /// The shared state of the collection that had the name at the snapshot, if there is one.
+    pub(crate) fn open_at(&self, snapshot: Option<&Snapshot>) -> Result<Arc<Open>> {
+        match snapshot {
+            Some(snapshot) => self.database.inner.catalog.require_at(self.store(), self.name()?, snapshot),
+            None => self.open(),
+        }
     }
 
     /// The shared state; the collection is created if it does not exist.
@@ -109,7 +118,7 @@ impl Collection {
     }
 
     pub(crate) fn reader<'a>(&'a self, snapshot: Option<&'a Snapshot>) -> Result<Reader<'a>> {
-        Ok(Reader { store: self.store(), open: self.open()?, name: self.name()?, snapshot })
+        Ok(Reader { store: self.store(), open: self.open_at(snapshot)?, name: self.name()?, snapshot })
     }
 
     /// Inserts a document. Without an `_id` it gets an object id, as its first field.

@@ -75,7 +75,9 @@ impl Scan {
     /// [`crate::Error::NoSuchCollection`], [`crate::Error::InvalidId`],
     /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor> {
-        let open = self.collection.open()?;
+        // First the moment, then the name at it: no drop comes between.
+        let snapshot = self.snapshot.unwrap_or_else(|| self.collection.database.snapshot());
+        let open = self.collection.open_at(Some(&snapshot))?;
         let key = |id: Option<Value>| id.map(|id| write::id_key(&id)).transpose();
         let bounds = Bounds {
             lower: key(self.from)?.map_or(Bound::Unbounded, Bound::Included),
@@ -83,7 +85,7 @@ impl Scan {
             reverse: self.reverse,
         };
         let store = &self.collection.database.inner.store;
-        let scan = store.scan(open.documents, bounds, self.snapshot.as_ref().map(|s| &s.0))?;
+        let scan = store.scan(open.documents, bounds, Some(&snapshot.store))?;
         let name = self.collection.name()?.clone();
         let left = self.limit.unwrap_or(u64::MAX);
         Ok(Cursor { scan, open, name, left, _collection: self.collection })

@@ -2,6 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::names::FullName;
+use crate::past::Past;
 use crate::{Builder, Collection, LogicalDatabase, OpenReport, Result, Stats, WriteBatch};
 use env::Env;
 use std::path::Path;
@@ -21,12 +22,16 @@ pub(crate) struct DatabaseInner {
     pub env: Env,
 }
 
-/// A moment of the whole database. It never changes; reads at it see what was visible then.
+/// A moment of the whole database. It never changes; reads at it see what was visible then, under the
+/// names that collections had then.
 ///
 /// Cheap to clone. It keeps old versions on disk until its last clone is dropped, or until it is
 /// older than [`Builder::snapshot_max_age`] or keeps more than [`Builder::snapshot_max_debt`].
 #[derive(Debug, Clone)]
-pub struct Snapshot(pub(crate) store::Snapshot);
+pub struct Snapshot {
+    pub(crate) store: store::Snapshot,
+    pub(crate) past: Arc<Past>,
+}
 
 /// What [`Database::collections`] tells of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +145,7 @@ impl Database {
 
     /// Takes a snapshot of the latest visible moment.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot(self.inner.store.snapshot())
+        Snapshot { store: self.inner.store.snapshot(), past: Arc::default() }
     }
 
     /// Figures of the running database. Costs microseconds.

@@ -38,6 +38,7 @@ mod logical;
 mod names;
 mod object_id;
 mod packing;
+mod past;
 mod read;
 mod typed;
 mod write;

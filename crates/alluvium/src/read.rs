@@ -26,7 +26,7 @@ impl Reader<'_> {
     pub fn get_key(&self, key: &[u8], id: &Value) -> Result<Option<Document>> {
         let mut row = Vec::new();
         let found = match self.snapshot {
-            Some(snapshot) => self.store.get_at(&snapshot.0, self.open.documents, key, &mut row)?,
+            Some(snapshot) => self.store.get_at(&snapshot.store, self.open.documents, key, &mut row)?,
             None => self.store.get(self.open.documents, key, &mut row)?,
         };
         if !found {
@@ -51,7 +51,7 @@ impl Reader<'_> {
     }
 
     pub fn count(&self) -> Result<u64> {
-        let snapshot = self.snapshot.map(|s| &s.0);
+        let snapshot = self.snapshot.map(|s| &s.store);
         let mut scan = self.store.scan(self.open.documents, Bounds::all(), snapshot)?;
         let mut count = 0;
         while scan.next()?.is_some() {
@@ -101,7 +101,7 @@ pub(crate) fn fields_of(document: &Document, paths: &[&str], name: &FullName) ->
     Ok(fields)
 }
 
-/// A collection as it was at a snapshot. Reads only.
+/// A collection as it was at a snapshot, under the name that it had then. Reads only.
 #[derive(Clone)]
 pub struct CollectionAt {
     collection: Collection,

@@ -8,7 +8,7 @@ use crate::locks::LockTable;
 use crate::open::OpenReport;
 use crate::scan::{Bounds, Scan};
 use crate::superblock::Superblock;
-use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, TreeId, Trees, multivalue_key, tree_key};
+use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, TreeId, Trees, described_tree, multivalue_key, tree_key};
 use crate::visibility::Visibility;
 use crate::workers::Workers;
 use crate::{Durability, Error, LockGuard, LockMode, Multivalue, Options, Result, Snapshot, WriteBatch};
@@ -302,6 +302,19 @@ impl Store {
     /// The trees and their descriptions, by id.
     pub fn trees(&self) -> Vec<(TreeId, Vec<u8>)> {
         self.inner.trees.live()
+    }
+
+    /// The trees and their descriptions as they were at a snapshot, by id.
+    ///
+    /// # Errors
+    /// As [`Store::scan`].
+    pub fn trees_at(&self, snapshot: &Snapshot) -> Result<Vec<(TreeId, Vec<u8>)>> {
+        let mut scan = self.scan(SYSTEM, Bounds::all(), Some(snapshot))?;
+        let mut trees = Vec::new();
+        while let Some((key, description)) = scan.next()? {
+            trees.extend(described_tree(key).map(|id| (id, description.to_vec())));
+        }
+        Ok(trees)
     }
 
     /// A tree's description; `None` if it was dropped.

@@ -26,6 +26,12 @@ pub(crate) fn tree_key(id: TreeId) -> Vec<u8> {
     key
 }
 
+/// The tree that a key of the registry describes, if it is such a key.
+pub(crate) fn described_tree(key: &[u8]) -> Option<TreeId> {
+    let id = key.strip_prefix(b"t")?.first_chunk()?;
+    Some(TreeId(u32::from_be_bytes(*id)))
+}
+
 /// The key that marks a tree as one of [`crate::Multivalue`].
 pub(crate) fn multivalue_key(id: TreeId) -> Vec<u8> {
     let mut key = b"m".to_vec();

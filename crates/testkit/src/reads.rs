@@ -1,8 +1,8 @@
 //! The operations that read: drawn, done to both, compared.
 
 use crate::{Id, Runner};
-use alluvium::{Document, Map, Value};
-use std::collections::BTreeMap;
+use alluvium::{Document, Error, Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -117,15 +117,18 @@ impl Runner {
         }
     }
 
-    /// Reads a collection at a kept snapshot, under the name that it has now.
+    /// Reads all collections at a kept snapshot, under the names that they had then; those that came
+    /// later are not there.
     pub(crate) fn check_snapshot(&mut self, at: usize) {
         let kept = &self.snapshots[at];
-        let nothing = Arc::new(Documents::new());
-        for (name, contents) in &self.state.collections {
-            let then = kept.state.collections.values().find(|c| c.incarnation == contents.incarnation);
-            let expected = then.map_or(&nothing, |c| &c.documents);
+        let names: BTreeSet<&String> = kept.state.collections.keys().chain(self.state.collections.keys()).collect();
+        for name in names {
             let collection = self.db().collection(name).at(&kept.snapshot);
             let found = collection.scan().run().and_then(Iterator::collect::<alluvium::Result<Vec<Document>>>);
+            let Some(expected) = kept.state.documents(name) else {
+                assert!(matches!(found, Err(Error::NoSuchCollection { .. })), "{name} at a snapshot: {found:?}");
+                continue;
+            };
             let found = found.unwrap_or_else(|e| panic!("{name} at a snapshot: {e}"));
             let ids: Vec<Option<Id>> = found.iter().map(|d| Id::of(d.id())).collect();
             let wanted: Vec<Option<Id>> = expected.keys().cloned().map(Some).collect();
@@ -133,7 +136,8 @@ impl Runner {
             for ((id, map), document) in expected.iter().zip(&found) {
                 same(name, id, Some(map), Some(document));
             }
-            if let Some(id) = contents.documents.keys().chain(expected.keys()).next() {
+            let now = self.state.documents(name).into_iter().flat_map(BTreeMap::keys);
+            if let Some(id) = now.chain(expected.keys()).next() {
                 let mut rng = fastrand::Rng::with_seed(at as u64);
                 let found = collection.get(id.value(&mut rng)).expect("get at a snapshot");
                 same(name, id, expected.get(id), found.as_ref());

@@ -10,8 +10,6 @@ use std::sync::Arc;
 /// One collection of the model.
 #[derive(Debug, Clone, Default)]
 pub struct Contents {
-    /// Which collection it is, whatever its name: a snapshot knows it by this number.
-    pub incarnation: u64,
     /// The documents.
     pub documents: Arc<BTreeMap<Id, Arc<Map>>>,
 }
@@ -21,7 +19,6 @@ pub struct Contents {
 pub struct State {
     /// The collections.
     pub collections: BTreeMap<String, Contents>,
-    incarnations: u64,
 }
 
 /// Equal if the same documents are in collections of the same names.
@@ -50,9 +47,7 @@ impl State {
         if self.collections.contains_key(name) {
             return false;
         }
-        self.incarnations += 1;
-        let contents = Contents { incarnation: self.incarnations, documents: Arc::default() };
-        self.collections.insert(name.to_owned(), contents);
+        self.collections.insert(name.to_owned(), Contents::default());
         true
     }
 
