@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use store::{LockMode, TreeId};
 
-/// Puts, inserts and deletes over any collections of a database: all of them happen, at one
+/// Puts, inserts, deletes and blind updates over any collections of a database: all of them happen, at one
 /// moment, or none. Operations on one document take effect in their order.
 ///
 /// ```
@@ -36,6 +36,8 @@ enum Operation {
     Put(Map),
     Insert(Map),
     Delete(Value),
+    /// The `_id`, and the update as a delta.
+    Apply(Value, Vec<u8>),
 }
 
 impl WriteBatch {
@@ -85,6 +87,18 @@ impl WriteBatch {
         Ok(())
     }
 
+    /// Applies an update blind, as [`Collection::apply`].
+    ///
+    /// # Errors
+    /// [`Error::InvalidId`], [`Error::Update`].
+    pub fn apply(&mut self, collection: &Collection, id: impl Into<Value>, update: impl IntoDocument) -> Result<()> {
+        let id = id.into();
+        write::id_key(&id)?;
+        let delta = collection.delta(update)?;
+        self.operations.push((collection.clone(), Operation::Apply(id, delta)));
+        Ok(())
+    }
+
     /// The number of operations.
     pub fn len(&self) -> usize {
         self.operations.len()
@@ -126,6 +140,11 @@ impl WriteBatch {
                     let key = write::id_key(id)?;
                     batch.delete(open.documents, &key);
                     left.insert((open.documents, key.clone()), false);
+                    (key, LockMode::Shared)
+                }
+                Operation::Apply(id, delta) => {
+                    let key = write::id_key(id)?;
+                    batch.delta(open.documents, &key, delta);
                     (key, LockMode::Shared)
                 }
                 Operation::Put(map) | Operation::Insert(map) => {

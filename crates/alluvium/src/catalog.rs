@@ -3,6 +3,7 @@
 //! A collection is two trees of the store: its documents, and its system tree (shapes, progress of
 //! loads). The description of a tree says which; it is written in the same batch as the tree.
 
+use crate::fold::Folds;
 use crate::names::FullName;
 use crate::{Error, Result};
 use codec::varint;
@@ -61,6 +62,7 @@ pub(crate) struct Catalog {
     change: Mutex<()>,
     /// The names are those of every snapshot from this number on; [`CHANGING`] while they change.
     settled: AtomicU64,
+    folds: Arc<Folds>,
 }
 
 /// Names are being changed: nobody knows of which moment they are.
@@ -89,7 +91,7 @@ struct Entry {
 
 impl Catalog {
     /// Reads the catalogue from the store's registry of trees.
-    pub fn load(store: &Store) -> Result<Self> {
+    pub fn load(store: &Store, folds: Arc<Folds>) -> Result<Self> {
         let mut names = BTreeMap::new();
         for (documents, description) in store.trees() {
             if let Some((name, system)) = read_description(&description) {
@@ -99,7 +101,7 @@ impl Catalog {
                 names.insert(name, Entry { documents, system, open: None });
             }
         }
-        Ok(Self { names: RwLock::new(names), change: Mutex::new(()), settled: AtomicU64::new(store.visible()) })
+        Ok(Self { names: RwLock::new(names), change: Mutex::new(()), settled: AtomicU64::new(store.visible()), folds })
     }
 
     /// Begins to change names, before anything is written.
@@ -139,6 +141,7 @@ impl Catalog {
             return Ok(Some(open));
         }
         let shapes = load_shapes(store, name, entry.system, None)?;
+        self.folds.learn(entry.documents, &shapes);
         let open = Arc::new(Open { documents: entry.documents, system: entry.system, shapes });
         if let Some(entry) = self.names.write().get_mut(name) {
             entry.open = Some(open.clone());
@@ -187,6 +190,7 @@ impl Catalog {
         let trees = store.create_trees_with(2, |ids| vec![vec![SYSTEM], describe_documents(name, ids[0])])?;
         let (system, documents) = (trees[0], trees[1]);
         let shapes = Arc::new(ShapeTable::new(ShapeOptions::default()));
+        self.folds.learn(documents, &shapes);
         let open = Arc::new(Open { documents, system, shapes });
         let entry = Entry { documents, system, open: Some(open.clone()) };
         self.names.write().insert(name.clone(), entry);

@@ -17,7 +17,7 @@ use store::{LockMode, Store};
 pub struct Collection {
     pub(crate) database: Database,
     name: Result<FullName>,
-    durability: Durability,
+    pub(crate) durability: Durability,
 }
 
 /// What [`Collection::insert_one`] did.
@@ -71,7 +71,7 @@ impl Collection {
         CollectionAt::new(self.clone(), snapshot.clone())
     }
 
-    fn store(&self) -> &Store {
+    pub(crate) fn store(&self) -> &Store {
         &self.database.inner.store
     }
 
@@ -98,7 +98,7 @@ impl Collection {
     }
 
     /// A write that needs the collection found it dropped: named as if it had been found so before.
-    fn named(&self, error: Error) -> Error {
+    pub(crate) fn named(&self, error: Error) -> Error {
         match (error, self.name()) {
             (Error::Store(store::Error::NoSuchTree(_)), Ok(name)) => {
                 Error::NoSuchCollection { name: name.to_string(), nearest: None }

@@ -1,6 +1,7 @@
 //! The database: a directory, open.
 
 use crate::catalog::Catalog;
+use crate::fold::Folds;
 use crate::names::FullName;
 use crate::past::Past;
 use crate::{Builder, Collection, LogicalDatabase, OpenReport, Result, Stats, WriteBatch};
@@ -65,8 +66,10 @@ impl Database {
     }
 
     pub(crate) fn open_with(env: Env, path: &Path, options: Options) -> Result<Self> {
+        let folds = Arc::new(Folds::default());
+        let options = Options { fold: Some(folds.clone()), ..options };
         let store = Store::open(env.clone(), path, options)?;
-        let catalog = Catalog::load(&store)?;
+        let catalog = Catalog::load(&store, folds)?;
         Ok(Self { inner: Arc::new(DatabaseInner { store, catalog, env }) })
     }
 

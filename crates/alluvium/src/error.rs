@@ -2,6 +2,7 @@
 
 use document::Value;
 use document::row::RowError;
+use query::update::UpdateError;
 
 /// What an [`enum@Error`] is about, for programs that decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,6 +106,9 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// An update is wrong, or cannot be applied to the document that it is for.
+    #[error(transparent)]
+    Update(#[from] UpdateError),
     /// An input of a load cannot be read or used; the message says why.
     #[error("{0}")]
     Load(String),
@@ -136,6 +140,7 @@ impl Error {
             | Self::InvalidDocument(_)
             | Self::InvalidId(_)
             | Self::Json(_)
+            | Self::Update(_)
             | Self::Load(_) => ErrorKind::Invalid,
             Self::DamagedDocument { .. } => ErrorKind::Corruption,
         }

@@ -32,6 +32,7 @@ mod collection;
 mod cursor;
 mod database;
 mod error;
+mod fold;
 mod into;
 pub mod load;
 mod logical;
@@ -41,6 +42,7 @@ mod packing;
 mod past;
 mod read;
 mod typed;
+mod update;
 mod write;
 
 pub use batch::WriteBatch;
@@ -57,7 +59,9 @@ pub use object_id::new_object_id;
 pub use packing::{Packer, Packing};
 pub use read::CollectionAt;
 pub use store::{Compression, Durability, OpenReport, PartitionStats, Stats};
+pub use query::update::UpdateError;
 pub use typed::TypedCollection;
+pub use update::{ReturnDocument, UpdateResult, Version};
 
 /// The largest document, in bytes of BSON.
 pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;

@@ -123,6 +123,11 @@ impl Draft {
         Ok(self.map()?.remove(name))
     }
 
+    /// Puts other fields in the place of all.
+    pub fn replace(&mut self, fields: Map) {
+        self.state = State::Whole(fields);
+    }
+
     /// All fields, to be changed at will. Decodes the document.
     ///
     /// # Errors

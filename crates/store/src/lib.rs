@@ -32,6 +32,7 @@ mod workers;
 
 pub use admission::Admitted;
 pub use batch::WriteBatch;
+pub use codec::entry::Seq;
 pub use error::{Error, Result};
 pub use fold::{Fold, FoldError};
 pub use locks::{LockGuard, LockMode};

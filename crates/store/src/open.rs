@@ -303,7 +303,9 @@ fn has_manifest(env: &Env, dir: &Path) -> Result<bool> {
 
 /// Reads the registry of trees. New ids begin above all that it names, and above `highest`.
 fn load_trees(partition: &Arc<Partition>, last: Seq, highest: u32, trees: &Trees) -> Result<()> {
-    let mut iter = partition.iter(partition.view(), last, Bound::Unbounded, Bound::Unbounded);
+    // No further than its own tree: what stands behind may have deltas, which nobody can fold yet.
+    let end = (SYSTEM.0 + 1).to_be_bytes();
+    let mut iter = partition.iter(partition.view(), last, Bound::Unbounded, Bound::Excluded(&end));
     let (mut live, mut multivalue) = (BTreeMap::new(), BTreeSet::new());
     let mut next = 1;
     iter.seek(&SYSTEM.0.to_be_bytes())?;

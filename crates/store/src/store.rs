@@ -177,6 +177,37 @@ impl Store {
         })
     }
 
+    /// The number of the operation that wrote a key last; `None` if nothing of it is left. A tombstone and a delta
+    /// count too.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn version(&self, tree: TreeId, key: &[u8]) -> Result<Option<Seq>> {
+        let inner = &*self.inner;
+        inner.open_for_reads()?;
+        inner.with_internal_key(tree, key, |internal, partition| {
+            // The view first, then the number, as in `Store::get`.
+            let view = inner.partitions[partition].view();
+            let seq = inner.visibility.visible();
+            Ok(view.find(internal, seq, &mut Vec::new())?.map(|(seq, _)| seq))
+        })
+    }
+
+    /// [`Store::version`] as of a snapshot.
+    ///
+    /// # Errors
+    /// As [`Store::get_at`].
+    pub fn version_at(&self, snapshot: &Snapshot, tree: TreeId, key: &[u8]) -> Result<Option<Seq>> {
+        let inner = &*self.inner;
+        inner.open_for_reads()?;
+        inner.with_internal_key(tree, key, |internal, partition| {
+            let view = inner.partitions[partition].view();
+            snapshot.check()?;
+            inner.trees.check_readable(tree, snapshot.seq())?;
+            Ok(view.find(internal, snapshot.seq(), &mut Vec::new())?.map(|(seq, _)| seq))
+        })
+    }
+
     /// True if the key has a value. Filters answer most misses without I/O.
     ///
     /// # Errors

@@ -1,0 +1,49 @@
+//! What deltas do to documents: told to the store.
+
+use document::shape::ShapeTable;
+use document::{Document, Draft};
+use env::sync::RwLock;
+use hashbrown::HashMap;
+use std::sync::Arc;
+use store::{Fold, FoldError, TreeId};
+
+/// Folds updates onto rows, with the shapes of the collections that have been used since open. Before a
+/// collection's shapes are read, nobody can tell what its rows mean, and flushes keep the deltas.
+#[derive(Default)]
+pub(crate) struct Folds {
+    shapes: RwLock<HashMap<TreeId, Arc<ShapeTable>>>,
+}
+
+impl Folds {
+    /// Takes note of the shapes of a collection's documents.
+    pub fn learn(&self, documents: TreeId, shapes: &Arc<ShapeTable>) {
+        self.shapes.write().insert(documents, shapes.clone());
+    }
+}
+
+impl std::fmt::Debug for Folds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Folds").field("collections", &self.shapes.read().len()).finish()
+    }
+}
+
+impl Fold for Folds {
+    fn fold(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        base: &[u8],
+        deltas: &[&[u8]],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u64>, FoldError> {
+        let Some(shapes) = self.shapes.read().get(&tree).cloned() else { return Ok(None) };
+        let damaged = |what: String| FoldError(what);
+        let document = Document::from_row(&shapes, key, base).map_err(|e| damaged(e.to_string()))?;
+        let draft = Draft::new(document).map_err(|e| damaged(e.to_string()))?;
+        let folded = query::fold::fold(Some(draft), deltas.iter().copied()).map_err(|e| damaged(e.to_string()))?;
+        if let Some(draft) = folded.draft {
+            draft.encode_known_row(&shapes, out).map_err(|e| damaged(e.to_string()))?;
+        }
+        Ok(Some(folded.refused))
+    }
+}
