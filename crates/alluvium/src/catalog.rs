@@ -111,6 +111,11 @@ impl Catalog {
         Changing { catalog: self, store, _one_at_a_time: change }
     }
 
+    /// What folds know of the collections.
+    pub fn folds(&self) -> &Folds {
+        &self.folds
+    }
+
     /// True if what was looked up before holds for a snapshot with this number too.
     pub fn unchanged_since(&self, snapshot: u64) -> bool {
         self.settled.load(Ordering::SeqCst) <= snapshot

@@ -1,5 +1,6 @@
 //! What deltas do to documents: told to the store.
 
+use document::row::RowError;
 use document::shape::ShapeTable;
 use document::{Document, Draft};
 use env::sync::RwLock;
@@ -19,6 +20,11 @@ impl Folds {
     pub fn learn(&self, documents: TreeId, shapes: &Arc<ShapeTable>) {
         self.shapes.write().insert(documents, shapes.clone());
     }
+
+    /// The shapes of a collection's documents, if they were read.
+    pub fn known(&self, documents: TreeId) -> Option<Arc<ShapeTable>> {
+        self.shapes.read().get(&documents).cloned()
+    }
 }
 
 impl std::fmt::Debug for Folds {
@@ -36,10 +42,14 @@ impl Fold for Folds {
         deltas: &[&[u8]],
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, FoldError> {
-        let Some(shapes) = self.shapes.read().get(&tree).cloned() else { return Ok(None) };
+        let Some(shapes) = self.known(tree) else { return Ok(None) };
         let damaged = |what: String| FoldError(what);
-        let document = Document::from_row(&shapes, key, base).map_err(|e| damaged(e.to_string()))?;
-        let draft = Draft::new(document).map_err(|e| damaged(e.to_string()))?;
+        let draft = match Document::from_row(&shapes, key, base).and_then(Draft::new) {
+            Ok(draft) => draft,
+            // The shapes of a dropped collection are known as they were at some snapshot.
+            Err(RowError::UnknownShape(_)) => return Ok(None),
+            Err(error) => return Err(damaged(error.to_string())),
+        };
         let folded = query::fold::fold(Some(draft), deltas.iter().copied()).map_err(|e| damaged(e.to_string()))?;
         if let Some(draft) = folded.draft {
             draft.encode_known_row(&shapes, out).map_err(|e| damaged(e.to_string()))?;

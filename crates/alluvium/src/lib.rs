@@ -57,9 +57,9 @@ pub use logical::LogicalDatabase;
 pub use names::DEFAULT_LOGICAL;
 pub use object_id::new_object_id;
 pub use packing::{Packer, Packing};
+pub use query::update::UpdateError;
 pub use read::CollectionAt;
 pub use store::{Compression, Durability, OpenReport, PartitionStats, Stats};
-pub use query::update::UpdateError;
 pub use typed::TypedCollection;
 pub use update::{ReturnDocument, UpdateResult, Version};
 

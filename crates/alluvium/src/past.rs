@@ -57,7 +57,12 @@ impl Catalog {
         if let Some(open) = known.get(&documents) {
             return Ok(open.clone());
         }
-        let shapes = load_shapes(store, name, system, Some(&snapshot.store))?;
+        // Those that folds use, if the collection was used before it was dropped: they know all that these do.
+        let shapes = match self.folds().known(documents) {
+            Some(shapes) => shapes,
+            None => load_shapes(store, name, system, Some(&snapshot.store))?,
+        };
+        self.folds().learn(documents, &shapes);
         let open = Arc::new(Open { documents, system, shapes });
         known.insert(documents, open.clone());
         Ok(open)

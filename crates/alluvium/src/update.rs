@@ -153,7 +153,7 @@ impl Collection {
         let snapshot = self.database.snapshot();
         let Some(document) = self.at(&snapshot).get(id.clone())? else { return Ok(None) };
         let open = self.open()?;
-        let seq = self.store().version_at(&snapshot.0, open.documents, &write::id_key(&id)?)?;
+        let seq = self.store().version_at(&snapshot.store, open.documents, &write::id_key(&id)?)?;
         Ok(seq.map(|seq| (document, Version(seq))))
     }
 

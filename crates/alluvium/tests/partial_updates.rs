@@ -17,7 +17,8 @@ fn checked_updates_tell_what_they_did() {
     let db = open(&Env::in_memory(31));
     let c = db.collection("c");
     c.put("a", r#"{"n":1,"tags":["x"],"in":{"ner":true}}"#).unwrap();
-    let result = c.update("a", r#"{"$inc":{"n":2},"$set":{"in.ner":false,"new":"field"},"$push":{"tags":"y"}}"#).unwrap();
+    let result =
+        c.update("a", r#"{"$inc":{"n":2},"$set":{"in.ner":false,"new":"field"},"$push":{"tags":"y"}}"#).unwrap();
     assert_eq!((result.matched_count, result.modified_count), (1, 1));
     assert_eq!(json(&c, "a"), r#"{"_id":"a","n":3,"tags":["x","y"],"in":{"ner":false},"new":"field"}"#);
     let result = c.update("a", r#"{"$set":{"n":3}}"#).unwrap();

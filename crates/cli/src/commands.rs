@@ -15,6 +15,7 @@ mod put;
 mod rename;
 mod scan;
 mod stats;
+mod update;
 mod verify;
 
 use crate::exit::Outcome;
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Scan(scan::Args),
     /// Show figures of a database
     Stats(stats::Args),
+    /// Change fields of a document by update operators
+    Update(update::Args),
     /// Check every block of every file
     Verify(verify::Args),
 }
@@ -78,6 +81,7 @@ impl Command {
             Self::Rename(args) => args.run(),
             Self::Scan(args) => args.run(),
             Self::Stats(args) => args.run(),
+            Self::Update(args) => args.run(),
             Self::Verify(args) => args.run(),
         }
     }

@@ -19,7 +19,8 @@ impl Runner {
             0..=25 => self.put(),
             26..=35 => self.insert(),
             36..=46 => self.delete(),
-            47..=54 => self.modify(),
+            47..=50 => self.modify(),
+            51..=54 => self.update(),
             55..=64 => self.batch(),
             65..=67 => self.load(),
             68..=72 => self.schema(),
@@ -214,6 +215,44 @@ impl Runner {
         });
         if !self.missing(&name, &result) {
             assert_eq!(result.expect("modify"), old.is_some());
+        }
+    }
+
+    /// An update by an operator, checked or blind, of a field that only updates write.
+    fn update(&mut self) {
+        let name = self.any_name();
+        let id = self.any_id(&name);
+        let (collection, durable) = self.handle(&name);
+        let value = id.value(&mut self.rng);
+        let (blind, k) = (self.rng.bool(), self.rng.i32(0..1000));
+        let (update, change): (String, fn(&mut Map, i32)) = match self.rng.u8(0..3) {
+            0 => (format!(r#"{{"$set":{{"set":{k}}}}}"#), |map, k| drop(map.insert("set", k))),
+            1 => (format!(r#"{{"$inc":{{"inc":{k}}}}}"#), |map, k| {
+                let before = map.get("inc").and_then(Value::as_i64).unwrap_or(0);
+                map.insert("inc", i32::try_from(before).expect("small") + k);
+            }),
+            _ => (format!(r#"{{"$push":{{"list":{k}}}}}"#), |map, k| match map.get_mut("list") {
+                Some(Value::Array(list)) => list.push(Value::from(k)),
+                _ => map.push("list", Value::Array(vec![Value::from(k)])),
+            }),
+        };
+        self.note(format!("update {name} {value:?} {update} {}", if blind { "blind" } else { "" }));
+        let mut state = self.state.clone();
+        let old = state.get(&name, &id).cloned();
+        let was_there = old.is_some();
+        if let Some(old) = old {
+            let mut map = Map::clone(&old);
+            change(&mut map, k);
+            state.put(&name, id.clone(), map);
+        }
+        let changed = state.get(&name, &id) != self.state.get(&name, &id);
+        let writes = if blind { self.state.collections.contains_key(&name) } else { changed };
+        let result = self.write(Phase::Write, &[state], durable && writes, |_| match blind {
+            true => collection.apply(value, update.as_str()).map(|()| was_there),
+            false => collection.update(value, update.as_str()).map(|result| result.matched_count == 1),
+        });
+        if !self.missing(&name, &result) {
+            assert_eq!(result.expect("update"), was_there);
         }
     }
 

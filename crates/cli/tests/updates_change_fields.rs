@@ -1,0 +1,42 @@
+//! `update`: fields change, checked, blind and as an upsert; what is wrong is told.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::Place;
+
+#[test]
+fn fields_are_changed() {
+    let place = Place::new();
+    place.write("c.jsonl", "{\"_id\":\"a\",\"score\":1,\"text\":\"x\"}\n");
+    place.good(&["load", "db", "c", "c.jsonl"]);
+    assert_eq!(place.good(&["update", "db", "c", "a", r#"{"$inc":{"score":2}}"#]), "updated \"a\"\n");
+    assert_eq!(place.good(&["update", "db", "c", "a", r#"{"$set":{"score":3}}"#]), "unchanged \"a\"\n");
+    place.good(&["update", "db", "c", "a", r#"{"$inc":{"score":10},"$set":{"x.y":1}}"#, "--blind"]);
+    assert_eq!(place.good(&["get", "db", "c", "a"]), "{\"_id\":\"a\",\"score\":13,\"text\":\"x\",\"x\":{\"y\":1}}\n");
+    let told = place.bad(3, &["update", "db", "c", "b", r#"{"$inc":{"score":1}}"#]);
+    assert!(told.contains("not found"), "{told}");
+    let result = place.json(&["update", "db", "c", "b", r#"{"$inc":{"score":1}}"#, "--upsert", "--json"]);
+    assert_eq!((&result["matched"], &result["upserted"]), (&0.into(), &1.into()));
+    assert_eq!(place.good(&["get", "db", "c", "b"]), "{\"_id\":\"b\",\"score\":1}\n");
+    place.good(&["compact", "db"]);
+    assert!(place.good(&["get", "db", "c", "a"]).contains("\"score\":13"));
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let place = Place::new();
+    place.write("c.jsonl", "{\"_id\":\"a\",\"text\":\"x\"}\n");
+    place.good(&["load", "db", "c", "c.jsonl"]);
+    for (update, says) in [
+        (r#"{"$inc":{"text":1}}"#, "text"),
+        (r#"{"$frob":{"text":1}}"#, "$frob"),
+        (r#"{"text":1}"#, "replace"),
+        (r#"{"$set":{"_id":1}}"#, "_id"),
+        (r#"{"$set":"#, "line 1, column"),
+    ] {
+        let told = place.bad(1, &["update", "db", "c", "a", update]);
+        assert!(told.contains(says), "{update}: {told}");
+    }
+}
