@@ -68,6 +68,7 @@ pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
         "snapshots": stats.snapshots,
         "oldest_snapshot_age_seconds": stats.oldest_snapshot_age.map(|age| age.as_secs_f64()),
         "snapshot_debt_bytes": stats.snapshot_debt_bytes,
+        "deltas_refused": stats.deltas_refused,
         "visible": stats.visible,
         "background_error": stats.background_error,
         "partitions": stats.partitions.iter().map(partition).collect::<Vec<_>>(),
@@ -121,6 +122,9 @@ fn describe(database: &Database, stats: &Stats) -> String {
             "compression",
             format!("{} of keys and rows in {} ({ratio:.3})", text::bytes(raw), text::bytes(bytes)),
         ));
+    }
+    if stats.deltas_refused > 0 {
+        rows.push(("blind updates", format!("{} could not apply", text::count(stats.deltas_refused))));
     }
     if let Some(error) = &stats.background_error {
         rows.push(("failing", error.clone()));
