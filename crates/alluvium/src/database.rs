@@ -70,6 +70,8 @@ impl Database {
         let options = Options { fold: Some(folds.clone()), ..options };
         let store = Store::open(env.clone(), path, options)?;
         let catalog = Catalog::load(&store, folds)?;
+        // If it cannot be done now, a later flush does it.
+        let _later = store.discard_damage();
         Ok(Self { inner: Arc::new(DatabaseInner { store, catalog, env }) })
     }
 

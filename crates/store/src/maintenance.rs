@@ -5,6 +5,7 @@ use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result};
 use codec::entry::Seq;
 use env::sync::Mutex;
+use std::sync::atomic::Ordering;
 
 /// A log of a single segment is not worth a flush, for want of space, up to this many bytes.
 const SMALL_LOG: u64 = 128 << 10;
@@ -30,6 +31,23 @@ impl Store {
     pub fn flush(&self) -> Result<()> {
         self.inner.writable()?;
         self.inner.ended(self.inner.flush())
+    }
+
+    /// Lets the log go that was damaged when the store was opened with
+    /// [`crate::Options::accept_log_damage`], so that the next open is not refused. Until then all
+    /// of it is kept, so that nothing is forgotten of what was lost: called once the consequences
+    /// are written. Without damage it does nothing.
+    ///
+    /// # Errors
+    /// As [`Store::flush`]; the log goes with a later flush then.
+    pub fn discard_damage(&self) -> Result<()> {
+        if self.inner.damaged.swap(false, Ordering::SeqCst) {
+            // The segment that was made when the store was opened says what was passed over. With a
+            // note in it, it gives way to another.
+            self.inner.note_flushed(0)?;
+            self.flush()?;
+        }
+        Ok(())
     }
 
     /// Flushes, and waits until no compaction is due: the state in which figures are taken.
@@ -102,13 +120,12 @@ impl Store {
 }
 
 impl Inner {
-    /// Errors if waiting for background work is in vain.
+    /// Errors if waiting for background work is in vain. What a worker has noted may have begun before
+    /// there was space again: a try of our own tells.
     fn check_progress(&self) -> Result<()> {
         self.writable()?;
-        match &*self.background_error.lock() {
-            Some(error) => Err(error.clone()),
-            None => Ok(()),
-        }
+        let failed = self.background_error.lock().is_some();
+        if failed { self.run_one(2).map(|_| ()) } else { Ok(()) }
     }
 
     /// Flushes all that has a number now. What others write meanwhile is not waited for.
@@ -164,11 +181,10 @@ impl Inner {
     }
 
     /// Lets go of what is not needed of a log that open has found with so many segments; every open
-    /// adds one. All of it if it was damaged: who has accepted that is not asked again. Before the
-    /// threads are started.
-    pub(crate) fn trim_log(&self, segments: usize, damaged: bool) -> Result<()> {
+    /// adds one. Before the threads are started.
+    pub(crate) fn trim_log(&self, segments: usize) -> Result<()> {
         let usual = self.options.log_limit_bytes() / self.options.log_segment_bytes();
-        if damaged || segments as u64 > 2 * usual + MANY_SEGMENTS {
+        if segments as u64 > 2 * usual + MANY_SEGMENTS {
             let all = (0..self.partitions.len() as u32).collect();
             self.commit(Work::Rotate(all), Durability::Bulk)?;
             while self.flush_one()? {}

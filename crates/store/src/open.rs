@@ -111,11 +111,12 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         closed: AtomicBool::new(false),
         schema: Mutex::new(()),
         background_error: Mutex::new(None),
+        damaged: AtomicBool::new(damaged),
         report,
         lock: Mutex::new(Some(lock)),
     });
     // Without it the database is whole, only longer to open the next time.
-    let _why_not = inner.trim_log(segments, damaged);
+    let _why_not = inner.trim_log(segments);
     Ok(inner)
 }
 

@@ -150,6 +150,14 @@ impl Reading<'_> {
             self.refuse(format!("its end is missing: it ends at number {ends}, and files reach to {files}"))?;
             lost.push((ends + 1, files));
         }
+        // So an open passed numbers over that had accepted such damage, and may not have come to
+        // the consequences.
+        lost.extend(found.passed_over.iter().map(|gap| (gap.first, gap.last)));
+        // Without any segment nobody knows how far it went.
+        if found.damaged && found.records == 0 && found.lost.is_empty() && lost.is_empty() {
+            let lowest = self.flushed.iter().min().copied().unwrap_or(0);
+            lost.push((lowest + 1, highest_flushed + 1));
+        }
         Ok(lost)
     }
 

@@ -58,6 +58,8 @@ pub(crate) struct Inner {
     pub schema: Mutex<()>,
     /// The last failure of background work that did not poison.
     pub background_error: Mutex<Option<Error>>,
+    /// The log was damaged, and nothing of it is let go: see [`Store::discard_damage`].
+    pub damaged: AtomicBool,
     pub report: OpenReport,
     /// The directory's lock, until the store is closed.
     pub lock: Mutex<Option<Box<dyn FileLock>>>,

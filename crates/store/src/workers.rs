@@ -186,12 +186,18 @@ impl Inner {
     /// segment that is missing without having been let go.
     pub(crate) fn note_flushes(&self) -> Result<()> {
         let oldest_needed = self.oldest_needed();
-        if self.wal.can_release_below(oldest_needed) {
-            let flushed = self.partitions.iter().enumerate().map(|(at, p)| (at as u32, p.flushed_seq()));
-            let note = crate::batch::encode_flushed(oldest_needed, flushed);
-            self.commit(crate::commit::Work::Note(note), crate::Durability::Sync)?;
+        if self.wal.can_release_below(oldest_needed) && !self.damaged.load(Ordering::SeqCst) {
+            self.note_flushed(oldest_needed)?;
             self.wal.release_below(oldest_needed)?;
         }
+        Ok(())
+    }
+
+    /// Writes such a note.
+    pub(crate) fn note_flushed(&self, needed: u64) -> Result<()> {
+        let flushed = self.partitions.iter().enumerate().map(|(at, p)| (at as u32, p.flushed_seq()));
+        let note = crate::batch::encode_flushed(needed, flushed);
+        self.commit(crate::commit::Work::Note(note), crate::Durability::Sync)?;
         Ok(())
     }
 

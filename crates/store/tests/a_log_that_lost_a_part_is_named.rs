@@ -60,11 +60,17 @@ fn refused_then_accepted(disk: &Arc<MemFs>, options: Options) -> Store {
     let willing = Options { accept_log_damage: true, ..options.clone() };
     let store = open(disk, willing).unwrap();
     assert!(!store.report().lost.is_empty(), "what is lost is not told");
+    // Nothing of it is forgotten before those above say so: it is refused or told again.
+    store.flush().unwrap();
+    let still = open(&Arc::new(disk.kill_clone()), options.clone());
+    assert!(still.map_or(true, |store| !store.report().lost.is_empty()), "the damage was let go too early");
+    store.discard_damage().unwrap();
     let tree = store.create_trees(&[b"new"]).unwrap()[0];
     put(&store, tree, 1, b"after");
     let killed = Arc::new(disk.kill_clone());
     drop(store);
     let store = open(&killed, options).expect("the damage was accepted");
+    assert!(store.report().lost.is_empty(), "{:?}", store.report());
     assert!(store.contains(tree, &1u32.to_be_bytes()).unwrap());
     store
 }
@@ -86,6 +92,13 @@ fn its_end() {
     let (disk, _, _) = flushed_in_part();
     let log = segments(&disk).remove(0);
     disk.open(&log, OpenMode::ReadWrite).unwrap().set_len(8192 + 100).unwrap();
+    refused_then_accepted(&disk, options(64 << 20));
+}
+
+#[test]
+fn all_of_it() {
+    let (disk, _, _) = flushed_in_part();
+    segments(&disk).iter().for_each(|log| disk.remove(log).unwrap());
     refused_then_accepted(&disk, options(64 << 20));
 }
 

@@ -26,8 +26,12 @@ fn refused(damage: impl Fn(&Env, &Path)) {
     let error = Store::open(env.clone(), Path::new("db"), options()).err().unwrap();
     assert!(matches!(&error, Error::Storage(Disk::Corrupt { path, .. }) if path.starts_with(dir)), "{error}");
     let willing = Options { accept_log_damage: true, ..options() };
-    let store = Store::open(env, Path::new("db"), willing).unwrap();
-    assert!(!store.report().clean);
+    let store = Store::open(env.clone(), Path::new("db"), willing).unwrap();
+    assert!(!store.report().clean && !store.report().lost.is_empty());
+    store.discard_damage().unwrap();
+    drop(store);
+    let store = Store::open(env, Path::new("db"), options()).unwrap();
+    assert!(store.report().lost.is_empty());
 }
 
 #[test]

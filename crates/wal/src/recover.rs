@@ -77,7 +77,11 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
     for (at, segment) in found.iter().enumerate() {
         let next = found.get(at + 1);
         if let Some(header) = segment.header {
-            state.lose_up_to(header.previous.map_or(0, |end| end.last_seq));
+            let before = header.previous.map_or(0, |end| end.last_seq);
+            state.lose_up_to(before);
+            if header.first_seq > before + 1 {
+                state.recovery.passed_over.push(Lost { first: before + 1, last: header.first_seq - 1 });
+            }
             state.expected = state.expected.max(header.first_seq);
         }
         let first_seq = state.expected;

@@ -117,4 +117,6 @@ pub struct Recovery {
     pub damaged: bool,
     /// Numbers lost to it, ascending.
     pub lost: Vec<Lost>,
+    /// Numbers that a segment has passed over, as [`Options::next_seq`] asked when it was made.
+    pub passed_over: Vec<Lost>,
 }
