@@ -4,6 +4,7 @@
 //! loads). The description of a tree says which; it is written in the same batch as the tree.
 
 use crate::fold::Folds;
+use crate::modify::TypicalWrite;
 use crate::names::FullName;
 use crate::{Error, Result};
 use codec::varint;
@@ -30,6 +31,14 @@ pub(crate) struct Open {
     pub documents: TreeId,
     pub system: TreeId,
     pub shapes: Arc<ShapeTable>,
+    /// What a change of a document writes.
+    pub modified: TypicalWrite,
+}
+
+impl Open {
+    pub fn new(documents: TreeId, system: TreeId, shapes: Arc<ShapeTable>) -> Arc<Self> {
+        Arc::new(Self { documents, system, shapes, modified: TypicalWrite::default() })
+    }
 }
 
 /// The key of a shape's definition in a system tree.
@@ -147,7 +156,7 @@ impl Catalog {
         }
         let shapes = load_shapes(store, name, entry.system, None)?;
         self.folds.learn(entry.documents, &shapes);
-        let open = Arc::new(Open { documents: entry.documents, system: entry.system, shapes });
+        let open = Open::new(entry.documents, entry.system, shapes);
         if let Some(entry) = self.names.write().get_mut(name) {
             entry.open = Some(open.clone());
         }
@@ -196,7 +205,7 @@ impl Catalog {
         let (system, documents) = (trees[0], trees[1]);
         let shapes = Arc::new(ShapeTable::new(ShapeOptions::default()));
         self.folds.learn(documents, &shapes);
-        let open = Arc::new(Open { documents, system, shapes });
+        let open = Open::new(documents, system, shapes);
         let entry = Entry { documents, system, open: Some(open.clone()) };
         self.names.write().insert(name.clone(), entry);
         Ok(open)

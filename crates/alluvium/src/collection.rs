@@ -7,7 +7,7 @@ use crate::names::FullName;
 use crate::read::{CollectionAt, Reader};
 use crate::write::{self, Encoded};
 use crate::{Database, Durability, Error, IntoDocument, Result, TypedCollection};
-use document::{Document, Draft, Map, Value};
+use document::{Document, Map, Value};
 use std::sync::Arc;
 use store::{LockMode, Store};
 
@@ -154,7 +154,7 @@ impl Collection {
             encoded.put(open, map, None)?;
         }
         let name = self.name()?;
-        let _admitted = self.store().admit(encoded.batch.encoded_bytes())?;
+        let _admitted = self.store().admit(encoded.bytes(open))?;
         let keys = || encoded.keys.iter().map(Vec::as_slice);
         let locks = self.store().lock(open.documents, keys(), LockMode::Exclusive);
         encoded.refuse_existing(self.store(), open, name, maps)?;
@@ -204,37 +204,6 @@ impl Collection {
         let mut encoded = Encoded::new(self.store().batch());
         encoded.delete(&open, &key);
         encoded.commit(self.store(), &open, self.durability, Some(&locks)).map_err(|e| self.named(e))?;
-        Ok(true)
-    }
-
-    /// Reads the document with this `_id`, lets `change` change it, and writes it back, with no
-    /// write of others in between. `change` returns false to leave it as it is. Returns false if
-    /// there is no such document.
-    ///
-    /// Giving other values to fields that the document has ([`Draft::set`]) decodes nothing else of
-    /// it, and is a good deal cheaper than [`Draft::map`].
-    ///
-    /// The document is locked while `change` runs, so `change` must not write to the database, nor
-    /// wait for a thread that does: it could wait for itself.
-    ///
-    /// # Errors
-    /// As [`Collection::get`] and [`Collection::put`]; an error of `change` is returned and nothing
-    /// is written.
-    pub fn modify(&self, id: impl Into<Value>, change: impl FnOnce(&mut Draft) -> Result<bool>) -> Result<bool> {
-        let id = id.into();
-        let open = self.open()?;
-        let key = write::id_key(&id)?;
-        let _admitted = self.store().admit(1024)?;
-        let keys = [key.as_slice()];
-        let locks = self.store().lock(open.documents, keys, LockMode::Exclusive);
-        let reader = Reader { store: self.store(), open: open.clone(), name: self.name()?, snapshot: None };
-        let Some(document) = reader.get_key(&key, &id)? else { return Ok(false) };
-        let mut draft = reader.draft(document)?;
-        if change(&mut draft)? {
-            let mut encoded = Encoded::new(self.store().batch());
-            encoded.put_draft(&open, key, draft)?;
-            encoded.commit(self.store(), &open, self.durability, Some(&locks)).map_err(|e| self.named(e))?;
-        }
         Ok(true)
     }
 

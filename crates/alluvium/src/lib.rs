@@ -36,6 +36,7 @@ mod fold;
 mod into;
 pub mod load;
 mod logical;
+mod modify;
 mod names;
 mod object_id;
 mod packing;

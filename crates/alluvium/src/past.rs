@@ -63,7 +63,7 @@ impl Catalog {
             None => load_shapes(store, name, system, Some(&snapshot.store))?,
         };
         self.folds().learn(documents, &shapes);
-        let open = Arc::new(Open { documents, system, shapes });
+        let open = Open::new(documents, system, shapes);
         known.insert(documents, open.clone());
         Ok(open)
     }

@@ -111,7 +111,7 @@ impl Collection {
     pub fn replace(&self, id: impl Into<Value>, document: impl IntoDocument) -> Result<UpdateResult> {
         let map = document.into_map()?;
         let found = self.modify(id, |draft| {
-            draft.replace(map);
+            draft.replace(map.clone());
             Ok(true)
         })?;
         let count = u64::from(found);
@@ -152,7 +152,7 @@ impl Collection {
         // Under a snapshot, so that both are of one moment.
         let snapshot = self.database.snapshot();
         let Some(document) = self.at(&snapshot).get(id.clone())? else { return Ok(None) };
-        let open = self.open()?;
+        let open = self.open_at(Some(&snapshot))?;
         let seq = self.store().version_at(&snapshot.store, open.documents, &write::id_key(&id)?)?;
         Ok(seq.map(|seq| (document, Version(seq))))
     }
@@ -171,7 +171,7 @@ impl Collection {
             let now = self.store().version(self.open()?.documents, &key)?;
             same = now == Some(version.0);
             if same {
-                draft.replace(map);
+                draft.replace(map.clone());
             }
             Ok(same)
         })?;

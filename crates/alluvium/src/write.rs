@@ -63,12 +63,14 @@ pub(crate) struct Encoded {
     /// The keys of the documents, in their order.
     pub keys: Vec<Vec<u8>>,
     new_shapes: Vec<Arc<Shape>>,
+    /// So many of them are in the batch.
+    shapes_put: usize,
     row: Vec<u8>,
 }
 
 impl Encoded {
     pub fn new(batch: WriteBatch) -> Self {
-        Self { batch, keys: Vec::new(), new_shapes: Vec::new(), row: Vec::new() }
+        Self { batch, keys: Vec::new(), new_shapes: Vec::new(), shapes_put: 0, row: Vec::new() }
     }
 
     /// Adds a put of a document that has its `_id`.
@@ -122,6 +124,13 @@ impl Encoded {
         Ok(())
     }
 
+    /// The bytes that [`Encoded::commit`] is about to write.
+    pub fn bytes(&mut self, open: &Open) -> usize {
+        put_shapes(&mut self.batch, open, &self.new_shapes[self.shapes_put..]);
+        self.shapes_put = self.new_shapes.len();
+        self.batch.encoded_bytes()
+    }
+
     /// Writes the batch, with the definitions of the shapes that are not visible yet.
     pub fn commit(
         mut self,
@@ -130,7 +139,7 @@ impl Encoded {
         durability: Durability,
         locks: Option<&LockGuard>,
     ) -> Result<()> {
-        put_shapes(&mut self.batch, open, &self.new_shapes);
+        self.bytes(open);
         match locks {
             Some(locks) => store.write_locked(self.batch, durability, locks)?,
             None => store.write(self.batch, durability)?,

@@ -1,0 +1,104 @@
+//! Reading a document, changing it and writing it back, with no write of others in between.
+
+use crate::catalog::Open;
+use crate::read::Reader;
+use crate::write::{self, Encoded};
+use crate::{Collection, Result};
+use document::{Draft, Value};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use store::{LockGuard, LockMode};
+
+/// What one attempt came to.
+enum Attempt {
+    /// It is done; whether the document was there.
+    Done(bool),
+    /// So many bytes are to be written, more than were reserved. Nothing was written.
+    Larger(usize),
+}
+
+/// The bytes that a change of a document writes, as of late: what is reserved before it is known.
+#[derive(Debug, Default)]
+pub(crate) struct TypicalWrite(AtomicUsize);
+
+/// So many bytes are reserved at least.
+const LEAST: usize = 1 << 10;
+
+impl TypicalWrite {
+    /// What to reserve: enough for most.
+    fn reserve(&self) -> usize {
+        let typical = self.0.load(Ordering::Relaxed);
+        (typical + typical / 4).max(LEAST)
+    }
+
+    /// Follows what grows at once, and what shrinks slowly.
+    fn note(&self, bytes: usize) {
+        let typical = self.0.load(Ordering::Relaxed);
+        let next = bytes.max(typical - typical / 16);
+        if next > LEAST / 2 && next != typical {
+            self.0.store(next, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Collection {
+    /// Reads the document with this `_id`, lets `change` change it, and writes it back, with no
+    /// write of others in between. `change` returns false to leave it as it is. Returns false if
+    /// there is no such document.
+    ///
+    /// Giving other values to fields that the document has ([`Draft::set`]) decodes nothing else of
+    /// it, and is a good deal cheaper than [`Draft::map`].
+    ///
+    /// The document is locked while `change` runs, so `change` must not write to the database, nor
+    /// wait for a thread that does: it could wait for itself. If the document has become much larger
+    /// than those changed before it, `change` is called once more, for the document as it is then:
+    /// memory is reserved before documents are locked, and its size is known only afterwards.
+    ///
+    /// # Errors
+    /// As [`Collection::get`] and [`Collection::put`]; an error of `change` is returned and nothing
+    /// is written.
+    pub fn modify(&self, id: impl Into<Value>, mut change: impl FnMut(&mut Draft) -> Result<bool>) -> Result<bool> {
+        let id = id.into();
+        let open = self.open()?;
+        let key = write::id_key(&id)?;
+        let mut bytes = open.modified.reserve();
+        loop {
+            // Paid for before the first lock. What it does not suffice for gives the lock back, pays,
+            // and starts over.
+            let _admitted = self.store().admit(bytes)?;
+            let locks = self.store().lock(open.documents, [key.as_slice()], LockMode::Exclusive);
+            match self.attempt(&open, &key, &id, bytes, &locks, &mut change)? {
+                Attempt::Done(found) => return Ok(found),
+                Attempt::Larger(needed) => bytes = needed,
+            }
+        }
+    }
+
+    fn attempt(
+        &self,
+        open: &std::sync::Arc<Open>,
+        key: &[u8],
+        id: &Value,
+        reserved: usize,
+        locks: &LockGuard,
+        change: &mut impl FnMut(&mut Draft) -> Result<bool>,
+    ) -> Result<Attempt> {
+        let reader = Reader { store: self.store(), open: open.clone(), name: self.name()?, snapshot: None };
+        let Some(document) = reader.get_key(key, id)? else { return Ok(Attempt::Done(false)) };
+        let mut draft = reader.draft(document)?;
+        if !change(&mut draft)? {
+            return Ok(Attempt::Done(true));
+        }
+        let mut encoded = Encoded::new(self.store().batch());
+        encoded.put_draft(open, key.to_vec(), draft)?;
+        let bytes = encoded.bytes(open);
+        open.modified.note(bytes);
+        if bytes > reserved {
+            return Ok(Attempt::Larger(bytes));
+        }
+        encoded.commit(self.store(), open, self.durability(), Some(locks)).map_err(|e| self.named(e))?;
+        Ok(Attempt::Done(true))
+    }
+}
+
+#[cfg(test)]
+mod tests;
