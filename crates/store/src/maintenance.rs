@@ -200,7 +200,7 @@ impl Inner {
                 continue;
             }
             self.sync_log(self.wal.end())?;
-            self.trees.allow_removal(tree);
+            self.trees.forget(tree);
             for partition in &self.partitions {
                 partition.drop_tree(tree.0)?;
             }

@@ -45,6 +45,9 @@ pub struct OpenReport {
     /// A torn tail of the log that was cut off: file, offset, bytes. What was in it had not been
     /// acknowledged under [`crate::Durability::Sync`].
     pub dropped: Option<(PathBuf, u64, u64)>,
+    /// Torn tails of manifests that were cut off: file, offset, bytes. The flush or compaction that was
+    /// being written down there is done again; nothing is lost.
+    pub manifest_tails: Vec<(PathBuf, u64, u64)>,
     /// Numbers of operations lost to damage; only with [`Options::accept_log_damage`].
     pub lost: Vec<(Seq, Seq)>,
     /// How long opening took.
@@ -88,6 +91,8 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     }
     visibility.recovered(last);
     report.created = created;
+    let tails = partitions.iter().filter_map(|p| p.dropped_tail());
+    report.manifest_tails = tails.map(|tail| (tail.path.clone(), tail.offset, tail.bytes)).collect();
     report.took = env.clock.now().saturating_sub(started);
     let count = partitions.len();
     let room = options.memtable_bytes() / 2;

@@ -90,8 +90,7 @@ impl Scan {
     ) -> Result<Self> {
         let views = store.views();
         // Views first, then the check: what they hold, the snapshot needs no more.
-        snapshot.check()?;
-        store.trees.check_readable(tree, snapshot.seq())?;
+        store.readable_at(tree, &snapshot)?;
         let (low, high) = internal_range(tree, &bounds);
         let (lower, upper) = (Bound::Included(low.as_slice()), Bound::Excluded(high.as_slice()));
         let only = if tree == crate::trees::SYSTEM { Some(0) } else { only };

@@ -173,8 +173,7 @@ impl Store {
         inner.open_for_reads()?;
         inner.with_internal_key(tree, key, |internal, partition| {
             let view = inner.partitions[partition].view();
-            snapshot.check()?;
-            inner.trees.check_readable(tree, snapshot.seq())?;
+            inner.readable_at(tree, snapshot)?;
             self.inner.read(view.get(internal, snapshot.seq(), value))
         })
     }
@@ -413,6 +412,15 @@ impl Inner {
     /// Errors if the store was closed. A poisoned store still reads.
     pub(crate) fn open_for_reads(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) { Err(Error::Closed) } else { Ok(()) }
+    }
+
+    /// Errors if the tree cannot be read at the snapshot. Asked after views were pinned: what they hold,
+    /// the snapshot needs no more.
+    pub(crate) fn readable_at(&self, tree: TreeId, snapshot: &Snapshot) -> Result<()> {
+        snapshot.check()?;
+        // Ended in between, it holds no dropped tree any more.
+        let readable = self.trees.check_readable(tree, snapshot.seq());
+        readable.map_err(|gone| snapshot.check().err().unwrap_or(gone))
     }
 
     /// A read that failed because the store was closed meanwhile says so: another may remove files then.

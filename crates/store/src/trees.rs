@@ -57,8 +57,9 @@ pub(crate) struct Trees {
 struct Inner {
     live: BTreeMap<TreeId, Vec<u8>>,
     multivalue: BTreeSet<TreeId>,
-    /// Trees dropped since open, with the number of the drop, and whether their keys may go.
-    dropped: HashMap<TreeId, (Seq, bool)>,
+    /// Dropped trees whose keys may not go yet, with the number of the drop. A tree that is neither
+    /// here nor live has none that anybody may read.
+    dropped: HashMap<TreeId, Seq>,
     next: u32,
 }
 
@@ -102,7 +103,7 @@ impl Trees {
         for id in &change.drop {
             inner.live.remove(id);
             inner.multivalue.remove(id);
-            inner.dropped.insert(*id, (seq, false));
+            inner.dropped.insert(*id, seq);
         }
     }
 
@@ -136,11 +137,8 @@ impl Trees {
             return true;
         }
         let inner = self.inner.read();
-        match inner.dropped.get(&id) {
-            Some((_, removable)) => !removable,
-            // An id that is not handed out yet belongs to a tree that is being made.
-            None => inner.live.contains_key(&id) || id.0 >= inner.next,
-        }
+        // An id that is not handed out yet belongs to a tree that is being made.
+        inner.live.contains_key(&id) || inner.dropped.contains_key(&id) || id.0 >= inner.next
     }
 
     /// Errors if the tree was dropped at or before `seq`: its keys may be going. Asked *after* a
@@ -149,20 +147,21 @@ impl Trees {
         let inner = self.inner.read();
         let readable = tree == SYSTEM
             || inner.live.contains_key(&tree)
-            || inner.dropped.get(&tree).is_some_and(|(dropped, _)| *dropped > seq);
+            || inner.dropped.get(&tree).is_some_and(|dropped| *dropped > seq);
         if readable { Ok(()) } else { Err(Error::NoSuchTree(tree.0)) }
     }
 
     /// Trees whose keys may not be removed yet, with the number of their drop.
     pub fn drops_pending(&self) -> Vec<(TreeId, Seq)> {
         let inner = self.inner.read();
-        inner.dropped.iter().filter(|(_, (_, ok))| !ok).map(|(id, (seq, _))| (*id, *seq)).collect()
+        inner.dropped.iter().map(|(id, seq)| (*id, *seq)).collect()
     }
 
-    /// From now on the keys of the tree may be removed.
-    pub fn allow_removal(&self, id: TreeId) {
-        if let Some(drop) = self.inner.write().dropped.get_mut(&id) {
-            drop.1 = true;
-        }
+    /// From now on the keys of a dropped tree may be removed; nothing else needs to be known of it.
+    pub fn forget(&self, id: TreeId) {
+        self.inner.write().dropped.remove(&id);
     }
 }
+
+#[cfg(test)]
+mod tests;

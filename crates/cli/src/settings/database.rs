@@ -120,6 +120,13 @@ fn report(database: &Database) {
             file.display(),
         );
     }
+    for (file, offset, bytes) in &report.manifest_tails {
+        notes += &format!(
+            "note: the manifest {} ended within an edit; its last {} (from offset {offset}) are cut off, and nothing is lost\n",
+            file.display(),
+            text::counted(*bytes, "byte"),
+        );
+    }
     for (first, last) in &report.lost {
         notes += &format!("note: the operations {first} to {last} are lost to damage of the log\n");
     }

@@ -1,0 +1,21 @@
+use super::*;
+
+#[test]
+fn a_dropped_tree_is_remembered_until_its_keys_may_go() {
+    let trees = Trees::new();
+    for round in 1..=100u64 {
+        let id = trees.allocate(1).unwrap()[0];
+        assert!(!trees.keeps_keys(id.0), "it is not made yet");
+        trees.change(&SchemaChange { create: vec![(id, vec![1])], ..SchemaChange::default() }, 10 * round);
+        assert!(trees.keeps_keys(id.0) && trees.check_readable(id, 10 * round).is_ok());
+        trees.change(&SchemaChange { drop: vec![id], ..SchemaChange::default() }, 10 * round + 5);
+        assert!(trees.keeps_keys(id.0), "a snapshot may be older");
+        assert!(trees.check_readable(id, 10 * round + 4).is_ok() && trees.check_readable(id, 10 * round + 5).is_err());
+        assert_eq!(trees.drops_pending(), [(id, 10 * round + 5)]);
+        trees.forget(id);
+        assert!(!trees.keeps_keys(id.0) && trees.check_readable(id, 10 * round + 4).is_err());
+        let inner = trees.inner.read();
+        assert!(inner.dropped.is_empty() && inner.live.is_empty());
+    }
+    assert!(trees.keeps_keys(0) && trees.keeps_keys(101), "one that is being made");
+}
