@@ -42,6 +42,7 @@ pub(crate) enum Command {
         range: Range,
     },
     /// Remove values of a key
+    #[command(after_help = "Example: alluvium mv delete ids.mv by_author some_author evn2i5p")]
     Delete {
         #[command(flatten)]
         set: Set,
@@ -52,6 +53,7 @@ pub(crate) enum Command {
         values: Vec<String>,
     },
     /// Print the keys in order, one a line
+    #[command(after_help = "Example: alluvium mv keys ids.mv by_author")]
     Keys {
         #[command(flatten)]
         set: Set,

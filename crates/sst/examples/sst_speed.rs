@@ -1,6 +1,6 @@
 //! Measures files of comment-like rows: writing, size, decoding, gets, filter misses, scans.
 //!
-//! `cargo run --release -p alluvium-sst --example speed [rows-file]`. A rows file is a sequence
+//! `cargo run --release -p alluvium-sst --example sst_speed [rows-file]`. A rows file is a sequence
 //! of key and value, each behind its length (u32, little-endian). Without one, rows are made up.
 //! Every figure is CPU time of the thread, the best of several rounds: the machine may be shared.
 #![allow(clippy::unwrap_used, missing_docs)]
