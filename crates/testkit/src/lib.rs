@@ -12,6 +12,7 @@ mod careful;
 pub mod crowd;
 pub mod cuts;
 mod documents;
+pub mod fixture;
 mod id;
 mod operations;
 mod peek;

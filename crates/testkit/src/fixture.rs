@@ -1,0 +1,322 @@
+//! Fixtures: small whole databases of a format version, which every later build must open, with what
+//! they hold beside them.
+//!
+//! `cargo run -p alluvium-testkit --example fixture -- fixtures/1` makes those of the present version:
+//! `closed/` and `killed/`, each with `expected.jsonl`. One line for each document, or for a whole
+//! collection that is too large to be read by anybody, and one for each key of the multivalue tree; as
+//! extended JSON that keeps every type ([`document::json::print_exact`]).
+
+use crate::{Id, State, World, map_of, read_state};
+use alluvium::{Compression, Database, Durability, Map, Value};
+use document::decimal::Decimal;
+use document::json::{parse_exact, print_exact};
+use document::value::{Binary, Code, DbPointer, Double, Regex, Timestamp};
+use env::{Fs, OpenMode};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use store::{Options, TreeId, ValuesOf};
+
+/// How the process ended that wrote a fixture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It closed the database. This one is large enough for dictionaries.
+    Closed,
+    /// It was killed.
+    Killed,
+}
+
+/// The description of the multivalue tree. It is no collection's.
+pub const VALUES: &[u8] = b"\xffvalues";
+/// A collection of more documents than this is expected by its count and a checksum.
+const MANY: usize = 100;
+
+/// The options that fixtures are written and read with.
+pub fn options(compression: Compression) -> Options {
+    Options {
+        memory_bytes: 8 << 20,
+        background: false,
+        threads: Some(1),
+        durability: Durability::Sync,
+        block_bytes: 1 << 10,
+        segment_bytes: Some(16 << 10),
+        disk_reserve_bytes: Some(0),
+        compression,
+        ..Options::default()
+    }
+}
+
+/// Makes a fixture: its files, by their paths within the database, and what is expected of it.
+///
+/// # Panics
+/// If the database does not hold what was written, or not in all the ways that a fixture is for.
+pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
+    let mut maker = Maker { world: World::new(1), db: None, state: State::default() };
+    maker.first_run();
+    maker.second_run();
+    maker.third_run(end);
+    maker.tail();
+    let db = maker.db.take().expect("open");
+    let found = read_state(&db).expect("it reads");
+    assert!(found == maker.state, "{}", maker.state.difference(&found));
+    let partitions = db.store().stats().partitions;
+    assert!(partitions.iter().all(|p| p.runs > 2 && p.tombstones > 0), "{partitions:?}");
+    let expected = print(&db);
+    match end {
+        End::Closed => db.close().expect("it closes"),
+        End::Killed => maker.world = maker.world.killed(),
+    }
+    let mut files = Vec::new();
+    collect(&*maker.world.mem, Path::new(crate::world::PATH), &mut files);
+    let dictionaries = files.iter().any(|(path, bytes)| path.extension() == Some("sst".as_ref()) && dictionary(bytes));
+    assert_eq!(dictionaries, end == End::Closed);
+    (files, expected)
+}
+
+/// True for a sorted file that has a dictionary: the fifth number of its footer (`docs/format/sst.md`).
+fn dictionary(file: &[u8]) -> bool {
+    let number = |at: usize| file[file.len() - at..][..8].iter().any(|byte| *byte != 0);
+    number(112 - 32)
+}
+
+/// What a database holds, as it is expected: one line for each thing.
+///
+/// # Panics
+/// If it cannot be read.
+pub fn print(db: &Database) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut line = |entries: Vec<(&str, Value)>| {
+        let map: Map = entries.into_iter().map(|(name, value)| (Value::from(name), value)).collect();
+        print_exact(&map, &mut out).expect("every value has a text");
+        out.push(b'\n');
+    };
+    for (name, contents) in read_state(db).expect("it reads").collections {
+        let documents: Vec<Value> = contents.documents.values().map(|map| Value::Map((**map).clone())).collect();
+        let count = documents.len();
+        if count > MANY {
+            let mut all = Vec::new();
+            print_exact(&[(Value::from("all"), Value::Array(documents))].into(), &mut all)
+                .expect("every value has one");
+            let checksum = format!("{:016x}", codec::checksum64(&all, 0));
+            line(vec![("ns", name.into()), ("count", (count as i32).into()), ("checksum", checksum.into())]);
+            continue;
+        }
+        line(vec![("ns", name.as_str().into()), ("count", (count as i32).into())]);
+        for document in documents {
+            line(vec![("ns", name.as_str().into()), ("document", document)]);
+        }
+    }
+    let store = db.store();
+    let trees = store.trees().into_iter().filter(|(_, description)| description == VALUES);
+    for (tree, _) in trees {
+        let all = store.multivalue(tree).expect("a multivalue tree");
+        let mut keys = all.keys(None).expect("it reads");
+        while let Some(key) = keys.next().expect("it reads").map(<[u8]>::to_vec) {
+            let mut values = all.values(ValuesOf::key(&key)).expect("it reads");
+            let mut found = Vec::new();
+            while let Some(value) = values.next().expect("it reads") {
+                found.push(Value::from(String::from_utf8_lossy(value).into_owned()));
+            }
+            line(vec![("key", String::from_utf8_lossy(&key).into_owned().into()), ("values", Value::Array(found))]);
+        }
+    }
+    out
+}
+
+fn collect(fs: &dyn Fs, dir: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {
+    for entry in fs.list(dir).expect("it lists") {
+        let path = dir.join(&entry.name);
+        if entry.is_dir {
+            collect(fs, &path, files);
+            continue;
+        }
+        let file = fs.open(&path, OpenMode::Read).expect("it opens");
+        let mut bytes = vec![0; entry.len as usize];
+        file.read_exact_at(&mut bytes, 0).expect("it reads");
+        files.push((path.strip_prefix(crate::world::PATH).expect("within").to_owned(), bytes));
+    }
+}
+
+struct Maker {
+    world: World,
+    db: Option<Database>,
+    state: State,
+}
+
+impl Maker {
+    fn db(&self) -> &Database {
+        self.db.as_ref().expect("open")
+    }
+
+    fn open(&mut self, compression: Compression) {
+        if let Some(db) = self.db.take() {
+            db.close().expect("it closes");
+        }
+        let options = Options { partitions: Some(2), ..options(compression) };
+        self.db = Some(self.world.open(&options).expect("it opens"));
+    }
+
+    fn put(&mut self, name: &str, id: Id, map: Map) {
+        let value = map.get("_id").expect("an _id").clone();
+        self.db().collection(name).put(value, map.clone()).expect("a put");
+        self.state.create(name);
+        self.state.put(name, id, map);
+    }
+
+    fn json(&mut self, name: &str, id: i64, rest: &str) {
+        self.put(name, Id::Number(2 * id), map_of(&format!(r#"{{"_id":{id},{rest}}}"#)));
+    }
+
+    fn delete(&mut self, name: &str, id: i64) {
+        self.db().collection(name).delete(id).expect("a delete");
+        assert!(self.state.delete(name, &Id::Number(2 * id)));
+    }
+
+    /// Adds to `n`, and sets `seen`, without reading.
+    fn apply(&mut self, name: &str, id: i64) {
+        self.db().collection(name).apply(id, r#"{"$inc":{"n":5},"$set":{"seen":true}}"#).expect("a delta");
+        let mut map = Map::clone(self.state.get(name, &Id::Number(2 * id)).expect("it is there"));
+        let n = map.get("n").and_then(Value::as_i64).expect("a number") as i32;
+        map.insert("n", Some(Value::Int32(n + 5)));
+        map.insert("seen", Some(Value::Bool(true)));
+        self.state.put(name, Id::Number(2 * id), map);
+    }
+
+    fn values(&self) -> TreeId {
+        let trees = self.db().store().trees();
+        trees.into_iter().find(|(_, description)| description == VALUES).expect("the tree").0
+    }
+
+    fn value(&self, key: &str, value: &str) {
+        let store = self.db().store();
+        let tree = store.multivalue(self.values()).expect("the tree");
+        tree.put(key.as_bytes(), value.as_bytes(), Durability::Sync).expect("a value");
+    }
+
+    /// All types, and most documents, in a base of blocks that are not compressed.
+    fn first_run(&mut self) {
+        self.open(Compression::None);
+        for (at, (name, value)) in types().into_iter().enumerate() {
+            let map = [("_id", Value::from(name)), ("at", (at as i32).into()), ("value", value)];
+            let map = map.into_iter().map(|(name, value)| (Value::from(name), value)).collect();
+            self.put("main.types", Id::Text(name.to_owned()), map);
+        }
+        for id in 0..60 {
+            self.json("main.people", id, &format!(r#""name":"person {id}","n":{id}"#));
+            self.json("library.books", id, &format!(r#""title":"book {id}","by":{{"name":"author {}"}}"#, id % 7));
+            self.json("main.gone", id, r#""dropped":true"#);
+        }
+        self.db().store().create_multivalue_tree(VALUES).expect("a tree");
+        for n in 0..30 {
+            self.value(["red", "green", "blue"][n % 3], &format!("value {n:02}"));
+        }
+        self.db().compact().expect("it compacts");
+    }
+
+    /// Tombstones, other shapes, and a dropped collection, in blocks of LZ4.
+    fn second_run(&mut self) {
+        self.open(Compression::Lz4);
+        for id in (3..57).step_by(3) {
+            self.json("main.people", id, &format!(r#""n":{id},"name":"changed {id}","tags":["a","b",{id}]"#));
+            self.delete("library.books", id + 1);
+        }
+        self.db().drop_collection("main.gone").expect("it was there");
+        self.state.collections.remove("main.gone");
+        self.db().flush().expect("it flushes");
+    }
+
+    /// Deltas on rows of the runs below, in blocks of zstd; where there is enough of a collection,
+    /// with its dictionary.
+    fn third_run(&mut self, end: End) {
+        self.open(Compression::Zstd(3));
+        for id in (0..60).step_by(4) {
+            self.apply("main.people", id);
+        }
+        for id in (0..60).step_by(10) {
+            self.delete("main.people", id + 1);
+        }
+        for id in 0..if end == End::Closed { 440 } else { 0 } {
+            let text = "the quick brown fox jumps over the lazy dog ".repeat(60 + id as usize % 3);
+            self.json("library.many", id, &format!(r#""kind":"comment","score":{},"text":"{text}{id}""#, id % 50));
+        }
+        self.db().flush().expect("it flushes");
+    }
+
+    /// What is in the log alone: puts, deletes, deltas, a batch over collections, a value.
+    fn tail(&mut self) {
+        for id in 70..75 {
+            self.json("main.people", id, &format!(r#""name":"late {id}","n":{id}"#));
+        }
+        self.delete("main.people", 2);
+        self.apply("main.people", 8);
+        self.apply("main.people", 73);
+        self.value("green", "late");
+        let mut batch = self.db().write_batch();
+        for name in ["main.people", "library.books"] {
+            let map = map_of(&format!(r#"{{"_id":80,"in":"{name}"}}"#));
+            batch.put(&self.db().collection(name), 80, map.clone()).expect("a put");
+            self.state.put(name, Id::Number(160), map);
+        }
+        batch.commit().expect("a batch");
+    }
+}
+
+/// A value of each type, and those at the edges.
+fn types() -> Vec<(&'static str, Value)> {
+    let decimal = |text: &str| Value::Decimal(Decimal::from_str(text).expect("a decimal"));
+    let double = |x: f64| Value::Double(Double(x));
+    let map = |json: &str| Value::Map(map_of(json));
+    let twice = [(Value::from("a"), Value::Int32(1)), (Value::from("a"), Value::Int32(2))];
+    let odd_keys = [(Value::Int32(1), Value::from("one")), (Value::Null, Value::from("null"))];
+    let scope = Some(map_of(r#"{"x":1}"#));
+    vec![
+        ("null", Value::Null),
+        ("true", Value::Bool(true)),
+        ("false", Value::Bool(false)),
+        ("int32", Value::Int32(14)),
+        ("int32, least", Value::Int32(i32::MIN)),
+        ("int64, small", Value::Int64(14)),
+        ("int64, greatest", Value::Int64(i64::MAX)),
+        ("double", double(0.1)),
+        ("double, minus zero", double(-0.0)),
+        ("double, infinite", double(f64::NEG_INFINITY)),
+        ("double, not a number", double(f64::NAN)),
+        ("decimal", decimal("3.140")),
+        ("decimal, long", decimal("-123456789012345678901234567890.0123456789")),
+        ("decimal, of 2^63", decimal("9223372036854775808")),
+        ("decimal, infinite", Value::Decimal(Decimal::INFINITY)),
+        ("decimal, not a number", Value::Decimal(Decimal::NAN)),
+        ("string", Value::from("straße 日本語 \u{0} 🐕")),
+        ("string, empty", Value::from("")),
+        ("string, long", Value::from("long ".repeat(700))),
+        ("binary", Value::Binary(Binary { subtype: 0, bytes: (0..=255).collect() })),
+        ("binary, of a UUID", Value::Binary(Binary { subtype: 4, bytes: vec![7; 16] })),
+        ("array", Value::Array(vec![Value::Int32(1), Value::from("two"), Value::Array(Vec::new())])),
+        ("map", map(r#"{"b":1,"a":{"deep":[{"c":null}]}}"#)),
+        ("map, empty", Value::Map(Map::new())),
+        ("map, a name twice", Value::Map(twice.into())),
+        ("map, odd keys", Value::Map(odd_keys.into())),
+        ("object id", Value::ObjectId(*b"\x65\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a")),
+        ("date-time", Value::DateTime(1_700_000_000_123)),
+        ("date-time, before 1970", Value::DateTime(-1)),
+        ("timestamp", Value::Timestamp(Timestamp { time: 1_700_000_000, increment: 7 })),
+        ("regex", Value::Regex(Box::new(Regex { pattern: "^a.*z$".to_owned(), options: "im".to_owned() }))),
+        ("min key", Value::MinKey),
+        ("max key", Value::MaxKey),
+        ("undefined", Value::Undefined),
+        ("code", Value::Code(Box::new(Code { code: "f()".to_owned(), scope: None }))),
+        ("code, with a scope", Value::Code(Box::new(Code { code: "x".to_owned(), scope }))),
+        ("symbol", Value::Symbol("sym".to_owned())),
+        ("pointer", Value::DbPointer(Box::new(DbPointer { namespace: "main.people".to_owned(), id: [9; 12] }))),
+    ]
+}
+
+/// True if every line of `expected` is whole; for whoever changes one by hand.
+///
+/// # Panics
+/// With the line that is not.
+pub fn check(expected: &[u8]) {
+    for line in expected.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let parsed = parse_exact(line);
+        assert!(matches!(parsed, Ok(Value::Map(_))), "{}: {parsed:?}", String::from_utf8_lossy(line));
+    }
+}
