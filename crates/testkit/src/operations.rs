@@ -338,11 +338,20 @@ impl Runner {
         let mut state = self.state.clone();
         match self.rng.u32(0..4) {
             0 | 1 => {
+                // Half of the time with all of it in files, which go while nothing but that has made
+                // the drop durable.
+                let in_files = self.rng.bool();
+                if in_files {
+                    self.flush();
+                }
                 self.note(format!("drop {name}"));
                 let was_there = state.collections.remove(&name).is_some();
                 self.dropped |= was_there;
                 let result = self.write(Phase::Schema, &[state], durable && was_there, |db| db.drop_collection(&name));
                 assert_eq!(result.is_ok(), was_there, "{result:?}");
+                if was_there && in_files {
+                    self.pending();
+                }
             }
             2 => {
                 let to = NAMES[self.rng.usize(0..NAMES.len())];
