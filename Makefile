@@ -6,7 +6,7 @@ CARGO ?= cargo
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
-	@echo "make test     format, lints, tidy checks and all tests"
+	@echo "make test     format, lints, tidy checks and all tests, those under a seeded scheduler too"
 	@echo "make mutants  put known mistakes in, one by one; fails unless the tests find each"
 
 # Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together).
@@ -23,6 +23,9 @@ test: setup
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) xtask tidy
 	$(CARGO) test --locked --workspace
+	$(CARGO) test --locked -p alluvium-env --features shuttle
+	$(CARGO) test --locked -p alluvium-wal --features shuttle --test schedules
+	$(CARGO) test --locked -p alluvium-memtable --features shuttle --test schedules
 
 mutants:
 	tests/mutants/run
