@@ -121,7 +121,7 @@ impl Collection {
         Ok(Reader { store: self.store(), open: self.open_at(snapshot)?, name: self.name()?, snapshot })
     }
 
-    /// Inserts a document. Without an `_id` it gets an object id, as its first field.
+    /// Inserts a document. Without an `_id` it gets an object id. The `_id` becomes its first field.
     ///
     /// # Errors
     /// [`Error::DuplicateKey`] if the `_id` is taken; [`Error::InvalidDocument`],
@@ -163,7 +163,7 @@ impl Collection {
 
     /// Puts a document under `id`, replacing the one that is there. Reads nothing.
     ///
-    /// The document's own `_id`, if it has one, must be equal.
+    /// The document's own `_id`, if it has one, must be equal. It becomes its first field.
     ///
     /// # Errors
     /// As [`Collection::insert_one`], but for the duplicate.

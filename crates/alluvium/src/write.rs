@@ -14,25 +14,36 @@ use store::{LockGuard, Store, WriteBatch};
 /// The field that identifies a document.
 const ID: &str = "_id";
 
-/// Gives a document without an `_id` a fresh one, as its first field.
+/// Makes `_id` a document's first field; without one, a fresh one.
 pub(crate) fn ensure_id(map: &mut Map, env: &Env) {
-    if map.get(ID).is_none() {
+    if !move_id(map) {
         let id = Value::ObjectId(new_object_id(env));
         map.entries.insert(0, (Value::from(ID), id));
     }
 }
 
-/// Sets a document's `_id`; one that it has must be equal.
+/// Sets a document's `_id`, its first field; one that it has must be equal.
 pub(crate) fn set_id(map: &mut Map, id: Value) -> Result<()> {
     match map.get(ID) {
-        Some(own) if document::compare::equal(own, &id) => Ok(()),
+        Some(own) if document::compare::equal(own, &id) => {}
         Some(own) => {
-            Err(Error::InvalidId(format!("the document has _id {}, which is not {}", id_text(own), id_text(&id))))
+            let what = format!("the document has _id {}, which is not {}", id_text(own), id_text(&id));
+            return Err(Error::InvalidId(what));
         }
-        None => {
-            map.entries.insert(0, (Value::from(ID), id));
-            Ok(())
+        None => map.entries.insert(0, (Value::from(ID), id)),
+    }
+    move_id(map);
+    Ok(())
+}
+
+/// Moves the `_id` to the front; false if there is none.
+fn move_id(map: &mut Map) -> bool {
+    match map.entries.iter().position(|(name, _)| name.as_str() == Some(ID)) {
+        Some(at) => {
+            map.entries[..=at].rotate_right(1);
+            true
         }
+        None => false,
     }
 }
 

@@ -51,8 +51,11 @@ impl State {
         true
     }
 
-    /// Puts a document; its collection exists.
-    pub fn put(&mut self, name: &str, id: Id, map: Map) {
+    /// Puts a document, its `_id` in front; its collection exists.
+    pub fn put(&mut self, name: &str, id: Id, mut map: Map) {
+        if let Some(at) = map.entries.iter().position(|(name, _)| name.as_str() == Some("_id")) {
+            map.entries[..=at].rotate_right(1);
+        }
         let contents = self.collections.get_mut(name).expect("the collection exists");
         Arc::make_mut(&mut contents.documents).insert(id, Arc::new(map));
     }
