@@ -114,6 +114,10 @@ impl Cursor {
         }
     }
 
+    pub(crate) fn name(&self) -> &FullName {
+        &self.name
+    }
+
     fn step(&mut self) -> Result<Option<Document>> {
         match self.scan.next()? {
             Some((key, row)) => decode(&self.open, &self.name, key, row.to_vec()).map(Some),

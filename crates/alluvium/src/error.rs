@@ -112,6 +112,9 @@ pub enum Error {
     /// An input of a load cannot be read or used; the message says why.
     #[error("{0}")]
     Load(String),
+    /// Documents cannot be written in the format that was asked for; the message names the document.
+    #[error("{0}")]
+    Export(String),
 }
 
 /// Why a draft cannot be changed so; the document that it was made of is whole.
@@ -141,7 +144,8 @@ impl Error {
             | Self::InvalidId(_)
             | Self::Json(_)
             | Self::Update(_)
-            | Self::Load(_) => ErrorKind::Invalid,
+            | Self::Load(_)
+            | Self::Export(_) => ErrorKind::Invalid,
             Self::DamagedDocument { .. } => ErrorKind::Corruption,
         }
     }

@@ -32,6 +32,7 @@ mod collection;
 mod cursor;
 mod database;
 mod error;
+pub mod export;
 mod fold;
 mod into;
 pub mod load;

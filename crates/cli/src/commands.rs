@@ -7,6 +7,7 @@ mod count;
 mod delete;
 mod demo;
 mod drop;
+mod export;
 mod generate;
 mod get;
 mod load;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Demo(demo::Args),
     /// Drop a collection with all its documents
     Drop(drop::Args),
+    /// Write a collection as JSON, CSV or BSON
+    Export(export::Args),
     /// Generate data for trials
     #[command(subcommand)]
     Gen(generate::Command),
@@ -73,6 +76,7 @@ impl Command {
             Self::Delete(args) => args.run(),
             Self::Demo(args) => args.run(),
             Self::Drop(args) => args.run(),
+            Self::Export(args) => args.run(),
             Self::Gen(command) => command.run(),
             Self::Get(args) => args.run(),
             Self::Load(args) => args.run(),

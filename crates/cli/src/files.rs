@@ -2,10 +2,9 @@
 //! reading any file as a stream.
 
 use crate::exit::{Failure, Outcome};
-use env::{Env, File};
-use std::io::{self, Read, Write};
+use env::Env;
+use std::io::{Read, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 /// A file to be written from its beginning; what it held is gone.
 #[allow(
@@ -42,27 +41,6 @@ pub(crate) fn is_stream(path: &Path) -> bool {
 )]
 pub(crate) fn open_stream(path: &Path) -> Outcome<impl Read + Send + 'static> {
     std::fs::File::open(path).map_err(|error| Failure::io("open", path, &error))
-}
-
-/// Reads a file of the environment from its beginning to its end.
-pub(crate) struct FileReader {
-    file: Arc<dyn File>,
-    offset: u64,
-}
-
-impl FileReader {
-    /// A reader at the file's beginning.
-    pub(crate) fn new(file: Arc<dyn File>) -> Self {
-        Self { file, offset: 0 }
-    }
-}
-
-impl Read for FileReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_at(buffer, self.offset).map_err(io::Error::other)?;
-        self.offset += read as u64;
-        Ok(read)
-    }
 }
 
 /// The bytes of all files below a directory.

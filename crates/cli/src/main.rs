@@ -7,6 +7,7 @@ mod exit;
 mod files;
 mod output;
 mod process;
+mod progress;
 mod settings;
 mod signals;
 mod text;

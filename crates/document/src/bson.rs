@@ -67,6 +67,9 @@ pub enum BsonError {
     /// A length does not fit 31 bits.
     #[error("a value is too large for BSON")]
     TooLarge,
+    /// Reading it again would give another value.
+    #[error("a {0} would not come back from BSON as it is")]
+    Inexact(&'static str),
     /// The `bson` crate's documents hold each name once.
     #[error("a field stands twice in a map")]
     DuplicateField,

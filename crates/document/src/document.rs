@@ -14,8 +14,11 @@ use crate::serde::SerdeError;
 use crate::shape::{ShapeOptions, ShapeTable};
 use crate::value::{Map, Value};
 
+mod exact;
 mod to_bson;
 mod to_json;
+
+pub use exact::InexactError;
 
 /// Why a document could not be made or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +35,9 @@ pub enum DocumentError {
     /// It has no text in JSON.
     #[error(transparent)]
     Print(#[from] PrintError),
+    /// Its text would be read as another document.
+    #[error(transparent)]
+    Inexact(#[from] InexactError),
     /// It cannot be written as BSON.
     #[error(transparent)]
     Bson(#[from] BsonError),
@@ -223,6 +229,29 @@ impl Document {
             out.truncate(before);
         }
         result
+    }
+
+    /// As [`Document::write_bson`], and fails where reading the BSON would give another document: decimals whose
+    /// scale does not fit, options of regular expressions that are not sorted.
+    ///
+    /// # Errors
+    /// As there, and [`BsonError::Inexact`].
+    pub fn write_bson_exact(&self, out: &mut Vec<u8>) -> Result<(), DocumentError> {
+        let before = out.len();
+        let result = self.map().map_err(DocumentError::from).and_then(|map| to_bson::write_map_exact(&map, out));
+        if result.is_err() {
+            out.truncate(before);
+        }
+        result
+    }
+
+    /// Checks that Extended JSON, read again, gives this document: with all types if it is canonical, and but for the
+    /// widths of integers if it is relaxed.
+    ///
+    /// # Errors
+    /// [`DocumentError::Inexact`], [`DocumentError::Row`].
+    pub fn check_json(&self) -> Result<(), DocumentError> {
+        exact::check_json(&self.map()?)
     }
 
     /// The document as BSON.

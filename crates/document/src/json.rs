@@ -19,7 +19,7 @@ mod text;
 
 pub use error::{JsonError, Reason};
 pub use exact::{parse_exact, print_exact};
-pub(crate) use extended::interpret;
+pub(crate) use extended::{interpret, is_extended};
 pub use number::parse_number;
 pub use parse::{Parser, parse};
 pub use print::{Format, PrintError, print, print_map, to_string};

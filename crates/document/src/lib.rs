@@ -22,6 +22,6 @@ pub mod speculate;
 pub mod value;
 
 pub use decimal::{Decimal, DecimalError};
-pub use document::{Document, DocumentError};
+pub use document::{Document, DocumentError, InexactError};
 pub use draft::Draft;
 pub use value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};

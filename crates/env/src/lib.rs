@@ -13,6 +13,7 @@ mod fs;
 pub mod mem;
 mod os;
 mod rng;
+mod stream;
 pub mod sync;
 pub mod thread;
 
@@ -20,6 +21,7 @@ pub use clock::{Clock, ManualClock};
 pub use error::{Error, Result};
 pub use fs::{DirEntry, File, FileLock, Fs, OpenMode};
 pub use rng::{Rng, SeededRng};
+pub use stream::{FileReader, WholeFile};
 
 use std::sync::Arc;
 

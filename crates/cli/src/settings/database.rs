@@ -6,6 +6,7 @@ use crate::text;
 use alluvium::{Builder, Collection, Database, Durability};
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Which database.
 #[derive(Debug, clap::Args)]
@@ -71,6 +72,12 @@ impl DatabaseArgs {
             }
             None => builder,
         })
+    }
+
+    /// Options for opening it, to read all of one moment however long that takes.
+    pub(crate) fn snapshots_for_ever(&self) -> Outcome<Builder> {
+        const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+        Ok(self.builder()?.snapshot_max_age(YEAR).snapshot_max_debt(u64::MAX))
     }
 
     /// The memory budget that was asked for.

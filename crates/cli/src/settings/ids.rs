@@ -1,6 +1,6 @@
 //! Document ids and field paths on the command line.
 
-use alluvium::Value;
+use alluvium::{Scan, Value};
 use document::json;
 
 /// Options of commands that take ids.
@@ -16,6 +16,42 @@ impl IdArgs {
     pub(crate) fn parse(self, text: &str) -> Value {
         let string = || Value::from(text);
         if self.id_string { string() } else { json::parse(text.as_bytes()).unwrap_or_else(|_| string()) }
+    }
+}
+
+/// Options of commands that go over documents in the order of their ids.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct RangeArgs {
+    /// From this _id on, itself included, in ascending order, also with --reverse
+    #[arg(long, value_name = "ID", allow_negative_numbers = true)]
+    from: Option<String>,
+    /// Up to this _id, itself excluded, in ascending order, also with --reverse
+    #[arg(long, value_name = "ID", allow_negative_numbers = true)]
+    to: Option<String>,
+    /// From the highest _id to the lowest
+    #[arg(long)]
+    reverse: bool,
+    /// At most so many documents
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+}
+
+impl RangeArgs {
+    /// Narrows a scan.
+    pub(crate) fn apply(&self, mut scan: Scan, ids: IdArgs) -> Scan {
+        if let Some(from) = &self.from {
+            scan = scan.from(ids.parse(from));
+        }
+        if let Some(to) = &self.to {
+            scan = scan.to(ids.parse(to));
+        }
+        if self.reverse {
+            scan = scan.reverse();
+        }
+        if let Some(limit) = self.limit {
+            scan = scan.limit(limit);
+        }
+        scan
     }
 }
 

@@ -3,7 +3,7 @@
 use codec::{DecodeError, varint};
 
 use super::DocumentError;
-use crate::bson::{BsonError, encode_document, tag};
+use crate::bson::{BsonError, decode_document, encode_document, tag};
 use crate::encoding::{self, ARRAY, FALSE, MAP, NULL, POSITIVE, SHAPED, STRING, TRUE};
 use crate::row::{Form, MapRef, NESTED_ID, RowError, TRAILING, ValueRef, shape_of};
 use crate::shape::{FieldKind, Shape, ShapeTable};
@@ -11,7 +11,16 @@ use crate::value::{Double, MAX_DEPTH, Map, Value};
 
 /// Appends a document.
 pub(super) fn write_map<'a>(map: &MapRef<'a>, out: &'a mut Vec<u8>) -> Result<(), DocumentError> {
-    let mut writer = Writer { table: map.table, out };
+    write(map, false, out)
+}
+
+/// As [`write_map`], and refuses what would come back as something else.
+pub(super) fn write_map_exact<'a>(map: &MapRef<'a>, out: &'a mut Vec<u8>) -> Result<(), DocumentError> {
+    write(map, true, out)
+}
+
+fn write<'a>(map: &MapRef<'a>, exact: bool, out: &'a mut Vec<u8>) -> Result<(), DocumentError> {
+    let mut writer = Writer { table: map.table, exact, out };
     let mut rest = map.bytes;
     match map.form {
         Form::Shaped { shape, id } => writer.put_fields(shape, id, &mut rest, MAX_DEPTH - 1)?,
@@ -22,6 +31,8 @@ pub(super) fn write_map<'a>(map: &MapRef<'a>, out: &'a mut Vec<u8>) -> Result<()
 
 struct Writer<'a> {
     table: &'a ShapeTable,
+    /// Refuse what would come back as something else.
+    exact: bool,
     out: &'a mut Vec<u8>,
 }
 
@@ -47,11 +58,12 @@ impl<'a> Writer<'a> {
         rest: &mut &'a [u8],
         levels: usize,
     ) -> Result<(), DocumentError> {
-        if shape.has_zero_in_name() {
-            return Err(BsonError::Nul.into());
-        }
         let start = self.begin();
         for field in shape.fields() {
+            // Where it stands: of several reasons the first is told, as it is for decoded documents.
+            if shape.has_zero_in_name() && field.name.contains('\0') {
+                return Err(BsonError::Nul.into());
+            }
             let tag_at = self.begin_element(field.name.as_bytes());
             self.out[tag_at] = match field.kind {
                 FieldKind::Stored => self.put_value(rest, levels)?,
@@ -187,7 +199,11 @@ impl<'a> Writer<'a> {
             other => {
                 // A document of this value alone, under the empty name: length, tag, end of name, value, end.
                 let mut bytes = Vec::new();
-                encode_document(&Map { entries: vec![(Value::String(String::new()), other)] }, &mut bytes)?;
+                let whole = Map { entries: vec![(Value::String(String::new()), other)] };
+                encode_document(&whole, &mut bytes)?;
+                if self.exact && decode_document(&bytes)? != whole {
+                    return Err(BsonError::Inexact(whole.entries[0].1.type_name()).into());
+                }
                 self.out.extend_from_slice(&bytes[6..bytes.len() - 1]);
                 Ok(bytes[4])
             }

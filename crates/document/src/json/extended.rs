@@ -31,12 +31,21 @@ const NAMES: [&str; 18] = [
     "$type",
 ];
 
+/// The name as it stands in the list, if it makes a map another value.
+fn known(name: &str) -> Option<&'static str> {
+    NAMES[..NAMES.len() - 1].iter().copied().find(|known| *known == name)
+}
+
+/// True if a map with this name is read as another value.
+pub(crate) fn is_extended(name: &str) -> bool {
+    name.starts_with('$') && known(name).is_some()
+}
+
 /// What a map stands for: itself, if it has no name of Extended JSON.
 ///
 /// # Errors
 /// [`Reason::Extended`] if it has one and is not well formed.
 pub(crate) fn interpret(map: Map) -> Result<Value, Reason> {
-    let known = |name: &str| NAMES[..NAMES.len() - 1].iter().copied().find(|known| *known == name);
     let Some(name) = map.entries.iter().find_map(|(key, _)| key.as_str().and_then(known)) else {
         return Ok(Value::Map(map));
     };

@@ -3,11 +3,11 @@
 use super::SIGNAL_CHECK;
 use super::format::FormatArgs;
 use crate::exit::{Failure, Outcome};
-use crate::files::{self, FileReader};
+use crate::files;
 use crate::signals::Stop;
 use alluvium::load::{Format, Identity, Input, LoadOptions, LoadReport, Metadata};
 use alluvium::{Collection, Packing};
-use env::{Env, OpenMode};
+use env::{Env, FileReader, OpenMode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

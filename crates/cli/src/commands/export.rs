@@ -1,0 +1,207 @@
+//! `alluvium export`: a collection as JSON, CSV or BSON.
+
+use crate::exit::{Failure, Outcome};
+use crate::files;
+use crate::output::Output;
+use crate::progress::Meter;
+use crate::settings::database::CollectionArgs;
+use crate::settings::ids::{IdArgs, RangeArgs};
+use crate::signals::Stop;
+use crate::text;
+use alluvium::export::{Encoder, Format};
+use alluvium::load::Format as Loaded;
+use alluvium::{Collection, Cursor, Packer, Packing};
+use env::{Env, WholeFile};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Bytes that are handed on at once.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Arguments of `export`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alluvium export my.db comments -o comments.jsonl.zst
+  alluvium export my.db comments -o scores.csv --fields _id,author,score --from evn2 --to evn3
+  alluvium export my.db pets --canonical | alluvium load other.db pets -
+
+What is exported is one moment of the collection. BSON and canonical JSON keep every type and the order of \
+fields; relaxed JSON does not tell a 64-bit integer that fits 32 bits from one of 32 bits, and a CSV file does \
+not tell types (`load --types` declares them). A document that would come back as another one is refused; \
+`dump --alluvium-types` keeps those too.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    /// The file to write, compressed if its name ends in .gz or .zst; default: standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// How the documents are written; by default the file's name tells, else json-lines
+    #[arg(long, value_enum)]
+    format: Option<FormatName>,
+    /// Canonical extended JSON, which keeps every type; the default is relaxed
+    #[arg(long)]
+    canonical: bool,
+    /// Write only these fields: the columns of CSV and TSV, which need them; of JSON and BSON, as scan prints them
+    #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
+    fields: Option<Vec<String>>,
+    #[command(flatten)]
+    range: RangeArgs,
+    #[command(flatten)]
+    id: IdArgs,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+}
+
+/// The formats by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FormatName {
+    /// A JSON object a line: .jsonl, .ndjson
+    JsonLines,
+    /// One JSON array: .json
+    JsonArray,
+    /// Rows with commas: .csv
+    Csv,
+    /// Rows with tabs: .tsv
+    Tsv,
+    /// BSON documents, as mongodump writes them: .bson
+    Bson,
+}
+
+impl Args {
+    /// Writes the documents.
+    pub(crate) fn run(&self) -> Outcome {
+        let mut encoder = self.encoder()?;
+        let env = Env::os();
+        if let Some(path) = self.output.as_deref()
+            && !self.force
+            && !files::is_stream(path)
+            && env.fs.exists(path)?
+        {
+            let what = format!("{} exists: choose another name, or add --force", path.display());
+            return Err(Failure::Other(what));
+        }
+        let stop = Stop::on_signals()?;
+        let database = &self.collection.database;
+        // No other process is there whose snapshots could keep anything.
+        database.with_builder(database.snapshots_for_ever()?, |database| {
+            let collection = database.collection(&self.collection.name);
+            let cursor = self.scan(&collection)?;
+            let mut meter = Meter::new(&env);
+            let mut target = Target::open(&env, self.output.as_deref())?;
+            let bytes = write(cursor, &mut encoder, &mut target, &stop, &mut meter)?;
+            target.finish()?;
+            meter.end();
+            if self.output.is_some() {
+                let documents = text::counted(encoder.documents(), "document");
+                eprintln!("exported {documents}, {}, in {}", text::bytes(bytes), text::duration(meter.took()));
+            }
+            Ok(())
+        })
+    }
+
+    fn scan(&self, collection: &Collection) -> Outcome<Cursor> {
+        Ok(self.range.apply(collection.scan(), self.id).run()?)
+    }
+
+    fn encoder(&self) -> Outcome<Encoder> {
+        let format = match self.format {
+            Some(FormatName::JsonLines) => Format::JsonLines,
+            Some(FormatName::JsonArray) => Format::JsonArray,
+            Some(FormatName::Csv) => Format::Csv { separator: b',' },
+            Some(FormatName::Tsv) => Format::Csv { separator: b'\t' },
+            Some(FormatName::Bson) => Format::Bson,
+            None => self.output.as_deref().map_or(Format::JsonLines, of_name),
+        };
+        let rows = matches!(format, Format::Csv { .. });
+        let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+        if self.canonical && !matches!(format, Format::JsonLines | Format::JsonArray) {
+            return usage("--canonical is for JSON");
+        }
+        let encoder = Encoder::new(format).canonical(self.canonical);
+        match &self.fields {
+            Some(fields) if fields.iter().any(|field| field.trim().is_empty()) => {
+                usage("a field of --fields has no name")
+            }
+            Some(fields) => Ok(encoder.fields(fields.iter().map(|field| field.trim()))),
+            None if rows => usage("CSV and TSV need the names of their columns: add --fields"),
+            None => Ok(encoder),
+        }
+    }
+}
+
+/// The format that goes with a file's name.
+fn of_name(path: &Path) -> Format {
+    let name = path.to_string_lossy();
+    match Loaded::of_name(&name) {
+        Some(Loaded::Csv(csv)) => Format::Csv { separator: csv.separator },
+        Some(Loaded::Bson) => Format::Bson,
+        _ if Loaded::is_json_name(&name) => Format::JsonArray,
+        _ => Format::JsonLines,
+    }
+}
+
+/// Writes all documents; gives the bytes before compression.
+fn write(
+    mut cursor: Cursor,
+    encoder: &mut Encoder,
+    target: &mut Target,
+    stop: &Stop,
+    meter: &mut Meter,
+) -> Outcome<u64> {
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES + (64 << 10));
+    let mut bytes = 0;
+    encoder.begin(&mut chunk)?;
+    while cursor.encode_next(encoder, &mut chunk)? {
+        stop.check()?;
+        if chunk.len() >= CHUNK_BYTES {
+            target.write(&chunk)?;
+            bytes += chunk.len() as u64;
+            chunk.clear();
+            meter.show(encoder.documents(), bytes);
+        }
+    }
+    encoder.end(&mut chunk);
+    target.write(&chunk)?;
+    Ok(bytes + chunk.len() as u64)
+}
+
+/// Where an export goes.
+enum Target {
+    Stdout(Output),
+    /// A pipe or device with a name.
+    Stream(Box<dyn Write>, PathBuf),
+    File(Box<Packer<WholeFile>>, PathBuf),
+}
+
+impl Target {
+    fn open(env: &Env, path: Option<&Path>) -> Outcome<Self> {
+        let Some(path) = path else { return Ok(Self::Stdout(Output::new())) };
+        if files::is_stream(path) {
+            return Ok(Self::Stream(Box::new(files::create(path)?), path.to_owned()));
+        }
+        let file = WholeFile::create(&env.fs, path)?;
+        let packer = Packing::of_name(path).writer(file).map_err(|error| Failure::io("write", path, &error))?;
+        Ok(Self::File(Box::new(packer), path.to_owned()))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Outcome {
+        match self {
+            Self::Stdout(out) => out.bytes(bytes),
+            Self::Stream(out, path) => out.write_all(bytes).map_err(|error| Failure::io("write", path, &error)),
+            Self::File(out, path) => out.write_all(bytes).map_err(|error| failed(path, error)),
+        }
+    }
+
+    fn finish(self) -> Outcome {
+        match self {
+            Self::Stdout(out) => out.finish(),
+            Self::Stream(mut out, path) => out.flush().map_err(|error| Failure::io("write", &path, &error)),
+            Self::File(out, path) => Ok(out.finish().map_err(|error| failed(&path, error))?.finish()?),
+        }
+    }
+}
+
+fn failed(path: &Path, error: std::io::Error) -> Failure {
+    env::Error::of_stream("write", path, error).into()
+}

@@ -1,0 +1,94 @@
+//! `export` writes every format, whole files or none, and what it writes is loaded as it was.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::Place;
+use std::io::Write;
+
+const LINES: &str = "{\"_id\":1,\"a\":{\"b\":\"x\"},\"n\":[1,2.5,null]}\n{\"_id\":2,\"a\":{},\"t\":{\"$date\":\"2024-01-02T03:04:05Z\"}}\n{\"_id\":\"z\"}\n";
+
+fn pets() -> Place {
+    let place = Place::new();
+    place.write("in.jsonl", LINES);
+    place.good(&["load", "db", "pets", "in.jsonl"]);
+    place
+}
+
+#[test]
+fn what_is_exported_can_be_loaded() {
+    let place = pets();
+    let names = ["e.jsonl", "e.json", "e.bson", "e.jsonl.gz", "e.json.zst", "e.bson.gz", "e"];
+    for (at, name) in names.iter().enumerate() {
+        let ended = place.run(&["export", "db", "pets", "-o", name]);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
+        assert!(ended.err.contains("exported 3 documents"), "{}", ended.err);
+        assert!(!place.path(&format!("{name}.part")).exists());
+        let collection = format!("c{at}");
+        place.good(&["load", "db", &collection, name]);
+        assert_eq!(place.good(&["scan", "db", &collection]), LINES, "{name}");
+    }
+    assert_eq!(place.good(&["export", "db", "pets"]), LINES);
+    assert_eq!(place.read("e.jsonl"), LINES);
+    let bytes = std::fs::read(place.path("e.bson.gz")).expect("a file");
+    assert_eq!(bytes[..2], [0x1f, 0x8b]);
+}
+
+#[test]
+fn types_and_parts_are_as_asked_for() {
+    let place = pets();
+    place.good(&["put", "db", "pets", "3", "{\"n\":{\"$numberLong\":\"5\"}}"]);
+    let canonical = place.good(&["export", "db", "pets", "--canonical", "--from", "3", "--limit", "1"]);
+    assert_eq!(canonical, "{\"_id\":{\"$numberInt\":\"3\"},\"n\":{\"$numberLong\":\"5\"}}\n");
+    let rows = place.good(&["export", "db", "pets", "--format", "csv", "--fields", "_id,a.b,n", "--to", "3"]);
+    assert_eq!(rows, "_id,a.b,n\n1,x,\"[1,2.5,null]\"\n2,,\n");
+    let rows = place.good(&["export", "db", "pets", "--format", "tsv", "--fields", "t", "--reverse"]);
+    assert_eq!(rows, "t\n\"\"\n\"\"\n2024-01-02T03:04:05Z\n\"\"\n");
+    assert_eq!(place.good(&["export", "db", "pets", "--fields", "a.b", "--limit", "1"]), "{\"_id\":1,\"a.b\":\"x\"}\n");
+}
+
+#[test]
+fn arguments_that_do_not_go_together_are_refused() {
+    let place = pets();
+    assert!(place.bad(2, &["export", "db", "pets", "-o", "e.csv"]).contains("--fields"));
+    place.bad(2, &["export", "db", "pets", "--format", "bson", "--canonical"]);
+    place.bad(2, &["export", "db", "pets", "--fields", "a,,b"]);
+    place.bad(3, &["export", "db", "cats", "-o", "e.jsonl"]);
+    place.bad(3, &["export", "nothing", "pets", "-o", "e.jsonl"]);
+    place.bad(3, &["export", "db", "pets", "-o", "no/such/directory/e.jsonl"]);
+    assert!(!place.path("e.jsonl").exists() && !place.path("e.jsonl.part").exists());
+}
+
+#[test]
+fn a_file_is_replaced_only_by_force_and_only_by_a_whole_one() {
+    let place = pets();
+    place.write("e.jsonl", "mine");
+    assert!(place.bad(1, &["export", "db", "pets", "-o", "e.jsonl"]).contains("--force"));
+    assert_eq!(place.read("e.jsonl"), "mine");
+    // A document that JSON reads as another one: the export fails behind the others.
+    let bson = b"\x1b\0\0\0\x02_id\0\x02\0\0\0y\0\x02$oid\0\x01\0\0\0\0\0\0";
+    place.write("odd.bson", &bson[..bson.len() - 1]);
+    place.good(&["load", "db", "pets", "odd.bson"]);
+    let said = place.bad(1, &["export", "db", "pets", "-o", "e.jsonl", "--force"]);
+    assert!(said.contains("document \"y\" of main.pets") && said.contains("$oid"), "{said}");
+    assert_eq!(place.read("e.jsonl"), "mine");
+    assert!(!place.path("e.jsonl.part").exists());
+    place.good(&["delete", "db", "pets", "y"]);
+    place.good(&["export", "db", "pets", "-o", "e.jsonl", "--force"]);
+    assert_eq!(place.read("e.jsonl"), LINES);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn devices_and_closed_pipes_are_written_to_as_ever() {
+    let place = Place::new();
+    place.comments("c.jsonl", 2000);
+    place.good(&["load", "db", "c", "c.jsonl", "--id-field", "id"]);
+    place.bad(7, &["export", "db", "c", "-o", "/dev/full"]);
+    let mut child = place.start(&["export", "db", "c"]);
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let _unread = stdin.write_all(b"");
+    assert_eq!(child.wait().expect("a child").code(), Some(0));
+}

@@ -1,0 +1,114 @@
+//! Files from their beginning to their end, as streams.
+
+use crate::{Error, File, Fs, OpenMode, Result};
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// As the error of a stream; [`Error::of_stream`] gives it back.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::Io { source, .. } => source.kind(),
+            Error::Corrupt { .. } | Error::NewerFormat { .. } => io::ErrorKind::InvalidData,
+        };
+        io::Error::new(kind, error)
+    }
+}
+
+impl Error {
+    /// The error behind that of a stream over the file `path`, or else that itself.
+    pub fn of_stream(op: &'static str, path: &Path, error: io::Error) -> Self {
+        match error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
+            Some(inner) => inner.clone(),
+            None => Self::io(op, path, error),
+        }
+    }
+}
+
+/// Reads a file from its beginning to its end.
+pub struct FileReader {
+    file: Arc<dyn File>,
+    offset: u64,
+}
+
+impl FileReader {
+    /// A reader at the file's beginning.
+    pub fn new(file: Arc<dyn File>) -> Self {
+        Self { file, offset: 0 }
+    }
+}
+
+impl Read for FileReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.offset)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
+/// A file that takes its name when it is whole: until then it is written under the name with `.part` behind
+/// it, and dropped before that, it is removed.
+pub struct WholeFile {
+    fs: Arc<dyn Fs>,
+    path: PathBuf,
+    part: PathBuf,
+    file: Arc<dyn File>,
+    offset: u64,
+    finished: bool,
+}
+
+impl WholeFile {
+    /// An empty file. What an earlier one left under the name with `.part` is removed.
+    ///
+    /// # Errors
+    /// What removing and creating say.
+    pub fn create(fs: &Arc<dyn Fs>, path: &Path) -> Result<Self> {
+        let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
+        name.push(".part");
+        let part = path.with_file_name(name);
+        if fs.exists(&part)? {
+            fs.remove(&part)?;
+        }
+        let file = fs.open(&part, OpenMode::CreateNew)?;
+        Ok(Self { fs: fs.clone(), path: path.to_owned(), part, file, offset: 0, finished: false })
+    }
+
+    /// Makes the content durable, and gives the file its name, replacing what has it.
+    ///
+    /// # Errors
+    /// What syncing and renaming say; the file that had the name is then as it was.
+    pub fn finish(mut self) -> Result<()> {
+        self.file.sync()?;
+        self.fs.rename(&self.part, &self.path)?;
+        self.finished = true;
+        // A single name stands in the directory that the process works in.
+        let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        self.fs.sync_dir(parent.unwrap_or(Path::new(".")))
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write_at(bytes, self.offset)?;
+        self.offset += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if !self.finished {
+            // What cannot be removed is removed by the next one.
+            let _left = self.fs.remove(&self.part);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
