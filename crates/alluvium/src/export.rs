@@ -174,8 +174,7 @@ fn cell(document: &Document, path: &str, name: &crate::names::FullName) -> Resul
         Value::Decimal(decimal) => decimal.to_string(),
         Value::ObjectId(id) => id.iter().map(|byte| format!("{byte:02x}")).collect(),
         Value::DateTime(millis) => json::date_to_string(millis).unwrap_or_else(|| millis.to_string()),
-        other => json::to_string(&other, JsonFormat::RELAXED)
-            .map_err(|error| refused(document, name, error.into()))?,
+        other => json::to_string(&other, JsonFormat::RELAXED).map_err(|error| refused(document, name, error.into()))?,
     })
 }
 
