@@ -92,6 +92,11 @@ impl Collection {
         }
     }
 
+    /// The shared state; nothing if the collection does not exist.
+    pub(crate) fn find(&self) -> Result<Option<Arc<Open>>> {
+        self.database.inner.catalog.find(self.store(), self.name()?)
+    }
+
     /// The shared state; the collection is created if it does not exist.
     pub(crate) fn open_or_create(&self) -> Result<Arc<Open>> {
         self.database.inner.catalog.find_or_create(self.store(), self.name()?)

@@ -114,6 +114,16 @@ impl Database {
         self.inner.catalog.list().into_iter().map(info).collect()
     }
 
+    /// The collections that there were at a snapshot, sorted by name.
+    ///
+    /// # Errors
+    /// What keeps the registry from being read, such as [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn collections_at(&self, snapshot: &Snapshot) -> Result<Vec<CollectionInfo>> {
+        let info = |n: FullName| CollectionInfo { logical: n.logical, name: n.collection };
+        let names = self.inner.catalog.list_at(&self.inner.store, snapshot)?;
+        Ok(names.into_iter().map(info).collect())
+    }
+
     /// Creates an empty collection.
     ///
     /// # Errors

@@ -32,6 +32,8 @@ pub enum ErrorKind {
     Closed,
     /// The operating system refused something.
     Io,
+    /// It was stopped, as was asked for.
+    Stopped,
 }
 
 /// What the library answers instead of a result.
@@ -115,6 +117,12 @@ pub enum Error {
     /// Documents cannot be written in the format that was asked for; the message names the document.
     #[error("{0}")]
     Export(String),
+    /// A dump cannot be written or restored; the message says why.
+    #[error("{0}")]
+    Dump(String),
+    /// Somebody asked for it.
+    #[error("stopped")]
+    Stopped,
 }
 
 /// Why a draft cannot be changed so; the document that it was made of is whole.
@@ -145,7 +153,9 @@ impl Error {
             | Self::Json(_)
             | Self::Update(_)
             | Self::Load(_)
-            | Self::Export(_) => ErrorKind::Invalid,
+            | Self::Export(_)
+            | Self::Dump(_) => ErrorKind::Invalid,
+            Self::Stopped => ErrorKind::Stopped,
             Self::DamagedDocument { .. } => ErrorKind::Corruption,
         }
     }

@@ -31,6 +31,7 @@ mod catalog;
 mod collection;
 mod cursor;
 mod database;
+pub mod dump;
 mod error;
 pub mod export;
 mod fold;

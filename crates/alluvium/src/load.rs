@@ -18,6 +18,7 @@ mod slice;
 
 pub use format::{Csv, FieldType, Format};
 pub use input::{Identity, Input, Source};
+pub(crate) use metadata::ENDING as METADATA_ENDING;
 pub use metadata::Metadata;
 pub use progress::Progress;
 
@@ -126,6 +127,17 @@ pub struct LoadReport {
     pub documents_before: u64,
 }
 
+/// How far an input was loaded before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadedBefore {
+    /// Bytes of the decompressed input.
+    pub bytes: u64,
+    /// Documents written.
+    pub documents: u64,
+    /// To its end.
+    pub finished: bool,
+}
+
 impl Collection {
     /// Loads an input in the format that the options name, by default JSON lines, creating the
     /// collection if it does not exist.
@@ -158,6 +170,20 @@ impl Collection {
             return Err(Error::Load("a load needs at least one reader and one writer".to_owned()));
         }
         pipeline::run(self, input, options)
+    }
+
+    /// How far an input was loaded before, with the same format and `id_field`; nothing if not at all, or if
+    /// the input is not resumable.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn loaded_before(&self, input: &Input, options: &LoadOptions) -> Result<Option<LoadedBefore>> {
+        let mark = pipeline::loaded_before(self, input, options)?;
+        Ok(mark.map(|mark| LoadedBefore {
+            bytes: mark.offset,
+            documents: mark.documents,
+            finished: mark.finished,
+        }))
     }
 }
 

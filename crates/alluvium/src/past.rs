@@ -35,6 +35,18 @@ impl Past {
 }
 
 impl Catalog {
+    /// The collections that there were at a snapshot, by name.
+    ///
+    /// # Errors
+    /// What keeps the registry from being read.
+    pub fn list_at(&self, store: &Store, snapshot: &Snapshot) -> Result<Vec<FullName>> {
+        let now = self.list();
+        if self.unchanged_since(snapshot.store.seq()) {
+            return Ok(now);
+        }
+        Ok(snapshot.past.names(store, &snapshot.store)?.keys().cloned().collect())
+    }
+
     /// The state of the collection that had this name at a snapshot.
     ///
     /// # Errors

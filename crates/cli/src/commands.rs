@@ -7,6 +7,7 @@ mod count;
 mod delete;
 mod demo;
 mod drop;
+mod dump;
 mod export;
 mod generate;
 mod get;
@@ -14,6 +15,7 @@ mod load;
 mod multivalue;
 mod put;
 mod rename;
+mod restore;
 mod scan;
 mod stats;
 mod update;
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Demo(demo::Args),
     /// Drop a collection with all its documents
     Drop(drop::Args),
+    /// Write a whole database into files, as mongodump does
+    Dump(dump::Args),
     /// Write a collection as JSON, CSV or BSON
     Export(export::Args),
     /// Generate data for trials
@@ -55,6 +59,8 @@ pub(crate) enum Command {
     Put(put::Args),
     /// Rename a collection
     Rename(rename::Args),
+    /// Restore a dump, from here or from mongodump
+    Restore(restore::Args),
     /// Print documents in the order of their _id
     Scan(scan::Args),
     /// Show figures of a database
@@ -76,6 +82,7 @@ impl Command {
             Self::Delete(args) => args.run(),
             Self::Demo(args) => args.run(),
             Self::Drop(args) => args.run(),
+            Self::Dump(args) => args.run(),
             Self::Export(args) => args.run(),
             Self::Gen(command) => command.run(),
             Self::Get(args) => args.run(),
@@ -83,6 +90,7 @@ impl Command {
             Self::Mv(command) => command.run(),
             Self::Put(args) => args.run(),
             Self::Rename(args) => args.run(),
+            Self::Restore(args) => args.run(),
             Self::Scan(args) => args.run(),
             Self::Stats(args) => args.run(),
             Self::Update(args) => args.run(),

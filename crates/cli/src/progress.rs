@@ -1,11 +1,17 @@
 //! How far a command is that writes documents: a line on a terminal, nothing elsewhere.
 
 use crate::text;
+use alluvium::load::Progress;
+use env::sync::{Condvar, Mutex};
 use env::{Clock, Env};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+/// The line changes so often.
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// A line that says how many documents and bytes there were.
 pub(crate) struct Meter {
@@ -37,6 +43,24 @@ impl Meter {
         bar.tick();
     }
 
+    /// Shows how far loads are, from another thread, until the watch ends.
+    pub(crate) fn watch(&self, progress: Arc<Progress>) -> Watched {
+        let ended = Arc::new((Mutex::new(false), Condvar::new()));
+        let Some(bar) = self.bar.clone() else { return Watched { ended, thread: None } };
+        let mut meter =
+            Self { bar: Some(bar), clock: self.clock.clone(), started: self.started, ended: None };
+        let until = ended.clone();
+        let thread = env::thread::spawn("progress", move || {
+            let mut has_ended = until.0.lock();
+            while !*has_ended {
+                until.1.wait_for(&mut has_ended, INTERVAL);
+                let of = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+                meter.show(of(&progress.documents), of(&progress.bytes));
+            }
+        });
+        Watched { ended, thread: Some(thread) }
+    }
+
     /// Ends, and clears the line.
     pub(crate) fn end(&mut self) {
         self.ended = Some(self.took());
@@ -48,5 +72,23 @@ impl Meter {
     /// From the beginning to now, or to the end.
     pub(crate) fn took(&self) -> Duration {
         self.ended.unwrap_or_else(|| self.clock.now().saturating_sub(self.started))
+    }
+}
+
+/// A thread that shows how far loads are.
+pub(crate) struct Watched {
+    ended: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<env::thread::JoinHandle<()>>,
+}
+
+impl Watched {
+    /// Ends it.
+    pub(crate) fn end(mut self) {
+        *self.ended.0.lock() = true;
+        self.ended.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // What it showed is of no importance any more.
+            let _panicked = thread.join();
+        }
     }
 }

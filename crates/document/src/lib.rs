@@ -4,8 +4,8 @@
 
 #![deny(missing_docs)]
 
-#[cfg(test)]
-mod arbitrary;
+#[cfg(any(test, feature = "arbitrary"))]
+pub mod arbitrary;
 pub mod bson;
 pub mod compare;
 pub mod decimal;

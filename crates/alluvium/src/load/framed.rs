@@ -10,11 +10,8 @@ pub(crate) use csv::CsvFraming;
 pub(crate) use json::{JsonFraming, Outer};
 
 use super::Source;
-use super::slice::{Slice, Slicer, fill};
+use super::slice::{MAX_LINE, Slice, Slicer, fill};
 use std::io;
-
-/// A record may have this many bytes; the limit for a document is lower.
-const MAX_RECORD: usize = 64 << 20;
 
 /// A record within a slice: where it begins, and where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,8 +122,8 @@ impl FramedSlicer {
                 break (bytes.len(), None);
             }
             match self.framing.end() {
-                0 if bytes.len() > MAX_RECORD => {
-                    let what = format!("a document of over {MAX_RECORD} bytes begins after this");
+                0 if bytes.len() > MAX_LINE => {
+                    let what = format!("the next document has over {MAX_LINE} bytes");
                     break (0, Some(Broken::new(0, what)));
                 }
                 0 => wanted = bytes.len() * 2,

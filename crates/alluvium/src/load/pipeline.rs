@@ -126,8 +126,7 @@ pub(crate) fn run(collection: &Collection, input: Input, mut options: LoadOption
     let store = &collection.database.inner.store;
     let open = collection.open_or_create()?;
     let rejects = options.rejects.take();
-    let mark_key = input.identity.map(|id| Mark::key(id.number(), &options.id_field));
-    let mark_key = mark_key.map(|key| [key, options.format.mark()].concat());
+    let mark_key = mark_key(&input, &options);
     let before = match &mark_key {
         Some(key) if !options.again => read_mark(store, &open, key)?,
         _ => Mark::default(),
@@ -184,6 +183,19 @@ pub(crate) fn run(collection: &Collection, input: Input, mut options: LoadOption
         }
     });
     load.finish(before)
+}
+
+/// The key of what is known of loads of this input, with these options.
+fn mark_key(input: &Input, options: &LoadOptions) -> Option<Vec<u8>> {
+    let key = input.identity.map(|id| Mark::key(id.number(), &options.id_field))?;
+    Some([key, options.format.mark()].concat())
+}
+
+/// How far this input is loaded.
+pub(crate) fn loaded_before(collection: &Collection, input: &Input, options: &LoadOptions) -> Result<Option<Mark>> {
+    let store = &collection.database.inner.store;
+    let (Some(key), Some(open)) = (mark_key(input, options), collection.find()?) else { return Ok(None) };
+    Ok(Some(read_mark(store, &open, &key)?).filter(|mark| mark.offset > 0 || mark.finished))
 }
 
 fn read_mark(store: &Store, open: &Open, key: &[u8]) -> Result<Mark> {

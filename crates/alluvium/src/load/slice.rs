@@ -4,8 +4,8 @@ use super::Source;
 use super::framed::{BrokenPlace, Cut};
 use std::io;
 
-/// A line may have this many bytes; the limit for a document is lower.
-const MAX_LINE: usize = 64 << 20;
+/// A line may have this many bytes: a document at its limit may have a text of six times its size.
+pub(crate) const MAX_LINE: usize = 128 << 20;
 
 /// Whole lines, or other records, of the input.
 #[derive(Default)]

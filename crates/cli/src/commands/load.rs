@@ -8,7 +8,7 @@ mod summary;
 mod watch;
 
 pub(crate) use input::Source;
-pub(crate) use settings::{Args, Loading, Settings};
+pub(crate) use settings::{Args, Duplicate, Loading, Settings};
 
 use crate::exit::{Failure, Outcome};
 use crate::files;

@@ -77,13 +77,23 @@ pub(crate) struct Loading {
 
 /// What to do with a document whose `_id` is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Duplicate {
+pub(crate) enum Duplicate {
     /// Stop at it
     Error,
     /// Replace the earlier document
     Replace,
     /// Keep the earlier document
     Skip,
+}
+
+impl From<Duplicate> for OnDuplicate {
+    fn from(what: Duplicate) -> Self {
+        match what {
+            Duplicate::Error => Self::Error,
+            Duplicate::Replace => Self::Replace,
+            Duplicate::Skip => Self::Skip,
+        }
+    }
 }
 
 /// What to do with a line that is no document.
@@ -164,11 +174,7 @@ impl Args {
         Ok(Settings {
             sources,
             id_field: self.id_field.clone(),
-            on_duplicate: match self.on_duplicate {
-                Duplicate::Error => OnDuplicate::Error,
-                Duplicate::Replace => OnDuplicate::Replace,
-                Duplicate::Skip => OnDuplicate::Skip,
-            },
+            on_duplicate: self.on_duplicate.into(),
             on_bad: match self.on_bad {
                 Bad::Error => OnBad::Error,
                 Bad::Skip => OnBad::Skip,

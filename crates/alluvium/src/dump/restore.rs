@@ -1,0 +1,201 @@
+//! Restoring a dump.
+
+use super::{Dump, DumpedCollection};
+use crate::load::{Format, Identity, Input, LoadOptions, LoadReport, OnDuplicate, Outcome, Progress};
+use crate::{Collection, Database, Durability, Error, Packing, Result};
+use env::{Env, FileReader, OpenMode};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// How to restore.
+#[derive(Clone)]
+pub struct RestoreOptions {
+    /// What is done with a document whose `_id` is taken. Default: nothing is said, and a collection that
+    /// has documents is refused, unless they are of an earlier, unfinished restore of the same files.
+    pub on_duplicate: Option<OnDuplicate>,
+    /// Threads that parse. Default: one for each core.
+    pub readers: usize,
+    /// Threads that write. Default: 1.
+    pub writers: usize,
+    /// Set to true by anybody, the restore ends with [`Error::Stopped`]; run again, it goes on.
+    pub stop: Arc<AtomicBool>,
+    /// Told of each collection; read it from another thread.
+    pub progress: Arc<Progress>,
+}
+
+impl Default for RestoreOptions {
+    fn default() -> Self {
+        let defaults = LoadOptions::default();
+        Self {
+            on_duplicate: None,
+            readers: defaults.readers,
+            writers: defaults.writers,
+            stop: defaults.stop,
+            progress: defaults.progress,
+        }
+    }
+}
+
+/// What a restore did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// Each collection, in the order of names.
+    pub collections: Vec<RestoredCollection>,
+}
+
+/// What a restore did with one collection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestoredCollection {
+    /// Its full name.
+    pub name: String,
+    /// Documents written by this run.
+    pub documents: u64,
+    /// Documents that earlier runs had written.
+    pub documents_before: u64,
+    /// Documents left out because their `_id` was taken.
+    pub duplicates: u64,
+}
+
+impl Dump {
+    /// Restores every collection.
+    ///
+    /// # Errors
+    /// [`Error::Dump`] if a collection has documents, before anything is changed, or if a file has other than
+    /// the documents that the metadata tell of; what loads say. What was restored before stays, and running
+    /// it again goes on.
+    pub fn restore(&self, database: &Database, options: &RestoreOptions) -> Result<RestoreReport> {
+        self.check(database, options)?;
+        let mut report = RestoreReport::default();
+        for collection in &self.collections {
+            report.collections.push(collection.restore(database, options)?);
+        }
+        Ok(report)
+    }
+
+    /// Refuses collections that have documents, if the options do not say what to do with them.
+    ///
+    /// # Errors
+    /// [`Error::Dump`] naming them.
+    pub fn check(&self, database: &Database, options: &RestoreOptions) -> Result<()> {
+        if options.on_duplicate.is_some() {
+            return Ok(());
+        }
+        let mut names = Vec::new();
+        for dumped in &self.collections {
+            if !dumped.may_be_restored(database)? {
+                names.push(dumped.name.as_str());
+            }
+        }
+        match &names[..] {
+            [] => Ok(()),
+            [name] => Err(Error::Dump(format!("the collection {name} has documents already: nothing is restored"))),
+            names => {
+                let names = names.join(", ");
+                Err(Error::Dump(format!("these collections have documents already: {names}: nothing is restored")))
+            }
+        }
+    }
+}
+
+impl DumpedCollection {
+    /// True if the collection is empty, or holds what an earlier restore of these files has put there.
+    fn may_be_restored(&self, database: &Database) -> Result<bool> {
+        let collection = database.collection(&self.name);
+        if is_empty(&collection)? {
+            return Ok(true);
+        }
+        let begun = |file: &Path, format: Format| -> Result<bool> {
+            let options = LoadOptions { format, ..LoadOptions::default() };
+            Ok(collection.loaded_before(&open(&database.inner.env, file)?, &options)?.is_some())
+        };
+        let others = self.others.as_deref().map(|file| begun(file, Format::ExactLines));
+        Ok(begun(&self.bson, Format::Bson)? || others.transpose()?.unwrap_or(false))
+    }
+
+    /// Restores this collection, whether it has documents or not.
+    ///
+    /// # Errors
+    /// As [`Dump::restore`].
+    pub fn restore(&self, database: &Database, options: &RestoreOptions) -> Result<RestoredCollection> {
+        let collection = database.collection(&self.name);
+        let empty = is_empty(&collection)?;
+        let mut restored = RestoredCollection { name: self.name.clone(), ..RestoredCollection::default() };
+        let files = [(Some(&self.bson), Format::Bson), (self.others.as_ref(), Format::ExactLines)];
+        let mut resumed = false;
+        for (file, format) in files {
+            let Some(file) = file else { continue };
+            let report = load(database, &collection, file, format, empty, options)?;
+            if report.outcome == Outcome::Stopped {
+                return Err(Error::Stopped);
+            }
+            resumed |= report.documents_before > 0 || report.outcome == Outcome::AlreadyDone;
+            restored.documents += report.documents;
+            restored.documents_before += report.documents_before;
+            restored.duplicates += report.duplicates;
+        }
+        let found = restored.documents + restored.documents_before + restored.duplicates;
+        // An earlier run does not tell how many duplicates it met.
+        let counted = !resumed || options.on_duplicate != Some(OnDuplicate::Skip);
+        match self.metadata.as_ref().and_then(|(_, metadata)| metadata.documents) {
+            Some(told) if counted && told != found => {
+                let what = format!(
+                    "{} should have {told} documents by its metadata, and {found} were found: the dump is not whole",
+                    self.bson.display()
+                );
+                Err(Error::Dump(what))
+            }
+            _ => Ok(restored),
+        }
+    }
+}
+
+fn is_empty(collection: &Collection) -> Result<bool> {
+    match collection.scan().limit(1).run() {
+        Ok(mut cursor) => Ok(cursor.next().transpose()?.is_none()),
+        Err(Error::NoSuchCollection { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+fn open(env: &Env, file: &Path) -> Result<Input> {
+    let opened = env.fs.open(file, OpenMode::Read).map_err(store::Error::from)?;
+    let mut head = [0; Packing::HEAD_BYTES];
+    let len = opened.read_at(&mut head, 0).map_err(store::Error::from)?;
+    let packing = Packing::of(file, &head[..len]);
+    if packing == Packing::Plain {
+        return Input::file(env, file);
+    }
+    let reader = packing
+        .reader(FileReader::new(opened))
+        .map_err(|error| store::Error::from(env::Error::of_stream("read", file, error)))?;
+    Ok(Input::decoded(&file.display().to_string(), Identity::of_file(env, file)?, reader))
+}
+
+fn load(
+    database: &Database,
+    collection: &Collection,
+    file: &Path,
+    format: Format,
+    empty: bool,
+    options: &RestoreOptions,
+) -> Result<LoadReport> {
+    let input = open(&database.inner.env, file)?;
+    let mut load = LoadOptions {
+        format,
+        readers: options.readers,
+        writers: options.writers,
+        on_duplicate: options.on_duplicate.unwrap_or(OnDuplicate::Error),
+        durability: Durability::Bulk,
+        stop: options.stop.clone(),
+        progress: Arc::new(Progress::default()),
+        ..LoadOptions::default()
+    };
+    // Restored before, and the documents are gone or others since: that is no reason not to restore.
+    let finished = collection.loaded_before(&input, &load)?.is_some_and(|before| before.finished);
+    load.again = finished && (empty || options.on_duplicate.is_some());
+    let report = collection.load(input, load)?;
+    Progress::add(&options.progress.documents, report.documents + report.documents_before);
+    Progress::add(&options.progress.bytes, report.bytes + report.resumed_at);
+    Ok(report)
+}

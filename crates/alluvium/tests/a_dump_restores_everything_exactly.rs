@@ -1,0 +1,114 @@
+//! What is dumped and restored is what it was: every type, the order of fields, names twice, keys of any type.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+use alluvium::{Database, Map, Value};
+use document::arbitrary;
+use env::Env;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+const NAMES: [&str; 5] = ["main.pets", "main.a/b:c é%", "main.x.y", "other.pets", "other.empty"];
+
+fn open(env: &Env, path: &str) -> Database {
+    Database::builder().env(env.clone()).memory(8 << 20).open(path).unwrap()
+}
+
+/// All collections and their documents, in order.
+fn content(db: &Database) -> BTreeMap<String, Vec<Map>> {
+    let documents = |name: &str| -> Vec<Map> {
+        let cursor = db.collection(name).scan().run().unwrap();
+        cursor.map(|document| document.unwrap().to_map().unwrap()).collect()
+    };
+    db.collections().iter().map(|info| (info.full_name(), documents(&info.full_name()))).collect()
+}
+
+/// A document whose `_id` stands anywhere.
+fn document(keys: BoxedStrategy<Value>, value: BoxedStrategy<Value>) -> impl Strategy<Value = Map> {
+    let entries = prop::collection::vec((keys, value.clone()), 0..4);
+    let named = prop::collection::vec((names(), value.clone()), 0..4);
+    (entries, named, value, any::<prop::sample::Index>()).prop_map(|(entries, named, id, at)| {
+        let mut map = Map { entries };
+        map.entries.extend(named);
+        map.entries.retain(|(key, _)| key.as_str() != Some("_id"));
+        let at = at.index(map.len() + 1);
+        map.entries.insert(at, (Value::from("_id"), id));
+        map
+    })
+}
+
+fn names() -> BoxedStrategy<Value> {
+    "[a-d$]{1,2}".prop_map(Value::from).boxed()
+}
+
+fn any_document() -> impl Strategy<Value = Map> {
+    document(arbitrary::value().boxed(), arbitrary::value().boxed())
+}
+
+/// Stores the documents that can be stored, each `_id` once.
+fn fill(db: &Database, documents: &[Map]) -> usize {
+    let mut ids = BTreeSet::new();
+    let mut batch = db.write_batch();
+    for (at, map) in documents.iter().enumerate() {
+        let Ok(key) = document::key::id_key(map.get("_id").unwrap()) else { continue };
+        if Value::Map(map.clone()).is_too_deep() || !ids.insert((at % 3, key)) {
+            continue;
+        }
+        batch.put(&db.collection(NAMES[at % 3]), map.get("_id").unwrap().clone(), map.clone()).unwrap();
+    }
+    batch.commit().unwrap();
+    for name in NAMES {
+        if db.collection(name).scan().run().is_err() {
+            db.create_collection(name).unwrap();
+        }
+    }
+    ids.len()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn a_dump_restores_everything_exactly(
+        documents in prop::collection::vec(any_document(), 0..12),
+        gzip in any::<bool>(),
+    ) {
+        let env = Env::in_memory(1);
+        let db = open(&env, "db");
+        let stored = fill(&db, &documents);
+        let options = DumpOptions { gzip, alluvium_types: true, ..DumpOptions::default() };
+        let report = db.dump(Path::new("dump"), &options, |_, _| {}).unwrap();
+        prop_assert_eq!((report.documents, report.collections), (stored as u64, NAMES.len() as u64));
+        let other = open(&env, "other");
+        Dump::read(&env, Path::new("dump")).unwrap().restore(&other, &RestoreOptions::default()).unwrap();
+        prop_assert_eq!(content(&other), content(&db));
+        // What was restored gives the same files.
+        let again = other.dump(Path::new("again"), &options, |_, _| {}).unwrap();
+        prop_assert_eq!(again, report);
+    }
+
+    #[test]
+    fn without_types_of_its_own_all_is_exact_or_refused_by_name(
+        documents in prop::collection::vec(document(names(), arbitrary::bson_value().boxed()), 1..6),
+        odd in prop::option::of(any_document()),
+    ) {
+        let env = Env::in_memory(2);
+        let db = open(&env, "db");
+        fill(&db, &[documents, odd.into_iter().collect()].concat());
+        match db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}) {
+            Ok(report) => {
+                prop_assert_eq!(report.others, 0);
+                let other = open(&env, "other");
+                Dump::read(&env, Path::new("dump")).unwrap().restore(&other, &RestoreOptions::default()).unwrap();
+                prop_assert_eq!(content(&other), content(&db));
+            }
+            Err(error) => {
+                let error = error.to_string();
+                prop_assert!(error.starts_with("document ") && error.contains("cannot be written"), "{}", error);
+                prop_assert!(Dump::read(&env, Path::new("dump")).is_err());
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `alluvium dump`: a whole database in files, as `mongodump` writes them.
+
+use crate::exit::{Failure, Outcome};
+use crate::output::Output;
+use crate::progress::Meter;
+use crate::settings::database::DatabaseArgs;
+use crate::signals::Stop;
+use crate::text;
+use alluvium::Error;
+use alluvium::dump::{DumpOptions, DumpReport};
+use env::Env;
+use std::path::PathBuf;
+
+/// Arguments of `dump`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium dump my.db backup-monday --gzip
+
+A collection main.pets becomes DIR/main/pets.bson and DIR/main/pets.metadata.json, which mongorestore reads too. \
+All collections are of one moment. A document that BSON cannot hold as it is (a decimal of more than 34 digits, a \
+map whose keys are not strings) is refused by name; with --alluvium-types it goes to \
+DIR/main/pets.alluvium.jsonl, which only Alluvium reads. Restored, every document is what it was: all types, and the \
+order of its fields. Sets of values (`mv`) are no collections and are not dumped.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The directory to write; it must not exist, or be empty
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// Compress every file with gzip
+    #[arg(long)]
+    gzip: bool,
+    /// Keep documents that BSON cannot hold, in files beside the BSON
+    #[arg(long)]
+    alluvium_types: bool,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Dumps, and prints what was dumped.
+    pub(crate) fn run(&self) -> Outcome {
+        let stop = Stop::on_signals()?;
+        let env = Env::os();
+        let mut meter = Meter::new(&env);
+        let options = DumpOptions { gzip: self.gzip, alluvium_types: self.alluvium_types, stop: stop.flag() };
+        // No other process is there whose snapshots could keep anything.
+        let report = self.database.with_builder(self.database.snapshots_for_ever()?, |database| {
+            let progress = |documents, bytes| meter.show(documents, bytes);
+            database.dump(&self.dir, &options, progress).map_err(|error| self.explain(error))
+        })?;
+        meter.end();
+        let mut out = Output::new();
+        if self.json {
+            out.json(&serde_json::json!({
+                "collections": report.collections,
+                "documents": report.documents,
+                "alluvium_types": report.others,
+                "bytes": report.bytes,
+                "seconds": meter.took().as_secs_f64(),
+            }))?;
+        } else {
+            out.text(&self.describe(&report, &meter))?;
+        }
+        out.finish()
+    }
+
+    fn describe(&self, report: &DumpReport, meter: &Meter) -> String {
+        let documents = text::counted(report.documents, "document");
+        let collections = text::counted(report.collections, "collection");
+        let (bytes, took) = (text::bytes(report.bytes), text::duration(meter.took()));
+        let mut text = format!("dumped {documents} of {collections}, {bytes}, in {took}\n");
+        if report.others > 0 {
+            let others = text::counted(report.others, "document");
+            text += &format!("{others} in .alluvium.jsonl files, which only Alluvium reads\n");
+        }
+        text
+    }
+
+    fn explain(&self, error: Error) -> Failure {
+        let dir = self.dir.display();
+        match error {
+            Error::Stopped => Failure::Interrupted(format!("stopped: {dir} holds no whole dump")),
+            Error::Export(_) => {
+                let keep = if self.alluvium_types { "" } else { "--alluvium-types keeps such documents; " };
+                let advice = format!("{keep}{dir} holds no whole dump: remove it first");
+                Failure::Library { error, advice: Some(advice) }
+            }
+            error => error.into(),
+        }
+    }
+}

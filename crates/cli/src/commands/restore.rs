@@ -1,0 +1,150 @@
+//! `alluvium restore`: a dump, ours or `mongodump`'s, into a database.
+
+use super::load::{Duplicate, unkept};
+use crate::exit::{Failure, Outcome};
+use crate::output::Output;
+use crate::progress::Meter;
+use crate::settings::database::DatabaseArgs;
+use crate::signals::Stop;
+use crate::text;
+use alluvium::dump::{Dump, RestoreOptions, RestoreReport, RestoredCollection};
+use alluvium::{Database, Error};
+use env::Env;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Arguments of `restore`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alluvium restore backup-monday my.db
+  alluvium restore dump my.db --on-duplicate skip
+
+DIR holds DIR/LOGICAL/COLLECTION.bson, plain, .gz or .zst, as `dump` and mongodump write them. A restore that was cut \
+short goes on when it is run again. Indexes and options of collections are named, and not kept.")]
+pub(crate) struct Args {
+    /// The directory of the dump
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// What to do with a document whose _id is taken; without this, a collection that has documents is refused
+    #[arg(long, value_enum)]
+    on_duplicate: Option<Duplicate>,
+    /// Threads that parse; the default is one for each core
+    #[arg(long, value_name = "N")]
+    readers: Option<usize>,
+    /// Partitions, if the database is created; the default is 4
+    #[arg(long, value_name = "N")]
+    partitions: Option<u32>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Restores, and prints what was restored.
+    pub(crate) fn run(&self) -> Outcome {
+        if self.readers == Some(0) {
+            return Err(Failure::Usage("--readers is at least 1".to_owned()));
+        }
+        let stop = Stop::on_signals()?;
+        let env = Env::os();
+        if !env.fs.exists(&self.dir)? {
+            return Err(Failure::NotFound(format!("there is no directory {}", self.dir.display())));
+        }
+        let dump = Dump::read(&env, &self.dir)?;
+        let mut builder = self.database.builder()?.create_if_missing(true);
+        if let Some(partitions) = self.partitions {
+            builder = builder.partitions(partitions);
+        }
+        let mut meter = Meter::new(&env);
+        let report = self.database.with_builder(builder, |database| {
+            let defaults = RestoreOptions::default();
+            let options = RestoreOptions {
+                on_duplicate: self.on_duplicate.map(Into::into),
+                readers: self.readers.unwrap_or(defaults.readers),
+                stop: stop.flag(),
+                ..defaults
+            };
+            restore(database, &dump, &options, &mut meter)
+        })?;
+        meter.end();
+        let mut out = Output::new();
+        if self.json {
+            out.json(&to_json(&dump, &report, &meter))?;
+        } else {
+            out.text(&describe(&report, &meter))?;
+        }
+        out.finish()
+    }
+}
+
+fn restore(database: &Database, dump: &Dump, options: &RestoreOptions, meter: &mut Meter) -> Outcome<RestoreReport> {
+    dump.check(database, options).map_err(explain)?;
+    for (path, why) in &dump.passed_over {
+        eprintln!("note: {} is not restored: {why}", path.display());
+    }
+    let mut report = RestoreReport::default();
+    for dumped in &dump.collections {
+        if let Some(note) = dumped.metadata.as_ref().and_then(|(path, metadata)| unkept(path, metadata)) {
+            eprintln!("note: {note}");
+        }
+        let watched = meter.watch(Arc::clone(&options.progress));
+        let restored = dumped.restore(database, options);
+        watched.end();
+        report.collections.push(restored.map_err(explain)?);
+    }
+    Ok(report)
+}
+
+fn explain(error: Error) -> Failure {
+    match error {
+        Error::Stopped => Failure::Interrupted("stopped: run the same command again to go on".to_owned()),
+        Error::Dump(ref text) if text.contains("documents already") => {
+            let advice = "--on-duplicate error, replace or skip restores into them all the same".to_owned();
+            Failure::Library { error, advice: Some(advice) }
+        }
+        error => error.into(),
+    }
+}
+
+fn sum(report: &RestoreReport, figure: fn(&RestoredCollection) -> u64) -> u64 {
+    report.collections.iter().map(figure).sum()
+}
+
+fn describe(report: &RestoreReport, meter: &Meter) -> String {
+    let documents = text::counted(sum(report, |c| c.documents), "document");
+    let collections = text::counted(report.collections.len() as u64, "collection");
+    let mut text = format!("restored {documents} of {collections} in {}\n", text::duration(meter.took()));
+    for (n, what) in [
+        (sum(report, |c| c.documents_before), "had been restored before"),
+        (sum(report, |c| c.duplicates), "left out, whose _id was taken"),
+    ] {
+        if n > 0 {
+            text += &format!("{} {what}\n", text::counted(n, "document"));
+        }
+    }
+    text
+}
+
+fn to_json(dump: &Dump, report: &RestoreReport, meter: &Meter) -> serde_json::Value {
+    let collections = dump.collections.iter().zip(&report.collections).map(|(dumped, restored)| {
+        let indexes = dumped.metadata.as_ref().map(|(_, metadata)| metadata.index_names()).unwrap_or_default();
+        serde_json::json!({
+            "name": restored.name,
+            "documents": restored.documents,
+            "documents_before": restored.documents_before,
+            "duplicates": restored.duplicates,
+            "indexes_not_built": indexes,
+        })
+    });
+    let passed_over = dump.passed_over.iter().map(|(path, why)| {
+        serde_json::json!({ "file": path.display().to_string(), "reason": why })
+    });
+    serde_json::json!({
+        "documents": sum(report, |c| c.documents),
+        "seconds": meter.took().as_secs_f64(),
+        "collections": collections.collect::<Vec<_>>(),
+        "passed_over": passed_over.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,107 @@
+//! `dump` and `restore` of a whole database, plain and compressed.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::{Place, signal};
+
+fn database() -> Place {
+    let place = Place::new();
+    place.comments("c.jsonl", 500);
+    place.good(&["load", "db", "comments", "c.jsonl", "--id-field", "id"]);
+    place.good(&["put", "db", "shop.pets", "rex", "{\"n\":{\"$numberLong\":\"1\"},\"a\":{\"$date\":\"2024-01-01T00:00:00Z\"}}"]);
+    place
+}
+
+fn same(place: &Place, one: &str, other: &str) {
+    assert_eq!(place.good(&["collections", one]), place.good(&["collections", other]));
+    for name in ["comments", "shop.pets"] {
+        let scan = |db: &str| place.good(&["export", db, name, "--canonical"]);
+        assert_eq!(scan(one), scan(other), "{name}");
+    }
+}
+
+#[test]
+fn a_dump_is_restored_as_it_was() {
+    let place = database();
+    let dumped = place.good(&["dump", "db", "plain"]);
+    assert!(dumped.contains("dumped 501 documents of 2 collections"), "{dumped}");
+    let figures = place.json(&["dump", "db", "packed", "--gzip", "--json"]);
+    assert_eq!((&figures["documents"], &figures["alluvium_types"]), (&501.into(), &0.into()));
+    for file in ["plain/main/comments.bson", "plain/shop/pets.metadata.json", "packed/shop/pets.bson.gz"] {
+        assert!(place.path(file).exists(), "{file}");
+    }
+    for (dir, db) in [("plain", "one"), ("packed", "two")] {
+        let restored = place.good(&["restore", dir, db]);
+        assert!(restored.contains("restored 501 documents of 2 collections"), "{restored}");
+        same(&place, "db", db);
+        let again = place.good(&["restore", dir, db]);
+        assert!(again.contains("restored 0 documents") && again.contains("501 documents had been"), "{again}");
+    }
+    // A file of it alone is loaded as well.
+    place.good(&["load", "three", "shop.pets", "packed/shop/pets.bson.gz"]);
+    assert_eq!(place.good(&["count", "three", "shop.pets"]), "1\n");
+}
+
+#[test]
+fn what_bson_cannot_hold_is_refused_or_kept_beside() {
+    let place = database();
+    let huge = "{\"n\":1234567890123456789012345678901234567890}";
+    place.good(&["put", "db", "shop.pets", "huge", huge]);
+    let said = place.bad(1, &["dump", "db", "dump"]);
+    assert!(said.contains("document \"huge\" of shop.pets") && said.contains("--alluvium-types"), "{said}");
+    assert!(place.bad(1, &["restore", "dump", "other"]).contains("cut short"));
+    assert!(place.bad(1, &["dump", "db", "dump"]).contains("remove it first"));
+    let dumped = place.good(&["dump", "db", "whole", "--alluvium-types"]);
+    assert!(dumped.contains("1 document in .alluvium.jsonl"), "{dumped}");
+    place.good(&["restore", "whole", "other"]);
+    same(&place, "db", "other");
+}
+
+#[test]
+fn a_restore_tells_what_it_does_not_keep() {
+    let place = database();
+    place.good(&["dump", "db", "dump"]);
+    place.write("dump/shop/pets.metadata.json", "{\"options\":{\"capped\":true},\"indexes\":[{\"name\":\"n_1\"}]}");
+    place.write("dump/shop/notes.txt", "");
+    place.good(&["put", "other", "shop.pets", "rex", "{}"]);
+    let said = place.bad(1, &["restore", "dump", "other"]);
+    assert!(said.contains("shop.pets has documents already") && said.contains("--on-duplicate"), "{said}");
+    assert_eq!(place.good(&["collections", "other"]).lines().count(), 1);
+    place.bad(4, &["restore", "dump", "other", "--on-duplicate", "error"]);
+    let ended = place.run(&["restore", "dump", "other", "--on-duplicate", "replace", "--json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    for note in ["indexes are not built yet: n_1", "options are not kept: capped", "notes.txt is not restored"] {
+        assert!(ended.err.contains(note), "{}", ended.err);
+    }
+    let figures: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
+    assert_eq!(figures["collections"][1]["indexes_not_built"][0], "n_1");
+    same(&place, "db", "other");
+    place.bad(3, &["restore", "nothing", "other"]);
+    place.bad(3, &["dump", "nothing", "dump2"]);
+    assert!(!place.path("dump2").exists());
+}
+
+#[test]
+fn a_killed_restore_goes_on() {
+    let place = Place::new();
+    place.comments("c.jsonl", 40_000);
+    place.good(&["load", "db", "c", "c.jsonl", "--id-field", "id"]);
+    place.good(&["dump", "db", "dump"]);
+    let arguments = ["restore", "dump", "other", "--memory", "8M", "--json"];
+    let mut child = place.start(&arguments);
+    while !place.path("other").exists() {
+        assert!(child.try_wait().expect("a child").is_none());
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    signal(&child, "KILL");
+    child.wait().expect("a child");
+    let figures = place.json(&arguments);
+    let (now, before) = (&figures["documents"], &figures["collections"][0]["documents_before"]);
+    println!("{before} before, {now} now");
+    assert_eq!(now.as_u64().expect("a number") + before.as_u64().expect("a number"), 40_000);
+    let count = |db: &str| place.good(&["export", db, "c"]);
+    assert!(count("other") == count("db"));
+}
