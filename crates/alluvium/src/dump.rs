@@ -244,4 +244,3 @@ fn metadata(name: &str, documents: u64, others: u64) -> String {
     });
     format!("{metadata}\n")
 }
-

@@ -179,11 +179,7 @@ impl Collection {
     /// As [`Collection::get`].
     pub fn loaded_before(&self, input: &Input, options: &LoadOptions) -> Result<Option<LoadedBefore>> {
         let mark = pipeline::loaded_before(self, input, options)?;
-        Ok(mark.map(|mark| LoadedBefore {
-            bytes: mark.offset,
-            documents: mark.documents,
-            finished: mark.finished,
-        }))
+        Ok(mark.map(|mark| LoadedBefore { bytes: mark.offset, documents: mark.documents, finished: mark.finished }))
     }
 }
 

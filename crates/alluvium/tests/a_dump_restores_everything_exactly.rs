@@ -112,3 +112,48 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_hard_to_hold_comes_back_too() {
+    let decimal = |text: &str| Value::Decimal(text.parse().unwrap());
+    let map = |entries: &[(&str, Value)]| {
+        Value::Map(Map { entries: entries.iter().map(|(name, value)| (Value::from(*name), value.clone())).collect() })
+    };
+    let mut deep = decimal("1E+9999");
+    for _ in 1..document::value::MAX_DEPTH {
+        deep = Value::Map(Map { entries: vec![(Value::Null, deep)] });
+    }
+    let regex = |pattern: &str, options: &str| {
+        Value::Regex(Box::new(document::Regex { pattern: pattern.into(), options: options.into() }))
+    };
+    let huge = "1234567890123456789012345678901234567890";
+    let values = [
+        decimal("0E+7000"),
+        decimal("-0E-7000"),
+        decimal("12345678901234567890123456789012340"),
+        decimal(huge),
+        decimal("-0.000"),
+        map(&[("$oid", Value::from("x")), ("n", decimal(huge))]),
+        map(&[("$oid", Value::from("0123456789abcdef01234567")), ("\0", Value::Null)]),
+        map(&[("$alluviumMap", Value::Array(vec![])), ("\0", Value::Null)]),
+        map(&[("$date", Value::Int64(1))]),
+        map(&[("a", decimal(huge)), ("a", Value::Null)]),
+        Value::Array(vec![Value::Map(Map { entries: vec![(Value::Array(vec![]), decimal(huge))] })]),
+        regex("a\0b", "i"),
+        regex("ab", "im"),
+        Value::from("text ".repeat(500_000)),
+        Value::Array(vec![decimal(huge), Value::from("\u{1}".repeat(2 << 20))]),
+        deep,
+    ];
+    let env = Env::in_memory(3);
+    let db = open(&env, "db");
+    for (at, value) in values.into_iter().enumerate() {
+        db.collection("c").put(at as i32, [("v", value)].into_iter().collect::<Map>()).unwrap();
+    }
+    let options = DumpOptions { alluvium_types: true, ..DumpOptions::default() };
+    let report = db.dump(Path::new("dump"), &options, |_, _| {}).unwrap();
+    assert_eq!(report.others, 11);
+    let other = open(&env, "other");
+    Dump::read(&env, Path::new("dump")).unwrap().restore(&other, &RestoreOptions::default()).unwrap();
+    assert!(content(&other) == content(&db));
+}

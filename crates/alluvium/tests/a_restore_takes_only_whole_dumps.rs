@@ -122,15 +122,18 @@ fn dumps_of_mongodump_are_read_and_what_is_no_collection_is_passed_over() {
     assert_eq!(dump.collections[2].metadata.as_ref().unwrap().1.index_names(), ["a_1"]);
     let mut passed: Vec<String> = dump.passed_over.iter().map(|(path, _)| path.display().to_string()).collect();
     passed.sort();
-    assert_eq!(passed, [
-        "dump/oplog.bson",
-        "dump/shop/%24admin.system.users.bson",
-        "dump/shop/%zz.bson",
-        "dump/shop/deep",
-        "dump/shop/notes.txt",
-        "dump/shop/system.views.bson",
-        "dump/shop/view.metadata.json",
-    ]);
+    assert_eq!(
+        passed,
+        [
+            "dump/oplog.bson",
+            "dump/shop/%24admin.system.users.bson",
+            "dump/shop/%zz.bson",
+            "dump/shop/deep",
+            "dump/shop/notes.txt",
+            "dump/shop/system.views.bson",
+            "dump/shop/view.metadata.json",
+        ]
+    );
     let db = open(&env, "db");
     dump.restore(&db, &RestoreOptions::default()).unwrap();
     for name in ["shop.pets", "shop.old", "shop.a long name"] {

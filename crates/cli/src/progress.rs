@@ -47,8 +47,7 @@ impl Meter {
     pub(crate) fn watch(&self, progress: Arc<Progress>) -> Watched {
         let ended = Arc::new((Mutex::new(false), Condvar::new()));
         let Some(bar) = self.bar.clone() else { return Watched { ended, thread: None } };
-        let mut meter =
-            Self { bar: Some(bar), clock: self.clock.clone(), started: self.started, ended: None };
+        let mut meter = Self { bar: Some(bar), clock: self.clock.clone(), started: self.started, ended: None };
         let until = ended.clone();
         let thread = env::thread::spawn("progress", move || {
             let mut has_ended = until.0.lock();

@@ -10,7 +10,13 @@ fn database() -> Place {
     let place = Place::new();
     place.comments("c.jsonl", 500);
     place.good(&["load", "db", "comments", "c.jsonl", "--id-field", "id"]);
-    place.good(&["put", "db", "shop.pets", "rex", "{\"n\":{\"$numberLong\":\"1\"},\"a\":{\"$date\":\"2024-01-01T00:00:00Z\"}}"]);
+    place.good(&[
+        "put",
+        "db",
+        "shop.pets",
+        "rex",
+        "{\"n\":{\"$numberLong\":\"1\"},\"a\":{\"$date\":\"2024-01-01T00:00:00Z\"}}",
+    ]);
     place
 }
 
@@ -81,6 +87,15 @@ fn a_restore_tells_what_it_does_not_keep() {
     place.bad(3, &["restore", "nothing", "other"]);
     place.bad(3, &["dump", "nothing", "dump2"]);
     assert!(!place.path("dump2").exists());
+}
+
+#[test]
+fn sets_of_values_are_not_dumped_and_that_is_said() {
+    let place = database();
+    place.good(&["mv", "put", "db", "by_author", "ann", "x"]);
+    let ended = place.run(&["dump", "db", "dump"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("not dumped: by_author"), "{}", ended.err);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `alluvium dump`: a whole database in files, as `mongodump` writes them.
 
+use super::multivalue;
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::progress::Meter;
@@ -46,6 +47,10 @@ impl Args {
         let options = DumpOptions { gzip: self.gzip, alluvium_types: self.alluvium_types, stop: stop.flag() };
         // No other process is there whose snapshots could keep anything.
         let report = self.database.with_builder(self.database.snapshots_for_ever()?, |database| {
+            let sets = multivalue::sets(database.store());
+            if !sets.is_empty() {
+                eprintln!("note: these sets of values (mv) are no collections and are not dumped: {}", sets.join(", "));
+            }
             let progress = |documents, bytes| meter.show(documents, bytes);
             database.dump(&self.dir, &options, progress).map_err(|error| self.explain(error))
         })?;

@@ -17,6 +17,13 @@ const VALUES: u8 = 3;
 /// Values that `mv load` puts in one batch.
 const BATCH: usize = 1000;
 
+/// The names of the sets in a store.
+pub(crate) fn sets(store: &Store) -> Vec<String> {
+    let name =
+        |description: &[u8]| description.strip_prefix(&[VALUES]).map(|name| String::from_utf8_lossy(name).into());
+    store.trees().iter().filter_map(|(_, description)| name(description)).collect()
+}
+
 /// What to do with the values of a key.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -146,11 +153,7 @@ impl Set {
         if create {
             return store.create_multivalue_tree(&description).map_err(failed);
         }
-        let names: Vec<String> = trees
-            .iter()
-            .filter_map(|(_, found)| found.strip_prefix(&[VALUES]))
-            .map(|name| String::from_utf8_lossy(name).into_owned())
-            .collect();
+        let names = sets(store);
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         Err(Failure::NotFound(format!("there is no set {}; there is: {there}", self.name)))
     }

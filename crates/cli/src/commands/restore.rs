@@ -138,9 +138,10 @@ fn to_json(dump: &Dump, report: &RestoreReport, meter: &Meter) -> serde_json::Va
             "indexes_not_built": indexes,
         })
     });
-    let passed_over = dump.passed_over.iter().map(|(path, why)| {
-        serde_json::json!({ "file": path.display().to_string(), "reason": why })
-    });
+    let passed_over = dump
+        .passed_over
+        .iter()
+        .map(|(path, why)| serde_json::json!({ "file": path.display().to_string(), "reason": why }));
     serde_json::json!({
         "documents": sum(report, |c| c.documents),
         "seconds": meter.took().as_secs_f64(),
