@@ -26,6 +26,8 @@ use std::time::Duration;
 use summary::Summary;
 use watch::Watch;
 
+/// A load of less leaves its last part in the log, as other writes do.
+const WORTH_A_FLUSH: u64 = 64 << 20;
 /// How long a signal may go unnoticed.
 pub(crate) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
@@ -89,6 +91,11 @@ fn load_all(
         settle(database, stop)?;
         summary.settling = env.clock.now().saturating_sub(before);
         summary.settled = true;
+    } else if summary.json_bytes >= WORTH_A_FLUSH {
+        // So that the log's space is given back now. Every document is safe already.
+        if let Err(error) = database.flush() {
+            eprintln!("note: all is loaded, but its last part stays in the log for now: {error}");
+        }
     }
     Ok(())
 }

@@ -21,7 +21,8 @@ pub(super) struct Summary {
     documents_before: u64,
     duplicates: u64,
     rejected: u64,
-    json_bytes: u64,
+    /// Read in this run.
+    pub json_bytes: u64,
     resumed_bytes: u64,
     /// Inputs that had been loaded before, with their documents.
     already: Vec<(String, u64)>,
