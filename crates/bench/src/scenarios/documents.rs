@@ -3,7 +3,7 @@
 use super::run::{Counters, Outcome, Plan, run};
 use crate::comments::Generator;
 use alluvium::load::{Input, LoadOptions, LoadReport};
-use alluvium::{Collection, Database, Error, Result, Value};
+use alluvium::{Collection, Database, Error, Map, Result, Value};
 use std::io::Read;
 use std::time::Duration;
 
@@ -115,23 +115,67 @@ pub fn get(database: &Database, collection: &Collection, ids: &[Value], settings
     })
 }
 
-/// Updates random documents: gets, adds 1 to the score, puts.
+/// Updates random documents: gets, adds 1 to the score, puts, as one step ([`Collection::modify`]).
 ///
 /// # Errors
 /// What the updates say.
 pub fn update(database: &Database, collection: &Collection, ids: &[Value], settings: &Settings) -> Result<Outcome> {
+    updates("update", database, ids, settings, &|id| {
+        let add_one = |draft: &mut alluvium::Draft| {
+            let score = draft.get("score")?.as_ref().and_then(Value::as_i64).unwrap_or(0);
+            draft.set("score", score + 1)?;
+            Ok(true)
+        };
+        collection.modify(id, add_one).map(|_| ())
+    })
+}
+
+/// Updates random documents with `{"$inc": {"score": 1}}`, read and checked ([`Collection::update`]).
+///
+/// # Errors
+/// What the updates say.
+pub fn update_checked(
+    database: &Database,
+    collection: &Collection,
+    ids: &[Value],
+    settings: &Settings,
+) -> Result<Outcome> {
+    let add_one = increment();
+    updates("checked update", database, ids, settings, &|id| collection.update(id, &add_one).map(|_| ()))
+}
+
+/// Updates random documents with `{"$inc": {"score": 1}}`, without reading ([`Collection::apply`]).
+///
+/// # Errors
+/// What the updates say.
+pub fn update_blind(
+    database: &Database,
+    collection: &Collection,
+    ids: &[Value],
+    settings: &Settings,
+) -> Result<Outcome> {
+    let add_one = increment();
+    updates("blind update", database, ids, settings, &|id| collection.apply(id, &add_one))
+}
+
+fn increment() -> Map {
+    let score: Map = [("score", Value::Int64(1))].into_iter().collect();
+    [("$inc", Value::Map(score))].into_iter().collect()
+}
+
+fn updates(
+    name: &str,
+    database: &Database,
+    ids: &[Value],
+    settings: &Settings,
+    step: &(dyn Fn(Value) -> Result<()> + Sync),
+) -> Result<Outcome> {
     let clock = env::Env::os().clock;
-    run(&plan("update", settings), &clock, &state(database), &|worker| {
+    run(&plan(name, settings), &clock, &state(database), &|worker| {
         let mut random = fastrand::Rng::with_seed(settings.seed + worker.index as u64);
         while worker.goes_on() {
             let id = ids[random.usize(0..ids.len())].clone();
-            worker.timed(|| {
-                collection.modify(id, |draft| {
-                    let score = draft.get("score")?.as_ref().and_then(Value::as_i64).unwrap_or(0);
-                    draft.set("score", score + 1)?;
-                    Ok(true)
-                })
-            })?;
+            worker.timed(|| step(id))?;
             Counters::add(&worker.counters.put);
         }
         Ok(())

@@ -17,7 +17,7 @@ pub(crate) enum Command {
     Load(load::Args),
     /// Get random documents
     Get(documents::GetArgs),
-    /// Update random documents: get, score + 1, put
+    /// Update random documents: score + 1, by get and put, checked or blind
     Update(documents::UpdateArgs),
     /// Random keys: puts, gets and deletes in fixed shares
     Kv(kv::Args),

@@ -20,6 +20,19 @@ pub(crate) struct GetArgs {
 pub(crate) struct UpdateArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
+    /// How the score grows
+    #[arg(long, value_enum, default_value_t = How::GetPut)]
+    how: How,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum How {
+    /// Get, score + 1, put, as one step
+    GetPut,
+    /// `{"$inc": {"score": 1}}`, read and checked
+    Checked,
+    /// The same as a delta, without reading
+    Blind,
 }
 
 #[derive(Debug, clap::Args)]
@@ -43,7 +56,11 @@ impl GetArgs {
 impl UpdateArgs {
     /// Updates, and prints the figures.
     pub(super) fn run(&self) -> Outcome {
-        self.scenario.run(documents::update)
+        self.scenario.run(match self.how {
+            How::GetPut => documents::update,
+            How::Checked => documents::update_checked,
+            How::Blind => documents::update_blind,
+        })
     }
 }
 
