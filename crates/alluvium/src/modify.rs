@@ -16,6 +16,20 @@ enum Attempt {
     Larger(usize),
 }
 
+/// What is to be written of a document that was read.
+pub(crate) enum Write {
+    Nothing,
+    /// The draft.
+    Row,
+    /// The draft, or this delta, which makes the same of the document.
+    Either(Vec<u8>),
+}
+
+/// A delta is written in place of a row that is so many times as large, at least.
+const WORTH_A_DELTA: usize = 4;
+/// And on top of no more deltas than this: each makes reads slower until it is folded.
+const DELTAS_MAX: usize = 7;
+
 /// The bytes that a change of a document writes, as of late: what is reserved before it is known.
 #[derive(Debug, Default)]
 pub(crate) struct TypicalWrite(AtomicUsize);
@@ -57,7 +71,11 @@ impl Collection {
     /// As [`Collection::get`] and [`Collection::put`]; an error of `change` is returned and nothing
     /// is written.
     pub fn modify(&self, id: impl Into<Value>, mut change: impl FnMut(&mut Draft) -> Result<bool>) -> Result<bool> {
-        let id = id.into();
+        self.rewrite(id.into(), |draft| Ok(if change(draft)? { Write::Row } else { Write::Nothing }))
+    }
+
+    /// [`Collection::modify`], where what is written may be a delta.
+    pub(crate) fn rewrite(&self, id: Value, mut change: impl FnMut(&mut Draft) -> Result<Write>) -> Result<bool> {
         let open = self.open()?;
         let key = write::id_key(&id)?;
         let mut bytes = open.modified.reserve();
@@ -80,16 +98,19 @@ impl Collection {
         id: &Value,
         reserved: usize,
         locks: &LockGuard,
-        change: &mut impl FnMut(&mut Draft) -> Result<bool>,
+        change: &mut impl FnMut(&mut Draft) -> Result<Write>,
     ) -> Result<Attempt> {
         let reader = Reader { store: self.store(), open: open.clone(), name: self.name()?, snapshot: None };
-        let Some(document) = reader.get_key(key, id)? else { return Ok(Attempt::Done(false)) };
+        let Some((document, deltas)) = reader.get_chained(key, id)? else { return Ok(Attempt::Done(false)) };
         let mut draft = reader.draft(document)?;
-        if !change(&mut draft)? {
-            return Ok(Attempt::Done(true));
-        }
         let mut encoded = Encoded::new(self.store().batch());
-        encoded.put_draft(open, key.to_vec(), draft)?;
+        match change(&mut draft)? {
+            Write::Nothing => return Ok(Attempt::Done(true)),
+            Write::Either(delta) if deltas < DELTAS_MAX && is_worth_it(&delta, &draft) => {
+                encoded.batch.delta(open.documents, key, &delta);
+            }
+            Write::Row | Write::Either(_) => encoded.put_draft(open, key.to_vec(), draft)?,
+        }
         let bytes = encoded.bytes(open);
         open.modified.note(bytes);
         if bytes > reserved {
@@ -98,6 +119,11 @@ impl Collection {
         encoded.commit(self.store(), open, self.durability(), Some(locks)).map_err(|e| self.named(e))?;
         Ok(Attempt::Done(true))
     }
+}
+
+/// A document whose fields change is written whole, so that it gets a shape with them.
+fn is_worth_it(delta: &[u8], draft: &Draft) -> bool {
+    draft.patched_bytes().is_some_and(|row| delta.len() * WORTH_A_DELTA <= row)
 }
 
 #[cfg(test)]

@@ -35,6 +35,14 @@ impl Reader<'_> {
         decode(&self.open, self.name, key, row).map(Some).map_err(|e| named(e, id))
     }
 
+    /// The latest version of a document, and how many deltas it was folded of.
+    pub fn get_chained(&self, key: &[u8], id: &Value) -> Result<Option<(Document, usize)>> {
+        let mut row = Vec::new();
+        let Some(deltas) = self.store.get_chained(self.open.documents, key, &mut row)? else { return Ok(None) };
+        let document = decode(&self.open, self.name, key, row).map_err(|e| named(e, id))?;
+        Ok(Some((document, deltas)))
+    }
+
     /// A draft of a document that was read.
     pub fn draft(&self, document: Document) -> Result<Draft> {
         let id = document.id().clone();

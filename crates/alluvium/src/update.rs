@@ -1,5 +1,6 @@
 //! Partial updates by `_id`: checked, blind, as upserts, and replacements that look first.
 
+use crate::modify::Write;
 use crate::write::{self, Encoded};
 use crate::{Collection, Error, IntoDocument, Result};
 use document::{Document, Value};
@@ -130,15 +131,16 @@ impl Collection {
     ) -> Result<Option<Document>> {
         let update = Update::parse(&update.into_map()?)?;
         let mut returned = None;
-        self.modify(id, |draft| {
+        self.rewrite(id.into(), |draft| {
+            let context = self.context();
             if which == ReturnDocument::Before {
                 returned = Some(Document::from_map(&draft.clone().into_map()?)?);
             }
-            let applied = update.apply(draft, &self.context())?;
+            let applied = update.apply(draft, &context)?;
             if which == ReturnDocument::After {
                 returned = Some(Document::from_map(&draft.clone().into_map()?)?);
             }
-            Ok(applied.changed)
+            Ok(to_write(&update, &context, applied.changed))
         })?;
         Ok(returned)
     }
@@ -180,9 +182,10 @@ impl Collection {
 
     fn update_parsed(&self, id: Value, update: &Update) -> Result<UpdateResult> {
         let mut changed = false;
-        let found = self.modify(id, |draft| {
-            changed = update.apply(draft, &self.context())?.changed;
-            Ok(changed)
+        let found = self.rewrite(id, |draft| {
+            let context = self.context();
+            changed = update.apply(draft, &context)?.changed;
+            Ok(to_write(update, &context, changed))
         })?;
         Ok(UpdateResult { matched_count: u64::from(found), modified_count: u64::from(changed), upserted_id: None })
     }
@@ -194,4 +197,13 @@ impl Collection {
     fn time_ms(&self) -> i64 {
         self.database.inner.env.clock.unix_millis()
     }
+}
+
+/// What is to be written of a draft that an update was applied to.
+fn to_write(update: &Update, context: &Context, changed: bool) -> Write {
+    if !changed {
+        return Write::Nothing;
+    }
+    // None of an update that names `_id`, which stays what it is.
+    update.to_delta(context).map_or(Write::Row, Write::Either)
 }

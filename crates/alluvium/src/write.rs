@@ -97,7 +97,7 @@ impl Encoded {
 
     /// Adds a put of a changed document; `key` is that of the document as it was.
     pub fn put_draft(&mut self, open: &Open, key: Vec<u8>, draft: Draft) -> Result<()> {
-        check_size(draft.bson_size()?)?;
+        draft.bson_size_over(MAX_DOCUMENT_BYTES)?.map_or(Ok(()), check_size)?;
         self.row.clear();
         if draft.encode_row(&open.shapes, &mut self.row, &mut self.new_shapes)? {
             self.batch.put(open.documents, &key, &self.row);

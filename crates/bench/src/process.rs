@@ -3,6 +3,7 @@
 //! Read from the kernel; where it does not tell (no `/proc`), the figures are absent.
 
 use env::{Env, OpenMode};
+use nix::sys::resource::{UsageWho, getrusage};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
@@ -52,11 +53,10 @@ impl Usage {
             read_calls: get(&io, "syscr:"),
             ..Self::default()
         };
-        // The kernel tells switches for each thread; threads that ended are not counted.
-        for task in Env::os().fs.list(Path::new("/proc/self/task")).unwrap_or_default() {
-            let status = read(&format!("/proc/self/task/{}/status", task.name)).unwrap_or_default();
-            usage.voluntary_switches += get(&status, "voluntary_ctxt_switches:");
-            usage.involuntary_switches += get(&status, "nonvoluntary_ctxt_switches:");
+        // Of threads that have ended, too.
+        if let Ok(all) = getrusage(UsageWho::RUSAGE_SELF) {
+            usage.voluntary_switches = u64::try_from(all.voluntary_context_switches()).unwrap_or(0);
+            usage.involuntary_switches = u64::try_from(all.involuntary_context_switches()).unwrap_or(0);
         }
         usage
     }

@@ -135,6 +135,17 @@ impl Document {
         MapRef::of_row(row, Context { table, id })
     }
 
+    /// A number that the size as a BSON document is not above, found without looking at the values.
+    pub(crate) fn bson_size_max(&self) -> usize {
+        /// What BSON needs at most for a byte of a row, but for a name that stands in a shape: a byte for the type, one
+        /// that ends the name, the digits of a position in an array, 17 bytes for a decimal or a pointer, 5 for a map.
+        const FOR_A_BYTE: usize = 1 + 1 + 8 + 17 + 5;
+        let names = self.inner.table.as_deref().map_or(0, ShapeTable::longest_name);
+        // `_id` may stand for two fields.
+        let bytes = self.inner.bytes.len() + (self.inner.bytes.len() - self.inner.id_at) + 2;
+        bytes.saturating_mul(FOR_A_BYTE + names)
+    }
+
     /// The `_id`; null if there is none. It is decoded the first time.
     pub fn id(&self) -> &Value {
         self.inner.id.get_or_init(|| {

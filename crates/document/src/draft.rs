@@ -18,8 +18,6 @@ use crate::value::{MAX_DEPTH, Map, Value};
 #[derive(Debug, Clone)]
 pub struct Draft {
     document: Document,
-    /// The size of the document as BSON.
-    size: usize,
     state: State,
 }
 
@@ -32,13 +30,13 @@ enum State {
 }
 
 impl Draft {
-    /// A draft that equals `document`. Goes through all of it once, so that damage is found here and not later.
+    /// A draft that equals `document`.
     ///
     /// # Errors
-    /// [`RowError`] if the document is damaged.
+    /// [`RowError`] if the document is seen to be damaged. What is not looked at may be, here and later.
     pub fn new(document: Document) -> Result<Self, RowError> {
-        let size = document.bson_size()?;
-        Ok(Self { document, size, state: State::Fields(Vec::new()) })
+        document.map()?;
+        Ok(Self { document, state: State::Fields(Vec::new()) })
     }
 
     /// The `_id` of the document as it was; null if it had none.
@@ -163,7 +161,7 @@ impl Draft {
             State::Whole(map) => return Ok(bson::document_size(map)),
             State::Fields(changes) => changes,
         };
-        let mut size = self.size;
+        let mut size = self.document.bson_size()?;
         if let Some(shape) = self.document.map()?.shape() {
             for (position, value) in changes {
                 let old = self.document.get(&shape.fields()[*position].name)?;
@@ -172,6 +170,34 @@ impl Draft {
             }
         }
         Ok(size)
+    }
+
+    /// A number that [`Draft::bson_size`] is not above, found without looking at the document.
+    pub fn bson_size_max(&self) -> usize {
+        let changes = match &self.state {
+            State::Whole(map) => return bson::document_size(map),
+            State::Fields(changes) => changes,
+        };
+        let new: usize = changes.iter().map(|(_, value)| bson::bson_size(value)).sum();
+        self.document.bson_size_max().saturating_add(new)
+    }
+
+    /// The size as a BSON document if it is above `limit`.
+    ///
+    /// # Errors
+    /// As [`Draft::bson_size`].
+    pub fn bson_size_over(&self, limit: usize) -> Result<Option<usize>, RowError> {
+        if self.bson_size_max() <= limit {
+            return Ok(None);
+        }
+        Ok(Some(self.bson_size()?).filter(|size| *size > limit))
+    }
+
+    /// The bytes of the values that the row held, if other values for fields that it had are all that has changed.
+    pub fn patched_bytes(&self) -> Option<usize> {
+        let State::Fields(_) = &self.state else { return None };
+        let map = self.document.map().ok()?;
+        matches!(map.form, Form::Shaped { .. }).then_some(map.bytes.len())
     }
 
     /// Appends the row, as [`crate::row::encode_row`] does, if that can be made from the row as it was; `table` is that

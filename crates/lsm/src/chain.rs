@@ -47,6 +47,11 @@ impl Chain {
         self.deltas.clear();
     }
 
+    /// The number of deltas.
+    pub fn len(&self) -> usize {
+        self.deltas.len()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.deltas.is_empty()
     }

@@ -56,16 +56,25 @@ impl View {
     /// As [`View::find`], and what [`Policy::fold`] says.
     #[inline]
     pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<bool> {
+        Ok(self.get_chained(key, seq, value)?.is_some())
+    }
+
+    /// As [`View::get`]; how many deltas were folded, or `None` if the key is absent.
+    ///
+    /// # Errors
+    /// As [`View::get`].
+    #[inline]
+    pub fn get_chained(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<usize>> {
         match self.find(key, seq, value)? {
-            Some((_, Kind::Put)) => Ok(true),
-            None | Some((_, Kind::Delete)) => Ok(false),
+            Some((_, Kind::Put)) => Ok(Some(0)),
+            None | Some((_, Kind::Delete)) => Ok(None),
             Some(_) => self.get_folded(key, seq, value),
         }
     }
 
-    /// [`View::get`] where the newest version is no plain value.
+    /// [`View::get_chained`] where the newest version is no plain value.
     #[cold]
-    fn get_folded(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<bool> {
+    fn get_folded(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<usize>> {
         let mut chain = Chain::default();
         let mut base = None;
         self.walk(key, seq, value, &mut |seq, kind, content| {
@@ -76,16 +85,17 @@ impl View {
             base = Some((seq, kind));
             false
         })?;
-        let Some((seq, kind)) = base else { return Ok(false) };
+        let Some((seq, kind)) = base else { return Ok(None) };
         if chain.is_empty() {
             let (_, folded) = entry::split_folded(seq, value).map_err(|e| self.damaged(key, &e))?;
             let prefix = value.len() - folded.len();
             value.drain(..prefix);
-            return Ok(true);
+            return Ok(Some(0));
         }
         let content = std::mem::take(value);
         let base = Base::of(seq, kind, &content).map_err(|e| self.damaged(key, &e))?;
-        chain.read(&*self.policy, key, base, value)
+        let found = chain.read(&*self.policy, key, base, value)?;
+        Ok(found.then_some(chain.len()))
     }
 
     /// Folds the deltas of `key` in `memtable`, one of this view's, if there are `longest` or more in a row

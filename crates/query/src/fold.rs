@@ -33,7 +33,7 @@ pub enum FoldError {
 /// [`FoldError`] if the document or a delta is damaged. A delta that cannot apply is no error; it is counted.
 pub fn fold<'a>(document: Option<Draft>, deltas: impl IntoIterator<Item = &'a [u8]>) -> Result<Folded, FoldError> {
     let Some(mut draft) = document else { return Ok(Folded { draft: None, refused: 0 }) };
-    let (mut refused, mut size_max) = (0, draft.bson_size()?);
+    let (mut refused, mut size_max) = (0, draft.bson_size_max());
     for delta in deltas {
         let applied = Update::from_delta(delta)?.apply_or_leave(&mut draft, &mut size_max)?;
         refused += u64::from(!applied);

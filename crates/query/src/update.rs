@@ -114,7 +114,7 @@ impl Update {
     /// # Errors
     /// [`UpdateError`]. The draft is then unspecified, and to be dropped.
     pub fn apply(&self, document: &mut Draft, context: &Context) -> Result<Applied, UpdateError> {
-        self.apply_to(document, context, |document| Ok(document.bson_size()?))
+        self.apply_to(document, context, |document| Ok(document.bson_size_over(MAX_DOCUMENT_BYTES)?))
     }
 
     /// As [`Update::apply`], to a document that is decoded whole.
@@ -122,7 +122,8 @@ impl Update {
     /// # Errors
     /// [`UpdateError`]. The map is then unspecified.
     pub fn apply_to_map(&self, document: &mut Map, context: &Context) -> Result<Applied, UpdateError> {
-        self.apply_to(document, context, |document| Ok(bson::document_size(document)))
+        let over = |size: usize| Some(size).filter(|size| *size > MAX_DOCUMENT_BYTES);
+        self.apply_to(document, context, |document| Ok(over(bson::document_size(document))))
     }
 
     /// The document that an upsert by `_id` inserts: `_id` alone, then the update with `$setOnInsert`. `time_ms` is that of
@@ -150,13 +151,13 @@ impl Update {
         &self,
         document: &mut F,
         context: &Context,
-        size: impl Fn(&F) -> Result<usize, UpdateError>,
+        size_over_limit: impl Fn(&F) -> Result<Option<usize>, UpdateError>,
     ) -> Result<Applied, UpdateError> {
-        let check_size = |document: &F| match size(document)? {
-            size if size > MAX_DOCUMENT_BYTES => Err(UpdateError::TooLarge(format!(
+        let check_size = |document: &F| match size_over_limit(document)? {
+            Some(size) => Err(UpdateError::TooLarge(format!(
                 "the document would have {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}"
             ))),
-            _ => Ok(()),
+            None => Ok(()),
         };
         let (mut changed, mut growth) = (false, 0usize);
         for change in &self.changes {

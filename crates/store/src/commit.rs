@@ -13,11 +13,11 @@ use crate::trees::SchemaChange;
 use crate::visibility::Ticket;
 use crate::{Durability, Error, Result};
 use codec::entry::{Entry, Kind, Seq};
-use env::sync::{Condvar, Mutex};
+use env::sync::{Condvar, Mutex, spin_until};
 use memtable::Memtable;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wal::{Position, Purpose, Record};
 
 /// A group takes waiting batches up to this many bytes (and at least one batch).
@@ -66,6 +66,8 @@ struct Request {
     work: Work,
     state: Mutex<State>,
     changed: Condvar,
+    /// No longer queued: a hint for whoever looks before it sleeps.
+    called: AtomicBool,
 }
 
 enum State {
@@ -85,7 +87,14 @@ struct Placed {
 
 impl Request {
     fn new(work: Work) -> Arc<Self> {
-        Arc::new(Self { work, state: Mutex::new(State::Queued), changed: Condvar::new() })
+        let (state, changed) = (Mutex::new(State::Queued), Condvar::new());
+        Arc::new(Self { work, state, changed, called: AtomicBool::new(false) })
+    }
+
+    fn call(&self, state: State) {
+        *self.state.lock() = state;
+        self.called.store(true, Ordering::Release);
+        self.changed.notify_one();
     }
 }
 
@@ -143,6 +152,7 @@ impl Inner {
         queue.led = true;
         drop(queue);
         if !lead {
+            spin_until(|| request.called.load(Ordering::Acquire));
             let mut state = request.state.lock();
             loop {
                 match &*state {
@@ -166,16 +176,12 @@ impl Inner {
         let outcomes = self.number_and_log(&group);
         let mut queue = self.commit.queue.lock();
         match queue.waiting.front() {
-            Some(next) => {
-                *next.state.lock() = State::Leading;
-                next.changed.notify_one();
-            }
+            Some(next) => next.call(State::Leading),
             None => queue.led = false,
         }
         drop(queue);
         for (request, outcome) in group.iter().zip(outcomes) {
-            *request.state.lock() = State::Done(outcome);
-            request.changed.notify_one();
+            request.call(State::Done(outcome));
         }
     }
 

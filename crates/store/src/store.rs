@@ -153,13 +153,22 @@ impl Store {
     /// # Errors
     /// [`Error::Storage`] for damage or what the operating system refuses.
     pub fn get(&self, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        Ok(self.get_chained(tree, key, value)?.is_some())
+    }
+
+    /// As [`Store::get`]; how many deltas were folded for it, or `None` if there is no value. Who is about to write the
+    /// key can tell by it whether another delta or a whole value is better.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn get_chained(&self, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<Option<usize>> {
         let inner = &*self.inner;
         inner.open_for_reads()?;
         inner.with_internal_key(tree, key, |internal, partition| {
             // The view first, then the number: see `Partition::get`.
             let view = inner.partitions[partition].view();
             let seq = inner.visibility.visible();
-            self.inner.read(view.get(internal, seq, value))
+            self.inner.read(view.get_chained(internal, seq, value))
         })
     }
 

@@ -7,7 +7,7 @@
 use crate::{Error, Result};
 use codec::entry::Seq;
 use env::Clock;
-use env::sync::{Condvar, Mutex};
+use env::sync::{Condvar, Mutex, spin_until};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -108,6 +108,11 @@ impl Visibility {
         if inner.visible != before {
             self.visible.store(inner.visible, Ordering::Release);
             self.moved.notify_all();
+        }
+        if inner.visible < last {
+            drop(inner);
+            spin_until(|| self.visible() >= last);
+            inner = self.inner.lock();
         }
         while inner.visible < last {
             if let Some(cause) = &inner.failed {

@@ -173,6 +173,7 @@ proptest! {
         let document = often_stored(&map, &table);
         let (mut draft, mut expected) = (Draft::new(document.clone()).unwrap(), map.clone());
         prop_assert_eq!(document.bson_size().unwrap(), bson::document_size(&map));
+        prop_assert!(draft.bson_size_max() >= bson::document_size(&map));
         for (index, value, how) in changes {
             let (key, _) = index.get(&map.entries);
             let Some(name) = key.as_str().filter(|name| *name != "_id") else { continue };
@@ -190,7 +191,11 @@ proptest! {
             }
             prop_assert_eq!(draft.get(name).unwrap(), expected.get(name).cloned());
         }
-        prop_assert_eq!(draft.bson_size().unwrap(), bson::document_size(&expected));
+        let size = draft.bson_size().unwrap();
+        prop_assert_eq!(size, bson::document_size(&expected));
+        prop_assert!(draft.bson_size_max() >= size);
+        prop_assert_eq!(draft.bson_size_over(size).unwrap(), None);
+        prop_assert_eq!(draft.bson_size_over(size - 1).unwrap(), Some(size));
         if let Some(made) = through_row(&draft, &table, &map) {
             prop_assert_eq!(made.to_map().unwrap(), expected.clone());
         }

@@ -55,6 +55,7 @@ pub struct ShapeTable {
     next_number: AtomicU32,
     len: AtomicU32,
     in_use: AtomicU32,
+    longest_name: AtomicUsize,
 }
 
 impl ShapeTable {
@@ -70,6 +71,7 @@ impl ShapeTable {
             next_number: AtomicU32::new(1),
             len: AtomicU32::new(0),
             in_use: AtomicU32::new(0),
+            longest_name: AtomicUsize::new(0),
         }
     }
 
@@ -97,6 +99,11 @@ impl ShapeTable {
             table.next_number.fetch_max(number.saturating_add(1), Ordering::Relaxed);
         }
         Ok(table)
+    }
+
+    /// The most bytes of a name in any of the shapes.
+    pub(crate) fn longest_name(&self) -> usize {
+        self.longest_name.load(Ordering::Relaxed)
     }
 
     /// The shape with this number.
@@ -247,6 +254,9 @@ impl ShapeTable {
         let Some((chunk, at)) = place(shape.number) else { return };
         let chunk = self.by_number[chunk].get_or_init(|| (0..1usize << chunk).map(|_| OnceLock::new()).collect());
         let (number, hash) = (shape.number, shape.hash);
+        // Before anybody can find it: see `Draft::bson_size_max`.
+        let longest = shape.fields.iter().map(|field| field.name.len()).max();
+        self.longest_name.fetch_max(longest.unwrap_or(0), Ordering::Relaxed);
         self.len.fetch_add(1, Ordering::Relaxed);
         self.in_use.fetch_add(1, Ordering::Relaxed);
         if chunk[at].set(shape).is_err() {

@@ -38,3 +38,26 @@ impl Condvar {
         self.inner.notify_all();
     }
 }
+
+/// Looks for a few microseconds, without giving up the core, whether another running thread has made `done` true;
+/// false if not, and then the caller waits on a condition variable. Worth it where the wait is mostly shorter than
+/// going to sleep and being woken: some 10 µs of two cores. Where there is a single core, looks once.
+#[inline]
+pub fn spin_until(mut done: impl FnMut() -> bool) -> bool {
+    for _ in 0..spins() {
+        if done() {
+            return true;
+        }
+        std::hint::spin_loop();
+    }
+    done()
+}
+
+/// Turns of the loop, of some 40 to 140 cycles each: beyond that, sleeping is cheaper.
+const SPINS: u32 = 150;
+
+fn spins() -> u32 {
+    static MANY_CORES: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    let many = *MANY_CORES.get_or_init(|| crate::thread::available_parallelism() > 1);
+    if many { SPINS } else { 0 }
+}
