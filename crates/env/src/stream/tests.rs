@@ -1,3 +1,5 @@
+#![cfg(not(feature = "shuttle"))]
+
 use super::*;
 use crate::Env;
 
