@@ -13,6 +13,7 @@ fn generated_data_depends_on_its_seed_alone() {
     let piped = place.good(&["gen", "comments", "--docs", "50", "--seed", "7"]);
     assert_eq!(place.read("a"), piped);
     assert_eq!(piped.lines().count(), 50);
+    assert_eq!(place.good(&["gen", "comments", "--docs", "50", "--seed", "7", "-o", "-"]), piped);
     assert_ne!(place.good(&["gen", "comments", "--docs", "50", "--seed", "8"]), piped);
     let keys = place.good(&["gen", "keys", "--keys", "20", "--value-bytes", "3"]);
     assert_eq!(keys.lines().count(), 20);

@@ -56,7 +56,7 @@ pub(crate) struct KeyArgs {
 /// Where the lines go.
 #[derive(Debug, clap::Args)]
 struct TargetArgs {
-    /// A file to write; default: standard output
+    /// A file to write; - is standard output, the default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ impl Command {
 impl TargetArgs {
     fn write(&self, lines: u64, line: impl FnMut(&mut Vec<u8>)) -> Outcome {
         let stop = Stop::on_signals()?;
-        match &self.output {
+        match self.output.as_deref().filter(|path| *path != Path::new("-")) {
             Some(path) => write_file(path, lines, &stop, line),
             None => {
                 let mut out = Output::new();

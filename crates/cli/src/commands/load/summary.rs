@@ -14,6 +14,9 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
+/// Below that, opening and closing the database is most of the time.
+const FEW: u64 = 1000;
+
 /// Figures of the whole command.
 #[derive(Default)]
 pub(super) struct Summary {
@@ -160,6 +163,16 @@ impl Summary {
         })
     }
 
+    /// How fast; of a few documents that tells nothing.
+    fn rates(&self) -> String {
+        if self.documents < FEW {
+            return String::new();
+        }
+        let rate = text::count(self.documents_per_second().unwrap_or(0.0) as u64);
+        let cpu = self.cpu_us_per_document().map(|us| format!(", {us:.1} µs of CPU each")).unwrap_or_default();
+        format!(" ({rate}/s{cpu})")
+    }
+
     fn describe(&self) -> String {
         let mut text = String::new();
         for (name, documents) in &self.already {
@@ -174,12 +187,11 @@ impl Summary {
             let documents = text::counted(self.documents_before, "document");
             text += &format!("went on after {documents} that were loaded before\n");
         }
-        let rate = text::count(self.documents_per_second().unwrap_or(0.0) as u64);
-        let cpu = self.cpu_us_per_document().map(|us| format!(", {us:.1} µs of CPU each")).unwrap_or_default();
         text += &format!(
-            "loaded {} in {} ({rate}/s{cpu})\n",
+            "loaded {} in {}{}\n",
             text::counted(self.documents, "document"),
             text::duration(self.took.saturating_sub(self.settling)),
+            self.rates(),
         );
         if self.settled {
             text += &format!("settled in {}\n", text::duration(self.settling));
