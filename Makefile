@@ -2,11 +2,12 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test setup mutants
+.PHONY: help demo test data setup mutants
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
 	@echo "make test     format, lints, tidy checks and all tests, those under a seeded scheduler too"
+	@echo "make data     fetch the real JSON that the tests load (npm; make test does that, once)"
 	@echo "make mutants  put known mistakes in, one by one; fails unless the tests find each"
 
 # Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together).
@@ -18,7 +19,11 @@ demo:
 setup:
 	@rustup component add rustfmt clippy >/dev/null 2>&1 || true
 
-test: setup
+# Packages that ship data as JSON, at fixed versions and checksums, into cargo's target folder.
+data:
+	tests/data/fetch
+
+test: setup data
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) xtask tidy
