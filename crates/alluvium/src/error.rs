@@ -120,6 +120,19 @@ pub enum Error {
     /// A dump cannot be written or restored; the message says why.
     #[error("{0}")]
     Dump(String),
+    /// A long operation would not have room on the disk; nothing was begun.
+    #[error(
+        "{purpose} needs about {} of the disk, and {} are free: free some space, or go without this check",
+        megabytes(.needed_bytes), megabytes(.available_bytes)
+    )]
+    NotEnoughSpace {
+        /// What needs it.
+        purpose: &'static str,
+        /// Bytes that it needs.
+        needed_bytes: u64,
+        /// Bytes that are free.
+        available_bytes: u64,
+    },
     /// Somebody asked for it.
     #[error("stopped")]
     Stopped,
@@ -135,6 +148,11 @@ impl From<RowError> for Error {
 fn suggestion(name: &Option<String>) -> String {
     name.as_ref()
         .map_or_else(|| ": `collections` lists what is there".to_owned(), |name| format!(": did you mean {name}?"))
+}
+
+/// Bytes in millions.
+fn megabytes(bytes: &u64) -> String {
+    format!("{:.1} MB", *bytes as f64 / 1e6)
 }
 
 /// A result with [`enum@Error`].
@@ -155,6 +173,7 @@ impl Error {
             | Self::Load(_)
             | Self::Export(_)
             | Self::Dump(_) => ErrorKind::Invalid,
+            Self::NotEnoughSpace { .. } => ErrorKind::NoSpace,
             Self::Stopped => ErrorKind::Stopped,
             Self::DamagedDocument { .. } => ErrorKind::Corruption,
         }

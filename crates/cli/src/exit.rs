@@ -101,6 +101,12 @@ impl Failure {
     }
 }
 
+/// Refuses what the disk has no room for.
+pub(crate) fn enough_space(space: alluvium::Space) -> Outcome {
+    let advice = Some("--no-space-check begins all the same".to_owned());
+    space.check().map_err(|error| Failure::Library { error, advice })
+}
+
 fn library_code(error: &alluvium::Error) -> u8 {
     use alluvium::Error;
     use store::Error as StoreError;

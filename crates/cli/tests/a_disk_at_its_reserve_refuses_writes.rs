@@ -23,3 +23,24 @@ fn a_disk_at_its_reserve_refuses_writes() {
     place.good(&["put", "db", "pets", "tom", r#"{"kind":"cat"}"#, "--disk-reserve", "0"]);
     assert_eq!(place.good(&["count", "db", "pets"]), "1\n");
 }
+
+#[test]
+fn a_load_without_room_is_refused_before_it_begins() {
+    let place = Place::new();
+    place.write("pets.jsonl", "{\"_id\":\"rex\"}\n");
+    let load = ["load", "db", "pets", "pets.jsonl"];
+    let said = place.bad(NO_SPACE, &[&load, &RESERVE[..]].concat());
+    assert!(said.contains("the load needs about") && said.contains("--no-space-check"), "{said}");
+    // Then the reserve itself refuses it.
+    let said = place.bad(NO_SPACE, &[&load, &RESERVE[..], &["--no-space-check"]].concat());
+    assert!(said.contains("disk_reserve_bytes"), "{said}");
+    place.good(&load);
+    // What is loaded already needs nothing.
+    place.good(&[&load, &RESERVE[..]].concat());
+    place.good(&["dump", "db", "dumped"]);
+    let restore = ["restore", "dumped", "other"];
+    let said = place.bad(NO_SPACE, &[&restore, &RESERVE[..]].concat());
+    assert!(said.contains("the load needs about") && said.contains("--no-space-check"), "{said}");
+    place.good(&restore);
+    assert_eq!(place.good(&["count", "other", "pets"]), "1\n");
+}

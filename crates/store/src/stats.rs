@@ -72,6 +72,12 @@ pub struct PartitionStats {
 }
 
 impl Store {
+    /// Bytes of the disk that writes leave free: [`crate::Options::disk_reserve_bytes`], or what follows from the
+    /// other options.
+    pub fn disk_reserve_bytes(&self) -> u64 {
+        self.inner.options.disk_reserve()
+    }
+
     /// Figures of the running store. Costs microseconds, not I/O.
     pub fn stats(&self) -> Stats {
         self.inner.stats()

@@ -1,6 +1,6 @@
 //! `alluvium compact`: one sorted run a partition.
 
-use crate::exit::Outcome;
+use crate::exit::{self, Outcome};
 use crate::files;
 use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
@@ -14,6 +14,9 @@ use env::Env;
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
+    /// Begin even if the disk may have too little room
+    #[arg(long)]
+    no_space_check: bool,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -27,6 +30,9 @@ impl Args {
         let env = Env::os();
         let started = env.clock.now();
         let (before, stats) = self.database.with(|database| {
+            if !self.no_space_check {
+                exit::enough_space(database.compact_space())?;
+            }
             let before = files::bytes_below(&env, self.database.path())?;
             database.compact()?;
             Ok((before, database.stats()))

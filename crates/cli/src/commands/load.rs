@@ -3,6 +3,7 @@
 mod format;
 mod input;
 mod rejects;
+mod room;
 mod settings;
 mod summary;
 mod watch;
@@ -48,6 +49,9 @@ impl Settings {
         let result = database.with_builder(self.builder.clone(), |database| {
             if !database.report().created {
                 summary.disk_bytes_before = files::bytes_below(&env, database.path())?;
+            }
+            if self.space_check {
+                room::check(database, self, &env, &stop)?;
             }
             let watch = Watch::start(database, self, &env)?;
             let result = load_all(database, self, &stop, &env, &watch, &mut summary);

@@ -1,14 +1,14 @@
 //! `alluvium restore`: a dump, ours or `mongodump`'s, into a database.
 
 use super::load::{Duplicate, unkept};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::output::Output;
 use crate::progress::Meter;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::dump::{Dump, RestoreOptions, RestoreReport, RestoredCollection};
-use alluvium::{Database, Error};
+use alluvium::{Database, Error, Packing};
 use env::Env;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// Partitions, if the database is created; the default is 4
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
+    /// Begin even if the disk may have too little room
+    #[arg(long)]
+    no_space_check: bool,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -66,6 +69,9 @@ impl Args {
                 stop: stop.flag(),
                 ..defaults
             };
+            if !self.no_space_check {
+                room(database, &dump)?;
+            }
             restore(database, &dump, &options, &mut meter)
         })?;
         meter.end();
@@ -76,6 +82,20 @@ impl Args {
             out.text(&describe(&report, &meter))?;
         }
         out.finish()
+    }
+}
+
+/// Refuses what will not fit. A collection that is there already may be half restored: it counts nothing.
+fn room(database: &Database, dump: &Dump) -> Outcome {
+    let there: Vec<String> = database.collections().iter().map(|info| info.full_name()).collect();
+    let (mut plain, mut packed) = (0_u64, 0_u64);
+    for dumped in dump.collections.iter().filter(|dumped| !there.contains(&dumped.name)) {
+        let bytes = if Packing::of_name(&dumped.bson) == Packing::Plain { &mut plain } else { &mut packed };
+        *bytes = bytes.saturating_add(dumped.bytes);
+    }
+    match plain.saturating_add(packed) {
+        0 => Ok(()),
+        _ => exit::enough_space(database.load_space(plain, packed)),
     }
 }
 

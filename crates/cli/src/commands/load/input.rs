@@ -141,6 +141,11 @@ impl Source {
         }
     }
 
+    /// True if its bytes are compressed.
+    pub(crate) fn is_packed(&self) -> bool {
+        matches!(&self.kind, Kind::File { packing, .. } if *packing != Packing::Plain)
+    }
+
     /// Opens it for loading.
     pub(crate) fn open(&self, env: &Env, stop: &Stop) -> Outcome<(Opened, Consumed)> {
         let cannot = |error: io::Error| Failure::Other(format!("cannot read {}: {error}", self.name));

@@ -73,6 +73,9 @@ pub(crate) struct Loading {
     /// Wait until all compactions are done
     #[arg(long)]
     settle: bool,
+    /// Begin even if the disk may have too little room for what is loaded
+    #[arg(long)]
+    no_space_check: bool,
 }
 
 /// What to do with a document whose `_id` is taken.
@@ -120,6 +123,7 @@ pub(crate) struct Settings {
     pub progress_json: Option<PathBuf>,
     pub progress_interval: Duration,
     pub settle: bool,
+    pub space_check: bool,
     pub again: bool,
     pub json: bool,
 }
@@ -149,6 +153,7 @@ impl Loading {
             progress_json: self.progress_json.clone(),
             progress_interval: Duration::from_millis(self.progress_ms.max(1)),
             settle: self.settle,
+            space_check: !self.no_space_check,
             again: false,
             json: false,
         })

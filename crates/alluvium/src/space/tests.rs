@@ -1,0 +1,55 @@
+use super::*;
+use crate::{Builder, Compression, ErrorKind};
+use env::mem::MemFs;
+use env::{Env, ManualClock, SeededRng};
+use std::sync::Arc;
+
+const MIB: u64 = 1 << 20;
+
+fn builder(capacity: u64) -> Builder {
+    let fs = Arc::new(MemFs::with_capacity(capacity));
+    let env = Env { fs, clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) };
+    Database::builder().env(env).memory(8 << 20).disk_reserve(MIB).partitions(1)
+}
+
+#[test]
+fn a_new_database_expects_what_is_usual() {
+    let db = builder(64 * MIB).open("db").expect("a database");
+    let space = db.load_space(100 * MIB, 0);
+    assert_eq!(space.needed_bytes, 36 * MIB);
+    assert!(space.available_bytes > 50 * MIB && space.available_bytes <= 64 * MIB);
+    space.check().expect("room");
+    assert_eq!(db.load_space(0, 4 * MIB).needed_bytes, 6 * MIB);
+    let error = db.load_space(200 * MIB, 0).check().expect_err("no room");
+    assert_eq!(error.kind(), ErrorKind::NoSpace);
+    assert!(error.to_string().contains("74.4 MB") && error.to_string().contains("are free"), "{error}");
+    assert!(!db.load_space(u64::MAX, u64::MAX).is_enough());
+}
+
+#[test]
+fn a_full_database_tells_by_its_own_documents() {
+    let db = builder(256 * MIB).compression(Compression::None).open("db").expect("a database");
+    let docs = db.collection("c");
+    for id in 0..20 {
+        docs.put(id, format!("{{\"text\":{:?}}}", "x".repeat(MIB as usize))).expect("room");
+    }
+    db.settle().expect("room");
+    // Nothing is compressed: six tenths of the JSON's bytes.
+    let needed = db.load_space(100 * MIB, 0).needed_bytes - MIB;
+    assert!((59 * MIB..62 * MIB).contains(&needed), "{needed}");
+    let compact = db.compact_space();
+    assert!((20 * MIB..24 * MIB).contains(&compact.needed_bytes), "{compact:?}");
+}
+
+#[test]
+fn a_compaction_of_more_than_there_is_room_for_is_told_before() {
+    let db = builder(48 * MIB).compression(Compression::None).open("db").expect("a database");
+    let docs = db.collection("c");
+    for id in 0..30 {
+        docs.put(id, format!("{{\"text\":{:?}}}", "x".repeat(MIB as usize))).expect("room");
+    }
+    db.settle().expect("room");
+    let space = db.compact_space();
+    assert!(!space.is_enough(), "{space:?}");
+    assert!(space.check().expect_err("no room").to_string().starts_with("the compaction needs about 31."));
+}

@@ -1,0 +1,45 @@
+//! Is there room on the disk for what is to be loaded?
+
+use super::input::{Opened, Source};
+use super::settings::Settings;
+use crate::exit::{self, Outcome};
+use crate::signals::Stop;
+use alluvium::Database;
+use alluvium::load::LoadOptions;
+use env::Env;
+
+/// Refuses what will not fit. Inputs whose size is not known count nothing; what was loaded before neither.
+pub(super) fn check(database: &Database, settings: &Settings, env: &Env, stop: &Stop) -> Outcome {
+    let (mut plain, mut packed) = (0_u64, 0_u64);
+    for source in &settings.sources {
+        let Some(bytes) = source.bytes() else { continue };
+        let (before, finished) = loaded_before(database, settings, source, env, stop)?;
+        match (finished, source.is_packed()) {
+            (true, _) => {}
+            // How far it got within the compressed bytes is not known.
+            (false, true) => packed = packed.saturating_add(bytes),
+            (false, false) => plain = plain.saturating_add(bytes.saturating_sub(before)),
+        }
+    }
+    match plain.saturating_add(packed) {
+        0 => Ok(()),
+        _ => exit::enough_space(database.load_space(plain, packed)),
+    }
+}
+
+fn loaded_before(
+    database: &Database,
+    settings: &Settings,
+    source: &Source,
+    env: &Env,
+    stop: &Stop,
+) -> Outcome<(u64, bool)> {
+    if settings.again {
+        return Ok((0, false));
+    }
+    let (Opened::Input(input), _) = source.open(env, stop)? else { return Ok((0, false)) };
+    let options =
+        LoadOptions { format: source.format().clone(), id_field: settings.id_field.clone(), ..LoadOptions::default() };
+    let before = database.collection(&settings.collection).loaded_before(&input, &options)?;
+    Ok(before.map_or((0, false), |before| (before.bytes, before.finished)))
+}
