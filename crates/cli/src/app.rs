@@ -1,9 +1,14 @@
 //! From the command line to the exit code.
 
 use crate::commands::Command;
-use crate::exit::{self, Failure};
-use clap::Parser;
+use crate::config::{self, Config};
+use crate::exit::{self, Failure, Outcome};
+use crate::logging::{self, Level};
+use clap::{CommandFactory, FromArgMatches, Parser};
+use env::Env;
+use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// An embeddable, log-structured document database, from the command line.
@@ -17,32 +22,63 @@ use std::process::ExitCode;
     arg_required_else_help = true,
     after_help = exit::HELP,
 )]
-struct Cli {
+pub(crate) struct Cli {
+    /// Read settings from this file; `alluvium config show --help` says more
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
+    config: Option<PathBuf>,
+    /// Tell on standard error what the database does
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "LEVEL",
+        hide_possible_values = true,
+        help_heading = "Global options"
+    )]
+    #[arg(help = "Tell on standard error what the database does: off, error, warn (the default), info, debug")]
+    log: Option<Level>,
     #[command(subcommand)]
     command: Command,
 }
 
 /// Parses the arguments, runs the command, says what went wrong, and gives the exit code.
 pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let env = Env::os();
+    let (cli, config) = match resolve(&env, std::env::args_os().collect()) {
+        Ok(Ok(resolved)) => resolved,
+        Ok(Err(failure)) => return failed(&failure),
         Err(error) => {
             // A closed pipe is no error here either: `alluvium help | head`.
             let _nobody_reads = error.print();
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
         }
     };
-    match cli.command.run() {
+    logging::start(&env, cli.log.unwrap_or(Level::Warn));
+    match cli.command.run(&config) {
         Ok(()) => ExitCode::from(exit::OK),
-        Err(failure) => {
-            complain(&failure);
-            ExitCode::from(failure.exit_code())
-        }
+        Err(failure) => failed(&failure),
     }
 }
 
+/// The arguments and the settings behind them. First the arguments alone, which may name the file; then with the
+/// settings for defaults.
+fn resolve(env: &Env, arguments: Vec<OsString>) -> Result<Outcome<(Cli, Config)>, clap::Error> {
+    let first = Cli::try_parse_from(&arguments)?;
+    let config = match Config::read(env, &config::variable, first.config.as_deref()) {
+        Ok(config) => config,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let matches = config.defaults_of(Cli::command()).try_get_matches_from(arguments)?;
+    Ok(Ok((Cli::from_arg_matches(&matches)?, config)))
+}
+
+fn failed(failure: &Failure) -> ExitCode {
+    complain(failure);
+    ExitCode::from(failure.exit_code())
+}
+
 /// Writes the failure to standard error, if there is anything to say.
-fn complain(failure: &Failure) {
+pub(crate) fn complain(failure: &Failure) {
     let text = failure.to_string();
     if !text.is_empty() {
         // Nobody is left to tell if standard error is closed.

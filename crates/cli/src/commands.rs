@@ -3,6 +3,7 @@
 mod bench;
 mod collections;
 mod compact;
+mod config;
 mod count;
 mod delete;
 mod demo;
@@ -21,6 +22,7 @@ mod stats;
 mod update;
 mod verify;
 
+use crate::config::Config;
 use crate::exit::Outcome;
 
 /// One command with its arguments. In the order of the alphabet.
@@ -33,6 +35,9 @@ pub(crate) enum Command {
     Collections(collections::Args),
     /// Merge all files, and give back all space that can be
     Compact(compact::Args),
+    /// Show the settings, and where they come from
+    #[command(subcommand)]
+    Config(config::Command),
     /// Count the documents of a collection
     Count(count::Args),
     /// Delete documents by _id
@@ -73,11 +78,12 @@ pub(crate) enum Command {
 
 impl Command {
     /// Runs the command.
-    pub(crate) fn run(self) -> Outcome {
+    pub(crate) fn run(self, config: &Config) -> Outcome {
         match self {
             Self::Bench(command) => command.run(),
             Self::Collections(args) => args.run(),
             Self::Compact(args) => args.run(),
+            Self::Config(command) => command.run(config),
             Self::Count(args) => args.run(),
             Self::Delete(args) => args.run(),
             Self::Demo(args) => args.run(),

@@ -3,8 +3,10 @@
 mod allocator;
 mod app;
 mod commands;
+mod config;
 mod exit;
 mod files;
+mod logging;
 mod output;
 mod process;
 mod progress;

@@ -32,6 +32,7 @@ impl Partition {
             return Err(Error::corrupt(&self.home.dir, 0, "a memtable that was not sealed is to be flushed"));
         };
         let run = view.version.next_run;
+        let began = self.shared().env.clock.now();
         let files = self.write_memtable(memtable, &view.version, run)?;
         let result = self.install_flush(memtable, run, last_seq, &files);
         match &result {
@@ -40,6 +41,9 @@ impl Partition {
                 Counters::add(&self.counters.flushes, 1);
                 Counters::add(&self.counters.bytes_flushed, bytes);
                 self.note_flush_bytes(bytes);
+                let took_ms = self.shared().env.clock.now().saturating_sub(began).as_millis();
+                let (dir, files) = (self.home.dir.display(), files.len());
+                log::debug!(target: "alluvium::files", "flushed a memtable of {dir}: {files} files, {bytes} bytes, in {took_ms} ms");
             }
             // Once poisoned, the manifest may name them.
             Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &files),

@@ -232,6 +232,8 @@ impl Inner {
         let waited = self.env.clock.now().saturating_sub(started);
         state.waits += u64::from(waited > Duration::ZERO);
         state.waited += waited;
+        drop(state);
+        crate::events::took("waiting for flushes and compactions, before a write,", waited);
         outcome
     }
 

@@ -91,10 +91,12 @@ impl Inner {
 
     /// Syncs the log up to `end`; a failure poisons.
     pub(crate) fn sync_log(&self, end: Position) -> Result<()> {
+        let began = self.env.clock.now();
         match self.wal.sync_to(end) {
             Ok(()) => {
-                let now = self.env.clock.now().as_nanos() as u64;
-                self.syncer.last_sync.fetch_max(now, Ordering::Relaxed);
+                let now = self.env.clock.now();
+                crate::events::took("a sync of the log", now.saturating_sub(began));
+                self.syncer.last_sync.fetch_max(now.as_nanos() as u64, Ordering::Relaxed);
                 Ok(())
             }
             Err(error) => {
@@ -107,7 +109,10 @@ impl Inner {
 
     /// Takes no more writes; wakes everybody who waits for one.
     pub(crate) fn poison(&self, cause: Error) {
-        let _first_cause_wins = self.poisoned.set(cause.clone());
+        // The first cause wins.
+        if self.poisoned.set(cause.clone()).is_ok() {
+            crate::events::poisoned(&cause);
+        }
         self.visibility.fail(&cause);
         self.admission.wake();
         self.workers.signal();

@@ -13,6 +13,7 @@ mod batch;
 mod commit;
 mod durability;
 mod error;
+mod events;
 mod fold;
 mod locks;
 mod maintenance;

@@ -211,12 +211,13 @@ impl Inner {
 
     /// Ends the snapshots that are too old, and the oldest ones while files keep too much for them.
     pub(crate) fn end_snapshots(&self) {
-        self.visibility.end_old();
+        crate::events::snapshots_ended(self.visibility.end_old(), "they were older than snapshot_max_age");
         while let Some(oldest) = self.visibility.oldest_seq() {
             if self.snapshot_debt_above(oldest) <= self.snapshot_debt_limit() {
                 return;
             }
-            self.visibility.end_up_to(oldest);
+            let ended = self.visibility.end_up_to(oldest);
+            crate::events::snapshots_ended(ended, "files kept more than snapshot_max_debt_bytes for them");
         }
     }
 
@@ -244,6 +245,11 @@ impl Inner {
     /// Keeps the first failure of background work, or clears it after a success.
     pub(crate) fn note_background(&self, error: Option<Error>) {
         let slot: &Mutex<Option<Error>> = &self.background_error;
+        // Tried again at every tick, it may fail as often: the first time is told.
+        let first = error.clone().filter(|_| slot.lock().is_none());
         *slot.lock() = error;
+        if let Some(error) = first {
+            crate::events::background_failed(&error);
+        }
     }
 }

@@ -73,7 +73,9 @@ impl Store {
     /// [`Error::PartitionCount`], [`Error::InvalidOption`], and [`Error::Storage`] for damage, a
     /// newer format, or what the operating system refuses.
     pub fn open(env: Env, path: &Path, options: Options) -> Result<Self> {
-        let inner = crate::open::open(env, path, options)?;
+        let inner =
+            crate::open::open(env, path, options).inspect_err(|error| crate::events::not_opened(path, error))?;
+        crate::events::opened(&inner);
         let threads = crate::open::start_threads(&inner)?;
         Ok(Self { inner, closing: Mutex::new(Closing { threads, outcome: None }) })
     }
@@ -470,8 +472,9 @@ impl Inner {
         self.partitions.iter().for_each(|partition| partition.close());
         let sealed = self.wal.close();
         *self.lock.lock() = None;
-        writable?;
-        Ok(sealed?)
+        let outcome = writable.and(sealed.map_err(Error::from));
+        crate::events::closed(&self.path, outcome.as_ref().err());
+        outcome
     }
 
     /// A view of every partition.

@@ -106,6 +106,7 @@ impl Partition {
 
     fn merge(&self, job: &CompactionJob, files: &[u64], out: u64, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
         let policy = &*self.shared().policy;
+        let began = self.shared().env.clock.now();
         let retention = Retention::new(policy.snapshots());
         let version = &job.version;
         // The inputs hold all older data of their keys down to the output run; below that lies
@@ -126,6 +127,9 @@ impl Partition {
                 Counters::add(&self.counters.bytes_compacted, written);
                 Counters::add(&self.counters.bytes_read, job.bytes());
                 Counters::add(&self.counters.deltas_refused, refused);
+                let took_ms = self.shared().env.clock.now().saturating_sub(began).as_millis();
+                let (dir, read, from, to) = (self.home.dir.display(), job.bytes(), files.len(), added.len());
+                log::debug!(target: "alluvium::files", "merged {from} files of {dir} to {to}: {read} to {written} bytes, in {took_ms} ms");
             }
             // Once poisoned, the manifest may name them.
             Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &added),

@@ -1,0 +1,181 @@
+//! Settings from the environment and a file. What the command line says goes before the environment, that before the
+//! file, that before the default; the names are the same everywhere: `--disk-reserve`, `ALLUVIUM_DISK_RESERVE`,
+//! `disk-reserve = …`.
+//!
+//! A setting becomes the default of every option that has its name, so it is read by the option's own parser, and help
+//! and meaning cannot drift apart.
+
+mod file;
+
+use crate::exit::{Failure, Outcome};
+use crate::settings::database::Acknowledge;
+use crate::settings::size;
+use clap::ValueEnum;
+use env::Env;
+use std::path::{Path, PathBuf};
+
+/// Something that can be set.
+pub(crate) struct Setting {
+    /// Without the dashes of the option.
+    pub name: &'static str,
+    /// What holds if nothing is said.
+    pub default: &'static str,
+    /// Why a text is no value of it.
+    pub check: fn(&str) -> Result<(), String>,
+}
+
+/// All settings, by name.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "disk-reserve",
+        default: "two fifths of the memory budget and 64M",
+        check: |text| size::parse(text).map(drop),
+    },
+    Setting { name: "log", default: "warn", check: |text| crate::logging::Level::from_str(text, true).map(drop) },
+    Setting { name: "memory", default: "256M", check: |text| size::parse(text).map(drop) },
+    Setting { name: "readers", default: "one for each core", check: count },
+    Setting {
+        name: "sync",
+        default: "that of the command",
+        check: |text| {
+            Acknowledge::from_str(text, true).map(drop).map_err(|_| "write sync, periodic or bulk".to_owned())
+        },
+    },
+    Setting { name: "writers", default: "1", check: count },
+];
+
+/// Commands whose figures depend on what their own line says and on nothing else.
+const UNTOUCHED: &[&str] = &["bench", "demo"];
+
+fn count(text: &str) -> Result<(), String> {
+    match text.parse::<usize>() {
+        Ok(n) if n > 0 => Ok(()),
+        _ => Err("write a number, at least 1".to_owned()),
+    }
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A variable of the environment.
+    Environment(String),
+    /// A line of a file.
+    File(PathBuf, usize),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Environment(name) => f.write_str(name),
+            Self::File(path, line) => write!(f, "{}:{line}", path.display()),
+        }
+    }
+}
+
+/// A setting's value and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub name: &'static str,
+    pub value: String,
+    pub origin: Origin,
+}
+
+/// What the environment and the file say.
+#[derive(Debug, Default)]
+pub(crate) struct Config {
+    /// The file that was read.
+    pub file: Option<PathBuf>,
+    /// The values, of each setting at most one.
+    pub found: Vec<Found>,
+}
+
+/// Variables of the environment by name.
+pub(crate) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Those of this process. What is not UTF-8 counts as not set.
+#[allow(clippy::disallowed_methods, reason = "the command line is where configuration comes from")]
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The variable of a setting.
+pub(crate) fn variable_of(setting: &str) -> String {
+    format!("ALLUVIUM_{}", setting.replace('-', "_").to_ascii_uppercase())
+}
+
+impl Config {
+    /// Reads them. The file is `explicit`, or that of `ALLUVIUM_CONFIG`, or the user's own if there is one.
+    ///
+    /// # Errors
+    /// Usage, naming variable or file and line, for what is no setting and no value; not found for a file that was named.
+    pub(crate) fn read(env: &Env, variables: Variables<'_>, explicit: Option<&Path>) -> Outcome<Self> {
+        let mut config = Self::default();
+        let named = explicit.map(Path::to_owned).or_else(|| variables("ALLUVIUM_CONFIG").map(PathBuf::from));
+        let path = match named {
+            Some(path) => Some(path),
+            None => match own_file(variables) {
+                Some(path) if env.fs.exists(&path)? => Some(path),
+                _ => None,
+            },
+        };
+        for setting in SETTINGS {
+            let name = variable_of(setting.name);
+            let Some(value) = variables(&name) else { continue };
+            (setting.check)(&value).map_err(|why| Failure::Usage(format!("{name}: {value:?} is no value: {why}")))?;
+            config.found.push(Found { name: setting.name, value, origin: Origin::Environment(name) });
+        }
+        if let Some(path) = path {
+            for found in file::read(env, &path)? {
+                if !config.found.iter().any(|before| before.name == found.name) {
+                    config.found.push(found);
+                }
+            }
+            config.file = Some(path);
+        }
+        Ok(config)
+    }
+
+    /// The value of a setting, if there is one.
+    pub(crate) fn get(&self, name: &str) -> Option<&Found> {
+        self.found.iter().find(|found| found.name == name)
+    }
+
+    /// Makes the values the defaults of the options that have their names, in every command below.
+    pub(crate) fn defaults_of(&self, command: clap::Command) -> clap::Command {
+        let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+        let mut command = self.onto(command);
+        for name in names.iter().filter(|name| !UNTOUCHED.contains(&name.as_str())) {
+            command = command.mut_subcommand(name, |sub| self.defaults_of(sub));
+        }
+        command
+    }
+
+    fn onto(&self, mut command: clap::Command) -> clap::Command {
+        let ids: Vec<(clap::Id, String)> = command
+            .get_arguments()
+            .filter_map(|arg| Some((arg.get_id().clone(), arg.get_long()?.to_owned())))
+            .collect();
+        for (id, long) in ids {
+            if let Some(found) = self.get(&long) {
+                command = command.mut_arg(id, |arg| arg.default_value(found.value.clone()));
+            }
+        }
+        command
+    }
+}
+
+/// Where the user's own file lies.
+fn own_file(variables: Variables<'_>) -> Option<PathBuf> {
+    folder(variables, "XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
+}
+
+/// The folder of this program among the user's, as the XDG Base Directory Specification has it. A relative path in the
+/// variable counts as not set.
+pub(crate) fn folder(variables: Variables<'_>, variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |name: &str| variables(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))?;
+    Some(base.join("alluvium"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! What the library tells of itself, on standard error.
+
+use env::{Clock, Env};
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How much is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Level {
+    /// Nothing
+    Off,
+    /// What keeps the database from working: damage, no more writes
+    Error,
+    /// And what somebody should look at: torn tails, failed flushes, snapshots that were ended
+    Warn,
+    /// And what happens seldom: open, recovery, close
+    Info,
+    /// And each flush and compaction, and slow operations
+    Debug,
+}
+
+impl From<Level> for log::LevelFilter {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Off => Self::Off,
+            Level::Error => Self::Error,
+            Level::Warn => Self::Warn,
+            Level::Info => Self::Info,
+            Level::Debug => Self::Debug,
+        }
+    }
+}
+
+/// Lines on standard error: seconds since the beginning, level, text.
+struct Lines {
+    clock: Arc<dyn Clock>,
+    began: Duration,
+}
+
+impl log::Log for Lines {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        // Other libraries have nothing to say here.
+        metadata.target().starts_with("alluvium")
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            let seconds = self.clock.now().saturating_sub(self.began).as_secs_f64();
+            let level = record.level().as_str().to_ascii_lowercase();
+            // Nobody is left to tell if standard error is closed.
+            let _closed = writeln!(std::io::stderr(), "{seconds:9.3} {level:5} {}", record.args());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Begins to write events of this level and above.
+pub(crate) fn start(env: &Env, level: Level) {
+    let lines = Lines { clock: env.clock.clone(), began: env.clock.now() };
+    if log::set_boxed_logger(Box::new(lines)).is_ok() {
+        log::set_max_level(level.into());
+    }
+}

@@ -1,0 +1,86 @@
+//! What the store tells a log about itself, through the facade `log`: who embeds it chooses where that goes. Switched
+//! off, an event costs one comparison.
+//!
+//! Errors and warnings are what somebody should look at; information is what happens seldom (open, recovery, close);
+//! flushes, compactions and slow operations have figures at the level of debugging, but warn when they are very slow.
+
+use crate::store::Inner;
+use crate::{Error, OpenReport};
+use std::path::Path;
+use std::time::Duration;
+
+/// Whose events these are, for whoever filters them. (The names of the crates are our own affair.)
+const TARGET: &str = "alluvium::store";
+/// An operation that takes longer is worth a line.
+const SLOW: Duration = Duration::from_millis(200);
+/// One that takes longer is worth a warning.
+const VERY_SLOW: Duration = Duration::from_secs(5);
+
+/// The store is open; what was found.
+pub(crate) fn opened(inner: &Inner) {
+    let (path, report) = (inner.path.display(), &inner.report);
+    let took_ms = report.took.as_millis();
+    match (report.created, report.clean) {
+        (true, _) => log::info!(target: TARGET, "created {path} with {} partitions", inner.partitions.len()),
+        (_, true) => log::info!(target: TARGET, "opened {path}, which had been closed cleanly, in {took_ms} ms"),
+        _ => log::info!(target: TARGET,
+            "opened {path}, which had not been closed, in {took_ms} ms: {} records of the log replayed, {} bytes",
+            report.replayed_records,
+            report.replayed_bytes,
+        ),
+    }
+    damage(report);
+}
+
+fn damage(report: &OpenReport) {
+    if let Some((file, offset, bytes)) = &report.dropped {
+        log::warn!(target: TARGET, "a torn tail of the log was cut off: {} at offset {offset}, {bytes} bytes", file.display());
+    }
+    for (file, offset, bytes) in &report.manifest_tails {
+        log::warn!(target: TARGET, "a torn tail of a manifest was cut off: {} at offset {offset}, {bytes} bytes", file.display());
+    }
+    for (first, last) in &report.lost {
+        log::error!(target: TARGET, "the operations {first} to {last} are lost to damage of the log");
+    }
+}
+
+/// Opening was refused.
+pub(crate) fn not_opened(path: &Path, error: &Error) {
+    if error.is_corruption() {
+        log::error!(target: TARGET, "{} was not opened: {error}", path.display());
+    }
+}
+
+/// The store is closed.
+pub(crate) fn closed(path: &Path, error: Option<&Error>) {
+    match error {
+        None => log::info!(target: TARGET, "closed {}", path.display()),
+        Some(error) => log::error!(target: TARGET, "{} could not be closed cleanly: {error}", path.display()),
+    }
+}
+
+/// No more writes are taken.
+pub(crate) fn poisoned(cause: &Error) {
+    log::error!(target: TARGET, "no more writes are taken until the database is reopened: {cause}");
+}
+
+/// A flush or compaction failed and will be tried again.
+pub(crate) fn background_failed(error: &Error) {
+    log::warn!(target: TARGET, "a flush or compaction failed, and will be tried again: {error}");
+}
+
+/// Snapshots were ended by their age or debt.
+pub(crate) fn snapshots_ended(number: usize, why: &str) {
+    if number > 0 {
+        log::warn!(target: TARGET, "{number} snapshots or cursors were ended: {why}");
+    }
+}
+
+/// An operation took so long.
+pub(crate) fn took(what: &str, took: Duration) {
+    if took > VERY_SLOW {
+        log::warn!(target: TARGET, "{what} took {} ms", took.as_millis());
+    } else if took > SLOW {
+        log::debug!(target: TARGET, "{what} took {} ms", took.as_millis());
+    }
+}
