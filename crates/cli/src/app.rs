@@ -41,6 +41,11 @@ pub(crate) struct Cli {
     command: Command,
 }
 
+/// The definition of all arguments.
+pub(crate) fn definition() -> clap::Command {
+    Cli::command()
+}
+
 /// Parses the arguments, runs the command, says what went wrong, and gives the exit code.
 pub(crate) fn main() -> ExitCode {
     let env = Env::os();
@@ -68,7 +73,7 @@ fn resolve(env: &Env, arguments: Vec<OsString>) -> Result<Outcome<(Cli, Config)>
         Ok(config) => config,
         Err(failure) => return Ok(Err(failure)),
     };
-    let matches = config.defaults_of(Cli::command()).try_get_matches_from(arguments)?;
+    let matches = config.defaults_of(definition()).try_get_matches_from(arguments)?;
     Ok(Ok((Cli::from_arg_matches(&matches)?, config)))
 }
 

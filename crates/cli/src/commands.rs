@@ -3,6 +3,7 @@
 mod bench;
 mod collections;
 mod compact;
+mod completions;
 mod config;
 mod count;
 mod delete;
@@ -13,6 +14,7 @@ mod export;
 mod generate;
 mod get;
 mod load;
+mod man;
 mod multivalue;
 mod put;
 mod rename;
@@ -35,6 +37,8 @@ pub(crate) enum Command {
     Collections(collections::Args),
     /// Merge all files, and give back all space that can be
     Compact(compact::Args),
+    /// Print the script by which a shell completes our arguments
+    Completions(completions::Args),
     /// Show the settings, and where they come from
     #[command(subcommand)]
     Config(config::Command),
@@ -57,6 +61,8 @@ pub(crate) enum Command {
     Get(get::Args),
     /// Load JSON, CSV or BSON; a load that was cut short goes on when it is run again
     Load(load::Args),
+    /// Write the manual pages
+    Man(man::Args),
     /// Keep many sorted values under a key: put, get, delete, load
     #[command(subcommand)]
     Mv(multivalue::Command),
@@ -83,6 +89,7 @@ impl Command {
             Self::Bench(command) => command.run(),
             Self::Collections(args) => args.run(),
             Self::Compact(args) => args.run(),
+            Self::Completions(args) => args.run(),
             Self::Config(command) => command.run(config),
             Self::Count(args) => args.run(),
             Self::Delete(args) => args.run(),
@@ -93,6 +100,7 @@ impl Command {
             Self::Gen(command) => command.run(),
             Self::Get(args) => args.run(),
             Self::Load(args) => args.run(),
+            Self::Man(args) => args.run(),
             Self::Mv(command) => command.run(),
             Self::Put(args) => args.run(),
             Self::Rename(args) => args.run(),

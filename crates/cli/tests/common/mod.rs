@@ -46,6 +46,9 @@ impl Place {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_alluvium"));
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
+        // Whatever the user has set.
+        command.env("XDG_CONFIG_HOME", self.dir.path()).env("XDG_STATE_HOME", self.dir.path());
+        command.env_remove("ALLUVIUM_CONFIG").env_remove("ALLUVIUM_MEMORY").env_remove("ALLUVIUM_LOG");
         command
     }
 

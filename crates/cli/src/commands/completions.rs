@@ -1,0 +1,29 @@
+//! `alluvium completions`: what a shell needs to complete our arguments.
+
+use crate::exit::Outcome;
+use crate::output::Output;
+use clap_complete::Shell;
+
+/// Arguments of `completions`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  alluvium completions bash > ~/.local/share/bash-completion/completions/alluvium
+  alluvium completions zsh > ~/.zfunc/_alluvium          (with ~/.zfunc in fpath)
+  alluvium completions fish > ~/.config/fish/completions/alluvium.fish")]
+pub(crate) struct Args {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+impl Args {
+    /// Prints the script.
+    pub(crate) fn run(&self) -> Outcome {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut crate::app::definition(), "alluvium", &mut script);
+        let mut out = Output::new();
+        out.bytes(&script)?;
+        out.finish()
+    }
+}
