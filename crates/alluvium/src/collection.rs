@@ -71,6 +71,31 @@ impl Collection {
         CollectionAt::new(self.clone(), snapshot.clone())
     }
 
+    /// The names of the fields that documents share, at any depth, sorted: what a user may ask for. Costs no reading of
+    /// documents. Names that few documents have may be missing; names that no document has any more may be there.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// for id in 0..100 {
+    ///     pets.put(id, r#"{"kind": "dog", "chip": {"number": 1}}"#)?;
+    /// }
+    /// assert_eq!(pets.field_names()?, ["_id", "chip", "kind", "number"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCollection`], or what keeps the shapes from being read.
+    pub fn field_names(&self) -> Result<Vec<String>> {
+        let open = self.open()?;
+        let fields = open.shapes.iter().flat_map(|shape| shape.fields());
+        let names: std::collections::BTreeSet<&str> = fields.map(|field| &*field.name).collect();
+        Ok(names.into_iter().map(str::to_owned).collect())
+    }
+
     pub(crate) fn store(&self) -> &Store {
         &self.database.inner.store
     }

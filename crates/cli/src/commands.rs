@@ -20,6 +20,7 @@ mod put;
 mod rename;
 mod restore;
 mod scan;
+mod shell;
 mod stats;
 mod update;
 mod verify;
@@ -74,6 +75,8 @@ pub(crate) enum Command {
     Restore(restore::Args),
     /// Print documents in the order of their _id
     Scan(scan::Args),
+    /// Type commands, or run a script of them, on one open database
+    Shell(shell::Args),
     /// Show figures of a database
     Stats(stats::Args),
     /// Change fields of a document by update operators
@@ -106,6 +109,7 @@ impl Command {
             Self::Rename(args) => args.run(),
             Self::Restore(args) => args.run(),
             Self::Scan(args) => args.run(),
+            Self::Shell(args) => args.run(config),
             Self::Stats(args) => args.run(),
             Self::Update(args) => args.run(),
             Self::Verify(args) => args.run(),

@@ -62,6 +62,8 @@ pub(crate) enum Failure {
     BrokenPipe,
     /// Stopped by a signal.
     Interrupted(String),
+    /// The user has read of it already; its exit code.
+    Told(u8),
 }
 
 /// How a command or a step of it ends.
@@ -86,6 +88,11 @@ impl Failure {
         }
     }
 
+    /// The same failure, of which the user has read already.
+    pub(crate) fn told(self) -> Self {
+        Self::Told(self.exit_code())
+    }
+
     /// The process's exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
@@ -97,6 +104,7 @@ impl Failure {
             Self::Other(_) => FAILURE,
             Self::BrokenPipe => OK,
             Self::Interrupted(_) => INTERRUPTED,
+            Self::Told(code) => *code,
         }
     }
 }
@@ -137,7 +145,7 @@ impl fmt::Display for Failure {
             | Self::NoSpace(text)
             | Self::Other(text)
             | Self::Interrupted(text) => f.write_str(text),
-            Self::BrokenPipe => Ok(()),
+            Self::BrokenPipe | Self::Told(_) => Ok(()),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! reading any file as a stream.
 
 use crate::exit::{Failure, Outcome};
+use crate::session;
 use env::Env;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -25,6 +26,14 @@ pub(crate) fn create(path: &Path) -> Outcome<impl Write + Send + 'static> {
 pub(crate) fn append(path: &Path) -> Outcome<impl Write + Send + 'static> {
     let mut options = std::fs::OpenOptions::new();
     options.append(true).create(true).open(path).map_err(|error| Failure::io("open", path, &error))
+}
+
+/// Refuses standard input where a shell reads its commands from it.
+pub(crate) fn not_the_shells(path: &Path) -> Outcome {
+    match path == Path::new("-") && session::is_open() {
+        true => Err(Failure::Usage("standard input is the shell's own: name a file".to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// True for what can be read only once and in order: pipes, devices, sockets.

@@ -10,6 +10,7 @@ mod logging;
 mod output;
 mod process;
 mod progress;
+mod session;
 mod settings;
 mod signals;
 mod text;

@@ -1,9 +1,12 @@
 //! Standard output: buffered, and a closed pipe ends the command without a word.
 
 use crate::exit::{Failure, Outcome};
+use crate::session;
 use alluvium::{Document, Map};
 use document::json::{self, Format};
-use std::io::{BufWriter, StdoutLock, Write};
+use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
+
+mod paint;
 
 /// Enough for some fifty documents.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -12,12 +15,23 @@ const BUFFER_BYTES: usize = 64 << 10;
 pub(crate) struct Output {
     out: BufWriter<StdoutLock<'static>>,
     line: Vec<u8>,
+    /// Documents with a field a line are in colours.
+    colours: bool,
+}
+
+/// True if what is printed may have colours: on a terminal that has them, unless the user wants none
+/// (<https://no-color.org>).
+pub(crate) fn has_colours() -> bool {
+    std::io::stdout().is_terminal()
+        && crate::config::variable("NO_COLOR").is_none()
+        && crate::config::variable("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 
 impl Output {
     /// Takes standard output for this thread.
     pub(crate) fn new() -> Self {
-        Self { out: BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock()), line: Vec::new() }
+        let out = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock());
+        Self { out, line: Vec::new(), colours: has_colours() }
     }
 
     /// A document and a newline.
@@ -32,7 +46,11 @@ impl Output {
     /// Fields and a newline.
     pub(crate) fn map(&mut self, map: &Map, format: Format) -> Outcome {
         self.line.clear();
+        let format = Format { pretty: format.pretty || session::is_pretty(), ..format };
         json::print_map(map, format, &mut self.line).map_err(|error| Failure::Other(error.to_string()))?;
+        if self.colours && format.pretty {
+            self.line = paint::paint(&self.line);
+        }
         self.end_line()
     }
 

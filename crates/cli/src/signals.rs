@@ -1,7 +1,8 @@
 //! ctrl-C and SIGTERM: the first asks the command to stop, the second ends the process at once.
 
 use crate::exit::{Failure, INTERRUPTED, Outcome};
-use signal_hook::consts::TERM_SIGNALS;
+use crate::session;
+use signal_hook::consts::{SIGINT, TERM_SIGNALS};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,15 +16,33 @@ pub(crate) struct Stop {
 impl Stop {
     /// Takes over the signals: the first one sets the flag, the next ends the process.
     pub(crate) fn on_signals() -> Outcome<Self> {
+        if let Some(stop) = session::stop() {
+            return Ok(stop);
+        }
         let flag = Arc::new(AtomicBool::new(false));
-        Self::install(&flag)?;
+        Self::install(TERM_SIGNALS, &flag)?;
         Ok(Self { flag })
     }
 
     /// Takes over the signals: the first one ends the process, with the exit code of all others. For
     /// commands that only read, or whose work the next open throws away or finishes.
     pub(crate) fn at_once() -> Outcome {
-        Self::install(&Arc::new(AtomicBool::new(true)))
+        if session::is_open() {
+            return Ok(());
+        }
+        Self::install(TERM_SIGNALS, &Arc::new(AtomicBool::new(true)))
+    }
+
+    /// Takes over ctrl-C alone: the first sets the flag, the next ends the process, until [`Stop::forget`].
+    pub(crate) fn on_interrupts() -> Outcome<Self> {
+        let flag = Arc::new(AtomicBool::new(false));
+        Self::install(&[SIGINT], &flag)?;
+        Ok(Self { flag })
+    }
+
+    /// Begins anew: what was asked to stop has stopped.
+    pub(crate) fn forget(&self) {
+        self.flag.store(false, Ordering::Relaxed);
     }
 
     /// A flag that no signal sets.
@@ -31,8 +50,8 @@ impl Stop {
         Self { flag: Arc::new(AtomicBool::new(false)) }
     }
 
-    fn install(flag: &Arc<AtomicBool>) -> Outcome {
-        for signal in TERM_SIGNALS {
+    fn install(signals: &[i32], flag: &Arc<AtomicBool>) -> Outcome {
+        for signal in signals {
             // In this order: a signal that finds the flag set never returns.
             flag::register_conditional_shutdown(*signal, i32::from(INTERRUPTED), flag.clone())
                 .and_then(|_| flag::register(*signal, flag.clone()))

@@ -13,6 +13,7 @@ pub(crate) use settings::{Args, Duplicate, Loading, Settings};
 
 use crate::exit::{Failure, Outcome};
 use crate::files;
+use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
@@ -167,6 +168,10 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
 
 /// Waits until no compaction is due; a signal ends the waiting by closing the database.
 fn settle(database: &Database, stop: &Stop) -> Outcome {
+    if session::is_open() {
+        // The database is the shell's, and stays open.
+        return Ok(database.settle()?);
+    }
     let ended = Arc::new((Mutex::new(false), Condvar::new()));
     let watcher = {
         let (database, stop, ended) = (database.clone(), stop.clone(), ended.clone());

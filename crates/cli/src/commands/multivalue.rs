@@ -6,6 +6,7 @@
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::output::Output;
+use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::text;
 use std::io::{BufRead, BufReader};
@@ -132,6 +133,9 @@ fn failed(error: store::Error) -> Failure {
 impl Set {
     /// Opens the store, runs the step, and closes it.
     fn with<T>(&self, create: bool, step: impl FnOnce(&Store, TreeId) -> Outcome<T>) -> Outcome<T> {
+        if let Some(open) = session::database() {
+            return self.tree(open.store(), create).and_then(|tree| step(open.store(), tree));
+        }
         let mut options = Options { create_if_missing: create, ..Options::default() };
         if let Some(bytes) = self.database.memory_bytes()? {
             options.memory_bytes = bytes;
@@ -173,6 +177,7 @@ impl Set {
 
     fn load(&self, file: &std::path::Path, json: bool) -> Outcome {
         let loaded = self.with(true, |store, tree| {
+            files::not_the_shells(file)?;
             let mut lines = BufReader::with_capacity(1 << 18, files::open_stream(file)?);
             let (mut line, mut number, mut batch) = (Vec::new(), 0_u64, store.batch());
             loop {

@@ -1,6 +1,7 @@
 //! Which database and collection, and how they are opened.
 
 use crate::exit::{Failure, Outcome};
+use crate::session;
 use crate::settings::size;
 use crate::text;
 use alluvium::{Builder, Collection, Database, Durability};
@@ -93,6 +94,9 @@ impl DatabaseArgs {
 
     /// As [`DatabaseArgs::with`], with other options.
     pub(crate) fn with_builder<T>(&self, builder: Builder, step: impl FnOnce(&Database) -> Outcome<T>) -> Outcome<T> {
+        if let Some(open) = session::database() {
+            return step(&open);
+        }
         let database = builder.open(&self.path)?;
         report(&database);
         let result = step(&database);

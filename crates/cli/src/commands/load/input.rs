@@ -75,6 +75,7 @@ pub(crate) enum Consumed {
 impl Source {
     /// Looks at what the argument names.
     pub(crate) fn find(env: &Env, path: &Path, formats: &FormatArgs) -> Outcome<Self> {
+        files::not_the_shells(path)?;
         let name = path.display().to_string();
         let unseen = |name: &str| formats.resolve(name, || Ok(Vec::new()));
         if name == "-" {

@@ -1,0 +1,189 @@
+//! `alluvium shell`: the commands on one open database, typed or from a script.
+
+mod complete;
+mod definition;
+mod history;
+mod words;
+
+use crate::app::complain;
+use crate::config::Config;
+use crate::exit::{Failure, Outcome};
+use crate::session;
+use crate::settings::database::DatabaseArgs;
+use crate::signals::Stop;
+use alluvium::Database;
+use complete::Helper;
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{CompletionType, Editor};
+use std::io::{BufRead, IsTerminal, Write};
+use words::Split;
+
+/// Arguments of `shell`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Within the shell: the commands of this program without their DB, `use COLLECTION` to leave out that too, `help`, `exit`. \
+JSON needs no quotes. Without a terminal, commands are read from standard input; those that fail are named with their \
+line, the others run, and the exit code is that of the first failure.
+
+Examples:
+  alluvium shell my.db
+  alluvium shell my.db --strict < changes.txt")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// Create the database if it does not exist
+    #[arg(long)]
+    create: bool,
+    /// Without a terminal: end at the first command that fails
+    #[arg(long)]
+    strict: bool,
+}
+
+impl Args {
+    /// Reads and runs commands until there are no more.
+    pub(crate) fn run(&self, config: &Config) -> Outcome {
+        let stop = Stop::on_interrupts()?;
+        let builder = self.database.builder()?.create_if_missing(self.create);
+        self.database.with_builder(builder, |database| {
+            let typed = std::io::stdin().is_terminal();
+            let pretty = typed && std::io::stdout().is_terminal();
+            let _until_the_end = session::enter(database, &stop, pretty);
+            let mut shell = Shell { config, database: database.clone(), collection: None, stop };
+            if typed { shell.converse() } else { shell.script(std::io::stdin().lock(), self.strict) }
+        })
+    }
+}
+
+/// What goes on from command to command.
+struct Shell<'a> {
+    config: &'a Config,
+    database: Database,
+    /// The collection in use.
+    collection: Option<String>,
+    stop: Stop,
+}
+
+/// What comes after a command.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Command,
+    Exit,
+}
+
+impl Shell<'_> {
+    /// Commands as they are typed. What fails is told, and ends nothing.
+    fn converse(&mut self) -> Outcome {
+        let settings =
+            rustyline::Config::builder().completion_type(CompletionType::List).history_ignore_space(true).build();
+        let mut editor: Editor<Helper, FileHistory> =
+            Editor::with_config(settings).map_err(|error| terminal(&error))?;
+        history::load(&mut editor);
+        say(&format!("{}: `help` lists the commands, `exit` leaves\n", self.database.path().display()))?;
+        loop {
+            editor.set_helper(Some(Helper::new(self.definition(), self.database.clone(), self.collection.clone())));
+            let prompt = format!("{}> ", self.collection.as_deref().unwrap_or("alluvium"));
+            let line = match editor.readline(&prompt) {
+                Ok(line) => line,
+                // The line is given up.
+                Err(ReadlineError::Interrupted) => continue,
+                Err(ReadlineError::Eof) => return Ok(()),
+                Err(error) => return Err(terminal(&error)),
+            };
+            if !line.trim().is_empty() {
+                history::add(&mut editor, &line);
+            }
+            self.stop.forget();
+            match self.line(&line) {
+                Ok(Next::Command) => {}
+                Ok(Next::Exit) => return Ok(()),
+                Err(Failure::BrokenPipe) => return Ok(()),
+                Err(Failure::Interrupted(_)) => complain(&Failure::Other("stopped".to_owned())),
+                Err(failure) => complain(&failure),
+            }
+        }
+    }
+
+    /// Commands from a script. What fails is told with its line; the first failure is the whole script's.
+    fn script(&mut self, mut input: impl BufRead, strict: bool) -> Outcome {
+        let (mut text, mut line, mut begins_at) = (String::new(), 0_u64, 1_u64);
+        let mut first = None;
+        loop {
+            let read = input
+                .read_line(&mut text)
+                .map_err(|error| Failure::Other(format!("cannot read standard input: {error}")))?;
+            line += u64::from(read > 0);
+            let outcome = match words::split(&text) {
+                Split::Open(..) if read > 0 => continue,
+                Split::Open(..) => Err(Failure::Usage("the script ends within a quote or bracket".to_owned())),
+                Split::Whole(_) => self.line(&text),
+            };
+            text.clear();
+            let exit = match outcome {
+                Ok(next) => next == Next::Exit,
+                Err(failure @ (Failure::BrokenPipe | Failure::Interrupted(_))) => return Err(failure),
+                Err(failure) => {
+                    let told = failure.to_string();
+                    complain(&Failure::Other(format!("line {begins_at}: {told}")));
+                    first.get_or_insert(failure);
+                    strict
+                }
+            };
+            if exit || read == 0 {
+                return first.map_or(Ok(()), |failure| Err(failure.told()));
+            }
+            begins_at = line + 1;
+        }
+    }
+
+    /// Runs what a line says.
+    fn line(&mut self, text: &str) -> Outcome<Next> {
+        let Split::Whole(words) = words::split(text) else {
+            return Err(Failure::Usage("a quote or bracket is not closed".to_owned()));
+        };
+        match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            [] => {}
+            ["exit" | "quit"] => return Ok(Next::Exit),
+            ["use"] => self.collection = None,
+            ["use", name] => self.use_collection(name)?,
+            ["use", ..] => return Err(Failure::Usage("use takes the name of one collection".to_owned())),
+            ["help"] => say(&self.definition().render_help().to_string())?,
+            ["help", ..] => {
+                let asked: Vec<String> = words[1..].iter().cloned().chain(["--help".to_owned()]).collect();
+                self.run(&asked)?;
+            }
+            _ => self.run(&words)?,
+        }
+        Ok(Next::Command)
+    }
+
+    fn run(&self, words: &[String]) -> Outcome {
+        match definition::parse(&self.definition(), words)? {
+            Some(command) => command.run(self.config),
+            None => Ok(()),
+        }
+    }
+
+    /// A collection that does not exist is made by the first write to it, as ever; but it is said.
+    fn use_collection(&mut self, name: &str) -> Outcome {
+        let there = self.database.collections();
+        if !there.iter().any(|info| info.full_name() == name || info.logical == "main" && info.name == name) {
+            eprintln!("note: there is no collection {name} yet");
+        }
+        self.collection = Some(name.to_owned());
+        Ok(())
+    }
+
+    fn definition(&self) -> clap::Command {
+        definition::definition(self.config, self.database.path(), self.collection.as_deref())
+    }
+}
+
+fn terminal(error: &ReadlineError) -> Failure {
+    Failure::Other(format!("cannot read from the terminal: {error}"))
+}
+
+fn say(text: &str) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::stdout(&error))
+}

@@ -1,0 +1,69 @@
+#![allow(clippy::disallowed_methods, reason = "a test of real files")]
+
+use super::*;
+use crate::config::Config;
+use rustyline::history::DefaultHistory;
+
+fn helper(collection: Option<&str>) -> Helper {
+    let db = Database::builder().env(env::Env::in_memory(1)).open("db").expect("a database");
+    for id in 0..50 {
+        db.collection("pets").put(id, r#"{"kind":"dog","chip":{"number":1}}"#).expect("space");
+    }
+    db.create_collection("shop.orders").expect("a collection");
+    let definition = super::super::definition::definition(&Config::default(), db.path(), collection);
+    Helper::new(definition, db, collection.map(str::to_owned))
+}
+
+/// What may stand at the end of the line, and where that begins.
+fn completed(helper: &Helper, line: &str) -> (usize, Vec<String>) {
+    let history = DefaultHistory::new();
+    let (from, pairs) = helper.complete(line, line.len(), &Context::new(&history)).expect("an answer");
+    (from, pairs.into_iter().map(|pair| pair.replacement).collect())
+}
+
+#[track_caller]
+fn expect(helper: &Helper, line: &str, from: usize, words: &[&str]) {
+    assert_eq!(completed(helper, line), (from, words.iter().map(|word| (*word).to_owned()).collect()), "{line}");
+}
+
+#[test]
+fn commands_collections_options_and_fields_are_completed() {
+    let free = helper(None);
+    expect(&free, "up", 0, &["update"]);
+    expect(&free, "us", 0, &["use"]);
+    expect(&free, "get p", 4, &["pets"]);
+    expect(&free, "get ", 4, &["pets", "shop.orders"]);
+    expect(&free, "use sh", 4, &["shop.orders"]);
+    expect(&free, "help sta", 5, &["stats"]);
+    expect(&free, "mv ke", 3, &["keys"]);
+    expect(&free, "scan pets --rev", 10, &["--reverse"]);
+    expect(&free, "scan pets --fields ki", 19, &["kind"]);
+    expect(&free, "scan pets --fields kind,n", 24, &["number"]);
+    expect(&free, "update pets 1 {\"$un", 16, &["$unset"]);
+    expect(&free, "update pets 1 {\"$set\": {\"ch", 25, &["chip"]);
+    expect(&free, "count nowhere --me", 14, &[]);
+    let (_, options) = completed(&free, "put pets rex --");
+    assert!(options.contains(&"--sync".to_owned()) && !options.contains(&"--database".to_owned()), "{options:?}");
+    let used = helper(Some("pets"));
+    expect(&used, "scan --fields ki", 14, &["kind"]);
+    expect(&used, "put 1 {\"nu", 8, &["number"]);
+}
+
+#[test]
+fn files_are_completed_where_they_may_stand() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("airports.json"), "").expect("space");
+    let line = format!("load pets {}/air", dir.path().display());
+    let (_, found) = completed(&helper(None), &line);
+    assert!(found.len() == 1 && found[0].ends_with("airports.json"), "{found:?}");
+}
+
+#[test]
+fn a_command_alone_hints_at_what_it_takes() {
+    let history = DefaultHistory::new();
+    let helper = helper(None);
+    let hint = |line: &str| helper.hint(line, line.len(), &Context::new(&history));
+    let get = hint("get ").expect("a hint");
+    assert_eq!((get.display(), get.completion()), ("<COLLECTION> <ID>...", None));
+    assert!(hint("stats ").is_none() && hint("nonsense ").is_none());
+}

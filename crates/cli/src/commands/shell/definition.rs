@@ -1,0 +1,132 @@
+//! The commands as the shell has them: the command line's own, without what the shell knows already.
+
+use crate::commands::Command;
+use crate::config::Config;
+use crate::exit::{Failure, Outcome};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, FromArgMatches};
+use std::path::Path;
+
+/// Commands that make no sense within a shell.
+const NOT_HERE: &[&str] = &["bench", "demo", "shell"];
+/// The arguments that name database and collection, where a command has them.
+const DATABASE: (&str, &str) = ("path", "DB");
+const COLLECTION: (&str, &str) = ("name", "COLLECTION");
+/// What is read from standard input if it is left out.
+const FROM_STDIN: (&str, &str) = ("json", "JSON");
+/// Options of opening a database.
+const OF_OPENING: &[&str] = &["memory", "disk_reserve", "partitions"];
+
+/// What the shell lists beside the commands.
+pub(super) const HELP: &str = "\
+Words are split as in a Unix shell; JSON needs no quotes, and may go on over several lines.
+
+In the shell:
+  use [COLLECTION]  Leave out the collection in what follows; without a name, no longer
+  help [COMMAND]    Show this, or a command's options and an example
+  exit              Leave (also ctrl-D); ctrl-C stops a command";
+
+/// The commands, for a database, and a collection if one is in use.
+pub(super) fn definition(config: &Config, database: &Path, collection: Option<&str>) -> clap::Command {
+    let all = config.defaults_of(crate::app::definition());
+    let commands = all.get_subcommands().filter_map(|command| {
+        let here = !NOT_HERE.contains(&command.get_name());
+        here.then(|| adapt(command.clone(), database, collection)).flatten()
+    });
+    clap::Command::new("alluvium")
+        .bin_name("")
+        .no_binary_name(true)
+        .disable_help_subcommand(true)
+        .subcommand_required(true)
+        .help_template("{subcommands}\n\n{after-help}")
+        .after_help(HELP)
+        .subcommands(commands.collect::<Vec<_>>())
+}
+
+/// A command without the arguments that are known; nothing if it is none that works on a database.
+fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) -> Option<clap::Command> {
+    let below: Vec<clap::Command> = command.get_subcommands().cloned().collect();
+    if !below.is_empty() {
+        let adapted = below.into_iter().filter_map(|sub| adapt(sub, database, collection));
+        let adapted: Vec<_> = adapted.collect();
+        let works = !adapted.is_empty();
+        for sub in adapted {
+            let name = sub.get_name().to_owned();
+            command = command.mut_subcommand(name, |_| sub);
+        }
+        return works.then_some(command);
+    }
+    if !has(&command, DATABASE) {
+        return None;
+    }
+    let known = |arg: clap::Arg, long: &'static str, value: String| {
+        arg.long(long).required(false).hide(true).default_value(value)
+    };
+    command = command.mut_arg(DATABASE.0, |arg| known(arg, "database", database.display().to_string()));
+    if let (true, Some(name)) = (has(&command, COLLECTION), collection) {
+        command = command.mut_arg(COLLECTION.0, |arg| {
+            known(arg, "collection", name.to_owned()).hide(false).help("Another collection than the one in use")
+        });
+    }
+    let ids: Vec<String> = command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
+    for id in ids.iter().filter(|id| OF_OPENING.contains(&id.as_str())) {
+        command = command.mut_arg(id, |arg| arg.hide(true).default_value(None));
+    }
+    if has(&command, FROM_STDIN) {
+        // Standard input is the shell's own.
+        command = command.mut_arg(FROM_STDIN.0, |arg| arg.required(true).help("The document as JSON"));
+    }
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    Some(command.after_help(help.replace("alluvium ", "").replace("my.db ", "")))
+}
+
+fn has(command: &clap::Command, (id, value): (&str, &str)) -> bool {
+    let named = |arg: &&clap::Arg| {
+        arg.is_positional()
+            && arg.get_id() == id
+            && arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == value))
+    };
+    command.get_arguments().any(|arg| named(&arg))
+}
+
+/// Reads a command. What is asked for help with is printed, and is no command.
+pub(super) fn parse(definition: &clap::Command, words: &[String]) -> Outcome<Option<Command>> {
+    let parsed = definition.clone().try_get_matches_from(words);
+    let matches = match parsed {
+        Ok(matches) => matches,
+        Err(error) if !error.use_stderr() => {
+            // A closed pipe is noticed at the next line.
+            let _nobody_reads = error.print();
+            return Ok(None);
+        }
+        Err(error) => return Err(usage(&error)),
+    };
+    refuse_options_of_opening(&matches)?;
+    Command::from_arg_matches(&matches).map(Some).map_err(|error| usage(&error))
+}
+
+fn usage(error: &clap::Error) -> Failure {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    Failure::Usage(text.replace("'--help'", "`help COMMAND`").trim_end().to_owned())
+}
+
+fn refuse_options_of_opening(matches: &ArgMatches) -> Outcome {
+    if let Some((_, below)) = matches.subcommand() {
+        refuse_options_of_opening(below)?;
+    }
+    let given = |id: &&&str| {
+        matches.try_contains_id(id).unwrap_or(false) && matches.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    match OF_OPENING.iter().chain(&[DATABASE.0]).find(given) {
+        None => Ok(()),
+        Some(id) => {
+            let option = if *id == DATABASE.0 { "database".to_owned() } else { id.replace('_', "-") };
+            let what = format!("--{option} is for opening a database, and the shell has opened its own: leave it out");
+            Err(Failure::Usage(what))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

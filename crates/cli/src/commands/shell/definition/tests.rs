@@ -1,0 +1,61 @@
+use super::*;
+use crate::exit;
+
+fn commands(collection: Option<&str>) -> clap::Command {
+    definition(&Config::default(), Path::new("my.db"), collection)
+}
+
+fn read(collection: Option<&str>, line: &str) -> Outcome<Option<Command>> {
+    let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    parse(&commands(collection), &words)
+}
+
+fn refused(collection: Option<&str>, line: &str) -> String {
+    let failure = read(collection, line).expect_err("wrong");
+    assert_eq!(failure.exit_code(), exit::USAGE, "{line}");
+    failure.to_string()
+}
+
+#[test]
+fn the_definitions_are_consistent_with_and_without_a_collection() {
+    commands(None).debug_assert();
+    commands(Some("pets")).debug_assert();
+}
+
+#[test]
+fn commands_are_read_without_what_the_shell_knows() {
+    let shown = |collection, line: &str| format!("{:?}", read(collection, line).expect("a command"));
+    let get = shown(None, "get pets rex --pretty");
+    assert!(get.contains("\"my.db\"") && get.contains("\"pets\"") && get.contains("[\"rex\"]"), "{get}");
+    assert_eq!(shown(Some("pets"), "get rex --pretty"), get);
+    assert_eq!(shown(Some("cats"), "get --collection pets rex --pretty"), get);
+    let all = shown(Some("pets"), "stats");
+    assert_eq!(all, shown(None, "stats"));
+    assert!(shown(Some("pets"), "mv get by_author me").contains("by_author"));
+    assert!(shown(Some("pets"), "restore dumped").contains("\"dumped\""));
+}
+
+#[test]
+fn what_is_not_for_the_shell_is_refused() {
+    for line in ["demo", "shell my.db", "bench load my.db c", "gen comments", "config show", "nonsense"] {
+        assert!(refused(None, line).contains("unrecognized subcommand"), "{line}");
+    }
+    let memory = refused(None, "count pets --memory 1G");
+    assert!(memory.contains("--memory is for opening"), "{memory}");
+    assert!(refused(None, "count pets --database other.db").contains("leave it out"));
+    assert!(refused(None, "load pets a.jsonl --partitions 8").contains("--partitions"));
+    assert!(refused(Some("pets"), "put rex").contains("<JSON>"));
+    assert!(refused(None, "count").contains("<COLLECTION>"));
+}
+
+#[test]
+fn help_shows_no_database() {
+    let mut definition = commands(None);
+    let help = definition.render_help().to_string();
+    assert!(help.contains("count") && help.contains("use [COLLECTION]") && !help.contains("demo"), "{help}");
+    let load = definition.find_subcommand_mut("load").expect("a command").render_long_help().to_string();
+    assert!(
+        load.contains("  load airports airports.csv") && !load.contains("--memory") && !load.contains("DB"),
+        "{load}"
+    );
+}

@@ -1,0 +1,35 @@
+//! The commands of earlier shells, in a file of the user's.
+
+use super::complete::Helper;
+use crate::config;
+use env::Env;
+use rustyline::Editor;
+use rustyline::history::FileHistory;
+use std::path::PathBuf;
+
+/// Where it lies, among what programs remember of a user.
+fn path() -> Option<PathBuf> {
+    Some(config::folder(&config::variable, "XDG_STATE_HOME", ".local/state")?.join("history"))
+}
+
+/// Reads what there is.
+pub(super) fn load(editor: &mut Editor<Helper, FileHistory>) {
+    let Some(path) = path() else { return };
+    // A shell without a history is a shell all the same.
+    if let Some(folder) = path.parent()
+        && let Err(error) = Env::os().fs.create_dir_all(folder)
+    {
+        log::warn!(target: "alluvium::shell", "commands will not be remembered: {error}");
+    }
+    let _none_yet = editor.load_history(&path);
+}
+
+/// Adds a command, and writes it down at once: a shell may be killed.
+pub(super) fn add(editor: &mut Editor<Helper, FileHistory>, line: &str) {
+    let added = editor.add_history_entry(line).unwrap_or(false);
+    if let (true, Some(path)) = (added, path())
+        && let Err(error) = editor.append_history(&path)
+    {
+        log::warn!(target: "alluvium::shell", "the command is not remembered in {}: {error}", path.display());
+    }
+}

@@ -1,0 +1,80 @@
+//! A line of the shell as words: as a Unix shell splits it, only that JSON needs no quotes.
+
+/// A line, split.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Split {
+    /// All of it.
+    Whole(Vec<String>),
+    /// More has to come: a bracket or a quote is open. What there is of the last word begins at this byte, and goes so.
+    Open(Vec<String>, usize),
+}
+
+/// Splits a text, which may have several lines.
+///
+/// Blanks separate words; `'…'` and `"…"` keep them together, `\` takes the next character as it is, `#` begins a
+/// remark. A word that begins with `{` or `[` is JSON: it ends where its brackets do.
+pub(super) fn split(text: &str) -> Split {
+    let mut words = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        let at = text.len() - rest.len();
+        let taken = match rest.chars().next() {
+            None => return Split::Whole(words),
+            Some('#') => {
+                rest = rest.find('\n').map_or("", |end| &rest[end..]);
+                continue;
+            }
+            Some('{' | '[') => json(rest).map(|len| (rest[..len].to_owned(), len)),
+            Some(_) => quoted(rest),
+        };
+        let Some((word, len)) = taken else { return Split::Open(words, at) };
+        words.push(word);
+        rest = &rest[len..];
+    }
+}
+
+/// The length of JSON, if its brackets are closed. What is wrong otherwise its parser tells.
+fn json(text: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// A word with its quotes taken away, and the length that it had with them.
+fn quoted(text: &str) -> Option<(String, usize)> {
+    let mut word = String::new();
+    let mut chars = text.char_indices();
+    let mut quote = None;
+    while let Some((at, c)) = chars.next() {
+        match (quote, c) {
+            (None, c) if c.is_whitespace() => return Some((word, at)),
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), c) if c == open => quote = None,
+            (None | Some('"'), '\\') => match chars.next()? {
+                // In double quotes it is for what means something there.
+                (_, next) if quote.is_some() && !"\"\\".contains(next) => word.extend(['\\', next]),
+                (_, '\n') => {}
+                (_, next) => word.push(next),
+            },
+            (_, c) => word.push(c),
+        }
+    }
+    quote.is_none().then_some((word, text.len()))
+}
+
+#[cfg(test)]
+mod tests;

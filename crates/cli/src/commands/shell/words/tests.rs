@@ -1,0 +1,44 @@
+use super::*;
+
+fn whole(text: &str, words: &[&str]) {
+    assert_eq!(split(text), Split::Whole(words.iter().map(|word| (*word).to_owned()).collect()), "{text}");
+}
+
+fn open(text: &str, words: usize, from: usize) {
+    match split(text) {
+        Split::Open(found, at) => assert_eq!((found.len(), at), (words, from), "{text}"),
+        whole => panic!("{text}: {whole:?}"),
+    }
+}
+
+#[test]
+fn words_are_split_as_a_shell_does() {
+    whole("", &[]);
+    whole("  get  pets\trex \n", &["get", "pets", "rex"]);
+    whole("get 'a b' \"c d\" e\\ f ''", &["get", "a b", "c d", "e f", ""]);
+    whole(r#"get '"3"' "a\"b" "a\b" a'b c'd"#, &["get", "\"3\"", "a\"b", "a\\b", "ab cd"]);
+    whole("count pets # how many?\nstats", &["count", "pets", "stats"]);
+    whole("get a#b", &["get", "a#b"]);
+    whole("get pets\\\n", &["get", "pets"]);
+}
+
+#[test]
+fn json_needs_no_quotes() {
+    whole(
+        r#"put rex {"kind": "dog", "a": [1, {}]} --sync bulk"#,
+        &["put", "rex", r#"{"kind": "dog", "a": [1, {}]}"#, "--sync", "bulk"],
+    );
+    whole(r#"put 1 {"a": "} \" ] '", "b": 'x'}"#, &["put", "1", r#"{"a": "} \" ] '", "b": 'x'}"#]);
+    whole("put 1 {\n \"a\":\n 1 }", &["put", "1", "{\n \"a\":\n 1 }"]);
+    // No JSON, as its parser will say.
+    whole("put 1 {]} x", &["put", "1", "{]", "}", "x"]);
+}
+
+#[test]
+fn what_is_not_closed_goes_on() {
+    open("put 1 {\"a\": [1", 2, 6);
+    open("put 1 {\"a\": \"}", 2, 6);
+    open("get 'a b", 1, 4);
+    open("get \"a", 1, 4);
+    open("get a\\", 1, 4);
+}

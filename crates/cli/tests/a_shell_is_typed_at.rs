@@ -1,0 +1,112 @@
+//! The shell on a pseudo-terminal: editing, completion, history, colours, unfinished JSON, ctrl-C and ctrl-D.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::Place;
+use rexpect::session::{PtySession, spawn_command};
+
+const PATIENCE_MS: u64 = 20_000;
+
+fn shell(place: &Place, colours: bool) -> PtySession {
+    let mut command = place.command(&["shell", "db"]);
+    command.env("TERM", "xterm").stdin(std::process::Stdio::inherit());
+    match colours {
+        true => command.env_remove("NO_COLOR"),
+        false => command.env("NO_COLOR", "1"),
+    };
+    let mut shell = spawn_command(command, Some(PATIENCE_MS)).expect("a terminal");
+    shell.exp_string("`help` lists the commands").expect("a greeting");
+    shell.exp_string("alluvium> ").expect("a prompt");
+    shell
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    let pets: String = (0..100).map(|id| format!("{{\"_id\":{id},\"kind\":\"dog\",\"age\":{id}}}\n")).collect();
+    place.write("pets.jsonl", pets);
+    place.good(&["load", "db", "pets", "pets.jsonl"]);
+    place
+}
+
+fn say(shell: &mut PtySession, line: &str) {
+    shell.send_line(line).expect("a terminal");
+}
+
+#[test]
+fn documents_are_shown_for_people_and_in_colours_unless_unwanted() {
+    let place = place();
+    let mut plain = shell(&place, false);
+    say(&mut plain, "use pets");
+    plain.exp_string("pets> ").expect("the prompt names the collection");
+    say(&mut plain, "get 7");
+    plain.exp_string("{\r\n  \"_id\": 7,\r\n  \"kind\": \"dog\",\r\n  \"age\": 7\r\n}\r\n").expect("a document");
+    say(&mut plain, "exit");
+    plain.exp_eof().expect("the end");
+    let mut coloured = shell(&place, true);
+    say(&mut coloured, "get pets 7");
+    coloured.exp_string("\x1b[34m\"kind\"\x1b[0m: \x1b[32m\"dog\"\x1b[0m").expect("colours");
+    coloured.send_control('d').expect("a terminal");
+    coloured.exp_eof().expect("the end");
+}
+
+#[test]
+fn words_are_completed_and_json_goes_on_over_lines() {
+    let place = place();
+    let mut shell = shell(&place, false);
+    // Names that nothing else begins like.
+    shell.send("upd\t pe\t 7 {\"$unse\t\": {\"ag\t\": 1}}\n").expect("a terminal");
+    shell.exp_string("updated 7").expect("an update");
+    shell.exp_string("alluvium> ").expect("a prompt");
+    say(&mut shell, "put pets new {\"kind\":");
+    say(&mut shell, "\"cat\"}");
+    shell.exp_string("alluvium> ").expect("a prompt");
+    say(&mut shell, "exit");
+    shell.exp_eof().expect("the end");
+    assert_eq!(
+        place.good(&["get", "db", "pets", "7", "new"]),
+        "{\"_id\":7,\"kind\":\"dog\"}\n{\"_id\":\"new\",\"kind\":\"cat\"}\n"
+    );
+}
+
+#[test]
+fn earlier_commands_are_remembered_from_shell_to_shell() {
+    let place = place();
+    let mut first = shell(&place, false);
+    say(&mut first, "count pets");
+    first.exp_string("100").expect("a count");
+    say(&mut first, "exit");
+    first.exp_eof().expect("the end");
+    assert_eq!(place.read("alluvium/history").lines().last(), Some("exit"));
+    let mut second = shell(&place, false);
+    // Up, up: the last but one.
+    second.send("\x1b[A\x1b[A\n").expect("a terminal");
+    second.exp_string("100\r\n").expect("a count");
+    say(&mut second, "exit");
+    second.exp_eof().expect("the end");
+}
+
+#[test]
+fn an_interrupt_gives_up_a_line_or_stops_a_command_and_never_ends_the_shell() {
+    let place = place();
+    place.comments("comments.jsonl", 30_000);
+    place.good(&["load", "db", "comments", "comments.jsonl", "--id-field", "id"]);
+    let mut shell = shell(&place, false);
+    shell.send("drop pets --y").expect("a terminal");
+    shell.send_control('c').expect("a terminal");
+    shell.exp_string("alluvium> ").expect("a prompt");
+    say(&mut shell, "scan comments");
+    shell.exp_string("\"subreddit\"").expect("a comment");
+    shell.send_control('c').expect("a terminal");
+    shell.exp_string("alluvium: stopped").expect("it stops");
+    shell.exp_string("alluvium> ").expect("a prompt");
+    say(&mut shell, "get pets nobody");
+    shell.exp_string("alluvium: not found: \"nobody\"").expect("a failure");
+    say(&mut shell, "count pets");
+    shell.exp_string("100\r\n").expect("a count");
+    shell.send_control('d').expect("a terminal");
+    shell.exp_eof().expect("the end");
+    assert_eq!(place.good(&["count", "db", "pets"]), "100\n");
+}

@@ -1,0 +1,80 @@
+//! Without a terminal, `shell` runs the commands of its standard input on one open database.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod common;
+
+use common::{Ended, Place};
+
+fn run(place: &Place, options: &[&str], script: &str) -> Ended {
+    place.run_with(&[&["shell", "db"], options].concat(), script.as_bytes())
+}
+
+#[test]
+fn commands_run_on_one_open_database() {
+    let place = Place::new();
+    place.write("more.jsonl", "{\"_id\":\"tom\",\"kind\":\"cat\"}\n");
+    let script = "\
+# the household
+put pets rex {\"kind\": \"dog\",
+  \"age\": 3}
+use pets
+update rex {\"$inc\": {\"age\": 1}}
+load more.jsonl
+
+get rex 'tom' --fields kind,age
+count
+use
+collections
+export pets -o pets.json
+mv put by_kind dog rex
+mv get by_kind dog
+exit
+nonsense that is not reached
+";
+    let ended = run(&place, &["--create"], script);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let (loaded, rest) = ended.out.split_once("{\"_id\":\"rex\"").expect("what get prints");
+    assert!(loaded.starts_with("updated \"rex\"\n") && loaded.contains("1 document"), "{loaded}");
+    assert_eq!(rest, ",\"kind\":\"dog\",\"age\":4}\n{\"_id\":\"tom\",\"kind\":\"cat\"}\n2\nmain.pets\nrex\n");
+    assert!(place.read("pets.json").starts_with('['));
+    // Closed cleanly, and free again.
+    assert_eq!(place.good(&["count", "db", "pets"]), "2\n");
+}
+
+#[test]
+fn what_fails_is_named_with_its_line_and_the_first_failure_is_the_exit_code() {
+    let place = Place::new();
+    place.good(&["put", "db", "pets", "rex", "{}"]);
+    let script = "count pets\nget pets\n  tom\nget pets tom\nput pets a {\n\"b\":\n}\n\ncount pets\n";
+    let ended = run(&place, &[], script);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), "1\n1\n"), "{}", ended.err);
+    let said: Vec<&str> = ended.err.lines().filter(|line| line.starts_with("alluvium: ")).collect();
+    assert_eq!(said.len(), 4, "{}", ended.err);
+    assert!(said[0].starts_with("alluvium: line 2: the following required"), "{}", said[0]);
+    assert!(said[1].starts_with("alluvium: line 3: unrecognized subcommand 'tom'"), "{}", said[1]);
+    assert_eq!(said[2], "alluvium: line 4: not found: \"tom\"");
+    assert!(said[3].starts_with("alluvium: line 5: the document is no JSON"), "{}", said[3]);
+    let ended = run(&place, &["--strict"], "get pets tom\ncount pets\n");
+    assert_eq!((ended.code, ended.out.as_str()), (Some(3), ""));
+    let ended = run(&place, &[], "count pets\nput pets a {\"b\":\n");
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), "1\n"));
+    assert!(ended.err.contains("line 2: the script ends within a quote or bracket"), "{}", ended.err);
+}
+
+#[test]
+fn what_does_not_go_in_a_shell_says_so() {
+    let place = Place::new();
+    assert!(place.bad(3, &["shell", "db"]).contains("no Alluvium database"));
+    assert!(!place.path("db").exists());
+    place.good(&["put", "db", "pets", "rex", "{}"]);
+    let ended = run(&place, &[], "load pets -\n");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("standard input is the shell's own"), "{}", ended.err);
+    let ended = run(&place, &[], "load pets missing.jsonl --memory 64M\nuse a b\nload pets missing.jsonl\n");
+    assert!(ended.err.contains("--memory is for opening") && ended.err.contains("one collection"), "{}", ended.err);
+    assert!(ended.err.contains("line 3: ") && ended.err.contains("missing.jsonl"), "{}", ended.err);
+    let ended = run(&place, &[], "help\nhelp load\n");
+    assert!(ended.out.contains("use [COLLECTION]") && ended.out.contains("--split-object"), "{}", ended.out);
+    assert_eq!((ended.code, run(&place, &[], "").code), (Some(0), Some(0)));
+}
