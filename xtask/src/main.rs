@@ -13,7 +13,8 @@ const HELP: &str = "\
 usage: cargo xtask tidy [directory]
 
   tidy   checks lengths, words, dead files, the direction of dependencies, and that the
-         tests named in docs/DURABILITY.md exist; exits 1 if anything is wrong";
+         tests named in docs/DURABILITY.md exist, each error is in docs/ERRORS.md, and
+         each public method of the main types has an example; exits 1 if anything is wrong";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

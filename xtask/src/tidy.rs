@@ -1,5 +1,7 @@
 //! Rules of style, as checks. Limits only ever tighten.
 
+mod errors;
+mod examples;
 mod lengths;
 mod manifests;
 mod mask;
@@ -48,6 +50,8 @@ pub(crate) fn check(root: &Path) -> io::Result<Vec<Finding>> {
     modules::check(&repo, &mut findings);
     manifests::check(&repo, &mut findings);
     promises::check(&repo, &mut findings);
+    errors::check(&repo, &mut findings);
+    examples::check(&repo, &mut findings);
     findings.sort();
     Ok(findings)
 }

@@ -42,6 +42,15 @@ impl Collection {
 
     /// The full name, `logical.collection`.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// assert_eq!(db.collection("pets").full_name()?, "main.pets");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidName`] if the handle was made with a name that is not allowed.
     pub fn full_name(&self) -> Result<String> {
@@ -49,6 +58,16 @@ impl Collection {
     }
 
     /// The same collection, with writes acknowledged at another point than the database's default.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets").with_durability(alluvium::Durability::Sync);
+    /// pets.put("rex", r#"{"age": 3}"#)?; // Survives power loss from here on.
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn with_durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
@@ -56,17 +75,54 @@ impl Collection {
     }
 
     /// When this handle's writes are acknowledged.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// assert_eq!(db.collection("pets").durability(), alluvium::Durability::Periodic);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn durability(&self) -> Durability {
         self.durability
     }
 
     /// The same collection, its documents as values of your type.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Pet {
+    ///     age: u32,
+    /// }
+    /// let pets = db.collection("pets").typed::<Pet>();
+    /// pets.put("rex", &Pet { age: 3 })?;
+    /// assert_eq!(pets.get("rex")?.map(|pet| pet.age), Some(3));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn typed<T>(&self) -> TypedCollection<T> {
         TypedCollection::new(self.clone())
     }
 
     /// The collection that had this name at a snapshot, as it was then, for reading; also if it was
     /// dropped or renamed since.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// let before = db.snapshot();
+    /// pets.update("rex", r#"{"$inc": {"age": 1}}"#)?;
+    /// assert_eq!(pets.at(&before).get("rex")?.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn at(&self, snapshot: &Snapshot) -> CollectionAt {
         CollectionAt::new(self.clone(), snapshot.clone())
     }
@@ -153,6 +209,19 @@ impl Collection {
 
     /// Inserts a document. Without an `_id` it gets an object id. The `_id` becomes its first field.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.insert_one(r#"{"_id": "rex", "age": 3}"#)?;
+    /// assert!(pets.insert_one(r#"{"_id": "rex"}"#).is_err());
+    /// let made = pets.insert_one(r#"{"age": 1}"#)?.inserted_id; // an object id
+    /// assert!(pets.get(made)?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::DuplicateKey`] if the `_id` is taken; [`Error::InvalidDocument`],
     /// [`Error::InvalidId`], [`Error::Json`]; or as for any write.
@@ -163,6 +232,17 @@ impl Collection {
     }
 
     /// Inserts documents in their order, all or none.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.insert_many([r#"{"_id": "rex"}"#, r#"{"_id": "tom"}"#])?;
+    /// assert_eq!(pets.count()?, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Collection::insert_one`]; [`store::Error::BatchTooLarge`] if they do not fit one batch.
@@ -195,6 +275,18 @@ impl Collection {
     ///
     /// The document's own `_id`, if it has one, must be equal. It becomes its first field.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// pets.put("rex", r#"{"age": 4}"#)?;
+    /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","age":4}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Collection::insert_one`], but for the duplicate.
     pub fn put(&self, id: impl Into<Value>, document: impl IntoDocument) -> Result<()> {
@@ -209,6 +301,19 @@ impl Collection {
 
     /// Deletes the document with this `_id`, whether it is there or not. Reads nothing.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// pets.delete("rex")?;
+    /// pets.delete("nobody")?; // No error: nobody looked.
+    /// assert_eq!(pets.count()?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NoSuchCollection`], [`Error::InvalidId`], or as for any write.
     pub fn delete(&self, id: impl Into<Value>) -> Result<()> {
@@ -219,6 +324,17 @@ impl Collection {
     }
 
     /// Deletes the document with this `_id` and tells whether it was there: reads.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// assert!(pets.delete_one("rex")? && !pets.delete_one("rex")?);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Collection::delete`].
@@ -239,6 +355,20 @@ impl Collection {
 
     /// The document with this `_id`.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"kind": "dog", "age": 3}"#)?;
+    /// if let Some(rex) = pets.get("rex")? {
+    ///     println!("{rex}");
+    /// }
+    /// assert!(pets.get("tom")?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NoSuchCollection`], [`Error::InvalidId`], [`crate::ErrorKind::Corruption`].
     pub fn get(&self, id: impl Into<Value>) -> Result<Option<Document>> {
@@ -246,6 +376,18 @@ impl Collection {
     }
 
     /// The documents with these `_id`s, in their order, all of one moment.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// let found = pets.get_many(["tom", "rex"])?;
+    /// assert!(found[0].is_none() && found[1].is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Collection::get`].
@@ -256,6 +398,18 @@ impl Collection {
     /// Some fields of the document with this `_id`, in the order of `paths`; `_id` comes first.
     /// A path leads into maps by names and into arrays by numbers, `a.b.0`. Decodes no other value.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3, "chip": {"number": 17, "by": "vet"}}"#)?;
+    /// let fields = pets.get_fields("rex", &["chip.number"])?.unwrap();
+    /// assert_eq!(fields.get("chip.number"), Some(&alluvium::Value::Int32(17)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Collection::get`].
     pub fn get_fields(&self, id: impl Into<Value>, paths: &[&str]) -> Result<Option<Map>> {
@@ -263,11 +417,34 @@ impl Collection {
     }
 
     /// The documents in the order of their `_id`s: a scan to be narrowed and then started.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.insert_many([r#"{"_id": "ada"}"#, r#"{"_id": "rex"}"#, r#"{"_id": "tom"}"#])?;
+    /// let found: alluvium::Result<Vec<_>> = pets.scan().from("b").limit(1).run()?.collect();
+    /// assert_eq!(found?[0].to_string(), r#"{"_id":"rex"}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn scan(&self) -> Scan {
         Scan::new(self.clone(), None)
     }
 
     /// The number of documents. Walks all keys.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// assert_eq!(pets.count()?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Collection::get`].
@@ -276,6 +453,18 @@ impl Collection {
     }
 
     /// Drops the collection.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// pets.drop()?;
+    /// assert!(db.collections().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Database::drop_collection`].

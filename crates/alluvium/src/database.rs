@@ -54,6 +54,16 @@ impl Database {
     /// Opens the database in the directory `path` with default options, creating it if it does not
     /// exist.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// let db = alluvium::Database::open(dir.path().join("my.alluvium"))?;
+    /// assert!(db.report().created);
+    /// db.close()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Builder::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -61,6 +71,15 @@ impl Database {
     }
 
     /// Options for opening.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// let builder = alluvium::Database::builder().memory(64 << 20).create_if_missing(false);
+    /// assert!(builder.open(dir.path().join("nothing")).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -76,32 +95,92 @@ impl Database {
     }
 
     /// What opening found: whether the last close was clean, what was replayed, what was lost.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// assert!(db.report().created && db.report().dropped.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn report(&self) -> &OpenReport {
         self.inner.store.report()
     }
 
     /// The directory.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// assert!(db.path().ends_with("db"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn path(&self) -> &Path {
         self.inner.store.path()
     }
 
     /// Partitions of the database.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// assert_eq!(db.partitions(), 4);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn partitions(&self) -> u32 {
         self.inner.store.partitions()
     }
 
     /// A handle on the collection `logical.collection`, or `main.collection` without a dot. The
     /// collection is created by the first write; a name that is not allowed is refused there.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let orders = db.collection("shop.orders");
+    /// orders.insert_one(r#"{"_id": 1, "sum": 20}"#)?;
+    /// assert_eq!(db.collections()[0].full_name(), "shop.orders");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn collection(&self, name: &str) -> Collection {
         Collection::new(self.clone(), FullName::parse(name))
     }
 
     /// A handle on a logical database. It exists as long as it has collections.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let shop = db.logical("shop");
+    /// shop.create_collection("orders")?;
+    /// assert_eq!(shop.list_collection_names(), ["orders"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn logical(&self, name: &str) -> LogicalDatabase {
         LogicalDatabase::new(self.clone(), name)
     }
 
     /// The names of the logical databases, sorted.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.create_collection("shop.orders")?;
+    /// db.create_collection("pets")?;
+    /// assert_eq!(db.list_logical_names(), ["main", "shop"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn list_logical_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.inner.catalog.list().into_iter().map(|n| n.logical).collect();
         names.dedup();
@@ -109,12 +188,35 @@ impl Database {
     }
 
     /// The collections of all logical databases, sorted by name.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.create_collection("pets")?;
+    /// let names: Vec<String> = db.collections().iter().map(|info| info.full_name()).collect();
+    /// assert_eq!(names, ["main.pets"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn collections(&self) -> Vec<CollectionInfo> {
         let info = |n: FullName| CollectionInfo { logical: n.logical, name: n.collection };
         self.inner.catalog.list().into_iter().map(info).collect()
     }
 
     /// The collections that there were at a snapshot, sorted by name.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.create_collection("pets")?;
+    /// let before = db.snapshot();
+    /// db.drop_collection("pets")?;
+    /// assert_eq!((db.collections().len(), db.collections_at(&before)?.len()), (0, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// What keeps the registry from being read, such as [`crate::ErrorKind::SnapshotTooOld`].
@@ -125,6 +227,16 @@ impl Database {
     }
 
     /// Creates an empty collection.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.create_collection("pets")?;
+    /// assert!(db.create_collection("pets").is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`crate::Error::CollectionExists`], [`crate::Error::InvalidName`], or as for any write.
@@ -137,6 +249,17 @@ impl Database {
     /// Renames a collection, also into another logical database. Handles with the old name do not
     /// follow.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.create_collection("pets")?;
+    /// db.rename_collection("pets", "archive.pets")?;
+    /// assert_eq!(db.collections()[0].full_name(), "archive.pets");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`crate::Error::NoSuchCollection`], [`crate::Error::CollectionExists`], or as for any write.
     pub fn rename_collection(&self, from: &str, to: &str) -> Result<()> {
@@ -147,6 +270,17 @@ impl Database {
     /// Drops a collection: readers that come later do not see it; its space is given back in the
     /// background.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.create_collection("pets")?;
+    /// db.drop_collection("pets")?;
+    /// assert!(db.collections().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`crate::Error::NoSuchCollection`], or as for any write.
     pub fn drop_collection(&self, name: &str) -> Result<()> {
@@ -154,21 +288,69 @@ impl Database {
     }
 
     /// An empty write batch: puts, inserts and deletes over any collections, all or nothing.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let (orders, stock) = (db.collection("orders"), db.collection("stock"));
+    /// stock.put("ball", r#"{"left": 3}"#)?;
+    /// let mut batch = db.write_batch();
+    /// batch.insert(&orders, r#"{"_id": 1, "what": "ball"}"#)?;
+    /// batch.apply(&stock, "ball", r#"{"$inc": {"left": -1}}"#)?;
+    /// batch.commit()?; // Both, or none.
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn write_batch(&self) -> WriteBatch {
         WriteBatch::new(self.clone())
     }
 
     /// Takes a snapshot of the latest visible moment.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert!(pets.get("rex")?.is_none() && pets.at(&before).get("rex")?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn snapshot(&self) -> Snapshot {
         Snapshot { store: self.inner.store.snapshot(), past: Arc::default() }
     }
 
     /// Figures of the running database. Costs microseconds.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let stats = db.stats();
+    /// println!("{} bytes on disk, {} of them log", stats.disk_bytes, stats.log_bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stats(&self) -> Stats {
         self.inner.store.stats()
     }
 
     /// Makes every write so far durable; the acknowledgement of [`crate::Durability::Bulk`] writes.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets").with_durability(alluvium::Durability::Bulk);
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// db.sync()?; // Now power may fail.
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`crate::ErrorKind::Poisoned`] or [`crate::ErrorKind::OutcomeUnknown`].
@@ -178,6 +360,17 @@ impl Database {
 
     /// Writes what is in memory to sorted files.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// db.flush()?;
+    /// assert_eq!(db.stats().partitions.iter().map(|partition| partition.files).sum::<usize>(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`crate::ErrorKind::NoSpace`] and what else keeps it from going on.
     pub fn flush(&self) -> Result<()> {
@@ -185,6 +378,16 @@ impl Database {
     }
 
     /// Flushes, and waits until no compaction is due.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.settle()?;
+    /// assert_eq!(db.stats().debt, 0.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Database::flush`].
@@ -194,6 +397,17 @@ impl Database {
 
     /// Merges everything into one sorted run a partition, and gives back all space that can be.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// db.collection("pets").delete("rex")?;
+    /// db.compact()?; // Nothing of rex is left on disk.
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Database::flush`].
     pub fn compact(&self) -> Result<()> {
@@ -201,6 +415,17 @@ impl Database {
     }
 
     /// Checks every block of every file. Returns the damage found; empty is good.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// for damage in db.verify()? {
+    ///     eprintln!("{damage}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// What keeps the check itself from going on.
@@ -210,6 +435,17 @@ impl Database {
 
     /// Closes the database, so that it can be opened again at once. Collections, snapshots, cursors and
     /// loads that are left answer [`crate::ErrorKind::Closed`].
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// db.close()?;
+    /// assert_eq!(pets.count().unwrap_err().kind(), alluvium::ErrorKind::Closed);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`crate::ErrorKind::Io`] if the log could not be sealed; acknowledged writes are safe even

@@ -175,6 +175,21 @@ impl Collection {
     /// How far an input was loaded before, with the same format and `id_field`; nothing if not at all, or if
     /// the input is not resumable.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// use alluvium::load::{Input, LoadOptions};
+    /// let (path, pets) = (dir.path().join("pets.jsonl"), db.collection("pets"));
+    /// std::fs::write(&path, "{\"_id\": 1}\n").expect("space");
+    /// let input = || Input::file(&env::Env::os(), &path);
+    /// pets.load(input()?, LoadOptions::default())?;
+    /// let before = pets.loaded_before(&input()?, &LoadOptions::default())?.expect("a mark");
+    /// assert!(before.finished && before.documents == 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Collection::get`].
     pub fn loaded_before(&self, input: &Input, options: &LoadOptions) -> Result<Option<LoadedBefore>> {

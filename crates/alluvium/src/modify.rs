@@ -67,6 +67,21 @@ impl Collection {
     /// than those changed before it, `change` is called once more, for the document as it is then:
     /// memory is reserved before documents are locked, and its size is known only afterwards.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// let found = pets.modify("rex", |draft| {
+    ///     draft.map()?.insert("name", "Rex");
+    ///     Ok(true) // It has changed: write it.
+    /// })?;
+    /// assert!(found);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Collection::get`] and [`Collection::put`]; an error of `change` is returned and nothing
     /// is written.

@@ -59,6 +59,18 @@ impl Collection {
     /// As [`Collection::update`]; where there is no such document, one is inserted with this `_id` and what the update
     /// sets, `$setOnInsert` included.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let counters = db.collection("counters");
+    /// counters.upsert("visits", r#"{"$inc": {"n": 1}, "$setOnInsert": {"kind": "page"}}"#)?;
+    /// counters.upsert("visits", r#"{"$inc": {"n": 1}}"#)?;
+    /// assert_eq!(counters.get("visits")?.unwrap().to_string(), r#"{"_id":"visits","kind":"page","n":2}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Collection::update`].
     pub fn upsert(&self, id: impl Into<Value>, update: impl IntoDocument) -> Result<UpdateResult> {
@@ -88,6 +100,20 @@ impl Collection {
     /// document as it is, and is counted in [`crate::Stats::deltas_refused`]. Who needs to know asks for
     /// [`Collection::update`].
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let counters = db.collection("counters");
+    /// counters.put("visits", r#"{"n": 0}"#)?;
+    /// for _ in 0..100 {
+    ///     counters.apply("visits", r#"{"$inc": {"n": 1}}"#)?;
+    /// }
+    /// assert_eq!(counters.get("visits")?.unwrap().to_string(), r#"{"_id":"visits","n":100}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Update`] if the update is wrong by itself; as for any write.
     pub fn apply(&self, id: impl Into<Value>, update: impl IntoDocument) -> Result<()> {
@@ -107,6 +133,18 @@ impl Collection {
 
     /// Puts another document in the place of the one with this `_id`, if there is one.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// assert_eq!(pets.replace("rex", r#"{"kind": "dog"}"#)?.matched_count, 1);
+    /// assert_eq!(pets.replace("tom", r#"{"kind": "cat"}"#)?.matched_count, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Collection::put`].
     pub fn replace(&self, id: impl Into<Value>, document: impl IntoDocument) -> Result<UpdateResult> {
@@ -120,6 +158,19 @@ impl Collection {
     }
 
     /// As [`Collection::update`], and returns the document; `None` if there is none.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// use alluvium::ReturnDocument;
+    /// let tickets = db.collection("tickets");
+    /// tickets.put("next", r#"{"n": 7}"#)?;
+    /// let next = tickets.find_one_and_update("next", r#"{"$inc": {"n": 1}}"#, ReturnDocument::Before)?;
+    /// assert_eq!(next.unwrap().to_string(), r#"{"_id":"next","n":7}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Collection::update`].
@@ -147,6 +198,18 @@ impl Collection {
 
     /// The document with this `_id` and its version.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// let (_, version) = pets.get_versioned("rex")?.unwrap();
+    /// assert_eq!(pets.get_versioned("rex")?.unwrap().1, version);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Collection::get`].
     pub fn get_versioned(&self, id: impl Into<Value>) -> Result<Option<(Document, Version)>> {
@@ -161,6 +224,19 @@ impl Collection {
 
     /// Puts another document in the place of the one with this `_id` if that is still of this version. False if it is
     /// not, or gone: read it again.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// let (_, version) = pets.get_versioned("rex")?.unwrap();
+    /// assert!(pets.replace_if("rex", version, r#"{"age": 4}"#)?);
+    /// assert!(!pets.replace_if("rex", version, r#"{"age": 5}"#)?); // Somebody was faster.
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Collection::put`].

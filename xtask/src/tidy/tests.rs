@@ -214,3 +214,33 @@ fn findings_are_sorted_and_name_their_place() {
     let places: Vec<&str> = found.iter().map(|line| line.split(": ").next().unwrap()).collect();
     assert_eq!(places, ["crates/env/src/a.rs:1", "crates/env/src/a.rs:2", "crates/env/src/z.rs:1"]);
 }
+
+const ERRORS: &str = "//! Errors.\n\n/// All.\npub enum Error {\n    /// One.\n    #[error(\"x\")]\n    Io {\n        path: PathBuf,\n    },\n    Corrupt(String),\n}\n";
+
+#[test]
+fn an_error_without_its_line_and_a_line_without_its_error_are_found() {
+    let page = |rows: &str| format!("# Errors\n\n## `env::Error`\n\n| error | cause |\n|---|---|\n{rows}\n## Other\n");
+    let found = |rows: &str| {
+        let files = [("crates/env/src/lib.rs", "//! All.\nmod error;\n"), ("crates/env/src/error.rs", ERRORS)];
+        in_env(&[files[0], files[1], ("docs/ERRORS.md", &page(rows))])
+    };
+    let both = "| `Io` | The system. |\n| `Corrupt` | Damage. |\n";
+    assert_eq!(found(both), [] as [&str; 0]);
+    assert_one(&found("| `Io` | The system. |\n"), "crates/env/src/error.rs:10", "Corrupt has no line");
+    assert_one(&found(&format!("{both}| `Old` | Gone. |\n")), "docs/ERRORS.md:9", "env::Error has no Old");
+}
+
+#[test]
+fn a_method_without_an_example_is_found() {
+    let with =
+        "    /// Opens.\n    ///\n    /// ```\n    /// open();\n    /// ```\n    #[must_use]\n    pub fn open() {}\n";
+    let hidden = "    /// For tests.\n    #[doc(hidden)]\n    pub fn hidden() {}\n    fn own() {}\n";
+    let without = "    /// Closes.\n    pub fn close() {}\n";
+    let found = |methods: &str| {
+        let text = format!("//! A.\n\nimpl Database {{\n{methods}}}\n\nimpl Other {{\n{without}}}\n");
+        let lib = ("crates/alluvium/src/lib.rs", "//! All.\nmod a;\n");
+        findings(&[("crates/alluvium/Cargo.toml", MANIFEST), lib, ("crates/alluvium/src/a.rs", &text)])
+    };
+    assert_eq!(found(&format!("{with}{hidden}")), [] as [&str; 0]);
+    assert_one(&found(&format!("{with}{without}")), "crates/alluvium/src/a.rs:12", "has an example");
+}
