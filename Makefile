@@ -2,12 +2,14 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test data setup mutants
+.PHONY: help demo test data setup mutants dist deb
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
 	@echo "make test     format, lints, tidy checks and all tests, those under a seeded scheduler too"
 	@echo "make data     fetch the real JSON that the tests load (npm; make test does that, once)"
+	@echo "make dist     a static binary with manual and completions, as target/dist/*.tar.gz (docs/INSTALL.md)"
+	@echo "make deb      a Debian package in target/dist, by cargo-deb"
 	@echo "make mutants  put known mistakes in, one by one; fails unless the tests find each"
 
 # Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together).
@@ -34,3 +36,9 @@ test: setup data
 
 mutants:
 	tests/mutants/run
+
+dist:
+	packaging/dist
+
+deb:
+	packaging/deb

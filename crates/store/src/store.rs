@@ -24,6 +24,48 @@ use wal::Wal;
 /// An open key/value store. `Send + Sync`; share it behind an `Arc` or by reference.
 ///
 /// Dropping it closes it; [`Store::close`] also says whether that went well.
+///
+/// ```
+/// use store::{Bounds, Durability, LockMode, Options, Store};
+/// # fn main() -> store::Result<()> {
+/// # let (env, path) = (env::Env::in_memory(1), std::path::Path::new("db"));
+/// let store = Store::open(env, path, Options::default())?;
+/// let pets = store.create_trees(&[b"pets"])?[0];
+///
+/// // Writes come in batches, which are there as a whole or not at all.
+/// let mut batch = store.batch();
+/// batch.put(pets, b"rex", b"dog");
+/// batch.put(pets, b"tom", b"cat");
+/// store.write(batch, Durability::Sync)?;
+/// assert!(store.contains(pets, b"rex")? && !store.contains(pets, b"ada")?);
+///
+/// // A snapshot never changes.
+/// let before = store.snapshot();
+/// let mut batch = store.batch();
+/// batch.delete(pets, b"tom");
+/// store.write(batch, Durability::Periodic)?;
+/// let mut value = Vec::new();
+/// assert!(!store.get(pets, b"tom", &mut value)? && store.get_at(&before, pets, b"tom", &mut value)?);
+/// assert_eq!(value, b"cat");
+///
+/// // Keys in their order.
+/// let mut scan = store.scan(pets, Bounds::all(), Some(&before))?;
+/// while let Some((key, value)) = scan.next()? {
+///     println!("{key:?} {value:?}");
+/// }
+///
+/// // Read, and write what follows from it, with nobody in between.
+/// let locks = store.lock(pets, [&b"rex"[..]], LockMode::Exclusive);
+/// store.get(pets, b"rex", &mut value)?;
+/// let mut batch = store.batch();
+/// batch.put(pets, b"rex", &[&value[..], b", large"].concat());
+/// store.write_locked(batch, Durability::Sync, &locks)?;
+/// drop(locks);
+///
+/// store.drop_trees(&[pets])?;
+/// store.close()
+/// # }
+/// ```
 pub struct Store {
     pub(crate) inner: Arc<Inner>,
     closing: Mutex<Closing>,

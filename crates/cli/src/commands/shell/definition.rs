@@ -24,7 +24,7 @@ Words are split as in a Unix shell; JSON needs no quotes, and may go on over sev
 In the shell:
   use [COLLECTION]  Leave out the collection in what follows; without a name, no longer
   help [COMMAND]    Show this, or a command's options and an example
-  exit              Leave (also ctrl-D); ctrl-C stops a command";
+  exit              Leave (also ctrl-D); ctrl-C stops a command, twice the shell";
 
 /// The commands, for a database, and a collection if one is in use.
 pub(super) fn definition(config: &Config, database: &Path, collection: Option<&str>) -> clap::Command {
