@@ -14,7 +14,7 @@ pub enum ErrorKind {
     Namespace,
     /// A document, an `_id`, a name or an option is not allowed.
     Invalid,
-    /// The path holds no database, or cannot be used.
+    /// The path holds no database or checkpoint, or cannot be used.
     Open,
     /// Another process has the database open.
     InUse,
@@ -187,6 +187,11 @@ fn store_kind(error: &store::Error) -> ErrorKind {
         E::Storage(env::Error::NewerFormat { .. })
         | E::NotADatabase(_)
         | E::ForeignDirectory(_)
+        | E::IsCheckpoint(_)
+        | E::NotACheckpoint(_)
+        | E::TargetExists(_)
+        | E::InsideDatabase { .. }
+        | E::ForeignBase { .. }
         | E::PartitionCount { .. } => ErrorKind::Open,
         E::Storage(error) if error.is_no_space() => ErrorKind::NoSpace,
         E::Storage(_) => ErrorKind::Io,

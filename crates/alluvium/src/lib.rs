@@ -25,6 +25,7 @@
 
 #![deny(missing_docs)]
 
+pub mod backup;
 mod batch;
 mod builder;
 mod catalog;

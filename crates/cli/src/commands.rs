@@ -1,6 +1,7 @@
 //! The registry of commands; each has a file of its own.
 
 mod bench;
+mod checkpoint;
 mod collections;
 mod compact;
 mod completions;
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     /// Measure: bulk load, random gets, updates, key/value mixes
     #[command(subcommand)]
     Bench(bench::Command),
+    /// Make a checkpoint: a whole copy of a database, of links where that is possible
+    Checkpoint(checkpoint::Args),
     /// List the collections
     Collections(collections::Args),
     /// Merge all files, and give back all space that can be
@@ -71,7 +74,7 @@ pub(crate) enum Command {
     Put(put::Args),
     /// Rename a collection
     Rename(rename::Args),
-    /// Restore a dump, from here or from mongodump
+    /// Restore a checkpoint, or a dump from here or from mongodump
     Restore(restore::Args),
     /// Print documents in the order of their _id
     Scan(scan::Args),
@@ -81,7 +84,7 @@ pub(crate) enum Command {
     Stats(stats::Args),
     /// Change fields of a document by update operators
     Update(update::Args),
-    /// Check every block of every file
+    /// Check every block, reference and count of a database or a checkpoint
     Verify(verify::Args),
 }
 
@@ -90,6 +93,7 @@ impl Command {
     pub(crate) fn run(self, config: &Config) -> Outcome {
         match self {
             Self::Bench(command) => command.run(),
+            Self::Checkpoint(args) => args.run(),
             Self::Collections(args) => args.run(),
             Self::Compact(args) => args.run(),
             Self::Completions(args) => args.run(),

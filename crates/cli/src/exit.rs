@@ -119,10 +119,14 @@ fn library_code(error: &alluvium::Error) -> u8 {
     use alluvium::Error;
     use store::Error as StoreError;
     match error {
-        Error::NoSuchCollection { .. } | Error::Store(StoreError::NotADatabase(_)) => return NOT_FOUND,
+        Error::NoSuchCollection { .. } | Error::Store(StoreError::NotADatabase(_) | StoreError::NotACheckpoint(_)) => {
+            return NOT_FOUND;
+        }
         Error::InvalidName { .. }
         | Error::InvalidId(_)
-        | Error::Store(StoreError::InvalidOption { .. } | StoreError::PartitionCount { .. }) => return USAGE,
+        | Error::Store(
+            StoreError::InvalidOption { .. } | StoreError::PartitionCount { .. } | StoreError::InsideDatabase { .. },
+        ) => return USAGE,
         _ => {}
     }
     match error.kind() {

@@ -1,6 +1,6 @@
 //! Checksums and hashes: XXH3 throughout.
 
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64, xxh3_64_with_seed};
 
 /// A 64-bit checksum of `bytes` that also depends on `seed`.
 ///
@@ -21,4 +21,20 @@ pub fn checksum32(bytes: &[u8], seed: u64) -> u32 {
 #[inline]
 pub fn hash64(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
+}
+
+/// [`hash64`] of bytes that come in pieces.
+#[derive(Default)]
+pub struct Hasher64(Xxh3Default);
+
+impl Hasher64 {
+    /// Takes the next piece.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The hash of all pieces so far.
+    pub fn finish(&self) -> u64 {
+        self.0.digest()
+    }
 }

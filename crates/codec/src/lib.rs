@@ -11,7 +11,7 @@ pub mod frame;
 pub mod key;
 pub mod varint;
 
-pub use checksum::{checksum32, checksum64, hash64};
+pub use checksum::{Hasher64, checksum32, checksum64, hash64};
 
 /// Bytes that are not what an encoder of this crate writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -40,7 +40,7 @@ impl Home {
 
     /// The path of a file.
     pub fn path(&self, number: u64) -> PathBuf {
-        self.dir.join(format!("{number:08}.sst"))
+        crate::image::sst_path(&self.dir, number)
     }
 
     /// No file is removed from now on.
@@ -69,7 +69,7 @@ impl Home {
 }
 
 /// The number in a file name like `00000012.sst`.
-pub(crate) fn sst_number(name: &str) -> Option<u64> {
+pub fn sst_number(name: &str) -> Option<u64> {
     name.strip_suffix(".sst")?.parse().ok()
 }
 

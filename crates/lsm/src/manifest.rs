@@ -9,6 +9,8 @@
 //! it is written. Every other failure leaves open whether the edit is durable; it is reported as
 //! such, and the partition then takes no further edit.
 
+pub(crate) mod walk;
+
 use crate::{AddedFile, VersionEdit};
 use codec::{checksum64, frame};
 use env::{DirEntry, Env, Error, File, OpenMode, Result};
@@ -119,7 +121,7 @@ pub(crate) struct Manifest {
 }
 
 /// The number in a file name like `MANIFEST-7`.
-pub(crate) fn manifest_number(name: &str) -> Option<u64> {
+pub fn manifest_number(name: &str) -> Option<u64> {
     name.strip_prefix("MANIFEST-")?.parse().ok()
 }
 

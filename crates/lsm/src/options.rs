@@ -159,8 +159,8 @@ impl Shared {
         self.file_numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The number that the next call of [`Shared::next_file_number`] returns, or a lower one.
-    pub(crate) fn file_number_bound(&self) -> u64 {
+    /// A number above those of all files that were begun so far.
+    pub fn file_number_bound(&self) -> u64 {
         self.file_numbers.load(Ordering::Relaxed)
     }
 

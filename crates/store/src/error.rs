@@ -14,6 +14,35 @@ pub enum Error {
     /// The directory holds something else.
     #[error("{} is not empty and holds no Alluvium database: choose an empty or new directory", .0.display())]
     ForeignDirectory(PathBuf),
+    /// The directory holds a checkpoint, which nobody writes to.
+    #[error("{} is a checkpoint: `alluvium restore` makes a database of it in another directory", .0.display())]
+    IsCheckpoint(PathBuf),
+    /// The directory holds no checkpoint.
+    #[error("{} is no checkpoint (there is no file CHECKPOINT in it): check the path", .0.display())]
+    NotACheckpoint(PathBuf),
+    /// A checkpoint or a database is to be made where something is.
+    #[error("{} exists and is not empty: choose another name, or move what is there away", .0.display())]
+    TargetExists(PathBuf),
+    /// A checkpoint is to be made within a database or another checkpoint.
+    #[error("{} lies within {}: choose a directory outside of it", dir.display(), above.display())]
+    InsideDatabase {
+        /// Where it was to be made.
+        dir: PathBuf,
+        /// The database or checkpoint above it.
+        above: PathBuf,
+    },
+    /// The base of an incremental checkpoint is of another database.
+    #[error(
+        "{} is a checkpoint of another database than {}: name one of this database as base, or none (a restored \
+         database is another one than that which the checkpoint was taken of)",
+        base.display(), database.display()
+    )]
+    ForeignBase {
+        /// The checkpoint that was named as base.
+        base: PathBuf,
+        /// The database.
+        database: PathBuf,
+    },
     /// Another process, or another handle of this one, has the database open.
     #[error("{} is in use by another process: close it there first (one process opens a database at a time)", .0.display())]
     InUse(PathBuf),

@@ -7,6 +7,7 @@
 use crate::admission::Admission;
 use crate::commit::Commit;
 use crate::durability::Syncer;
+use crate::holds::Holds;
 use crate::locks::LockTable;
 use crate::options::DEFAULT_PARTITIONS;
 use crate::policy::StorePolicy;
@@ -28,7 +29,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-const LOCK_NAME: &str = "LOCK";
+pub(crate) const LOCK_NAME: &str = "LOCK";
 pub(crate) const LOG_DIR: &str = "wal";
 
 /// What opening a store found and did.
@@ -112,6 +113,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         admission: Admission::new(room),
         workers: Workers::new(count),
         syncer,
+        holds: Holds::default(),
         poisoned: OnceLock::new(),
         closed: AtomicBool::new(false),
         schema: Mutex::new(()),
@@ -186,7 +188,7 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Box<dyn F
 
 /// Makes the directory of a new database, with what is missing above it, and their names
 /// durable. Also if it is there already: whoever made it need not have synced its name.
-fn make_directory(env: &Env, path: &Path) -> Result<()> {
+pub(crate) fn make_directory(env: &Env, path: &Path) -> Result<()> {
     let mut parents = vec![parent_of(path)];
     let mut at = parents[0];
     while !env.fs.exists(at)? {
@@ -201,7 +203,7 @@ fn make_directory(env: &Env, path: &Path) -> Result<()> {
 }
 
 /// The directory that holds `path`: of a single name, the one that the process works in.
-fn parent_of(path: &Path) -> &Path {
+pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
@@ -217,6 +219,9 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
     let has = |name: &str| entries.iter().any(|e| e.name == name);
     if has(superblock::NAME) {
         return Ok(());
+    }
+    if has(crate::checkpoint::listing::NAME) {
+        return Err(Error::IsCheckpoint(path.to_owned()));
     }
     if !options.create_if_missing {
         return Err(Error::NotADatabase(path.to_owned()));
@@ -261,7 +266,7 @@ fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superbloc
     Ok((superblock, true))
 }
 
-fn remove_tree(env: &Env, path: &Path, is_dir: bool) -> Result<()> {
+pub(crate) fn remove_tree(env: &Env, path: &Path, is_dir: bool) -> Result<()> {
     if !is_dir {
         return Ok(env.fs.remove(path)?);
     }

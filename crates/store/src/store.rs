@@ -4,6 +4,7 @@ use crate::admission::{Admission, Admitted};
 use crate::batch::{lock_hash, partition_of};
 use crate::commit::{Commit, Work};
 use crate::durability::Syncer;
+use crate::holds::Holds;
 use crate::locks::LockTable;
 use crate::open::OpenReport;
 use crate::scan::{Bounds, Scan};
@@ -93,6 +94,8 @@ pub(crate) struct Inner {
     pub admission: Admission,
     pub workers: Workers,
     pub syncer: Syncer,
+    /// Who keeps the log from letting segments go.
+    pub holds: Holds,
     pub poisoned: OnceLock<Error>,
     /// No file is touched any more, or shortly.
     pub closed: AtomicBool,

@@ -185,6 +185,8 @@ impl Inner {
     /// data may have been in a segment that is removed now, is found by the note, and so is a
     /// segment that is missing without having been let go.
     pub(crate) fn note_flushes(&self) -> Result<()> {
+        // Whoever holds the log needs it as it is now.
+        let Some(_removing) = self.holds.removing() else { return Ok(()) };
         let oldest_needed = self.oldest_needed();
         if self.wal.can_release_below(oldest_needed) && !self.damaged.load(Ordering::SeqCst) {
             self.note_flushed(oldest_needed)?;

@@ -222,10 +222,10 @@ pub(crate) fn finish_group(group: &mut [u8], header: GroupHeader, offset: u64, s
 }
 
 /// Calls `f` with the records of a group. `Ok(false)` if the body is not made of them.
-pub(crate) fn decode_records<E>(
+pub(crate) fn decode_records<'a, E>(
     header: &GroupHeader,
-    body: &[u8],
-    mut f: impl FnMut(Record<'_>) -> Result<(), E>,
+    body: &'a [u8],
+    mut f: impl FnMut(Record<'a>) -> Result<(), E>,
 ) -> Result<bool, E> {
     let mut rest = body;
     let mut next = header.first_seq;

@@ -7,7 +7,11 @@ mod recover;
 mod segment;
 mod types;
 mod wal;
+mod walk;
 mod window;
 
 pub use types::{Dropped, Lost, OnDamage, Options, Position, Purpose, Record, Recovery};
 pub use wal::{Recovered, Wal};
+pub use walk::{
+    Gap, Group, SegmentEnd, SegmentHeader, Walk, WalkedSegment, list_segments, read_whole, segment_number, walk_segment,
+};

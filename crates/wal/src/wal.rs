@@ -3,6 +3,7 @@
 use crate::layout::{self, End, GROUPS_AT, GroupHeader, Header, SEAL_AT, Seeds};
 use crate::recover::{self, Replayed, Segment};
 use crate::segment::{self, NotCreated};
+use crate::walk::{Walk, limit_of, records_from, walk_segment};
 use crate::{Options, Position, Purpose, Record, Recovery};
 use codec::entry::Seq;
 use env::sync::atomic::{AtomicBool, Ordering};
@@ -151,6 +152,57 @@ impl Wal {
         let read = Self::read(env, dir, options, replay)?;
         let recovery = read.recovery().clone();
         Ok((read.start()?, recovery))
+    }
+
+    /// Makes a new log in `dir`, a directory that exists and is empty, whose first number is `first_seq`.
+    /// What is below it counts as released: a note in the log must say so, or the next open takes it
+    /// for lost.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn begin(env: &Env, dir: &Path, options: Options, first_seq: Seq) -> Result<Self> {
+        let last_seq = first_seq.max(1) - 1;
+        let end = (last_seq > 0).then_some(End { offset: GROUPS_AT, last_seq });
+        let recovery = Recovery { last_seq, ..Recovery::default() };
+        let replayed = Replayed { recovery, segments: Vec::new(), end, last: None, trimmable: false };
+        Recovered { env: env.clone(), dir: dir.to_owned(), options, replayed }.start()
+    }
+
+    /// Calls `visit` with the records from the one that holds `from` to the one that holds `to`, both in
+    /// the log, read from its files. Appending goes on meanwhile; whoever calls sees to it that nothing of
+    /// this is released.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if a record is not there any more as it was written; I/O errors; what `visit`
+    /// returns.
+    pub fn read_back(&self, from: Seq, to: Seq, visit: &mut dyn FnMut(Record<'_>) -> Result<()>) -> Result<()> {
+        let (segments, end) = self.check(|shared| (shared.segments.clone(), shared.end))?;
+        let mut last_seq = 0;
+        for (at, segment) in segments.iter().enumerate() {
+            if segment.last_seq < from || segment.last_seq < segment.first_seq || segment.first_seq > to {
+                continue;
+            }
+            let path = segment::path(&self.dir, segment.number);
+            let limit = match segments.get(at + 1) {
+                Some(next) => limit_of(&self.env, &segment::path(&self.dir, next.number), next.number)?,
+                None => Some(end.offset),
+            };
+            let walk = Walk { number: segment.number, database_id: Some(self.options.database_id), limit };
+            let found = walk_segment(&self.env, &path, walk, &mut |group| match group.first_seq > to {
+                true => Ok(()),
+                false => records_from(group, from, visit),
+            })?;
+            if let Some(gap) = found.gaps.first() {
+                return Err(Error::corrupt(&path, gap.offset, gap.what));
+            }
+            last_seq = found.last_seq;
+        }
+        match last_seq < to {
+            true => {
+                Err(Error::corrupt(&self.dir, 0, format!("number {to} is not in the log, which ends at {last_seq}")))
+            }
+            false => Ok(()),
+        }
     }
 
     /// The first half of [`Wal::recover`]: replays the records. Where the log ends is not decided

@@ -1,4 +1,6 @@
-//! `alluvium restore`: a dump, ours or `mongodump`'s, into a database.
+//! `alluvium restore`: a dump, ours or `mongodump`'s, into a database, or a checkpoint as a new one.
+
+mod checkpoint;
 
 use super::load::{Duplicate, unkept};
 use crate::exit::{self, Failure, Outcome};
@@ -18,11 +20,13 @@ use std::sync::Arc;
 #[command(after_help = "Examples:
   alluvium restore backup-monday my.db
   alluvium restore dump my.db --on-duplicate skip
+  alluvium restore checkpoint-monday new.db
 
-DIR holds DIR/LOGICAL/COLLECTION.bson, plain, .gz or .zst, as `dump` and mongodump write them. A restore that was cut \
+A checkpoint (DIR has a file CHECKPOINT) is checked, every block, and becomes a new database, which must not exist. \
+It may be restored as often as is wanted, and stays as it is. A dump goes into a new or an existing database: DIR holds DIR/LOGICAL/COLLECTION.bson, plain, .gz or .zst, as `dump` and mongodump write them. A restore that was cut \
 short goes on when it is run again. Indexes and options of collections are named, and not kept.")]
 pub(crate) struct Args {
-    /// The directory of the dump
+    /// The directory of the dump or of the checkpoint
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     #[command(flatten)]
@@ -39,6 +43,12 @@ pub(crate) struct Args {
     /// Begin even if the disk may have too little room
     #[arg(long)]
     no_space_check: bool,
+    /// Checkpoint: copy its sorted files, in place of linking them where that is possible
+    #[arg(long, conflicts_with_all = ["on_duplicate", "readers", "partitions"])]
+    copy: bool,
+    /// Checkpoint: do not read every block before, but check lengths, footers, manifests and log
+    #[arg(long, conflicts_with_all = ["on_duplicate", "readers", "partitions"])]
+    quick: bool,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -50,11 +60,18 @@ impl Args {
         if self.readers == Some(0) {
             return Err(Failure::Usage("--readers is at least 1".to_owned()));
         }
-        let stop = Stop::on_signals()?;
         let env = Env::os();
         if !env.fs.exists(&self.dir)? {
             return Err(Failure::NotFound(format!("there is no directory {}", self.dir.display())));
         }
+        if alluvium::backup::is_checkpoint(&env, &self.dir)? {
+            return self.checkpoint(&env);
+        }
+        if self.copy || self.quick {
+            let what = format!("--copy and --quick are for checkpoints, and {} is none", self.dir.display());
+            return Err(Failure::Usage(what));
+        }
+        let stop = Stop::on_signals()?;
         let dump = Dump::read(&env, &self.dir)?;
         let mut builder = self.database.builder()?.create_if_missing(true);
         if let Some(partitions) = self.partitions {

@@ -1,0 +1,74 @@
+//! Checkpoints: whole copies of a running database, made of links in moments, and databases made of them.
+//!
+//! A checkpoint is a directory with a file `CHECKPOINT` that lists its files. It is not opened itself:
+//! [`restore`] makes a database of it, which goes on as a database of its own.
+//!
+//! ```
+//! use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+//! # fn main() -> alluvium::Result<()> {
+//! # let dir = tempfile::tempdir().expect("a directory");
+//! # let db = alluvium::Database::open(dir.path().join("db"))?;
+//! # let (monday, tuesday, other) = (dir.path().join("monday"), dir.path().join("tuesday"), dir.path().join("other"));
+//! db.collection("pets").insert_one(r#"{"_id": "rex", "kind": "dog"}"#)?;
+//! db.checkpoint(&monday, &CheckpointOptions::default())?;
+//! db.collection("pets").insert_one(r#"{"_id": "tom", "kind": "cat"}"#)?;
+//! // Only what Monday's lacks is new.
+//! db.checkpoint(&tuesday, &CheckpointOptions { base: Some(monday.clone()), copy: false })?;
+//!
+//! backup::restore(&env::Env::os(), &monday, &other, RestoreOptions::default())?;
+//! assert_eq!(alluvium::Database::open(&other)?.collection("pets").count()?, 1);
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::{Database, Result};
+use env::Env;
+use std::path::Path;
+
+pub use store::{
+    CheckedCheckpoint, CheckpointOptions, CheckpointReport, FileChecksum, ListedFile, Listing, RestoreOptions,
+    RestoreReport,
+};
+
+impl Database {
+    /// Makes a checkpoint in the directory `dir`, which must not exist or be empty, while others read and
+    /// write: all writes up to one moment, none beyond. Sorted files get a second name there, where `dir`
+    /// is on the same file system, and are copied else; of the log, what memory held is copied. Nothing has
+    /// the name `dir` until all of it is durable.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Open`] if `dir` is taken or within a database, or the base is no checkpoint of this
+    /// database; [`crate::ErrorKind::NoSpace`]; what writing says. The database goes on, and nothing has the
+    /// name `dir`.
+    pub fn checkpoint(&self, dir: impl AsRef<Path>, options: &CheckpointOptions) -> Result<CheckpointReport> {
+        Ok(self.inner.store.checkpoint(dir.as_ref(), options)?)
+    }
+}
+
+/// Checks the checkpoint in `from`, every block of it unless [`RestoreOptions::quick`] is set, and makes a
+/// database of it in `to`, which must not exist or be empty.
+///
+/// # Errors
+/// [`crate::ErrorKind::Corruption`] for the first damage that is found, [`crate::ErrorKind::Open`] if `from`
+/// is no checkpoint or `to` is taken, [`crate::ErrorKind::NoSpace`], and what writing says. Nothing has the
+/// name `to` then.
+pub fn restore(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Result<RestoreReport> {
+    Ok(store::restore_checkpoint(env, from, to, options)?)
+}
+
+/// Checks a checkpoint against its listing; with `blocks`, every block of it. What is damaged is in the
+/// answer.
+///
+/// # Errors
+/// [`crate::ErrorKind::Open`] if it is none, a damaged listing, and what reading says.
+pub fn check(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCheckpoint> {
+    Ok(store::check_checkpoint(env, dir, blocks)?)
+}
+
+/// True if the directory holds a checkpoint.
+///
+/// # Errors
+/// What looking for it says.
+pub fn is_checkpoint(env: &Env, dir: &Path) -> Result<bool> {
+    Ok(store::is_checkpoint(env, dir)?)
+}

@@ -1,0 +1,90 @@
+//! `alluvium checkpoint`: a whole copy of a database, of links where that is possible.
+
+use crate::exit::Outcome;
+use crate::output::Output;
+use crate::settings::database::DatabaseArgs;
+use crate::signals::Stop;
+use crate::text;
+use alluvium::backup::{CheckpointOptions, CheckpointReport};
+use std::path::PathBuf;
+
+/// Arguments of `checkpoint`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alluvium checkpoint my.db backups/monday
+  alluvium checkpoint my.db backups/tuesday --base backups/monday
+  alluvium checkpoint my.db /mnt/disk/tuesday --base /mnt/disk/monday
+
+On the same file system the sorted files get a second name and take no space of their own until the database replaces \
+them; keep a copy on another disk too. On another file system they are copied, but for those that the base there has. \
+`alluvium restore` makes a database of a checkpoint, `alluvium verify` checks it, and removing its directory removes it; \
+the others stay whole. A program that has the database open makes checkpoints while it goes on writing \
+(Database::checkpoint); this command opens the database itself.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The directory of the checkpoint, which must not exist or be empty
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// An earlier checkpoint of the same database, whose files need not be copied again
+    #[arg(long, value_name = "DIR")]
+    base: Option<PathBuf>,
+    /// Copy files of the database, in place of linking them
+    #[arg(long)]
+    copy: bool,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Makes the checkpoint, and prints what is in it.
+    pub(crate) fn run(&self) -> Outcome {
+        // What is not whole has another name, and the next attempt clears it.
+        Stop::at_once()?;
+        let options = CheckpointOptions { base: self.base.clone(), copy: self.copy };
+        let report = self.database.with(|database| Ok(database.checkpoint(&self.dir, &options)?))?;
+        let mut out = Output::new();
+        match self.json {
+            true => out.json(&to_json(&report))?,
+            false => out.text(&self.describe(&report))?,
+        }
+        out.finish()
+    }
+
+    fn describe(&self, report: &CheckpointReport) -> String {
+        let (bytes, took) = (text::bytes(report.bytes), text::duration(report.took));
+        let files = text::counted(report.files, "file");
+        let mut said = format!(
+            "checkpoint {} at number {}: {files}, {bytes}, {} of them of the log; made in {took}\n",
+            self.dir.display(),
+            report.seq,
+            text::bytes(report.log_bytes),
+        );
+        if let Some(base) = &self.base {
+            let files = text::counted(report.in_base, "sorted file");
+            said += &format!("{files}, {}, are in {} too\n", text::bytes(report.bytes_in_base), base.display());
+        }
+        if report.copied > 0 {
+            let why = if self.copy { "" } else { ", because links are not possible there" };
+            let files = text::counted(report.copied, "sorted file");
+            said += &format!("{files}, {}, copied{why}\n", text::bytes(report.bytes_copied));
+        }
+        said
+    }
+}
+
+fn to_json(report: &CheckpointReport) -> serde_json::Value {
+    serde_json::json!({
+        "id": format!("{:016x}", report.id),
+        "sequence": report.seq,
+        "files": report.files,
+        "bytes": report.bytes,
+        "log_bytes": report.log_bytes,
+        "files_in_base": report.in_base,
+        "bytes_in_base": report.bytes_in_base,
+        "files_copied": report.copied,
+        "bytes_copied": report.bytes_copied,
+        "seconds": report.took.as_secs_f64(),
+    })
+}

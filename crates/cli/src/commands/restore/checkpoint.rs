@@ -1,0 +1,60 @@
+//! Restoring a checkpoint as a new database.
+
+use super::Args;
+use crate::exit::{Failure, Outcome};
+use crate::output::Output;
+use crate::signals::Stop;
+use crate::text;
+use alluvium::backup::{self, RestoreOptions, RestoreReport};
+use env::Env;
+
+impl Args {
+    /// Checks the checkpoint, makes a database of it, and prints what it holds.
+    pub(super) fn checkpoint(&self, env: &Env) -> Outcome {
+        if self.on_duplicate.is_some() || self.readers.is_some() || self.partitions.is_some() {
+            let what = format!(
+                "--on-duplicate, --readers and --partitions are for dumps, and {} is a checkpoint",
+                self.dir.display()
+            );
+            return Err(Failure::Usage(what));
+        }
+        // What is not whole has another name, and the next attempt clears it.
+        Stop::at_once()?;
+        let options = RestoreOptions { copy: self.copy, quick: self.quick, reserve_bytes: 0 };
+        let report = backup::restore(env, &self.dir, self.database.path(), options)?;
+        let mut out = Output::new();
+        match self.json {
+            true => out.json(&to_json(&report))?,
+            false => out.text(&self.restored(&report))?,
+        }
+        out.finish()
+    }
+
+    fn restored(&self, report: &RestoreReport) -> String {
+        let how = match (report.copied, report.files - report.copied) {
+            (0, 0) => String::new(),
+            (0, _) => ", linked to the checkpoint".to_owned(),
+            (_, 0) => ", copied".to_owned(),
+            (copied, linked) => format!(", {copied} of them copied and {linked} linked"),
+        };
+        format!(
+            "restored {} as it was at number {}: {}, {}{how}, in {}\n",
+            self.database.path().display(),
+            report.seq,
+            text::counted(report.files, "sorted file"),
+            text::bytes(report.bytes),
+            text::duration(report.took),
+        )
+    }
+}
+
+fn to_json(report: &RestoreReport) -> serde_json::Value {
+    serde_json::json!({
+        "checkpoint": format!("{:016x}", report.checkpoint),
+        "sequence": report.seq,
+        "files": report.files,
+        "bytes": report.bytes,
+        "files_copied": report.copied,
+        "seconds": report.took.as_secs_f64(),
+    })
+}

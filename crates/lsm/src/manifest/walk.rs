@@ -1,0 +1,106 @@
+//! Reading a manifest as it stands, also where it is damaged.
+
+use super::{FORMAT_VERSION, HEADER_LEN, MAGIC, Recovered, manifest_number, seed};
+use crate::VersionEdit;
+use codec::{checksum64, frame};
+use env::{Env, Error, OpenMode, Result};
+use std::path::Path;
+
+/// What stands in the file of a manifest.
+#[derive(Debug, Default)]
+pub struct WalkedManifest {
+    /// The length of the file in bytes.
+    pub file_bytes: u64,
+    /// The partition that the header names.
+    pub partition: u32,
+    /// The number that the header names.
+    pub number: u64,
+    /// The database that the header names.
+    pub database_id: u64,
+    /// Each edit that is whole, and where it begins.
+    pub edits: Vec<(u64, VersionEdit)>,
+    /// Where the last whole edit ends.
+    pub end: u64,
+    /// What is wrong, and where.
+    pub damage: Vec<(u64, String)>,
+    /// The version after all edits, as the edit that makes it from an empty one. With damage it is what
+    /// the whole edits say, as far as they fit together.
+    pub version: VersionEdit,
+}
+
+pub(crate) fn walk(env: &Env, path: &Path) -> Result<WalkedManifest> {
+    let file = env.fs.open(path, OpenMode::Read)?;
+    let len = file.len()?;
+    let mut walked = WalkedManifest { file_bytes: len, ..WalkedManifest::default() };
+    let Ok(size) = usize::try_from(len.min(1 << 32)) else { return Ok(walked) };
+    let mut bytes = vec![0; size];
+    file.read_exact_at(&mut bytes, 0)?;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let Some(header) = bytes.first_chunk::<HEADER_LEN>() else {
+        walked.damage.push((len, "the manifest ends within its header".to_owned()));
+        return Ok(walked);
+    };
+    if !header.starts_with(MAGIC) {
+        walked.damage.push((0, "this is no manifest".to_owned()));
+        return Ok(walked);
+    }
+    let sum_is_right = header[32..] == checksum64(&header[..32], 0).to_le_bytes();
+    let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+    if version > FORMAT_VERSION && sum_is_right {
+        return Err(Error::NewerFormat { path: path.to_owned(), found: version, supported: FORMAT_VERSION });
+    }
+    if !sum_is_right {
+        walked.damage.push((32, "the checksum of the header does not match".to_owned()));
+    }
+    let number = |at: usize| header[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    walked.partition = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
+    (walked.number, walked.database_id) = (number(16), number(24));
+    if manifest_number(&name).is_some_and(|named| named != walked.number) {
+        walked.damage.push((16, format!("the header says that it is manifest {}", walked.number)));
+    }
+    walked.end = HEADER_LEN as u64;
+    frames(&bytes, seed(header), &mut walked);
+    Ok(walked)
+}
+
+fn frames(bytes: &[u8], seed: u64, walked: &mut WalkedManifest) {
+    let mut state = Recovered::default();
+    let mut offset = HEADER_LEN;
+    while let Some(rest) = bytes.get(offset..).filter(|rest| rest.iter().any(|&byte| byte != 0)) {
+        let mut input = rest;
+        let whole = frame::get(&mut input, seed, offset as u64).ok().filter(|payload| !payload.is_empty());
+        let Some(payload) = whole else {
+            let next = next_frame(bytes, seed, offset + 1);
+            let what = match next {
+                Some(at) => format!("a version edit is damaged; the next whole one is at offset {at}"),
+                None => "a version edit is torn or damaged, and nothing whole follows".to_owned(),
+            };
+            walked.damage.push((offset as u64, what));
+            let Some(at) = next else { break };
+            offset = at;
+            continue;
+        };
+        match VersionEdit::decode(payload) {
+            Ok(edit) => {
+                if let Err(what) = state.apply(edit.clone()) {
+                    walked.damage.push((offset as u64, format!("a version edit: {what}")));
+                }
+                walked.edits.push((offset as u64, edit));
+            }
+            Err(error) => walked.damage.push((offset as u64, error.to_string())),
+        }
+        offset = bytes.len() - input.len();
+        walked.end = offset as u64;
+    }
+    if walked.edits.is_empty() {
+        walked.damage.push((HEADER_LEN as u64, "the first version edit is missing".to_owned()));
+    }
+    walked.version = state.snapshot();
+}
+
+fn next_frame(bytes: &[u8], seed: u64, from: usize) -> Option<usize> {
+    (from..bytes.len()).find(|&at| {
+        let mut input = &bytes[at..];
+        frame::get(&mut input, seed, at as u64).is_ok_and(|payload| !payload.is_empty())
+    })
+}

@@ -1,0 +1,158 @@
+//! A directory that gets its name when it is whole.
+//!
+//! What is made for `DIR` is made in `DIR.incomplete` beside it, under a lock, and renamed in the end. A
+//! process that dies before leaves `DIR.incomplete`; the next attempt for the same `DIR` clears it.
+
+use crate::checkpoint::listing;
+use crate::open::{LOCK_NAME, LOG_DIR, make_directory, parent_of, remove_tree};
+use crate::{Error, Result, superblock};
+use env::{Env, FileLock, OpenMode};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Bytes that are copied at once.
+const COPY_BYTES: usize = 1 << 20;
+
+/// How a file came to where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placed {
+    /// It has another name there.
+    Linked,
+    /// Its bytes were copied.
+    Copied,
+}
+
+/// A directory in the making.
+pub(crate) struct Building<'a> {
+    env: &'a Env,
+    /// The name that it is to have.
+    target: PathBuf,
+    /// Where it is made.
+    pub dir: PathBuf,
+    /// Bytes of the disk that copies leave free.
+    reserve: u64,
+    _lock: Box<dyn FileLock>,
+}
+
+impl<'a> Building<'a> {
+    /// Begins to make `target`, which must not exist, or be an empty directory.
+    pub fn begin(env: &'a Env, target: &Path, reserve: u64) -> Result<Self> {
+        check_target(env, target)?;
+        let Some(name) = target.file_name() else { return Err(Error::TargetExists(target.to_owned())) };
+        let mut name = name.to_owned();
+        name.push(".incomplete");
+        let dir = target.with_file_name(name);
+        if env.fs.exists(&dir)? {
+            check_ours(env, &dir)?;
+        }
+        make_directory(env, &dir)?;
+        let lock = env.fs.try_lock(&dir.join(LOCK_NAME))?.ok_or_else(|| Error::InUse(dir.clone()))?;
+        // Another may have finished in between.
+        check_target(env, target)?;
+        check_ours(env, &dir)?;
+        for entry in env.fs.list(&dir)?.iter().filter(|entry| entry.name != LOCK_NAME) {
+            remove_tree(env, &dir.join(&entry.name), entry.is_dir)?;
+        }
+        Ok(Self { env, target: target.to_owned(), dir, reserve, _lock: lock })
+    }
+
+    /// A directory in it.
+    pub fn directory(&self, name: &str) -> Result<PathBuf> {
+        let dir = self.dir.join(name);
+        self.env.fs.create_dir_all(&dir)?;
+        Ok(dir)
+    }
+
+    /// Gives the file `from` the name `to`: by a link, if that is allowed and possible, else by a copy,
+    /// whose bytes are durable. The name is durable when its directory is synced.
+    pub fn place(&self, from: &Path, to: &Path, link: bool) -> Result<Placed> {
+        if link {
+            match self.env.fs.hard_link(from, to) {
+                Ok(()) => return Ok(Placed::Linked),
+                Err(error) if cannot_link(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.copy(from, to)?;
+        Ok(Placed::Copied)
+    }
+
+    fn copy(&self, from: &Path, to: &Path) -> Result<()> {
+        let source = self.env.fs.open(from, OpenMode::Read)?;
+        let len = source.len()?;
+        self.need(len)?;
+        let copy = self.env.fs.open(to, OpenMode::CreateNew)?;
+        let mut buffer = vec![0; COPY_BYTES.min(len as usize).max(1)];
+        let mut at = 0;
+        while at < len {
+            let piece = &mut buffer[..COPY_BYTES.min((len - at) as usize)];
+            source.read_exact_at(piece, at)?;
+            copy.write_at(piece, at)?;
+            at += piece.len() as u64;
+        }
+        Ok(copy.sync()?)
+    }
+
+    /// Refuses to write `bytes` if that leaves less than the reserve. A disk that fills up would stop the
+    /// database that lies on it.
+    pub fn need(&self, bytes: u64) -> Result<()> {
+        // Where nobody knows how much is free, writing will tell.
+        let Ok(free) = self.env.fs.available_bytes(&self.dir) else { return Ok(()) };
+        if free >= bytes.saturating_add(self.reserve) {
+            return Ok(());
+        }
+        let what = format!("{bytes} bytes are needed, {free} are free, and {} of them are kept", self.reserve);
+        let full = std::io::Error::new(ErrorKind::StorageFull, what);
+        Err(Error::NoSpace(Box::new(env::Error::io("make", &self.target, full).into())))
+    }
+
+    /// Writes a small file that gets its name when it is durable.
+    pub fn write_file(&self, temporary: &str, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.dir.join(temporary);
+        let file = self.env.fs.open(&path, OpenMode::CreateNew)?;
+        file.write_at(bytes, 0)?;
+        file.sync()?;
+        self.env.fs.rename(&path, &self.dir.join(name))?;
+        Ok(self.env.fs.sync_dir(&self.dir)?)
+    }
+
+    /// Gives the directory its name. Everything in it is durable.
+    pub fn finish(self) -> Result<()> {
+        self.env.fs.sync_dir(&self.dir)?;
+        self.env.fs.rename(&self.dir, &self.target)?;
+        Ok(self.env.fs.sync_dir(parent_of(&self.target))?)
+    }
+
+    /// Removes what was made; what cannot be removed is removed by the next attempt.
+    pub fn abandon(self) {
+        let _left = remove_tree(self.env, &self.dir, true);
+    }
+}
+
+/// Refuses a name that is taken.
+fn check_target(env: &Env, target: &Path) -> Result<()> {
+    if !env.fs.exists(target)? {
+        return Ok(());
+    }
+    match env.fs.list(target) {
+        Ok(entries) if entries.is_empty() => Ok(()),
+        _ => Err(Error::TargetExists(target.to_owned())),
+    }
+}
+
+/// Refuses to clear a directory that holds what is not ours.
+fn check_ours(env: &Env, dir: &Path) -> Result<()> {
+    let names = [LOCK_NAME, LOG_DIR, listing::NAME, listing::TEMPORARY, superblock::NAME, superblock::TEMPORARY];
+    let partition = |name: &str| name.strip_prefix('p').is_some_and(|n| n.len() == 3 && n.parse::<u16>().is_ok());
+    match env.fs.list(dir)?.iter().any(|entry| !names.contains(&entry.name.as_str()) && !partition(&entry.name)) {
+        true => Err(Error::ForeignDirectory(dir.to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// True if a file cannot have a second name there: another file system, one without links, or too many.
+fn cannot_link(error: &env::Error) -> bool {
+    use ErrorKind::{CrossesDevices, PermissionDenied, TooManyLinks, Unsupported};
+    let kinds = [CrossesDevices, PermissionDenied, TooManyLinks, Unsupported];
+    matches!(error, env::Error::Io { source, .. } if kinds.contains(&source.kind()))
+}

@@ -1,0 +1,176 @@
+//! Checking a checkpoint against its listing.
+
+use crate::checkpoint::content_checksum;
+use crate::checkpoint::listing::{FileChecksum, ListedFile, Listing};
+use crate::open::{LOCK_NAME, LOG_DIR};
+use crate::{Error, Result};
+use env::Env;
+use lsm::VersionEdit;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What checking a checkpoint has found.
+#[derive(Debug, Clone, Default)]
+pub struct CheckedCheckpoint {
+    /// What the checkpoint says of itself.
+    pub listing: Listing,
+    /// What is wrong; empty if all is well.
+    pub damage: Vec<Error>,
+}
+
+/// Checks every file of the checkpoint in `dir` against its listing and against its manifests. With
+/// `blocks`, every block of the sorted files is read too; without, their ends. Writes nothing.
+///
+/// # Errors
+/// [`Error::NotACheckpoint`], a damaged listing, and what keeps the check from going on.
+pub fn check_checkpoint(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCheckpoint> {
+    let listing = Listing::read(env, dir)?;
+    let mut checking = Checking { env, dir, listing: &listing, blocks, damage: Vec::new() };
+    checking.names()?;
+    checking.contents()?;
+    for index in 0..listing.partitions {
+        checking.partition(index)?;
+    }
+    checking.log()?;
+    let damage = checking.damage;
+    Ok(CheckedCheckpoint { listing, damage })
+}
+
+/// The versions of all partitions of a checkpoint, as its manifests tell.
+pub(crate) fn read_versions(env: &Env, dir: &Path, listing: &Listing) -> Result<Vec<VersionEdit>> {
+    let read = |index: u32| {
+        let partition = dir.join(format!("p{index:03}"));
+        let found = lsm::image::read_manifest(env, &partition, listing.id, index)?;
+        let missing = || env::Error::corrupt(&partition, 0, "the partition's manifest is missing");
+        found.map(|found| found.version).ok_or_else(|| Error::from(missing()))
+    };
+    (0..listing.partitions).map(read).collect()
+}
+
+struct Checking<'a> {
+    env: &'a Env,
+    dir: &'a Path,
+    listing: &'a Listing,
+    blocks: bool,
+    damage: Vec<Error>,
+}
+
+impl Checking<'_> {
+    fn report(&mut self, path: &Path, offset: u64, what: impl Into<String>) {
+        self.damage.push(env::Error::corrupt(path, offset, what).into());
+    }
+
+    /// Files that nobody names.
+    fn names(&mut self) -> Result<()> {
+        let listed: BTreeSet<&str> = self.listing.files.iter().map(|file| file.path.as_str()).collect();
+        let mut dirs = vec![LOG_DIR.to_owned()];
+        dirs.extend((0..self.listing.partitions).map(|index| format!("p{index:03}")));
+        for name in dirs {
+            let path = self.dir.join(&name);
+            if !self.env.fs.exists(&path)? {
+                self.report(&path, 0, "the directory is missing");
+                continue;
+            }
+            for entry in self.env.fs.list(&path)? {
+                let file = format!("{name}/{}", entry.name);
+                if !listed.contains(file.as_str()) && entry.name != LOCK_NAME {
+                    self.report(&self.dir.join(file), 0, "the listing of the checkpoint does not name this file");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lengths, and the checksums of whole contents.
+    fn contents(&mut self) -> Result<()> {
+        let listing = self.listing;
+        for file in &listing.files {
+            let path = self.dir.join(&file.path);
+            if !self.env.fs.exists(&path)? {
+                self.report(&path, 0, "the listing of the checkpoint names this file, and it is not there");
+                continue;
+            }
+            let bytes = self.env.fs.open(&path, env::OpenMode::Read)?.len()?;
+            if bytes != file.bytes {
+                let what = format!("the file has {bytes} bytes; the listing says {}", file.bytes);
+                self.report(&path, bytes.min(file.bytes), what);
+            } else if let FileChecksum::Content(sum) = file.checksum
+                && content_checksum(self.env, &path)?.1 != sum
+            {
+                self.report(&path, 0, "the checksum of the file is not that of the listing");
+            }
+        }
+        Ok(())
+    }
+
+    /// The manifest names the files that are listed, and these are whole.
+    fn partition(&mut self, index: u32) -> Result<()> {
+        let dir = self.dir.join(format!("p{index:03}"));
+        let prefix = format!("p{index:03}/");
+        let sorted = |file: &&ListedFile| matches!(file.checksum, FileChecksum::Footer(_));
+        let files = self.listing.files.iter().filter(sorted).filter(|file| file.path.starts_with(&prefix));
+        let mut listed: BTreeMap<_, _> = files.map(|file| (self.dir.join(&file.path), file)).collect();
+        let found = match self.env.fs.exists(&dir)? {
+            true => lsm::image::read_manifest(self.env, &dir, self.listing.id, index),
+            false => return Ok(()),
+        };
+        let version = match found {
+            Ok(Some(found)) => found.version,
+            Ok(None) => {
+                self.report(&dir, 0, "the partition's manifest is missing");
+                return Ok(());
+            }
+            Err(error) => {
+                self.damage.push(error.into());
+                return Ok(());
+            }
+        };
+        for added in &version.added {
+            let path = lsm::image::sst_path(&dir, added.meta.number);
+            let checksum = FileChecksum::Footer(added.meta.footer_checksum);
+            match listed.remove(&path) {
+                Some(file) if (file.bytes, file.checksum) == (added.meta.bytes, checksum) => {}
+                Some(_) => self.report(&path, 0, "the listing and the manifest tell different things of this file"),
+                None => self.report(&path, 0, "the manifest names this file, and the listing does not"),
+            }
+            if let Err(error) = self.sorted_file(&path, &added.meta) {
+                self.damage.push(error.into());
+            }
+        }
+        for path in listed.into_keys() {
+            self.report(&path, 0, "the listing names this file, and the manifest does not");
+        }
+        Ok(())
+    }
+
+    fn sorted_file(&self, path: &Path, meta: &sst::FileMeta) -> env::Result<()> {
+        let (cache, dictionaries) = (Arc::new(sst::NoCache), sst::DictionaryRegistry::new());
+        // What is missing is reported already.
+        if !self.env.fs.exists(path)? {
+            return Ok(());
+        }
+        let reader = sst::Reader::open(self.env, path, meta, cache, &dictionaries)?;
+        if self.blocks {
+            reader.verify()?;
+        }
+        Ok(())
+    }
+
+    /// The log ends at the number of the checkpoint.
+    fn log(&mut self) -> Result<()> {
+        let dir = self.dir.join(LOG_DIR);
+        if !self.env.fs.exists(&dir)? {
+            return Ok(());
+        }
+        match wal::read_whole(self.env, &dir, self.listing.id, 0, &mut |_| Ok(())) {
+            Ok(last) if last == self.listing.seq => {}
+            Ok(last) => {
+                let what = format!("the log ends at number {last}; the listing says {}", self.listing.seq);
+                self.report(&dir, 0, what);
+            }
+            Err(error) => self.damage.push(error.into()),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+//! The file `CHECKPOINT`: what a checkpoint is of, and its files with sizes and checksums. Text, so that
+//! any tool can read it; drawn in `docs/format/checkpoint.md`.
+
+use crate::{Error, Result};
+use codec::checksum64;
+use codec::entry::Seq;
+use env::{Env, OpenMode};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The name of the file.
+pub(crate) const NAME: &str = "CHECKPOINT";
+/// Its name until the checkpoint is whole.
+pub(crate) const TEMPORARY: &str = "CHECKPOINT.tmp";
+/// The format version that this build writes, and the highest that it reads.
+const FORMAT_VERSION: u32 = 1;
+const TITLE: &str = "alluvium checkpoint ";
+/// A listing of more bytes than this is none: 1 GiB names some ten million files.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What vouches for the content of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileChecksum {
+    /// Of a sorted file: the checksum of its footer, which covers the checksums of all its blocks.
+    Footer(u64),
+    /// The XXH3-64 of all its bytes.
+    Content(u64),
+}
+
+/// One file of a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedFile {
+    /// Its path in the directory of the checkpoint, with `/` between the parts.
+    pub path: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// What vouches for its content.
+    pub checksum: FileChecksum,
+    /// The checkpoint that was named as base has it too: nobody needs to transfer it again.
+    pub in_base: bool,
+}
+
+/// What the file `CHECKPOINT` says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// The checkpoint's own id; its manifests and its log carry it.
+    pub id: u64,
+    /// The id of the database that it was taken of.
+    pub database_id: u64,
+    /// The number of the last operation in it.
+    pub seq: Seq,
+    /// Partitions of the database.
+    pub partitions: u32,
+    /// The id of the checkpoint that was named as base.
+    pub base: Option<u64>,
+    /// All files but this one and the lock, in the order of their paths.
+    pub files: Vec<ListedFile>,
+}
+
+impl Listing {
+    /// Reads the listing of the checkpoint in `dir`.
+    ///
+    /// # Errors
+    /// [`Error::NotACheckpoint`] if there is none, [`env::Error::Corrupt`], [`env::Error::NewerFormat`], and
+    /// what reading says.
+    pub fn read(env: &Env, dir: &Path) -> Result<Self> {
+        let path = dir.join(NAME);
+        if !env.fs.exists(&path)? {
+            return Err(Error::NotACheckpoint(dir.to_owned()));
+        }
+        let file = env.fs.open(&path, OpenMode::Read)?;
+        let len = file.len()?;
+        if len > MOST_BYTES {
+            return Err(env::Error::corrupt(&path, 0, "it is too long for the listing of a checkpoint").into());
+        }
+        let mut bytes = vec![0; len as usize];
+        file.read_exact_at(&mut bytes, 0)?;
+        Self::decode(&bytes, &path)
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut text = format!("{TITLE}{FORMAT_VERSION}\n");
+        let base = self.base.map_or_else(|| "none".to_owned(), |id| format!("{id:016x}"));
+        // Writing to a string cannot fail.
+        let _ok = write!(
+            text,
+            "id {:016x}\ndatabase {:016x}\nsequence {}\npartitions {}\nbase {base}\n",
+            self.id, self.database_id, self.seq, self.partitions
+        );
+        for file in &self.files {
+            let (kind, sum) = match file.checksum {
+                FileChecksum::Footer(sum) => ("footer", sum),
+                FileChecksum::Content(sum) => ("content", sum),
+            };
+            let place = if file.in_base { "base" } else { "new" };
+            let _ok = writeln!(text, "file {} {} {kind} {sum:016x} {place}", file.path, file.bytes);
+        }
+        let sum = checksum64(text.as_bytes(), u64::from(FORMAT_VERSION));
+        let _ok = writeln!(text, "end {} {sum:016x}", self.files.len());
+        text.into_bytes()
+    }
+
+    /// Decodes the bytes of the file `path`.
+    ///
+    /// # Errors
+    /// [`env::Error::Corrupt`], [`env::Error::NewerFormat`].
+    pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Self> {
+        let damaged = |offset: usize, what: &str| Error::from(env::Error::corrupt(path, offset as u64, what));
+        let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.valid_up_to(), "it is no text"))?;
+        let version = text.lines().next().and_then(|line| line.strip_prefix(TITLE)?.parse::<u32>().ok());
+        let version = version.ok_or_else(|| damaged(0, "no listing of a checkpoint starts like this"))?;
+        let body = text.strip_suffix('\n').and_then(|text| Some(text.rfind('\n')? + 1));
+        let body = body.ok_or_else(|| damaged(bytes.len(), "the last line is missing"))?;
+        let mut end = text[body..].split_ascii_whitespace();
+        let (mark, count, sum) = (end.next(), end.next(), end.next().and_then(hex));
+        if mark != Some("end") || sum != Some(checksum64(&bytes[..body], u64::from(version))) {
+            return Err(damaged(body, "the last line is missing, or its checksum does not match"));
+        }
+        if version > FORMAT_VERSION {
+            let path = path.to_owned();
+            return Err(env::Error::NewerFormat { path, found: version, supported: FORMAT_VERSION }.into());
+        }
+        let mut listing = Self::default();
+        let mut offset = 0;
+        for line in text[..body].split_inclusive('\n') {
+            if offset > 0 && listing.take(line).is_none() {
+                return Err(damaged(offset, "a line that nobody understands"));
+            }
+            offset += line.len();
+        }
+        if count.and_then(|count| count.parse().ok()) != Some(listing.files.len()) {
+            return Err(damaged(body, "the number of files is another"));
+        }
+        if listing.partitions == 0 || listing.partitions > 256 {
+            return Err(damaged(0, "the number of partitions is out of range"));
+        }
+        Ok(listing)
+    }
+
+    fn take(&mut self, line: &str) -> Option<()> {
+        let mut words = line.split_ascii_whitespace();
+        let (name, first) = (words.next()?, words.next()?);
+        match name {
+            "id" => self.id = hex(first)?,
+            "database" => self.database_id = hex(first)?,
+            "sequence" => self.seq = first.parse().ok()?,
+            "partitions" => self.partitions = first.parse().ok()?,
+            "base" if first == "none" => self.base = None,
+            "base" => self.base = Some(hex(first)?),
+            "file" => {
+                let bytes = words.next()?.parse().ok()?;
+                let (kind, sum) = (words.next()?, hex(words.next()?)?);
+                let checksum = match kind {
+                    "footer" => FileChecksum::Footer(sum),
+                    "content" => FileChecksum::Content(sum),
+                    _ => return None,
+                };
+                let in_base = match words.next()? {
+                    "base" => true,
+                    "new" => false,
+                    _ => return None,
+                };
+                let ours = first.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+                self.files.push(ListedFile { path: first.to_owned(), bytes, checksum, in_base });
+                return ours.then_some(()).filter(|()| words.next().is_none());
+            }
+            _ => return None,
+        }
+        words.next().is_none().then_some(())
+    }
+
+    /// The bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+}
+
+fn hex(text: &str) -> Option<u64> {
+    u64::from_str_radix(text, 16).ok().filter(|_| text.len() == 16)
+}
+
+#[cfg(test)]
+mod tests;

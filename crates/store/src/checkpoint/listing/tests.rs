@@ -1,0 +1,58 @@
+use super::*;
+
+fn listing() -> Listing {
+    let file = |path: &str, checksum, in_base| ListedFile { path: path.to_owned(), bytes: 17, checksum, in_base };
+    Listing {
+        id: 0xfeed,
+        database_id: u64::MAX,
+        seq: 99,
+        partitions: 2,
+        base: Some(3),
+        files: vec![
+            file("p000/00000012.sst", FileChecksum::Footer(5), true),
+            file("p000/MANIFEST-1", FileChecksum::Content(u64::MAX), false),
+        ],
+    }
+}
+
+#[test]
+fn it_comes_back() {
+    let path = Path::new("CHECKPOINT");
+    let bytes = listing().encode();
+    assert_eq!(Listing::decode(&bytes, path).unwrap(), listing());
+    let empty = Listing { partitions: 1, ..Listing::default() };
+    assert_eq!(Listing::decode(&empty.encode(), path).unwrap(), empty);
+}
+
+#[test]
+fn every_flipped_bit_and_every_cut_is_found() {
+    let path = Path::new("CHECKPOINT");
+    let bytes = listing().encode();
+    for at in 0..bytes.len() {
+        assert!(Listing::decode(&bytes[..at], path).is_err(), "cut at {at}");
+        for bit in 0..8 {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << bit;
+            // A letter of the last line may be in the other case: the number is the same.
+            if let Ok(same) = Listing::decode(&damaged, path) {
+                assert_eq!(same, listing(), "byte {at}, bit {bit}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_newer_format_and_a_path_that_leads_out_are_refused() {
+    let path = Path::new("CHECKPOINT");
+    let text = String::from_utf8(listing().encode()).unwrap();
+    let sealed = |text: &str, version: u64| {
+        let body = &text[..text.rfind("end ").unwrap()];
+        format!("{body}end 2 {:016x}\n", checksum64(body.as_bytes(), version)).into_bytes()
+    };
+    let newer = text.replace("checkpoint 1", "checkpoint 2");
+    let error = Listing::decode(&sealed(&newer, 2), path).unwrap_err();
+    assert!(error.to_string().contains("newer build"), "{error}");
+    let out = text.replace("p000/00000012.sst", "../00000012.sst");
+    assert!(Listing::decode(&sealed(&out, 1), path).is_err());
+    assert!(Listing::decode(&sealed(&text, 1), path).is_ok());
+}

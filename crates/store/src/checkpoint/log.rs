@@ -1,0 +1,71 @@
+//! The part of the log that a checkpoint needs, written anew: another database's log, with the same numbers.
+
+use crate::batch::{TAG_FLUSHED, encode_flushed};
+use codec::entry::Seq;
+use env::{Env, Result};
+use std::path::{Path, PathBuf};
+use wal::{Record, Wal};
+
+/// Records are written in groups of so many bytes.
+const GROUP_BYTES: usize = 1 << 20;
+
+/// A log that takes records in their order.
+pub(crate) struct LogCopy<'a> {
+    env: &'a Env,
+    dir: PathBuf,
+    options: wal::Options,
+    log: Option<Wal>,
+    group: Vec<(Seq, Seq, usize)>,
+    bytes: Vec<u8>,
+    /// The note that counts; others tell of flushes that the copy does not have.
+    note: Option<Seq>,
+}
+
+impl<'a> LogCopy<'a> {
+    /// A log in `dir`, an empty directory. Of the notes in the records, only that with the number `note`
+    /// is kept; without one all are.
+    pub fn new(env: &'a Env, dir: &Path, database_id: u64, segment_bytes: u64, note: Option<Seq>) -> Self {
+        let options = wal::Options { segment_bytes, must_exist: false, ..wal::Options::new(database_id) };
+        let (dir, bytes) = (dir.to_owned(), Vec::new());
+        Self { env, dir, options, log: None, group: Vec::new(), bytes, note }
+    }
+
+    /// Takes the next record.
+    pub fn take(&mut self, record: Record<'_>) -> Result<()> {
+        let foreign = self.note.is_some_and(|note| note != record.first_seq);
+        if record.payload.first() == Some(&TAG_FLUSHED) && foreign {
+            self.bytes.extend(encode_flushed(0, std::iter::empty()));
+        } else {
+            self.bytes.extend_from_slice(record.payload);
+        }
+        self.group.push((record.first_seq, record.last_seq, self.bytes.len()));
+        if self.bytes.len() >= GROUP_BYTES { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<()> {
+        let Some((first, ..)) = self.group.first().copied() else { return Ok(()) };
+        let log = match &self.log {
+            Some(log) => log,
+            None => self.log.insert(Wal::begin(self.env, &self.dir, self.options.clone(), first)?),
+        };
+        let mut start = 0;
+        let mut records = Vec::with_capacity(self.group.len());
+        for &(first_seq, last_seq, end) in &self.group {
+            records.push(Record { first_seq, last_seq, payload: &self.bytes[start..end] });
+            start = end;
+        }
+        log.append(&records)?;
+        self.group.clear();
+        self.bytes.clear();
+        Ok(())
+    }
+
+    /// Writes what is left, and closes the log cleanly and durably.
+    pub fn finish(mut self) -> Result<()> {
+        self.write()?;
+        if let Some(log) = self.log {
+            log.close()?;
+        }
+        self.env.fs.sync_dir(&self.dir)
+    }
+}

@@ -1,0 +1,140 @@
+//! A database made of a checkpoint.
+//!
+//! It is a database of its own: its superblock, manifests and log carry a new id, so it and the database
+//! that the checkpoint was taken of may both go on, and no incremental checkpoint mixes them up. Its
+//! numbers go on where the checkpoint ends.
+
+use crate::checkpoint::building::{Building, Placed};
+use crate::checkpoint::check::{check_checkpoint, read_versions};
+use crate::checkpoint::listing::Listing;
+use crate::checkpoint::log::LogCopy;
+use crate::checkpoint::no_space;
+use crate::open::LOG_DIR;
+use crate::superblock::Superblock;
+use crate::{Error, Result};
+use codec::entry::Seq;
+use env::Env;
+use std::path::Path;
+use std::time::Duration;
+
+/// Segments of the new log have so many bytes.
+const SEGMENT_BYTES: u64 = 16 << 20;
+
+/// How to restore a checkpoint.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RestoreOptions {
+    /// Copy the sorted files, in place of linking them where that is possible.
+    pub copy: bool,
+    /// Do not read every block of the sorted files before: check lengths, footers, manifests and log.
+    pub quick: bool,
+    /// Bytes of the disk that copies leave free. Default: 0.
+    pub reserve_bytes: u64,
+}
+
+/// What was restored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// The id of the checkpoint.
+    pub checkpoint: u64,
+    /// The id of the new database.
+    pub database_id: u64,
+    /// The number of the last operation in it.
+    pub seq: Seq,
+    /// Sorted files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How many of them were copied.
+    pub copied: u64,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// True if the directory holds a checkpoint.
+///
+/// # Errors
+/// What looking for it says.
+pub fn is_checkpoint(env: &Env, dir: &Path) -> Result<bool> {
+    Ok(env.fs.exists(&dir.join(crate::checkpoint::listing::NAME))?)
+}
+
+/// Checks the checkpoint in `from` and makes a database of it in `to`, which must not exist or be empty.
+/// The checkpoint is not changed. Nothing has the name `to` until all of it is durable.
+///
+/// # Errors
+/// [`Error::NotACheckpoint`], the first damage found in the checkpoint, [`Error::TargetExists`],
+/// [`Error::InUse`] if another restores to the same name, [`Error::NoSpace`], and what writing says. Nothing
+/// has the name `to` then.
+pub fn restore_checkpoint(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Result<RestoreReport> {
+    let started = env.clock.now();
+    let checked = check_checkpoint(env, from, !options.quick)?;
+    if let Some(first) = checked.damage.into_iter().next() {
+        return Err(first);
+    }
+    let building = Building::begin(env, to, options.reserve_bytes)?;
+    let restoring = Restoring { env, from, listing: &checked.listing, options, building: &building };
+    match restoring.fill() {
+        Ok(mut report) => {
+            building.finish()?;
+            report.took = env.clock.now().saturating_sub(started);
+            Ok(report)
+        }
+        Err(error) => {
+            building.abandon();
+            Err(no_space(error))
+        }
+    }
+}
+
+struct Restoring<'a> {
+    env: &'a Env,
+    from: &'a Path,
+    listing: &'a Listing,
+    options: RestoreOptions,
+    building: &'a Building<'a>,
+}
+
+impl Restoring<'_> {
+    fn fill(&self) -> Result<RestoreReport> {
+        let (env, listing) = (self.env, self.listing);
+        let superblock = Superblock { database_id: env.rng.next_u64(), partitions: listing.partitions };
+        let mut report = RestoreReport {
+            checkpoint: listing.id,
+            database_id: superblock.database_id,
+            seq: listing.seq,
+            ..RestoreReport::default()
+        };
+        superblock.begin(env, &self.building.dir)?;
+        for (index, version) in (0..).zip(read_versions(env, self.from, listing)?) {
+            let name = format!("p{index:03}");
+            let (from, to) = (self.from.join(&name), self.building.directory(&name)?);
+            for file in &version.added {
+                let number = file.meta.number;
+                let (from, to) = (lsm::image::sst_path(&from, number), lsm::image::sst_path(&to, number));
+                let placed = self.building.place(&from, &to, !self.options.copy)?;
+                report.copied += u64::from(placed == Placed::Copied);
+                report.files += 1;
+                report.bytes += file.meta.bytes;
+            }
+            // This makes the links durable too: it syncs the directory when the manifest has its name.
+            lsm::image::write_manifest(env, &to, superblock.database_id, index, &version)?;
+        }
+        self.log(superblock.database_id)?;
+        superblock.finish(env, &self.building.dir)?;
+        Ok(report)
+    }
+
+    fn log(&self, database_id: u64) -> Result<()> {
+        let (from, to) = (self.from.join(LOG_DIR), self.building.directory(LOG_DIR)?);
+        let bytes = self.env.fs.list(&from)?.iter().map(|entry| entry.len).sum::<u64>();
+        self.building.need(bytes)?;
+        let segment = bytes.next_multiple_of(4 << 10).clamp(64 << 10, SEGMENT_BYTES);
+        let mut copy = LogCopy::new(self.env, &to, database_id, segment, None);
+        let last = wal::read_whole(self.env, &from, self.listing.id, 0, &mut |record| copy.take(record))?;
+        copy.finish()?;
+        match last == self.listing.seq {
+            true => Ok(()),
+            false => Err(Error::from(env::Error::corrupt(&from, 0, "the log ends before the checkpoint does"))),
+        }
+    }
+}
