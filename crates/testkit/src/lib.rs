@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod careful;
+mod checkpoints;
 pub mod crowd;
 pub mod cuts;
 mod documents;

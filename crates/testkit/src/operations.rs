@@ -29,6 +29,7 @@ impl Runner {
             82..=87 => self.pending(),
             88..=89 => self.compact(),
             90..=92 => self.reopen(),
+            93..=95 if self.mix == Mix::All => self.checkpoints(),
             _ => self.snapshots(),
         }
     }

@@ -1,5 +1,6 @@
 //! Runs operations against a database and the model, and compares.
 
+use crate::checkpoints::Checkpoints;
 use crate::peek::Peek;
 use crate::state::{State, read_state};
 use crate::world::{World, random_options};
@@ -50,6 +51,7 @@ pub struct Runner {
     pub(crate) mix: Mix,
     pub(crate) documents: Documents,
     pub(crate) snapshots: Vec<Kept>,
+    pub(crate) checkpoints: Checkpoints,
     pub(crate) dirty: bool,
     /// A collection was dropped since files were merged.
     pub(crate) dropped: bool,
@@ -97,6 +99,7 @@ impl Runner {
             mix,
             documents: Documents::default(),
             snapshots: Vec::new(),
+            checkpoints: Checkpoints::default(),
             dirty: false,
             dropped: false,
             partitions,

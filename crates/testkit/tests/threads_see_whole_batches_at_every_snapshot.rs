@@ -1,9 +1,11 @@
 //! Several threads write, flush and compact while others take snapshots: each snapshot shows
-//! every writer at one count, not before what it had acknowledged, and shows the same again later.
+//! every writer at one count, not before what it had acknowledged, and shows the same again later. So does
+//! every checkpoint.
 
 // Real threads, so that they really race.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Database, Snapshot};
 use env::Env;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -64,6 +66,30 @@ impl Crowd {
         }
     }
 
+    /// Checkpoints, each on the base of the one before, restored and looked at.
+    fn back_up(&self, env: &Env) {
+        let mut before = None;
+        for round in 0.. {
+            let told = self.told();
+            let (dir, to) = (format!("checkpoint-{round}"), format!("restored-{round}"));
+            let options = CheckpointOptions { base: before.replace(dir.clone().into()), copy: round % 2 == 1 };
+            let made = self.db.checkpoint(&dir, &options).unwrap();
+            assert!(made.seq <= self.db.store().visible());
+            backup::restore(env, dir.as_ref(), to.as_ref(), RestoreOptions::default()).unwrap();
+            let restored = Database::builder().env(env.clone()).open(&to).unwrap();
+            assert!(restored.report().lost.is_empty() && restored.report().clean);
+            let look = Look::at(&restored, &restored.snapshot());
+            for (writer, told) in told.iter().enumerate() {
+                let found = look.whole(writer as u64, round % 2 == 0).unwrap_or_else(|broken| panic!("{broken}"));
+                assert!(found >= *told, "writer {writer} had acknowledged {told}, and the checkpoint has {found}");
+            }
+            restored.close().unwrap();
+            if self.done.load(Ordering::SeqCst) {
+                return;
+            }
+        }
+    }
+
     fn maintain(&self, seed: u64) {
         let mut rng = fastrand::Rng::with_seed(seed);
         while !self.done.load(Ordering::SeqCst) {
@@ -83,7 +109,8 @@ fn threads_see_whole_batches_at_every_snapshot() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut options = testkit::random_options(&mut rng, 3, alluvium::Durability::Periodic);
         (options.background, options.threads) = (true, Some(2));
-        let db = Database::builder().env(Env::in_memory(seed)).options(options).open("db").unwrap();
+        let env = Env::in_memory(seed);
+        let db = Database::builder().env(env.clone()).options(options).open("db").unwrap();
         let acknowledged = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
         let crowd = Crowd { db, acknowledged, done: AtomicBool::new(false) };
         std::thread::scope(|scope| {
@@ -91,9 +118,10 @@ fn threads_see_whole_batches_at_every_snapshot() {
             let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || crowd.write(writer))).collect();
             let watcher = scope.spawn(|| crowd.watch());
             let maintainer = scope.spawn(move || crowd.maintain(seed));
+            let keeper = scope.spawn(|| crowd.back_up(&env));
             let ended: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
             crowd.done.store(true, Ordering::SeqCst);
-            for end in ended.into_iter().chain([watcher.join(), maintainer.join()]) {
+            for end in ended.into_iter().chain([watcher.join(), maintainer.join(), keeper.join()]) {
                 if let Err(panic) = end {
                     std::panic::resume_unwind(panic);
                 }

@@ -1,0 +1,111 @@
+//! Checkpoints among the operations: made, kept while others go on, restored, compared, and gone on from.
+
+use crate::runner::Runner;
+use crate::state::{State, read_state};
+use crate::world::PATH;
+use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::{Database, ErrorKind};
+use env::Env;
+use std::path::{Path, PathBuf};
+
+/// So many checkpoints are kept at most.
+const MOST: usize = 3;
+
+/// The checkpoints of a runner.
+#[derive(Default)]
+pub(crate) struct Checkpoints {
+    kept: Vec<Kept>,
+    made: u32,
+    /// Rises when the database is replaced by a restored one.
+    generation: u32,
+}
+
+struct Kept {
+    dir: PathBuf,
+    state: State,
+    generation: u32,
+}
+
+impl Runner {
+    pub(crate) fn checkpoints(&mut self) {
+        match self.rng.u32(0..10) {
+            _ if self.checkpoints.kept.is_empty() => self.make_checkpoint(),
+            0..=4 => self.make_checkpoint(),
+            5..=7 => self.look_at_checkpoint(),
+            _ => self.go_on_from_checkpoint(),
+        }
+    }
+
+    fn any_checkpoint(&mut self) -> usize {
+        self.rng.usize(0..self.checkpoints.kept.len())
+    }
+
+    fn make_checkpoint(&mut self) {
+        let base = match self.checkpoints.kept.len() {
+            0 => None,
+            count => Some(self.rng.usize(0..count)).filter(|_| self.rng.u8(0..3) > 0),
+        };
+        let base = base.map(|at| &self.checkpoints.kept[at]);
+        let foreign = base.is_some_and(|base| base.generation != self.checkpoints.generation);
+        let options = CheckpointOptions { base: base.map(|base| base.dir.clone()), copy: self.rng.bool() };
+        let dir = PathBuf::from(format!("checkpoint-{}", self.checkpoints.made));
+        self.note(format!("checkpoint {} {options:?}", dir.display()));
+        match self.db().checkpoint(&dir, &options) {
+            Ok(_) => assert!(!foreign, "a base of another database was taken"),
+            Err(error) => return assert!(foreign && error.kind() == ErrorKind::Open, "checkpoint: {error}"),
+        }
+        self.checkpoints.made += 1;
+        let generation = self.checkpoints.generation;
+        self.checkpoints.kept.push(Kept { dir, state: self.state.clone(), generation });
+        if self.checkpoints.kept.len() > MOST {
+            let gone = self.any_checkpoint();
+            let gone = self.checkpoints.kept.swap_remove(gone);
+            remove(&self.world.env, &gone.dir);
+        }
+    }
+
+    /// Restores a checkpoint beside the database; it holds what the database held.
+    fn look_at_checkpoint(&mut self) {
+        let at = self.any_checkpoint();
+        let kept = &self.checkpoints.kept[at];
+        let (dir, expected) = (kept.dir.clone(), kept.state.clone());
+        self.note(format!("look at {}", dir.display()));
+        let to = Path::new("restored");
+        self.restore(&dir, to);
+        let db = Database::builder().env(self.world.env.clone()).options(self.options.clone()).open(to);
+        let db = db.unwrap_or_else(|e| panic!("the restored database does not open: {e}"));
+        let found = read_state(&db).unwrap_or_else(|e| panic!("reading a restored database: {e}"));
+        assert!(found == expected, "checkpoint and model differ:\n{}", expected.difference(&found));
+        assert!(db.verify().is_ok_and(|damage| damage.is_empty()));
+        db.close().expect("close");
+        remove(&self.world.env, to);
+    }
+
+    /// The database is lost, and a checkpoint takes its place.
+    fn go_on_from_checkpoint(&mut self) {
+        let at = self.any_checkpoint();
+        let (dir, state) = (self.checkpoints.kept[at].dir.clone(), self.checkpoints.kept[at].state.clone());
+        self.note(format!("go on from {}", dir.display()));
+        self.close();
+        remove(&self.world.env, Path::new(PATH));
+        self.restore(&dir, Path::new(PATH));
+        self.checkpoints.generation += 1;
+        self.timeline.lock().push(&state);
+        self.state = state;
+        self.open();
+    }
+
+    fn restore(&mut self, from: &Path, to: &Path) {
+        let options = RestoreOptions { copy: self.rng.bool(), quick: self.rng.bool(), reserve_bytes: 0 };
+        backup::restore(&self.world.env, from, to, options).unwrap_or_else(|e| panic!("restore: {e}"));
+    }
+}
+
+/// Removes a directory and all that is in it.
+pub(crate) fn remove(env: &Env, dir: &Path) {
+    for entry in env.fs.list(dir).expect("list") {
+        let path = dir.join(&entry.name);
+        if entry.is_dir { remove(env, &path) } else { env.fs.remove(&path).expect("remove") }
+    }
+    env.fs.remove_dir(dir).expect("remove");
+}
