@@ -21,6 +21,7 @@ mod reader;
 mod sampler;
 mod stored;
 mod verify;
+mod walk;
 mod writer;
 
 pub use block::Block;
@@ -31,6 +32,7 @@ pub use options::{Compression, WriterOptions};
 pub use properties::Properties;
 pub use reader::Reader;
 pub use sampler::Sampler;
+pub use walk::{FooterFacts, LostBlock, WalkedBlock, WalkedFile, walk_file};
 pub use writer::Writer;
 
 use std::sync::Arc;

@@ -1,0 +1,352 @@
+//! Reading a file as it stands, also where it is damaged: for tools and salvage.
+//!
+//! Where footer and index are whole, they tell where blocks stand, and a block that is damaged is lost alone.
+//! Where they are not, blocks are found by their checksums, which are seeded with the place: from the end of
+//! the one before, every length is tried.
+
+mod trial;
+
+use crate::block::{Block, Cursor, PADDING, Shape};
+use crate::compress::{Decoder, Method};
+use crate::footer::{self, Footer, Unreadable};
+use crate::index::{TopIndex, data_block};
+use crate::stored::{self, Handle, Role};
+use crate::{Dictionary, DictionaryRegistry, FORMAT_VERSION, Properties};
+use codec::entry::{Entry, Kind, Seq};
+use env::{Env, Error, File, OpenMode, Result};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the footer of a file says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FooterFacts {
+    /// Its checksum, which the manifest keeps.
+    pub checksum: u64,
+    /// The digest of all blocks.
+    pub digest: u64,
+    /// The content id of the dictionary; 0 for none.
+    pub dictionary_id: u64,
+    /// Where the data blocks and index partitions end.
+    pub data_end: u64,
+}
+
+/// One whole block of a file.
+pub struct WalkedBlock<'a> {
+    /// Where it begins.
+    pub offset: u64,
+    /// Its stored bytes, trailer included.
+    pub bytes: u64,
+    /// Its bytes decompressed.
+    pub raw_bytes: u64,
+    /// What it is: "data", "index partition", "top-level index", "dictionary", "aux" or "properties".
+    pub role: &'static str,
+    /// How it is compressed: "raw", "lz4", "zstd" or "zstd with dictionary".
+    pub method: &'static str,
+    /// Bytes of the filter, in an index partition.
+    pub filter_bytes: u64,
+    block: Option<&'a Block>,
+}
+
+impl WalkedBlock<'_> {
+    /// The entries of a data block or of an index; 0 for others.
+    pub fn entries(&self) -> u64 {
+        self.block.map_or(0, |block| block.len() as u64)
+    }
+
+    /// Calls `visit` with the entries of a data block, in their order. Of other blocks there are none.
+    ///
+    /// # Errors
+    /// What `visit` returns.
+    pub fn each(&self, visit: &mut dyn FnMut(Entry<'_>) -> Result<()>) -> Result<()> {
+        let Some(block) = self.block.filter(|_| self.role == name_of(Role::Data)) else { return Ok(()) };
+        let mut cursor = Cursor::new();
+        cursor.move_to(block, 0);
+        loop {
+            let (key, seq, kind) = (cursor.key(), cursor.seq(), cursor.kind());
+            visit(Entry { key, seq, kind, value: cursor.value(block) })?;
+            if !cursor.next(block) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Bytes of a file that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostBlock {
+    /// Where they begin.
+    pub offset: u64,
+    /// How many there are.
+    pub bytes: u64,
+    /// What is wrong.
+    pub what: String,
+    /// They may hold entries: data blocks were, or may have been, there.
+    pub entries: bool,
+    /// Lost entries are at or above this key; empty: from the beginning.
+    pub from: Vec<u8>,
+    /// Lost entries are at or below this key; `None`: to the end.
+    pub to: Option<Vec<u8>>,
+}
+
+/// What [`walk_file`] found.
+#[derive(Debug, Clone, Default)]
+pub struct WalkedFile {
+    /// The file's length in bytes.
+    pub file_bytes: u64,
+    /// The footer, if it is whole.
+    pub footer: Option<FooterFacts>,
+    /// The properties, if they are whole.
+    pub properties: Option<Properties>,
+    /// What cannot be read, in the order of the file.
+    pub lost: Vec<LostBlock>,
+    /// Whole data blocks.
+    pub data_blocks: u64,
+    /// Entries in them.
+    pub entries: u64,
+    /// Tombstones among them.
+    pub tombstones: u64,
+    /// The lowest and the highest number in them.
+    pub numbers: Option<(Seq, Seq)>,
+    /// The dictionary, if there is one and it is whole. The registry knows it for as long as this is kept.
+    pub dictionary: Option<Arc<Dictionary>>,
+}
+
+fn name_of(role: Role) -> &'static str {
+    match role {
+        Role::Data => "data",
+        Role::Partition => "index partition",
+        Role::Index => "top-level index",
+        Role::Dictionary => "dictionary",
+        Role::Aux => "aux",
+        Role::Properties => "properties",
+    }
+}
+
+fn role_of(tag: u8) -> Option<Role> {
+    use Role::{Aux, Data, Dictionary, Index, Partition, Properties};
+    [Data, Partition, Index, Dictionary, Aux, Properties].into_iter().find(|role| *role as u8 == tag >> 2 & 7)
+}
+
+/// Reads the file with this number from its beginning to its end and calls `visit` with each whole block, in
+/// the order of the file. Dictionaries are kept in `dictionaries`; one that is damaged in this file is taken
+/// from there, if another file has brought it. Writes nothing, and never fails for what stands in the file,
+/// but for [`Error::NewerFormat`].
+///
+/// # Errors
+/// [`Error::NewerFormat`], I/O errors, and what `visit` returns.
+pub fn walk_file(
+    env: &Env,
+    path: &Path,
+    number: u64,
+    dictionaries: &DictionaryRegistry,
+    visit: &mut dyn FnMut(&WalkedBlock<'_>) -> Result<()>,
+) -> Result<WalkedFile> {
+    let file = env.fs.open(path, OpenMode::Read)?;
+    let len = file.len()?;
+    let mut tail = vec![0; len.min(8 << 10) as usize];
+    let tail_at = len - tail.len() as u64;
+    file.read_exact_at(&mut tail, tail_at)?;
+    let mut walker = Walker {
+        file: &*file,
+        number,
+        len,
+        dictionaries,
+        dictionary: None,
+        decoder: Decoder::default(),
+        found: WalkedFile { file_bytes: len, ..WalkedFile::default() },
+        last_key: Vec::new(),
+        visit,
+    };
+    match Footer::decode(&tail, len, number) {
+        Ok((footer, checksum)) => {
+            walker.found.footer = Some(FooterFacts {
+                checksum,
+                digest: footer.digest,
+                dictionary_id: footer.dictionary_id,
+                data_end: footer.data_end(),
+            });
+            walker.by_footer(&footer)?;
+        }
+        Err(Unreadable::Newer(found)) => {
+            return Err(Error::NewerFormat { path: path.to_owned(), found, supported: FORMAT_VERSION });
+        }
+        Err(Unreadable::Damaged(what)) => {
+            let at = len.saturating_sub(footer::LEN as u64);
+            walker.by_trial(0, at, None)?;
+            // Without the properties nobody knows where the file ended.
+            let known = walker.found.properties.is_some();
+            walker.lose(Handle { offset: at, len: (len - at) as u32 }, what, !known);
+        }
+    }
+    walker.found.dictionary = walker.dictionary.take();
+    Ok(walker.found)
+}
+
+struct Walker<'a> {
+    file: &'a dyn File,
+    number: u64,
+    len: u64,
+    dictionaries: &'a DictionaryRegistry,
+    dictionary: Option<Arc<Dictionary>>,
+    decoder: Decoder,
+    found: WalkedFile,
+    last_key: Vec<u8>,
+    visit: &'a mut dyn FnMut(&WalkedBlock<'_>) -> Result<()>,
+}
+
+impl Walker<'_> {
+    fn by_footer(&mut self, footer: &Footer) -> Result<()> {
+        self.dictionary = self.dictionaries.get(footer.dictionary_id);
+        if self.dictionary.is_none()
+            && footer.dictionary.len > 0
+            && let Ok(content) = self.content(footer.dictionary, Role::Dictionary)?
+        {
+            self.dictionary = Some(self.dictionaries.intern(Dictionary::from_bytes(content)));
+        }
+        let top = self.content_padded(footer.index, Role::Index)?;
+        match top.ok().and_then(|content| TopIndex::decode(content, footer.data_end()).ok()) {
+            Some(top) => {
+                for index in 0..top.len() {
+                    self.region(&top, index)?;
+                }
+            }
+            None => self.by_trial(0, footer.data_end(), None)?,
+        }
+        for (at, role) in [
+            (footer.dictionary, Role::Dictionary),
+            (footer.aux, Role::Aux),
+            (footer.properties, Role::Properties),
+            (footer.index, Role::Index),
+        ] {
+            if at.len > 0 {
+                self.block(at, role, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The data blocks of an index partition, and itself.
+    fn region(&mut self, top: &TopIndex, index: usize) -> Result<()> {
+        let (at, start) = (top.partition(index), top.region_start(index));
+        let content = self.content_padded(at, Role::Partition)?;
+        let partition = content.ok().and_then(|content| Block::decode(content, Shape::Partition).ok());
+        let after = (index + 1 < top.len()).then(|| top.block().entry(index + 1).0);
+        let Some(partition) = partition else {
+            let bound = top.block().entry(index).0;
+            self.last_key = bound.max(std::mem::take(&mut self.last_key));
+            self.by_trial(start, at.offset, after)?;
+            return self.block(at, Role::Partition, None);
+        };
+        for block in 0..partition.len() {
+            let bound = |index: usize| partition.entry(index).0;
+            let to = if block + 1 < partition.len() { Some(bound(block + 1)) } else { after.clone() };
+            match data_block(&partition, block, start, at.offset) {
+                Some(handle) => self.block(handle, Role::Data, Some((bound(block), to)))?,
+                None => self.lose(Handle { offset: start, len: (at.offset - start) as u32 }, "the places of data blocks", true),
+            }
+        }
+        self.block(at, Role::Partition, None)
+    }
+
+    /// Reads the block at `at`, and counts it as lost if it is not whole. `bounds` are known of lost entries.
+    fn block(&mut self, at: Handle, role: Role, bounds: Option<(Vec<u8>, Option<Vec<u8>>)>) -> Result<()> {
+        let why = match self.content_padded(at, role)? {
+            Ok(content) => match self.decoded(at, role, content)? {
+                None => return Ok(()),
+                Some(why) => why,
+            },
+            Err(why) => why,
+        };
+        self.lose(at, &why, role == Role::Data);
+        if let (Some((from, to)), Some(lost)) = (bounds, self.found.lost.last_mut()) {
+            (lost.from, lost.to) = (from.max(std::mem::take(&mut lost.from)), to);
+        }
+        Ok(())
+    }
+
+    /// Hands a block on; says what is wrong with it otherwise.
+    fn decoded(&mut self, at: Handle, role: Role, content: Vec<u8>) -> Result<Option<String>> {
+        let raw_bytes = (content.len() - PADDING) as u64;
+        let shape = match role {
+            Role::Data | Role::Index => Some(Shape::Entries),
+            Role::Partition => Some(Shape::Partition),
+            Role::Dictionary | Role::Aux | Role::Properties => None,
+        };
+        if role == Role::Properties {
+            match Properties::decode(&content[..raw_bytes as usize]) {
+                Ok(properties) => self.found.properties = Some(properties),
+                Err(error) => return Ok(Some(error.to_string())),
+            }
+        }
+        let block = match shape.map(|shape| Block::decode(content, shape)).transpose() {
+            Ok(block) => block,
+            Err(error) => return Ok(Some(error.to_string())),
+        };
+        let mut tag = [0];
+        self.file.read_exact_at(&mut tag, at.end() - 5)?;
+        let method = match Method::from_bits(tag[0]) {
+            Method::Raw => "raw",
+            Method::Lz4 => "lz4",
+            Method::Zstd => "zstd",
+            Method::ZstdDictionary => "zstd with dictionary",
+        };
+        let walked = WalkedBlock {
+            offset: at.offset,
+            bytes: u64::from(at.len),
+            raw_bytes,
+            role: name_of(role),
+            method,
+            filter_bytes: block.as_ref().filter(|_| role == Role::Partition).map_or(0, |b| b.filter().len() as u64),
+            block: block.as_ref(),
+        };
+        if role == Role::Data {
+            self.count(&walked)?;
+        }
+        (self.visit)(&walked)?;
+        Ok(None)
+    }
+
+    fn count(&mut self, walked: &WalkedBlock<'_>) -> Result<()> {
+        let (found, last_key) = (&mut self.found, &mut self.last_key);
+        found.data_blocks += 1;
+        let mut first = true;
+        walked.each(&mut |entry| {
+            if std::mem::take(&mut first) {
+                // Lost entries that come before, and of which no index tells.
+                for lost in found.lost.iter_mut().filter(|lost| lost.entries && lost.to.is_none()) {
+                    lost.to = Some(entry.key.to_vec());
+                }
+            }
+            found.entries += 1;
+            found.tombstones += u64::from(entry.kind == Kind::Delete);
+            let (low, high) = found.numbers.unwrap_or((entry.seq, entry.seq));
+            found.numbers = Some((low.min(entry.seq), high.max(entry.seq)));
+            last_key.clear();
+            last_key.extend_from_slice(entry.key);
+            Ok(())
+        })
+    }
+
+    fn lose(&mut self, at: Handle, what: &str, entries: bool) {
+        let (offset, bytes, from) = (at.offset, u64::from(at.len), self.last_key.clone());
+        self.found.lost.push(LostBlock { offset, bytes, what: what.to_owned(), entries, from, to: None });
+    }
+
+    fn content(&mut self, at: Handle, role: Role) -> Result<std::result::Result<Vec<u8>, String>> {
+        Ok(self.content_padded(at, role)?.map(|mut content| {
+            content.truncate(content.len() - PADDING);
+            content
+        }))
+    }
+
+    /// The content of a block, or what is wrong with it.
+    fn content_padded(&mut self, at: Handle, role: Role) -> Result<std::result::Result<Vec<u8>, String>> {
+        if at.end() > self.len {
+            return Ok(Err("the file ends within it".to_owned()));
+        }
+        let mut bytes = vec![0; at.len as usize];
+        self.file.read_exact_at(&mut bytes, at.offset)?;
+        let dictionary = if role == Role::Dictionary { None } else { self.dictionary.as_deref() };
+        Ok(stored::get(&bytes, role, &mut self.decoder, dictionary, self.number, at.offset))
+    }
+}

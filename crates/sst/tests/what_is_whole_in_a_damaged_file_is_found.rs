@@ -1,0 +1,115 @@
+//! Whatever byte of a file is changed, and wherever it is cut: every entry is read by walking the file, or lies
+//! in a range of keys that is named as lost; and nothing is read that was not written.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Fixture, Owned, sorted};
+use sst::{Compression, Dictionary, DictionaryRegistry, WalkedFile, WriterOptions};
+use std::sync::Arc;
+
+fn entries() -> Vec<Owned> {
+    let entry = |n: u64| match n % 7 {
+        5 => Owned::delete(format!("tree{:03}", n / 3 * 7), 300 - n),
+        _ => Owned::put(
+            format!("tree{:03}", n / 3 * 7),
+            300 - n,
+            format!("the value {n} of the key, again and again, {n}"),
+        ),
+    };
+    sorted((0u64..100).map(entry).collect())
+}
+
+fn variants() -> Vec<(&'static str, WriterOptions)> {
+    let samples: Vec<_> = (0..400).map(|n| format!("the value {n} of the key, again and again, {n}")).collect();
+    let dictionary = Arc::new(Dictionary::train(&samples, 512).unwrap());
+    let small = WriterOptions { block_bytes: 256, index_partition_blocks: 3, ..WriterOptions::default() };
+    let zstd = Compression::Zstd { level: 3 };
+    vec![
+        ("none", WriterOptions { compression: Compression::None, ..small.clone() }),
+        ("lz4", WriterOptions { compression: Compression::Lz4, ..small.clone() }),
+        ("zstd", WriterOptions { compression: zstd, ..small.clone() }),
+        ("dictionary", WriterOptions { compression: zstd, dictionary: Some(dictionary), ..small }),
+    ]
+}
+
+/// Walks the file, and checks what is found. Returns how many entries are missing.
+fn walk(fixture: &Fixture, model: &[Owned], registry: &DictionaryRegistry, what: &str) -> (usize, WalkedFile) {
+    let mut seen = Vec::new();
+    let number = fixture.meta.number;
+    let walked = sst::walk_file(&fixture.env, &fixture.path, number, registry, &mut |block| {
+        block.each(&mut |entry| {
+            seen.push((entry.key.to_vec(), entry.seq, entry.kind, entry.value.to_vec()));
+            Ok(())
+        })
+    })
+    .unwrap();
+    let all: Vec<_> = model.iter().map(|e| (e.key.clone(), e.seq, e.kind, e.value.clone())).collect();
+    assert!(seen.is_sorted_by(|a, b| (&a.0, b.1) < (&b.0, a.1)), "{what}");
+    assert!(seen.iter().all(|entry| all.contains(entry)), "{what}: something that was not written");
+    let missing: Vec<_> = all.iter().filter(|entry| !seen.contains(entry)).collect();
+    for (key, ..) in &missing {
+        let named = |lost: &&sst::LostBlock| {
+            lost.entries && lost.from <= *key && lost.to.as_ref().is_none_or(|to| key <= to)
+        };
+        assert!(walked.lost.iter().any(|lost| named(&lost)), "{what}: {key:?} is lost and not named: {walked:?}");
+    }
+    assert_eq!(walked.entries as usize, seen.len());
+    (missing.len(), walked)
+}
+
+#[test]
+fn with_every_byte_changed() {
+    for (name, options) in variants() {
+        let model = entries();
+        let fixture = Fixture::new(&model, options);
+        let (missing, whole) = walk(&fixture, &model, &DictionaryRegistry::new(), name);
+        assert!(missing == 0 && whole.lost.is_empty() && whole.data_blocks > 6, "{name}: {whole:?}");
+        let largest = model.len() / 4;
+        let bytes = fixture.bytes();
+        // Another file has brought the dictionary.
+        let registry = DictionaryRegistry::new();
+        let (_, kept) = walk(&fixture, &model, &registry, name);
+        for at in 0..bytes.len() {
+            let what = format!("{name}, offset {at}");
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x20;
+            fixture.set_bytes(&damaged);
+            let (missing, walked) = walk(&fixture, &model, &registry, &what);
+            assert!(!walked.lost.is_empty(), "{what}");
+            // A block is lost alone, whatever else is damaged.
+            assert!(missing <= largest, "{what}: {missing} entries are missing: {walked:?}");
+        }
+        assert_eq!(kept.dictionary.is_some(), name == "dictionary");
+    }
+}
+
+#[test]
+fn cut_at_every_length_and_without_its_dictionary() {
+    for (name, options) in variants() {
+        let model = entries();
+        let fixture = Fixture::new(&model, options);
+        let bytes = fixture.bytes();
+        for len in 0..bytes.len() {
+            fixture.set_bytes(&bytes[..len]);
+            let _found = walk(&fixture, &model, &DictionaryRegistry::new(), &format!("{name}, {len} bytes"));
+        }
+        // Without its footer it is as good as whole, the dictionary found included.
+        fixture.set_bytes(&bytes[..bytes.len() - 20]);
+        let (missing, walked) = walk(&fixture, &model, &DictionaryRegistry::new(), name);
+        assert!(missing == 0 && walked.properties.is_some(), "{name}: {missing} of {walked:?}");
+    }
+}
+
+#[test]
+fn random_bytes_are_no_entries() {
+    let model = entries();
+    let fixture = Fixture::new(&model, WriterOptions::default());
+    let mut rng = fastrand::Rng::with_seed(4);
+    for len in [0, 1, 15, 111, 112, 113, 1000, 20_000] {
+        let bytes: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(len).collect();
+        fixture.set_bytes(&bytes);
+        let (_, walked) = walk(&fixture, &model, &DictionaryRegistry::new(), "random bytes");
+        assert!(walked.entries == 0 && !walked.lost.is_empty());
+    }
+}
