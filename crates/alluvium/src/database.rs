@@ -414,25 +414,6 @@ impl Database {
         Ok(self.inner.store.compact()?)
     }
 
-    /// Checks every block of every file. Returns the damage found; empty is good.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// for damage in db.verify()? {
-    ///     eprintln!("{damage}");
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// What keeps the check itself from going on.
-    pub fn verify(&self) -> Result<Vec<crate::Error>> {
-        Ok(self.inner.store.verify()?.into_iter().map(Into::into).collect())
-    }
-
     /// Closes the database, so that it can be opened again at once. Collections, snapshots, cursors and
     /// loads that are left answer [`crate::ErrorKind::Closed`].
     ///

@@ -187,6 +187,7 @@ fn store_kind(error: &store::Error) -> ErrorKind {
         E::Storage(env::Error::NewerFormat { .. })
         | E::NotADatabase(_)
         | E::ForeignDirectory(_)
+        | E::NotOfADatabase(_)
         | E::IsCheckpoint(_)
         | E::NotACheckpoint(_)
         | E::TargetExists(_)

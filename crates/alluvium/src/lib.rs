@@ -36,6 +36,7 @@ pub mod dump;
 mod error;
 pub mod export;
 mod fold;
+pub mod inspect;
 mod into;
 pub mod load;
 mod logical;
@@ -48,6 +49,7 @@ mod read;
 mod space;
 mod typed;
 mod update;
+mod verify;
 mod write;
 
 pub use batch::WriteBatch;

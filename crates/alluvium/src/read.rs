@@ -6,6 +6,7 @@ use crate::database::Snapshot;
 use crate::error::id_text;
 use crate::names::FullName;
 use crate::{Collection, Error, Result, write};
+use document::shape::ShapeTable;
 use document::{Document, Draft, Map, Value};
 use std::sync::Arc;
 use store::{Bounds, Store};
@@ -76,6 +77,17 @@ pub(crate) fn decode(open: &Open, name: &FullName, key: &[u8], row: Vec<u8>) -> 
         id: key_text(key),
         reason: e.to_string(),
     })
+}
+
+/// Decodes all of a stored document; returns its `_id`, which must be that of its key.
+pub(crate) fn check(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: &[u8]) -> Result<Value> {
+    let damaged = |reason: String| Error::DamagedDocument { collection: name.to_string(), id: key_text(key), reason };
+    let document = Document::from_row(shapes, key, row.to_vec()).map_err(|e| damaged(e.to_string()))?;
+    document.to_map().map_err(|e| damaged(e.to_string()))?;
+    match write::id_key(document.id())? == key {
+        true => Ok(document.id().clone()),
+        false => Err(damaged(format!("it says that its _id is {}", id_text(document.id())))),
+    }
 }
 
 fn named(mut error: Error, wanted: &Value) -> Error {

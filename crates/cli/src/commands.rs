@@ -14,6 +14,7 @@ mod dump;
 mod export;
 mod generate;
 mod get;
+mod inspect;
 mod load;
 mod man;
 mod multivalue;
@@ -63,6 +64,8 @@ pub(crate) enum Command {
     Gen(generate::Command),
     /// Print documents by _id
     Get(get::Args),
+    /// Show what stands in a single file of a database
+    Inspect(inspect::Args),
     /// Load JSON, CSV or BSON; a load that was cut short goes on when it is run again
     Load(load::Args),
     /// Write the manual pages
@@ -106,6 +109,7 @@ impl Command {
             Self::Export(args) => args.run(),
             Self::Gen(command) => command.run(),
             Self::Get(args) => args.run(),
+            Self::Inspect(args) => args.run(),
             Self::Load(args) => args.run(),
             Self::Man(args) => args.run(),
             Self::Mv(command) => command.run(),

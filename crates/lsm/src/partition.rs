@@ -163,6 +163,11 @@ impl Partition {
         self.dropped_tail.as_ref()
     }
 
+    /// Files that were there when the partition was opened have lower numbers.
+    pub(crate) fn first_new_file(&self) -> u64 {
+        self.first_new_file
+    }
+
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.home.shared
     }

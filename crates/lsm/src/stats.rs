@@ -1,10 +1,11 @@
 //! Figures of a partition: what it holds, what it has done, what it owes.
 
-use crate::Partition;
 use crate::files::FileHandle;
+use crate::{Partition, View};
 use codec::entry::Seq;
 use env::{Error, Result};
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -189,8 +190,13 @@ impl Partition {
     /// Reads and checks every file of the current version, and their order in the runs. Damage
     /// does not end it; all of it is in the answer. Other work goes on meanwhile; closing ends it.
     pub fn verify(&self) -> Verified {
-        let view = self.view();
+        self.verify_with(&mut |_, _| None)
+    }
+
+    /// As [`Partition::verify`]; `check` is asked about the key of every entry in the files.
+    pub fn verify_with(&self, check: &mut sst::CheckEntry<'_>) -> Verified {
         let mut verified = Verified::default();
+        let view = self.verify_manifest(&mut verified.damage);
         for run in &view.version.runs {
             for pair in run.files.windows(2) {
                 if pair[0].meta.largest >= pair[1].meta.smallest {
@@ -199,7 +205,7 @@ impl Partition {
                 }
             }
             for file in run.files.iter().take_while(|_| !self.closing()) {
-                match verify_file(file) {
+                match verify_file(file, check) {
                     Ok(check) => {
                         verified.files += 1;
                         verified.entries += check.entries;
@@ -211,10 +217,51 @@ impl Partition {
         }
         verified
     }
+
+    /// Reads the manifest anew, and the names in the directory; returns the view that they belong to.
+    fn verify_manifest(&self, damage: &mut Vec<Error>) -> Arc<View> {
+        let manifest = self.manifest.lock();
+        let view = self.view();
+        if let Err(error) = self.compare_manifest(&manifest.path(), &view, damage) {
+            damage.push(error);
+        }
+        view
+    }
+
+    fn compare_manifest(&self, path: &Path, view: &View, damage: &mut Vec<Error>) -> Result<()> {
+        let env = &self.shared().env;
+        let walked = crate::image::walk_manifest(env, path)?;
+        let whole = walked.damage.is_empty();
+        damage.extend(walked.damage.into_iter().map(|(offset, what)| Error::corrupt(path, offset, what)));
+        let mut found = walked.version.added;
+        let mut live = view.edit(0).added;
+        for files in [&mut found, &mut live] {
+            files.iter_mut().for_each(|file| file.readers = Vec::new());
+            files.sort_by_key(|file| file.meta.number);
+        }
+        if whole && (found != live || walked.version.flushed_seq != Some(view.flushed_seq())) {
+            damage.push(Error::corrupt(path, walked.end, "the manifest does not say what the open database knows"));
+        }
+        // What was there when the partition was opened was named then, or removed. What readers hold goes later.
+        for entry in env.fs.list(&self.home.dir)?.iter().filter(|_| self.home.held() == 0 && !self.closing()) {
+            let named = |number| live.iter().any(|file| file.meta.number == number);
+            if crate::image::sst_number(&entry.name).is_some_and(|n| n < self.first_new_file() && !named(n)) {
+                let what = "nothing names this file: opening the database anew removes it";
+                damage.push(Error::corrupt(&self.home.dir.join(&entry.name), 0, what));
+            }
+        }
+        Ok(())
+    }
 }
 
-fn verify_file(file: &FileHandle) -> Result<sst::FileCheck> {
-    let check = file.reader()?.verify()?;
+fn verify_file(file: &FileHandle, check: &mut sst::CheckEntry<'_>) -> Result<sst::FileCheck> {
+    let reader = file.reader()?;
+    let check = reader.verify_with(check)?;
+    let trees = reader.properties()?.trees;
+    if trees != file.trees {
+        let what = format!("it has keys of the trees {trees:?}; the manifest says {:?}", file.trees);
+        return Err(Error::corrupt(&file.path(), 0, what));
+    }
     if check.entries != file.meta.entries || check.tombstones != file.meta.tombstones {
         let what = format!(
             "it has {} entries, {} of them tombstones; the manifest says {} and {}",

@@ -32,6 +32,7 @@ pub use options::{Compression, WriterOptions};
 pub use properties::Properties;
 pub use reader::Reader;
 pub use sampler::Sampler;
+pub use verify::CheckEntry;
 pub use walk::{FooterFacts, LostBlock, WalkedBlock, WalkedFile, walk_file};
 pub use writer::Writer;
 
@@ -39,6 +40,12 @@ use std::sync::Arc;
 
 /// The format version that this build writes, and the highest that it reads.
 pub const FORMAT_VERSION: u32 = 1;
+
+/// The bytes that end every file.
+pub const MAGIC: [u8; 8] = footer::MAGIC;
+
+/// The length of a footer.
+pub const FOOTER_BYTES: u64 = footer::LEN as u64;
 
 /// Where decoded blocks are kept between reads; implemented above this crate.
 ///

@@ -8,6 +8,9 @@ use codec::entry::{Kind, MAX_SEQ, Seq, compare};
 use env::Result;
 use std::cmp::Ordering;
 
+/// Says what is wrong with an entry that is whole by itself, if anything is.
+pub type CheckEntry<'a> = dyn FnMut(&[u8], Kind) -> Option<String> + 'a;
+
 /// What has been seen of a file so far.
 #[derive(Default)]
 struct Seen {
@@ -29,9 +32,17 @@ impl Reader {
     /// # Errors
     /// [`env::Error::Corrupt`] naming the first thing that is wrong, or [`env::Error::Io`].
     pub fn verify(&self) -> Result<FileCheck> {
+        self.verify_with(&mut |_, _| None)
+    }
+
+    /// As [`Reader::verify`]; `check` is asked about the key of every entry.
+    ///
+    /// # Errors
+    /// As [`Reader::verify`].
+    pub fn verify_with(&self, check: &mut CheckEntry<'_>) -> Result<FileCheck> {
         let mut seen = Seen { min_seq: MAX_SEQ, ..Seen::default() };
         for index in 0..self.top.len() {
-            self.verify_region(index, &mut seen)?;
+            self.verify_region(index, &mut seen, check)?;
         }
         self.verify_sections(&mut seen)?;
         self.verify_meta(&seen)?;
@@ -39,7 +50,7 @@ impl Reader {
     }
 
     /// Checks one partition and its data blocks, read with one call.
-    fn verify_region(&self, partition_index: usize, seen: &mut Seen) -> Result<()> {
+    fn verify_region(&self, partition_index: usize, seen: &mut Seen, check: &mut CheckEntry<'_>) -> Result<()> {
         let at = self.top.partition(partition_index);
         let start = self.top.region_start(partition_index);
         let mut bytes = Vec::new();
@@ -66,6 +77,7 @@ impl Reader {
                 return Err(self.corrupt(at.offset, "the two levels of the index differ"));
             }
             self.verify_entries(&block, handle, (&bound.0, bound.1), partition.filter(), seen)?;
+            check_entries(&block, check).map_err(|what| self.corrupt(handle.offset, what))?;
         }
         // The digest takes blocks in the order of the file.
         seen.digest = stored::digest(seen.digest, checksum);
@@ -166,6 +178,19 @@ impl Reader {
             return Err(self.corrupt(at, "the properties count other blocks"));
         }
         Ok(())
+    }
+}
+
+fn check_entries(block: &Block, check: &mut CheckEntry<'_>) -> std::result::Result<(), String> {
+    let mut cursor = Cursor::new();
+    cursor.move_to(block, 0);
+    loop {
+        if let Some(what) = check(cursor.key(), cursor.kind()) {
+            return Err(what);
+        }
+        if !cursor.next(block) {
+            return Ok(());
+        }
     }
 }
 

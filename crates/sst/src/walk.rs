@@ -242,7 +242,11 @@ impl Walker<'_> {
             let to = if block + 1 < partition.len() { Some(bound(block + 1)) } else { after.clone() };
             match data_block(&partition, block, start, at.offset) {
                 Some(handle) => self.block(handle, Role::Data, Some((bound(block), to)))?,
-                None => self.lose(Handle { offset: start, len: (at.offset - start) as u32 }, "the places of data blocks", true),
+                None => self.lose(
+                    Handle { offset: start, len: (at.offset - start) as u32 },
+                    "the places of data blocks",
+                    true,
+                ),
             }
         }
         self.block(at, Role::Partition, None)

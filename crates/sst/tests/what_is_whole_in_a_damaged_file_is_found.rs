@@ -49,9 +49,8 @@ fn walk(fixture: &Fixture, model: &[Owned], registry: &DictionaryRegistry, what:
     assert!(seen.iter().all(|entry| all.contains(entry)), "{what}: something that was not written");
     let missing: Vec<_> = all.iter().filter(|entry| !seen.contains(entry)).collect();
     for (key, ..) in &missing {
-        let named = |lost: &&sst::LostBlock| {
-            lost.entries && lost.from <= *key && lost.to.as_ref().is_none_or(|to| key <= to)
-        };
+        let named =
+            |lost: &&sst::LostBlock| lost.entries && lost.from <= *key && lost.to.as_ref().is_none_or(|to| key <= to);
         assert!(walked.lost.iter().any(|lost| named(&lost)), "{what}: {key:?} is lost and not named: {walked:?}");
     }
     assert_eq!(walked.entries as usize, seen.len());

@@ -20,6 +20,12 @@ pub enum Error {
     /// The directory holds no checkpoint.
     #[error("{} is no checkpoint (there is no file CHECKPOINT in it): check the path", .0.display())]
     NotACheckpoint(PathBuf),
+    /// A file is none of a database.
+    #[error(
+        "{} is no file of an Alluvium database (these are ALLUVIUM, CHECKPOINT, MANIFEST-…, ….sst and wal-….log): \
+         check the path", .0.display()
+    )]
+    NotOfADatabase(PathBuf),
     /// A checkpoint or a database is to be made where something is.
     #[error("{} exists and is not empty: choose another name, or move what is there away", .0.display())]
     TargetExists(PathBuf),

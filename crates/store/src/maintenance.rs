@@ -101,22 +101,6 @@ impl Store {
         self.inner.open_for_reads()?;
         self.inner.ended(self.inner.run_one(2))
     }
-
-    /// Checks every file: every block, order, counts and references. Returns the damage found, one
-    /// error for each damaged place.
-    ///
-    /// # Errors
-    /// What keeps the check itself from going on.
-    pub fn verify(&self) -> Result<Vec<Error>> {
-        self.inner.open_for_reads()?;
-        let mut damage = Vec::new();
-        for partition in &self.inner.partitions {
-            damage.extend(partition.verify().damage.into_iter().map(Error::Storage));
-            // Another may remove files then.
-            self.inner.open_for_reads()?;
-        }
-        Ok(damage)
-    }
 }
 
 impl Inner {

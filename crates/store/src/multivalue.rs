@@ -18,6 +18,13 @@ pub(crate) fn internal_key(key: &[u8], value: &[u8]) -> (Vec<u8>, u64) {
     (internal, codec::hash64(key))
 }
 
+/// The key in an [`internal_key`], if it is one.
+pub(crate) fn key_of(internal: &[u8]) -> Option<Vec<u8>> {
+    let (mut input, mut key) = (internal, Vec::new());
+    codec::key::get_bytes(&mut input, &mut key).ok()?;
+    Some(key)
+}
+
 /// The keys and values of a multivalue tree; made by [`Store::multivalue`].
 #[derive(Clone, Copy)]
 pub struct Multivalue<'a> {

@@ -69,11 +69,16 @@ impl Superblock {
         if !env.fs.exists(&path)? {
             return Ok(None);
         }
-        let file = env.fs.open(&path, OpenMode::Read)?;
+        Self::read_file(env, &path).map(Some)
+    }
+
+    /// Reads the file, whatever its name.
+    pub fn read_file(env: &Env, path: &Path) -> Result<Self> {
+        let file = env.fs.open(path, OpenMode::Read)?;
         let len = file.len()?.min(1 << 16) as usize;
         let mut bytes = vec![0; len];
         file.read_exact_at(&mut bytes, 0)?;
-        Self::decode(&bytes, &path).map(Some)
+        Self::decode(&bytes, path)
     }
 
     /// Begins a creation: the file, durable, under its temporary name.

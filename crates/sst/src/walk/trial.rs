@@ -1,8 +1,8 @@
 //! Finding blocks where no index tells of them.
 
 use super::{Walker, role_of};
-use crate::stored::{self, Handle, Role};
 use crate::Dictionary;
+use crate::stored::{self, Handle, Role};
 use codec::checksum32;
 use env::Result;
 
@@ -75,8 +75,7 @@ impl Walker<'_> {
     pub(super) fn by_trial(&mut self, start: u64, end: u64, after: Option<Vec<u8>>) -> Result<()> {
         let mut bytes = vec![0; end.saturating_sub(start) as usize];
         self.file.read_exact_at(&mut bytes, start)?;
-        let mut trial =
-            Trial { bytes: &bytes, base: start, number: self.number, left: MOST_TRIALS, longest: 0 };
+        let mut trial = Trial { bytes: &bytes, base: start, number: self.number, left: MOST_TRIALS, longest: 0 };
         let (mut blocks, mut gaps, mut at) = (Vec::new(), Vec::new(), 0);
         while at < bytes.len() {
             let (found, len, role) = match trial.block_at(at, bytes.len()) {

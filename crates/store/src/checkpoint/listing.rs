@@ -68,14 +68,19 @@ impl Listing {
         if !env.fs.exists(&path)? {
             return Err(Error::NotACheckpoint(dir.to_owned()));
         }
-        let file = env.fs.open(&path, OpenMode::Read)?;
+        Self::read_file(env, &path)
+    }
+
+    /// Reads the file, whatever its name.
+    pub(crate) fn read_file(env: &Env, path: &Path) -> Result<Self> {
+        let file = env.fs.open(path, OpenMode::Read)?;
         let len = file.len()?;
         if len > MOST_BYTES {
-            return Err(env::Error::corrupt(&path, 0, "it is too long for the listing of a checkpoint").into());
+            return Err(env::Error::corrupt(path, 0, "it is too long for the listing of a checkpoint").into());
         }
         let mut bytes = vec![0; len as usize];
         file.read_exact_at(&mut bytes, 0)?;
-        Self::decode(&bytes, &path)
+        Self::decode(&bytes, path)
     }
 
     /// The bytes of the file.

@@ -1,0 +1,145 @@
+//! `alluvium inspect`: what stands in a single file of a database.
+
+use crate::exit::{Failure, Outcome};
+use crate::output::Output;
+use crate::signals::Stop;
+use crate::text;
+use alluvium::inspect::{self, Fact, FactValue, InspectOptions, Item};
+use env::Env;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+
+/// Arguments of `inspect`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alluvium inspect my.db/p000/00000012.sst
+  alluvium inspect my.db/wal/wal-00000000000000000003.log --entries
+  alluvium inspect my.db/p000/MANIFEST-4 --json
+  alluvium inspect backups/monday/CHECKPOINT
+
+Reads a sorted file (blocks, index, filter, dictionary, properties), a segment of the log (records, and where it ends and \
+why), a manifest (edits and files), a superblock or the listing of a checkpoint. It needs no lock and changes nothing; of \
+a database that is in use, the last bytes of log and manifests may be on their way. Keys are shown as the _id that they \
+are, if they are one, and values as text with what is not printable escaped. With --json each line is an object: those \
+with \"row\" tell of one block, record, edit, file or entry, those with \"damage\" of damage, and the last of the file.")]
+pub(crate) struct Args {
+    /// The file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// List every entry of a sorted file, every operation in the log
+    #[arg(long)]
+    entries: bool,
+    /// Print JSON, an object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Values are shown up to so many bytes as text.
+const SHOWN_BYTES: usize = 120;
+
+impl Args {
+    /// Prints what stands in the file.
+    pub(crate) fn run(&self) -> Outcome {
+        Stop::at_once()?;
+        let env = Env::os();
+        if env.fs.list(&self.file).is_ok() {
+            let what = format!("{} is a directory: name a file in it (`verify` checks them all)", self.file.display());
+            return Err(Failure::Usage(what));
+        }
+        if !env.fs.exists(&self.file)? {
+            return Err(Failure::NotFound(format!("there is no file {}", self.file.display())));
+        }
+        let mut out = Output::new();
+        let (mut failed, mut damaged, mut whole) = (None, 0, Map::new());
+        let options = InspectOptions { entries: self.entries };
+        inspect::file(&env, &self.file, options, &mut |item| {
+            // A reader that goes away, or a full disk: the rest is read in vain, and told to nobody.
+            if failed.is_none() {
+                damaged += u64::from(matches!(item, Item::Damage(..)));
+                let told = if self.json { as_json(&mut out, &mut whole, item) } else { as_text(&mut out, item) };
+                failed = told.err();
+            }
+        })?;
+        if let Some(failure) = failed {
+            return Err(failure);
+        }
+        if self.json {
+            out.json(&Value::Object(whole))?;
+        }
+        out.finish()?;
+        match damaged {
+            0 => Ok(()),
+            n => Err(Failure::Damaged(format!("found damage in {}", text::counted(n, "place")))),
+        }
+    }
+}
+
+fn as_text(out: &mut Output, item: Item) -> Outcome {
+    match item {
+        Item::Fact((name, value)) => out.text(&format!("{}: {}\n", name.replace('_', " "), show(&value))),
+        Item::Row(list, facts) => {
+            let facts: Vec<String> = facts.iter().map(|(name, value)| format!("{name} {}", show(value))).collect();
+            out.text(&format!("  {list}: {}\n", facts.join(", ")))
+        }
+        Item::Damage(offset, what) => out.text(&format!("damage at offset {offset}: {what}\n")),
+    }
+}
+
+fn as_json(out: &mut Output, whole: &mut Map<String, Value>, item: Item) -> Outcome {
+    let field = |(name, value): Fact| (name.to_owned(), to_json(value));
+    match item {
+        Item::Fact(fact) => {
+            whole.extend([field(fact)]);
+            Ok(())
+        }
+        Item::Row(list, facts) => {
+            let mut row = Map::from_iter([("row".to_owned(), json!(list))]);
+            row.extend(facts.into_iter().map(field));
+            out.json(&Value::Object(row))
+        }
+        Item::Damage(offset, what) => out.json(&json!({ "damage": what, "offset": offset })),
+    }
+}
+
+fn show(value: &FactValue) -> String {
+    match value {
+        FactValue::Number(n) => n.to_string(),
+        FactValue::Id(id) => format!("{id:016x}"),
+        FactValue::Text(text) => text.clone(),
+        FactValue::Key(key) => id_of(key).unwrap_or_else(|| escaped(key)),
+        FactValue::Bytes(bytes) => escaped(bytes),
+        FactValue::Numbers(numbers) => {
+            let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+            format!("[{}]", numbers.join(" "))
+        }
+    }
+}
+
+fn to_json(value: FactValue) -> Value {
+    match value {
+        FactValue::Number(n) => json!(n),
+        FactValue::Id(id) => json!(format!("{id:016x}")),
+        FactValue::Text(text) => json!(text),
+        FactValue::Key(key) => json!({ "id": id_of(&key), "hex": hex(&key) }),
+        FactValue::Bytes(bytes) => json!(hex(&bytes)),
+        FactValue::Numbers(numbers) => json!(numbers),
+    }
+}
+
+/// The `_id` that a key is, if it is one.
+fn id_of(key: &[u8]) -> Option<String> {
+    let mut rest = key;
+    let id = document::key::decode(&mut rest).ok()?;
+    let again = document::key::id_key(&id).ok()?;
+    (rest.is_empty() && again == key).then(|| crate::settings::ids::show(&id))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    let more = bytes.len().saturating_sub(SHOWN_BYTES);
+    let shown = bytes[..bytes.len() - more].escape_ascii();
+    if more == 0 { format!("\"{shown}\"") } else { format!("\"{shown}\" and {more} bytes more") }
+}

@@ -1,0 +1,96 @@
+//! `checkpoint`, `restore` of one, and `inspect`.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::Place;
+
+fn database() -> Place {
+    let place = Place::new();
+    place.comments("c.jsonl", 300);
+    place.good(&["load", "db", "comments", "c.jsonl", "--id-field", "id"]);
+    place.good(&["compact", "db"]);
+    place.good(&["put", "db", "pets", "rex", "{\"kind\":\"dog\"}"]);
+    place
+}
+
+#[test]
+fn a_checkpoint_becomes_a_database() {
+    let place = database();
+    let made = place.good(&["checkpoint", "db", "one"]);
+    assert!(made.contains("checkpoint one at number"), "{made}");
+    place.good(&["put", "db", "pets", "tom", "{\"kind\":\"cat\"}"]);
+    let figures = place.json(&["checkpoint", "db", "two", "--base", "one", "--json"]);
+    assert!(figures["files_in_base"].as_u64() > Some(0) && figures["files_copied"] == 0, "{figures}");
+    let figures = place.json(&["checkpoint", "db", "three", "--copy", "--json"]);
+    assert!(figures["bytes_copied"].as_u64() > Some(0), "{figures}");
+    for (dir, pets) in [("one", "1\n"), ("two", "2\n"), ("three", "2\n")] {
+        let to = format!("from-{dir}");
+        let restored = place.good(&["restore", dir, &to]);
+        assert!(restored.contains(&format!("restored {to} as it was at number")), "{restored}");
+        assert_eq!(place.good(&["count", &to, "pets"]), pets);
+        assert_eq!(place.good(&["count", &to, "comments"]), "300\n");
+        place.good(&["verify", &to]);
+    }
+    let figures = place.json(&["restore", "one", "again", "--copy", "--quick", "--json"]);
+    assert_eq!(figures["files"], figures["files_copied"]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    let place = database();
+    place.good(&["checkpoint", "db", "one"]);
+    place.good(&["restore", "one", "new"]);
+    for (arguments, code, says) in [
+        (&["checkpoint", "db", "one"][..], 1, "exists and is not empty"),
+        (&["checkpoint", "db", "db/inside"], 2, "lies within db"),
+        (&["checkpoint", "nothing", "two"], 3, "no Alluvium database"),
+        (&["checkpoint", "db", "two", "--base", "nothing"], 3, "no checkpoint"),
+        (&["checkpoint", "new", "two", "--base", "one"], 1, "another database"),
+        (&["get", "one", "pets", "rex"], 1, "`alluvium restore` makes a database of it"),
+        (&["restore", "one", "db"], 1, "exists and is not empty"),
+        (&["restore", "one", "two", "--partitions", "3"], 2, "is a checkpoint"),
+        (&["restore", "db", "two", "--quick"], 2, "for checkpoints"),
+        (&["inspect", "nothing"], 3, "there is no file"),
+        (&["inspect", "db"], 2, "is a directory"),
+        (&["inspect", "c.jsonl"], 1, "no file of an Alluvium database"),
+    ] {
+        let said = place.bad(code, arguments);
+        assert!(said.contains(says), "{arguments:?}: {said}");
+    }
+    // A damaged one is not restored, and the damage is named.
+    let manifest = place.path("one/p000/MANIFEST-1");
+    let mut bytes = std::fs::read(&manifest).expect("a manifest");
+    bytes[45] ^= 1;
+    std::fs::write(&manifest, bytes).expect("a manifest");
+    let said = place.bad(5, &["restore", "one", "two"]);
+    assert!(said.contains("MANIFEST-1") && !place.path("two").exists(), "{said}");
+}
+
+#[test]
+fn files_are_inspected() {
+    let place = database();
+    place.good(&["checkpoint", "db", "one"]);
+    let said = place.good(&["inspect", "db/ALLUVIUM"]);
+    assert!(said.contains("kind: superblock") && said.contains("partitions: 4"), "{said}");
+    let said = place.good(&["inspect", "one/CHECKPOINT"]);
+    assert!(said.contains("kind: checkpoint") && said.contains("file: path p000/MANIFEST-1"), "{said}");
+    let of = |dir: &str, end: &str| {
+        let mut names = std::fs::read_dir(place.path(dir)).expect("a directory").map(|e| e.expect("an entry").path());
+        let found = names.find(|path| path.to_string_lossy().contains(end)).expect("a file");
+        found.to_string_lossy().into_owned()
+    };
+    let said = place.good(&["inspect", &of("db/p000", "MANIFEST-"), "--json"]);
+    assert!(said.lines().all(|line| line.starts_with('{')) && said.contains("\"row\":\"edit\""), "{said}");
+    let said = place.good(&["inspect", &of("one/wal", ".log"), "--entries"]);
+    assert!(said.contains("operation: ") && said.contains("key \"rex\""), "{said}");
+    let sorted = of("db/p001", ".sst");
+    let said = place.good(&["inspect", &sorted, "--entries"]);
+    assert!(said.contains("entry: sequence") && said.contains("role index partition"), "{said}");
+    let mut bytes = std::fs::read(&sorted).expect("a file");
+    bytes[100] ^= 1;
+    std::fs::write(place.path("damaged.sst"), bytes).expect("a file");
+    let said = place.bad(5, &["inspect", "damaged.sst"]);
+    assert!(said.contains("found damage"), "{said}");
+}

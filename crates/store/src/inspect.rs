@@ -1,0 +1,237 @@
+//! What stands in a single file of a database, without its lock and without changing anything.
+
+mod log;
+mod sorted;
+
+use crate::checkpoint::listing::{self, FileChecksum, Listing};
+use crate::superblock::{self, Superblock};
+use crate::{Error, Result};
+use env::{Env, OpenMode};
+use std::path::Path;
+
+/// How to inspect.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct InspectOptions {
+    /// Tell of every entry of a sorted file and of every operation in the log.
+    pub entries: bool,
+}
+
+/// What kind of file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A sorted file.
+    Sorted,
+    /// A segment of the write-ahead log.
+    Segment,
+    /// A manifest.
+    Manifest,
+    /// The superblock.
+    Superblock,
+    /// The listing of a checkpoint.
+    Checkpoint,
+}
+
+impl FileKind {
+    /// Its name in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sorted => "sorted file",
+            Self::Segment => "log segment",
+            Self::Manifest => "manifest",
+            Self::Superblock => "superblock",
+            Self::Checkpoint => "checkpoint",
+        }
+    }
+}
+
+/// The value of a [`Fact`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FactValue {
+    /// A number.
+    Number(u64),
+    /// An id or a checksum, which people read in hexadecimal.
+    Id(u64),
+    /// Words.
+    Text(String),
+    /// The key of an entry, without its tree.
+    Key(Vec<u8>),
+    /// The value of an entry.
+    Bytes(Vec<u8>),
+    /// Several numbers.
+    Numbers(Vec<u64>),
+}
+
+/// Something that a file says.
+pub type Fact = (&'static str, FactValue);
+
+/// What [`inspect`] tells of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// Something about the file as a whole.
+    Fact(Fact),
+    /// One of several things of a kind, such as a block.
+    Row(&'static str, Vec<Fact>),
+    /// Damage: where, and what.
+    Damage(u64, String),
+}
+
+/// Takes what is told.
+type Visit<'a> = dyn FnMut(Item) -> Result<()> + 'a;
+
+fn number(name: &'static str, value: u64) -> Fact {
+    (name, FactValue::Number(value))
+}
+
+fn id(name: &'static str, value: u64) -> Fact {
+    (name, FactValue::Id(value))
+}
+
+fn text(name: &'static str, value: impl Into<String>) -> Fact {
+    (name, FactValue::Text(value.into()))
+}
+
+/// The kind of a file by its name, or by its first or last bytes; `None` if it is none of a database.
+///
+/// # Errors
+/// What reading says.
+pub fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    if lsm::image::sst_number(&name).is_some() {
+        return Ok(Some(FileKind::Sorted));
+    }
+    if wal::segment_number(&name).is_some() {
+        return Ok(Some(FileKind::Segment));
+    }
+    if name.starts_with("MANIFEST-") {
+        return Ok(Some(FileKind::Manifest));
+    }
+    match name.as_str() {
+        superblock::NAME | superblock::TEMPORARY => return Ok(Some(FileKind::Superblock)),
+        listing::NAME | listing::TEMPORARY => return Ok(Some(FileKind::Checkpoint)),
+        _ => {}
+    }
+    let file = env.fs.open(path, OpenMode::Read)?;
+    let (mut head, mut tail) = ([0; 20], [0; 8]);
+    let got = file.read_at(&mut head, 0)?;
+    let _got = file.read_at(&mut tail, file.len()?.saturating_sub(8))?;
+    let head = &head[..got];
+    Ok(match head {
+        _ if head.starts_with(b"ALLUVWAL") => Some(FileKind::Segment),
+        _ if head.starts_with(b"ALLUVMAN") => Some(FileKind::Manifest),
+        _ if head.starts_with(b"alluvium checkpoint ") => Some(FileKind::Checkpoint),
+        _ if head.starts_with(b"alluvium") => Some(FileKind::Superblock),
+        _ if tail == sst::MAGIC => Some(FileKind::Sorted),
+        _ => None,
+    })
+}
+
+/// Reads a file of a database and tells what stands in it, also where it is damaged. Needs no lock, and writes
+/// nothing: of a database that is open, the end of the log and of a manifest may be on their way.
+///
+/// # Errors
+/// [`Error::NotOfADatabase`] if it is no such file; [`env::Error::NewerFormat`]; what reading says; what `visit`
+/// returns.
+pub fn inspect(
+    env: &Env,
+    path: &Path,
+    options: InspectOptions,
+    visit: &mut dyn FnMut(Item) -> Result<()>,
+) -> Result<FileKind> {
+    let Some(kind) = file_kind(env, path)? else { return Err(Error::NotOfADatabase(path.to_owned())) };
+    visit(Item::Fact(text("file", path.display().to_string())))?;
+    visit(Item::Fact(text("kind", kind.name())))?;
+    visit(Item::Fact(number("bytes", env.fs.open(path, OpenMode::Read)?.len()?)))?;
+    match kind {
+        FileKind::Sorted => sorted::inspect(env, path, options, visit)?,
+        FileKind::Segment => log::inspect(env, path, options, visit)?,
+        FileKind::Manifest => manifest(env, path, visit)?,
+        FileKind::Superblock => of_superblock(env, path, visit)?,
+        FileKind::Checkpoint => of_checkpoint(env, path, visit)?,
+    }
+    Ok(kind)
+}
+
+/// Damage is told of, anything else is an error.
+fn tell(error: Error, visit: &mut Visit<'_>) -> Result<()> {
+    match error {
+        Error::Storage(env::Error::Corrupt { offset, what, .. }) => visit(Item::Damage(offset, what)),
+        error => Err(error),
+    }
+}
+
+fn of_superblock(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
+    match Superblock::read_file(env, path) {
+        Ok(found) => {
+            visit(Item::Fact(id("database", found.database_id)))?;
+            visit(Item::Fact(number("partitions", found.partitions.into())))
+        }
+        Err(error) => tell(error, visit),
+    }
+}
+
+fn of_checkpoint(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
+    let listing = match Listing::read_file(env, path) {
+        Ok(listing) => listing,
+        Err(error) => return tell(error, visit),
+    };
+    visit(Item::Fact(id("id", listing.id)))?;
+    visit(Item::Fact(id("database", listing.database_id)))?;
+    visit(Item::Fact(number("sequence", listing.seq)))?;
+    visit(Item::Fact(number("partitions", listing.partitions.into())))?;
+    if let Some(base) = listing.base {
+        visit(Item::Fact(id("base", base)))?;
+    }
+    visit(Item::Fact(number("listed_bytes", listing.bytes())))?;
+    for file in listing.files {
+        let sum = match file.checksum {
+            FileChecksum::Footer(sum) => id("footer", sum),
+            FileChecksum::Content(sum) => id("content", sum),
+        };
+        let place = text("place", if file.in_base { "base" } else { "new" });
+        visit(Item::Row("file", vec![text("path", file.path), number("bytes", file.bytes), sum, place]))?;
+    }
+    Ok(())
+}
+
+fn manifest(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
+    let walked = lsm::image::walk_manifest(env, path)?;
+    visit(Item::Fact(id("database", walked.database_id)))?;
+    visit(Item::Fact(number("partition", walked.partition.into())))?;
+    visit(Item::Fact(number("number", walked.number)))?;
+    visit(Item::Fact(number("edits", walked.edits.len() as u64)))?;
+    visit(Item::Fact(number("end", walked.end)))?;
+    let version = &walked.version;
+    for (name, value) in [
+        ("flushed", version.flushed_seq),
+        ("next_file", version.next_file),
+        ("next_run", version.next_run),
+        ("files", Some(version.added.len() as u64)),
+        ("file_bytes", Some(version.added.iter().map(|file| file.meta.bytes).sum())),
+    ] {
+        visit(Item::Fact(number(name, value.unwrap_or(0))))?;
+    }
+    for (offset, edit) in &walked.edits {
+        let mut facts = vec![number("offset", *offset)];
+        facts.extend(edit.flushed_seq.map(|seq| number("flushed", seq)));
+        let numbers = |files: Vec<u64>| FactValue::Numbers(files);
+        for (name, files) in [
+            ("added", edit.added.iter().map(|file| file.meta.number).collect()),
+            ("removed", edit.removed.clone()),
+            ("moved", edit.moved.iter().map(|(file, _)| *file).collect::<Vec<_>>()),
+        ] {
+            if !files.is_empty() {
+                facts.push((name, numbers(files)));
+            }
+        }
+        visit(Item::Row("edit", facts))?;
+    }
+    let mut files: Vec<_> = version.added.iter().collect();
+    files.sort_by_key(|file| (std::cmp::Reverse(file.run), file.meta.smallest.clone()));
+    for file in files {
+        let mut facts = vec![number("number", file.meta.number), number("run", file.run)];
+        facts.extend(sorted::facts(&file.meta));
+        facts.push(("trees", FactValue::Numbers(file.trees.iter().map(|tree| u64::from(*tree)).collect())));
+        visit(Item::Row("file", facts))?;
+    }
+    walked.damage.into_iter().try_for_each(|(offset, what)| visit(Item::Damage(offset, what)))
+}

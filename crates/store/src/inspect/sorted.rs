@@ -1,0 +1,124 @@
+//! What stands in a sorted file.
+
+use super::{Fact, FactValue, InspectOptions, Item, Visit, id, number, text};
+use crate::Result;
+use codec::entry::{Entry, Kind};
+use env::{Env, OpenMode};
+use sst::{DictionaryRegistry, FileMeta};
+use std::path::Path;
+
+/// What a manifest or the properties say of a file.
+pub(super) fn facts(meta: &FileMeta) -> Vec<Fact> {
+    let mut facts = vec![
+        number("bytes", meta.bytes),
+        number("entries", meta.entries),
+        number("tombstones", meta.tombstones),
+        number("first_sequence", meta.min_seq),
+        number("last_sequence", meta.max_seq),
+        number("raw_bytes", meta.raw_bytes),
+    ];
+    facts.extend(key_facts(["smallest_tree", "smallest_key"], &meta.smallest));
+    facts.extend(key_facts(["largest_tree", "largest_key"], &meta.largest));
+    facts.push(id("footer_checksum", meta.footer_checksum));
+    if meta.dictionary_id != 0 {
+        facts.push(id("dictionary", meta.dictionary_id));
+    }
+    facts
+}
+
+/// The tree and the rest of a key.
+pub(super) fn key_facts(names: [&'static str; 2], key: &[u8]) -> [Fact; 2] {
+    let (tree, rest) = match key.split_first_chunk() {
+        Some((tree, rest)) => (u32::from_be_bytes(*tree), rest),
+        None => (0, key),
+    };
+    [number(names[0], tree.into()), (names[1], FactValue::Key(rest.to_vec()))]
+}
+
+/// An entry or an operation.
+pub(super) fn entry_facts(entry: &Entry<'_>) -> Vec<Fact> {
+    let kind = match entry.kind {
+        Kind::Put => "put",
+        Kind::Delete => "delete",
+        Kind::Delta => "delta",
+        Kind::RangeDelete => "range delete",
+        Kind::Folded => "folded",
+    };
+    let mut facts = vec![number("sequence", entry.seq), text("kind", kind)];
+    facts.extend(key_facts(["tree", "key"], entry.key));
+    if entry.kind != Kind::Delete {
+        facts.push(("value", FactValue::Bytes(entry.value.to_vec())));
+    }
+    facts
+}
+
+/// The number of a file: by its name, or as its footer says.
+fn number_of(env: &Env, path: &Path) -> Result<u64> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    if let Some(number) = lsm::image::sst_number(&name) {
+        return Ok(number);
+    }
+    let file = env.fs.open(path, OpenMode::Read)?;
+    let mut bytes = [0; 8];
+    let _got = file.read_at(&mut bytes, file.len()?.saturating_sub(sst::FOOTER_BYTES - 8))?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &mut Visit<'_>) -> Result<()> {
+    let file_number = number_of(env, path)?;
+    visit(Item::Fact(number("number", file_number)))?;
+    let registry = DictionaryRegistry::new();
+    let mut told = Ok(());
+    // The blocks come first, since they are told of as they are read.
+    let walked = sst::walk_file(env, path, file_number, &registry, &mut |block| {
+        let mut facts = vec![
+            number("offset", block.offset),
+            number("bytes", block.bytes),
+            number("raw_bytes", block.raw_bytes),
+            text("role", block.role),
+            text("compression", block.method),
+        ];
+        if block.entries() > 0 {
+            facts.push(number("entries", block.entries()));
+        }
+        if block.filter_bytes > 0 {
+            facts.push(number("filter_bytes", block.filter_bytes));
+        }
+        if told.is_ok() {
+            told = visit(Item::Row("block", facts));
+        }
+        if !options.entries {
+            return Ok(());
+        }
+        block.each(&mut |entry| {
+            if told.is_ok() {
+                told = visit(Item::Row("entry", entry_facts(&entry)));
+            }
+            Ok(())
+        })
+    })?;
+    told?;
+    if let Some(footer) = walked.footer {
+        visit(Item::Fact(id("footer_checksum", footer.checksum)))?;
+        visit(Item::Fact(id("digest", footer.digest)))?;
+        visit(Item::Fact(id("dictionary", footer.dictionary_id)))?;
+        visit(Item::Fact(number("data_bytes", footer.data_end)))?;
+    }
+    if let Some(properties) = &walked.properties {
+        let skipped = ["bytes", "footer_checksum", "dictionary"];
+        for fact in facts(&properties.meta).into_iter().filter(|(name, _)| !skipped.contains(name)) {
+            visit(Item::Fact(fact))?;
+        }
+        visit(Item::Fact(number("data_blocks", properties.data_blocks)))?;
+        visit(Item::Fact(number("index_partitions", properties.partitions)))?;
+        visit(Item::Fact(number("block_bytes", properties.block_bytes)))?;
+        visit(Item::Fact(number("filter_bits_per_key", properties.filter_bits_per_key)))?;
+        visit(Item::Fact(("inputs", FactValue::Numbers(properties.inputs.clone()))))?;
+        let trees = properties.trees.iter().map(|tree| u64::from(*tree)).collect();
+        visit(Item::Fact(("trees", FactValue::Numbers(trees))))?;
+    }
+    visit(Item::Fact(number("entries_read", walked.entries)))?;
+    walked.lost.into_iter().try_for_each(|lost| {
+        visit(Item::Damage(lost.offset, format!("{} ({} bytes cannot be read)", lost.what, lost.bytes)))
+    })
+}

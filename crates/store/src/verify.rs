@@ -1,0 +1,99 @@
+//! Checking a whole store: every block, every reference, every count.
+
+use crate::batch::{LogRecord, decode_record, partition_of};
+use crate::store::{Inner, Store};
+use crate::superblock::Superblock;
+use crate::trees::SYSTEM;
+use crate::{Error, Result, TreeId, multivalue};
+use codec::entry::Kind;
+use std::path::Path;
+
+impl Store {
+    /// Checks every file. The sorted files: every block, the order of entries, filters, counts, and what the
+    /// manifest says of them; that every key is in the partition that its hash names, and of a tree that was
+    /// made. The manifests, the superblock and the log, read anew. Returns the damage found, one error for each
+    /// damaged place.
+    ///
+    /// # Errors
+    /// What keeps the check itself from going on.
+    pub fn verify(&self) -> Result<Vec<Error>> {
+        let inner = &*self.inner;
+        inner.open_for_reads()?;
+        let mut damage = Vec::new();
+        if let Err(error) = inner.verify_superblock() {
+            damage.push(error);
+        }
+        for (index, partition) in (0..).zip(&inner.partitions) {
+            let found = partition.verify_with(&mut |key, kind| inner.misplaced(index, key, kind));
+            damage.extend(found.damage.into_iter().map(Error::Storage));
+            // Another may remove files then.
+            inner.open_for_reads()?;
+        }
+        if let Err(error) = inner.verify_log(&mut damage) {
+            damage.push(error);
+        }
+        inner.open_for_reads()?;
+        Ok(damage)
+    }
+}
+
+impl Inner {
+    fn verify_superblock(&self) -> Result<()> {
+        let damaged = |what| Error::from(env::Error::corrupt(&self.path.join(crate::superblock::NAME), 0, what));
+        match Superblock::read(&self.env, &self.path)? {
+            None => Err(damaged("the superblock is gone: without it the database cannot be opened again")),
+            Some(found) if found != self.superblock => Err(damaged("it is not that of the database that is open")),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// What is wrong with an entry's place, if anything is.
+    fn misplaced(&self, partition: u32, key: &[u8], _kind: Kind) -> Option<String> {
+        let Some((tree, rest)) = key.split_first_chunk() else { return Some("a key without its tree".to_owned()) };
+        let tree = TreeId(u32::from_be_bytes(*tree));
+        if tree != SYSTEM && tree.0 >= self.trees.next() {
+            return Some(format!("a key of tree {}, which was never made", tree.0));
+        }
+        let hash = match multivalue::key_of(rest).filter(|_| self.trees.is_multivalue(tree)) {
+            Some(key) => codec::hash64(&key),
+            None => codec::hash64(rest),
+        };
+        let place = if tree == SYSTEM { 0 } else { partition_of(hash, self.superblock.partitions) };
+        // Nobody knows any more whether a tree that was dropped had many values under a key.
+        let known = tree == SYSTEM || self.trees.description(tree).is_some();
+        (known && place != partition).then(|| format!("a key of tree {} that belongs to partition {place}", tree.0))
+    }
+
+    /// Reads what the log holds still, up to what is visible.
+    fn verify_log(&self, damage: &mut Vec<Error>) -> Result<()> {
+        let _hold = self.holds.hold();
+        if self.damaged.load(std::sync::atomic::Ordering::SeqCst) || self.wal.poisoned().is_some() {
+            // It was accepted as it is, or ends nobody knows where.
+            return Ok(());
+        }
+        let (from, to) = (self.wal.oldest_seq(), self.visibility.visible());
+        if to < from {
+            return Ok(());
+        }
+        let dir = self.path.join(crate::open::LOG_DIR);
+        let read = self.wal.read_back(from, to, &mut |record| {
+            let bad = |what: String| env::Error::corrupt(&dir, 0, format!("number {}: {what}", record.first_seq));
+            let wrong = match decode_record(record.payload, record.first_seq) {
+                Ok(LogRecord::Batch(ops)) => {
+                    ops.iter().find_map(|(at, entry)| self.misplaced(*at, entry.key, entry.kind))
+                }
+                Ok(LogRecord::Flushed { .. }) => None,
+                Err(error) => Some(error.to_string()),
+            };
+            damage.extend(wrong.map(|what| Error::from(bad(what))));
+            Ok(())
+        });
+        read.map_err(|error| match error {
+            env::Error::Corrupt { path, offset, what } => {
+                let advice = "flush, which makes it unnecessary, before the database is closed";
+                env::Error::corrupt(Path::new(&path), offset, format!("{what}: {advice}")).into()
+            }
+            error => error.into(),
+        })
+    }
+}

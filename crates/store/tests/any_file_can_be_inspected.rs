@@ -1,0 +1,149 @@
+//! Every kind of file is told of; with any byte changed, cut anywhere, or made of random bytes, what is told is
+//! damage or harmless, and never an end without an answer.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use env::{Env, OpenMode};
+use std::path::{Path, PathBuf};
+use store::{CheckpointOptions, Durability, FactValue, FileKind, InspectOptions, Item, Options, Store};
+
+const ALL: InspectOptions = InspectOptions { entries: true };
+
+/// A closed database with a checkpoint of it; the paths of a file of each kind.
+fn files(env: &Env) -> Vec<(FileKind, PathBuf)> {
+    let options = Options { memory_bytes: 8 << 20, partitions: Some(1), background: false, ..Options::default() };
+    let store = Store::open(env.clone(), Path::new("db"), options).unwrap();
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    let write = |keys: std::ops::Range<u32>| {
+        for n in keys {
+            let mut batch = store.batch();
+            batch.put(tree, &n.to_be_bytes(), b"some value");
+            batch.delete(tree, &(n + 1000).to_be_bytes());
+            batch.delta(tree, &(n + 2000).to_be_bytes(), b"delta");
+            store.write(batch, Durability::Sync).unwrap();
+        }
+    };
+    write(0..10);
+    store.flush().unwrap();
+    write(10..15);
+    store.checkpoint(Path::new("checkpoint"), &CheckpointOptions::default()).unwrap();
+    store.close().unwrap();
+    let named = |dir: &str, start: &str, end: &str| {
+        let names = env.fs.list(Path::new(dir)).unwrap();
+        let found = names.iter().rev().find(|e| e.name.starts_with(start) && e.name.ends_with(end));
+        Path::new(dir).join(&found.unwrap().name)
+    };
+    vec![
+        (FileKind::Sorted, named("db/p000", "", ".sst")),
+        (FileKind::Segment, named("checkpoint/wal", "wal-", ".log")),
+        (FileKind::Manifest, named("db/p000", "MANIFEST-", "")),
+        (FileKind::Superblock, PathBuf::from("db/ALLUVIUM")),
+        (FileKind::Checkpoint, PathBuf::from("checkpoint/CHECKPOINT")),
+    ]
+}
+
+fn inspect(env: &Env, path: &Path) -> store::Result<(FileKind, Vec<Item>)> {
+    let mut items = Vec::new();
+    let kind = store::inspect(env, path, ALL, &mut |item| {
+        items.push(item);
+        Ok(())
+    })?;
+    Ok((kind, items))
+}
+
+fn damaged(items: &[Item]) -> bool {
+    items.iter().any(|item| matches!(item, Item::Damage(..)))
+}
+
+fn rows(items: &[Item], list: &str) -> usize {
+    items.iter().filter(|item| matches!(item, Item::Row(found, _) if *found == list)).count()
+}
+
+fn read(env: &Env, path: &Path) -> Vec<u8> {
+    let file = env.fs.open(path, OpenMode::Read).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    bytes
+}
+
+fn replace(env: &Env, path: &Path, bytes: &[u8]) {
+    env.fs.remove(path).unwrap();
+    env.fs.open(path, OpenMode::CreateNew).unwrap().write_at(bytes, 0).unwrap();
+}
+
+#[test]
+fn whole_files() {
+    let env = Env::in_memory(2);
+    for (kind, path) in files(&env) {
+        let (found, items) = inspect(&env, &path).unwrap();
+        assert_eq!(found, kind);
+        assert!(!damaged(&items), "{items:?}");
+        match kind {
+            FileKind::Sorted => {
+                assert!(rows(&items, "block") > 3);
+                // The registry's two keys, and ten; nobody needs the others.
+                assert_eq!(rows(&items, "entry"), 12);
+            }
+            FileKind::Segment => assert_eq!((rows(&items, "record"), rows(&items, "operation")), (6, 15)),
+            FileKind::Manifest => assert_eq!((rows(&items, "edit"), rows(&items, "file")), (2, 1)),
+            FileKind::Superblock => assert!(items.contains(&Item::Fact(("partitions", FactValue::Number(1))))),
+            FileKind::Checkpoint => assert_eq!(rows(&items, "file"), 3),
+        }
+        // Under another name it is known by what stands in it.
+        let copy = Path::new("copy");
+        env.fs.open(copy, OpenMode::CreateNew).unwrap().write_at(&read(&env, &path), 0).unwrap();
+        let (found, again) = inspect(&env, copy).unwrap();
+        assert_eq!((found, again.len()), (kind, items.len()));
+        assert!(!damaged(&again), "{again:?}");
+        env.fs.remove(copy).unwrap();
+    }
+}
+
+#[test]
+fn with_every_byte_changed() {
+    let env = Env::in_memory(2);
+    for (kind, path) in files(&env) {
+        let (_, whole) = inspect(&env, &path).unwrap();
+        let bytes = read(&env, &path);
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x40;
+            replace(&env, &path, &changed);
+            match inspect(&env, &path) {
+                // A byte that is never read, or the letter of a checksum in the other case.
+                Ok((_, items)) if items == whole => {
+                    let idle = matches!(kind, FileKind::Segment) && at < 8192 || kind == FileKind::Checkpoint;
+                    assert!(idle, "{kind:?}, offset {at}: nothing is noticed");
+                }
+                Ok((_, items)) => {
+                    // A torn tail is no damage; the tail of a file that is sealed is.
+                    let torn = kind == FileKind::Segment && (4096..4160).contains(&at);
+                    assert!(damaged(&items) || torn, "{kind:?}, offset {at}: {items:?}");
+                }
+                Err(error) => assert!(error.to_string().contains("newer build"), "{kind:?}, offset {at}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn cut_at_every_length_and_random() {
+    let env = Env::in_memory(2);
+    let mut rng = fastrand::Rng::with_seed(7);
+    for (kind, path) in files(&env) {
+        let bytes = read(&env, &path);
+        let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+        for len in (0..=end).rev() {
+            replace(&env, &path, &bytes[..len]);
+            let (_, items) = inspect(&env, &path).unwrap();
+            assert!(damaged(&items), "{kind:?}, {len} bytes: {items:?}");
+        }
+        for len in [0, 1, 40, 112, 128, 5000, 30_000] {
+            let random: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(len).collect();
+            replace(&env, &path, &random);
+            assert!(damaged(&inspect(&env, &path).unwrap().1), "{kind:?}, {len} random bytes");
+        }
+    }
+    env.fs.open(Path::new("other"), OpenMode::CreateNew).unwrap().write_at(b"something else", 0).unwrap();
+    let error = inspect(&env, Path::new("other")).unwrap_err();
+    assert!(matches!(error, store::Error::NotOfADatabase(_)), "{error}");
+}
