@@ -35,6 +35,8 @@ pub(crate) struct IndexBuilder {
     region_start: u64,
     /// The bound of the open partition.
     bound: (Vec<u8>, Seq),
+    /// The value of an index entry; reused.
+    value: Vec<u8>,
     top: BlockBuilder,
 }
 
@@ -48,6 +50,7 @@ impl IndexBuilder {
             hashes: Vec::new(),
             region_start: 0,
             bound: (Vec::new(), MAX_SEQ),
+            value: Vec::new(),
             top: BlockBuilder::new(1),
         }
     }
@@ -67,14 +70,32 @@ impl IndexBuilder {
 
     /// Notes a data block.
     pub(crate) fn add_block(&mut self, bound: (&[u8], Seq), block: Handle) {
+        self.add_extent(bound, block.offset, &[]);
+    }
+
+    /// Notes what begins at `offset` of the data, with `more` behind the offset in the index entry.
+    pub(crate) fn add_extent(&mut self, bound: (&[u8], Seq), offset: u64, more: &[u8]) {
         if self.partition.is_empty() {
-            self.region_start = block.offset;
+            self.region_start = offset;
             self.bound.0.clear();
             self.bound.0.extend_from_slice(bound.0);
             self.bound.1 = bound.1;
         }
-        let offset = (block.offset - self.region_start) as u32;
-        self.partition.add(index_entry(bound, &offset.to_le_bytes()));
+        let offset = (offset - self.region_start) as u32;
+        self.value.clear();
+        self.value.extend_from_slice(&offset.to_le_bytes());
+        self.value.extend_from_slice(more);
+        self.partition.add(index_entry(bound, &self.value));
+    }
+
+    /// Where the region of the open partition begins.
+    pub(crate) fn region_start(&self) -> u64 {
+        self.region_start
+    }
+
+    /// True if the top-level index holds as many partitions as a block can.
+    pub(crate) fn top_is_full(&self) -> bool {
+        self.top.is_full()
     }
 
     /// True if the open partition should be written; `end` is where its last block ends.
@@ -110,10 +131,16 @@ impl IndexBuilder {
 
     /// Notes where the partition that was just closed was written.
     pub(crate) fn add_partition(&mut self, at: Handle) {
-        let mut value = [0; 12];
-        value[..8].copy_from_slice(&at.offset.to_le_bytes());
-        value[8..].copy_from_slice(&at.len.to_le_bytes());
-        self.top.add(index_entry((&self.bound.0, self.bound.1), &value));
+        self.add_partition_with(at, &[]);
+    }
+
+    /// As [`IndexBuilder::add_partition`], with `more` behind the place in the entry.
+    pub(crate) fn add_partition_with(&mut self, at: Handle, more: &[u8]) {
+        self.value.clear();
+        self.value.extend_from_slice(&at.offset.to_le_bytes());
+        self.value.extend_from_slice(&at.len.to_le_bytes());
+        self.value.extend_from_slice(more);
+        self.top.add(index_entry((&self.bound.0, self.bound.1), &self.value));
     }
 
     /// Appends the content of the top-level index to `out`.

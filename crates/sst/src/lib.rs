@@ -12,6 +12,7 @@ mod dictionary;
 mod filter;
 mod footer;
 mod index;
+mod index_file;
 mod iter;
 mod meta;
 mod options;
@@ -26,6 +27,7 @@ mod writer;
 
 pub use block::Block;
 pub use dictionary::{Dictionary, DictionaryRegistry};
+pub use index_file::{IndexFile, IndexFileMeta};
 pub use iter::SstIter;
 pub use meta::{FileCheck, FileMeta, FooterInfo};
 pub use options::{Compression, WriterOptions};

@@ -4,6 +4,7 @@ use crate::block::{Block, Shape};
 use crate::compress::Scratch;
 use crate::footer::{self, Footer, Unreadable};
 use crate::index::{self, TopIndex};
+use crate::index_file::{Extent, IndexFile};
 use crate::properties::Properties;
 use crate::stored::{self, Handle, Role};
 use crate::{BlockCache, Dictionary, DictionaryRegistry, FORMAT_VERSION, FileMeta, SstIter, filter};
@@ -15,6 +16,9 @@ use std::sync::Arc;
 /// The bytes at the end of a file that open reads first: they hold the footer, and in most
 /// files the top-level index too.
 const TAIL_BYTES: u64 = 8 << 10;
+
+/// What one index entry of an index file covers is read at once, up to so many bytes.
+const MAX_EXTENT_READ: u64 = 4 << 20;
 
 /// An open file. Shared as `Arc<Reader>`; all methods may be called from any thread.
 pub struct Reader {
@@ -83,7 +87,7 @@ impl Reader {
             Unreadable::Damaged(what) => Error::corrupt(path, file_len.saturating_sub(footer::LEN as u64), what),
             Unreadable::Newer(found) => Error::NewerFormat { path: path.to_owned(), found, supported: FORMAT_VERSION },
         })?;
-        let source = Source { file: &*file, number, tail: (&tail, tail_at) };
+        let source = Source::new(&*file, number).with_bytes(&tail, tail_at);
         let content = source.read(footer.index, Role::Index, None)?;
         let top = TopIndex::decode(content, footer.data_end())
             .map_err(|error| Error::corrupt(path, footer.index.offset, error.to_string()))?;
@@ -116,6 +120,63 @@ impl Reader {
         let Some(index) = partition.floor(key, seq) else { return Ok(None) };
         let handle = self.data_handle(partition_index, &partition, index)?;
         Ok(self.cached(handle, Role::Data, Shape::Entries)?.get(key, seq, value))
+    }
+
+    /// As [`Reader::get`], by an index file of this file in place of the file's own index: one
+    /// read of what its index entry covers, if that is not in the cache.
+    ///
+    /// # Errors
+    /// As [`Reader::get`].
+    pub fn get_by(
+        &self,
+        index: &IndexFile,
+        key: &[u8],
+        hash: u64,
+        seq: Seq,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<(Seq, Kind)>> {
+        match index.find(key, hash, seq)? {
+            Some(extent) => self.get_in(&extent, key, seq, value),
+            None => Ok(None),
+        }
+    }
+
+    /// Looks for a key in consecutive data blocks, by halves.
+    fn get_in(&self, extent: &Extent, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
+        if extent.blocks.iter().any(|at| at.end() > self.footer.data_end()) {
+            return Err(self.corrupt(0, "an index file names data blocks that this file does not have"));
+        }
+        let (mut low, mut high) = (0, extent.blocks.len());
+        let (mut bytes, mut bytes_at) = (Vec::new(), 0);
+        while low < high {
+            let middle = (low + high) / 2;
+            let at = extent.blocks[middle];
+            let block = match self.cache.get(self.meta.number, at.offset) {
+                Some(block) => block,
+                None => {
+                    let (start, end) = (extent.blocks[low].offset, extent.blocks[high - 1].end());
+                    if bytes.is_empty() && high - low > 1 && end - start <= MAX_EXTENT_READ {
+                        bytes.resize((end - start) as usize, 0);
+                        self.file.read_exact_at(&mut bytes, start)?;
+                        bytes_at = start;
+                    }
+                    let source = self.source().with_bytes(&bytes, bytes_at);
+                    let content = source.read(at, Role::Data, self.dictionary.as_deref())?;
+                    let block = Arc::new(self.decode(content, Shape::Entries, at)?);
+                    self.cache.insert(self.meta.number, at.offset, &block);
+                    block
+                }
+            };
+            if let Some(found) = block.get(key, seq, value) {
+                return Ok(Some(found));
+            }
+            match block.count_before(key, seq) {
+                0 => high = middle,
+                before if before == block.len() => low = middle + 1,
+                _ => return Ok(None),
+            }
+        }
+        Ok(None)
     }
 
     /// False if no version of `key` is in the file; asks only the filter. `hash` is
@@ -212,7 +273,7 @@ impl Reader {
     }
 
     pub(crate) fn source(&self) -> Source<'_> {
-        Source { file: &*self.file, number: self.meta.number, tail: (&[], 0) }
+        Source::new(&*self.file, self.meta.number)
     }
 
     pub(crate) fn corrupt(&self, offset: u64, what: impl Into<String>) -> Error {
@@ -223,6 +284,17 @@ impl Reader {
     #[inline]
     pub(crate) fn partition(&self, index: usize) -> Result<Arc<Block>> {
         self.cached(self.top.partition(index), Role::Partition, Shape::Partition)
+    }
+
+    /// The number of index partitions.
+    pub(crate) fn partitions(&self) -> usize {
+        self.top.len()
+    }
+
+    /// A data block, past the cache.
+    pub(crate) fn read_data_block(&self, at: Handle) -> Result<Block> {
+        let content = self.source().read(at, Role::Data, self.dictionary.as_deref())?;
+        self.decode(content, Shape::Entries, at)
     }
 
     /// Where data block `index` of a partition stands.
@@ -278,6 +350,11 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// The file `number`.
+    pub(crate) fn new(file: &'a dyn File, number: u64) -> Self {
+        Self { file, number, tail: (&[], 0) }
+    }
+
     /// This file, with some bytes of it at hand.
     pub(crate) fn with_bytes(self, bytes: &'a [u8], offset: u64) -> Self {
         Self { tail: (bytes, offset), ..self }

@@ -5,10 +5,11 @@ use crate::compress::Encoder;
 use crate::dictionary::OWN_LEVEL;
 use crate::footer::{self, Footer};
 use crate::index::{self, IndexBuilder};
+use crate::index_file::IndexFileWriter;
 use crate::output::Output;
 use crate::properties::Properties;
 use crate::stored::{Handle, Role};
-use crate::{Compression, FileMeta, FooterInfo, WriterOptions};
+use crate::{Compression, FileMeta, FooterInfo, IndexFileMeta, WriterOptions};
 use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 use env::{Env, Error, Result};
 use std::cmp::Ordering;
@@ -35,6 +36,8 @@ pub struct Writer {
     last_key: Vec<u8>,
     last_seq: Seq,
     properties: Properties,
+    /// Index files that are written beside.
+    index_files: Vec<IndexFileWriter>,
 }
 
 impl Writer {
@@ -72,7 +75,22 @@ impl Writer {
             last_seq: 0,
             properties,
             options,
+            index_files: Vec::new(),
         })
+    }
+
+    /// Writes an index file beside, with an index entry for every `interval` entries (0 counts as
+    /// 1). Data blocks end where one of its intervals does, so a short interval makes small
+    /// blocks. Call it before the first entry.
+    ///
+    /// # Errors
+    /// [`env::Error::Io`] if the index file cannot be created, or entries were added before.
+    pub fn add_index(&mut self, env: &Env, path: &Path, file_number: u64, interval: u64) -> Result<()> {
+        if self.properties.meta.entries > 0 {
+            return Err(self.refusal("an index file begins before the first entry"));
+        }
+        self.index_files.push(IndexFileWriter::create(env, path, file_number, interval, &self.options)?);
+        Ok(())
     }
 
     /// Appends an entry, which must come after the last one in entry order. Key and value may
@@ -91,7 +109,11 @@ impl Writer {
         }
         self.note(&entry, new_key);
         self.data.add(entry);
-        if entry.value.len() >= self.options.block_bytes {
+        let mut ends = entry.value.len() >= self.options.block_bytes;
+        for index in &mut self.index_files {
+            ends |= index.count_entry();
+        }
+        if ends {
             self.write_data_block()?;
         }
         Ok(())
@@ -123,6 +145,9 @@ impl Writer {
         if new_key || self.index.has_no_key() {
             self.index.add_hash(codec::hash64(entry.key));
         }
+        for index in &mut self.index_files {
+            index.note_key(entry.key, new_key);
+        }
         if new_key {
             self.note_tree(entry.key);
         }
@@ -153,6 +178,9 @@ impl Writer {
             if first_of_file { (first_key, MAX_SEQ) } else { index::bound(&self.last_key, self.last_seq, first_key) };
         // Where the block will stand is known before it is packed, which empties the builder.
         self.index.add_block(bound, Handle { offset: self.output.len(), len: 0 });
+        for index in &mut self.index_files {
+            index.begin_block(bound, self.output.len());
+        }
         self.last_key.clear();
         self.last_key.extend_from_slice(self.data.last_key());
         self.last_seq = self.data.last_seq();
@@ -161,6 +189,9 @@ impl Writer {
         self.raw.shrink_to(1 << 20);
         self.properties.data_blocks += 1;
         self.properties.data_bytes += u64::from(handle.len);
+        for index in &mut self.index_files {
+            index.end_block(handle)?;
+        }
         if self.index.is_full(handle.end()) {
             self.write_partition()?;
         }
@@ -168,6 +199,9 @@ impl Writer {
     }
 
     fn write_partition(&mut self) -> Result<()> {
+        if self.index.top_is_full() {
+            return Err(self.refusal("a file has too many blocks for its index (larger blocks let it hold more)"));
+        }
         self.raw.clear();
         self.index.finish_partition(&mut self.raw);
         let handle = self.output.put(&self.raw, Role::Partition, None)?;
@@ -204,7 +238,22 @@ impl Writer {
     /// # Errors
     /// [`env::Error::Io`] if nothing was added, or if writing or the sync fails; the file is then
     /// removed.
-    pub fn finish(mut self, footer: FooterInfo) -> Result<FileMeta> {
+    pub fn finish(self, footer: FooterInfo) -> Result<FileMeta> {
+        self.finish_with_indexes(footer).map(|(meta, _)| meta)
+    }
+
+    /// As [`Writer::finish`], with the index files that [`Writer::add_index`] began, in that order.
+    ///
+    /// # Errors
+    /// As there. After an error in an index file, the file itself may stay.
+    pub fn finish_with_indexes(mut self, footer: FooterInfo) -> Result<(FileMeta, Vec<IndexFileMeta>)> {
+        let meta = self.finish_data(footer)?;
+        let indexes = std::mem::take(&mut self.index_files);
+        let indexes = indexes.into_iter().map(|index| index.finish(&meta)).collect::<Result<_>>()?;
+        Ok((meta, indexes))
+    }
+
+    fn finish_data(&mut self, footer: FooterInfo) -> Result<FileMeta> {
         if self.properties.meta.entries == 0 {
             return Err(self.refusal("a file needs an entry"));
         }

@@ -40,6 +40,11 @@ impl Block {
         self.lower_bound(key, MAX_SEQ).index
     }
 
+    /// The number of entries before (`key`, `seq`).
+    pub(crate) fn count_before(&self, key: &[u8], seq: Seq) -> usize {
+        self.lower_bound(key, seq).index
+    }
+
     /// The newest version of `key` not above `seq`, its value in `value`.
     #[inline]
     pub(crate) fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Option<(Seq, Kind)> {

@@ -1,0 +1,230 @@
+//! Index files: the index of a sorted file, once more, on its own and at a chosen interval.
+//!
+//! A sorted file's own index has an entry for each data block. An index file has one for each
+//! *extent*: the consecutive data blocks that hold so many entries. A long interval makes an index
+//! that is small in memory, for reads that look at more. Several may be written with one file, and
+//! whoever reads chooses among them. It stands by itself: it has filters of its own, and says
+//! which file it belongs to. The bytes are in `docs/format/sst.md`.
+
+mod verify;
+mod writer;
+
+pub(crate) use writer::IndexFileWriter;
+
+use crate::block::{Block, PADDING, Shape};
+use crate::footer::{self, Footer, Unreadable};
+use crate::reader::Source;
+use crate::stored::{Handle, Role};
+use crate::{BlockCache, FORMAT_VERSION, FileMeta, filter};
+use codec::entry::Seq;
+use codec::{DecodeError, varint};
+use env::{Env, Error, File, OpenMode, Result};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The first bytes of the aux block of an index file.
+const TAG: &[u8; 8] = b"alvindex";
+
+/// The bytes at the end of a file that open reads first.
+const TAIL_BYTES: u64 = 8 << 10;
+
+/// What is known of an index file where the sorted file is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexFileMeta {
+    /// The file's number.
+    pub number: u64,
+    /// The file's length in bytes.
+    pub bytes: u64,
+    /// The checksum of the file's footer, which covers the checksums of all blocks.
+    pub footer_checksum: u64,
+    /// An index entry stands for so many entries of the sorted file.
+    pub interval: u64,
+    /// Index entries.
+    pub extents: u64,
+}
+
+impl IndexFileMeta {
+    /// Appends the encoding.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        for value in [self.number, self.bytes, self.interval, self.extents] {
+            varint::put_u64(out, value);
+        }
+        out.extend_from_slice(&self.footer_checksum.to_le_bytes());
+    }
+
+    /// Takes what [`IndexFileMeta::encode`] wrote from the front of `input`.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if the input ends within it.
+    pub fn decode(input: &mut &[u8]) -> codec::Result<Self> {
+        let number = varint::get_u64(input)?;
+        let bytes = varint::get_u64(input)?;
+        let interval = varint::get_u64(input)?;
+        let extents = varint::get_u64(input)?;
+        let (checksum, rest) = input.split_first_chunk::<8>().ok_or(DecodeError::Truncated)?;
+        *input = rest;
+        Ok(Self { number, bytes, footer_checksum: u64::from_le_bytes(*checksum), interval, extents })
+    }
+}
+
+/// Consecutive data blocks.
+pub(crate) struct Extent {
+    pub(crate) blocks: Vec<Handle>,
+}
+
+/// An open index file. All methods may be called from any thread.
+pub struct IndexFile {
+    file: Arc<dyn File>,
+    meta: IndexFileMeta,
+    cache: Arc<dyn BlockCache>,
+    footer: Footer,
+    top: Block,
+}
+
+impl IndexFile {
+    /// Opens the index file `meta` of the sorted file `data`.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if the file is not the one that `meta` describes, does not belong to
+    /// `data`, or is damaged; [`Error::NewerFormat`] if this build is too old for it; [`Error::Io`].
+    pub fn open(
+        env: &Env,
+        path: &Path,
+        meta: &IndexFileMeta,
+        data: &FileMeta,
+        cache: Arc<dyn BlockCache>,
+    ) -> Result<Self> {
+        let file = env.fs.open(path, OpenMode::Read)?;
+        let file_len = file.len()?;
+        let tail_at = file_len.saturating_sub(TAIL_BYTES);
+        let mut tail = vec![0; (file_len - tail_at) as usize];
+        file.read_exact_at(&mut tail, tail_at)?;
+        let (footer, checksum) = Footer::decode(&tail, file_len, meta.number).map_err(|reason| match reason {
+            Unreadable::Damaged(what) => Error::corrupt(path, file_len.saturating_sub(footer::LEN as u64), what),
+            Unreadable::Newer(found) => Error::NewerFormat { path: path.to_owned(), found, supported: FORMAT_VERSION },
+        })?;
+        if footer.bytes != meta.bytes || checksum != meta.footer_checksum {
+            return Err(Error::corrupt(path, 0, "this is not the index file that was written with the data"));
+        }
+        let source = Source::new(&*file, meta.number).with_bytes(&tail, tail_at);
+        let mut aux = source.read(footer.aux, Role::Aux, None)?;
+        aux.truncate(aux.len() - PADDING);
+        if aux != writer::aux(meta.interval, data) {
+            return Err(Error::corrupt(path, footer.aux.offset, "an index file of other data"));
+        }
+        let invalid = |what: &dyn std::fmt::Display| Error::corrupt(path, footer.index.offset, what.to_string());
+        let content = source.read(footer.index, Role::Index, None)?;
+        let top = Block::decode(content, Shape::Entries).map_err(|error| invalid(&error))?;
+        let index = Self { file: file.clone(), meta: meta.clone(), cache, footer, top };
+        let mut end = 0;
+        for at in 0..index.top.len() {
+            let handle = index.partition_handle(at);
+            if index.top.direct_value(at).len() != 20 || handle.offset != end || handle.len == 0 {
+                return Err(invalid(&"the places of index partitions"));
+            }
+            end = handle.end();
+        }
+        if end != footer.data_end() {
+            return Err(invalid(&"the places of index partitions"));
+        }
+        Ok(index)
+    }
+
+    /// What is known of the file.
+    pub fn meta(&self) -> &IndexFileMeta {
+        &self.meta
+    }
+
+    /// The memory that the index holds for itself, in bytes: its top level. Partitions are in the
+    /// block cache while they are used.
+    pub fn pinned_bytes(&self) -> usize {
+        std::mem::size_of::<Self>() + self.top.weight()
+    }
+
+    /// False if no version of `key` is in the data; asks only the filter. `hash` is
+    /// `codec::hash64(key)`.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] or [`Error::Io`].
+    pub fn may_contain(&self, key: &[u8], hash: u64) -> Result<bool> {
+        match self.top.floor(key, codec::entry::MAX_SEQ) {
+            Some(at) => Ok(filter::contains(self.partition(at)?.filter(), hash)),
+            None => Ok(false),
+        }
+    }
+
+    /// The extent that may hold (`key`, `seq`).
+    pub(crate) fn find(&self, key: &[u8], hash: u64, seq: Seq) -> Result<Option<Extent>> {
+        let Some(at) = self.top.floor(key, seq) else { return Ok(None) };
+        let partition = self.partition(at)?;
+        if !filter::contains(partition.filter(), hash) {
+            return Ok(None);
+        }
+        match partition.floor(key, seq) {
+            Some(index) => self.extent(at, &partition, index).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Where partition `at` stands.
+    fn partition_handle(&self, at: usize) -> Handle {
+        let value = self.top.direct_value(at);
+        let offset = value.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let len = value.get(8..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        Handle { offset, len }
+    }
+
+    /// Where in the data the region of partition `at` begins.
+    fn region_start(&self, at: usize) -> u64 {
+        self.top.direct_value(at).last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// Extent `index` of partition `at`.
+    fn extent(&self, at: usize, partition: &Block, index: usize) -> Result<Extent> {
+        let damaged = || self.corrupt(self.partition_handle(at).offset, "the place of an extent");
+        let value = partition.direct_value(index);
+        let (offset, mut lens) = value.split_first_chunk().ok_or_else(damaged)?;
+        let mut offset =
+            self.region_start(at).checked_add(u64::from(u32::from_le_bytes(*offset))).ok_or_else(damaged)?;
+        let mut blocks = Vec::with_capacity(1);
+        while !lens.is_empty() {
+            let mut next = || varint::get_u64(&mut lens).map_err(|_| damaged());
+            let len = next()?;
+            let gap = if len & 1 == 1 { next()? } else { 0 };
+            let offset_now = offset.checked_add(gap).ok_or_else(damaged)?;
+            let block = Handle { offset: offset_now, len: u32::try_from(len >> 1).map_err(|_| damaged())? };
+            offset = block.end();
+            blocks.push(block);
+        }
+        if blocks.is_empty() { Err(damaged()) } else { Ok(Extent { blocks }) }
+    }
+
+    fn corrupt(&self, offset: u64, what: impl Into<String>) -> Error {
+        Error::corrupt(self.file.path(), offset, what)
+    }
+
+    /// Partition `at`, through the cache.
+    fn partition(&self, at: usize) -> Result<Arc<Block>> {
+        let handle = self.partition_handle(at);
+        if let Some(block) = self.cache.get(self.meta.number, handle.offset) {
+            return Ok(block);
+        }
+        let (block, _) = self.read_partition(at)?;
+        let block = Arc::new(block);
+        self.cache.insert(self.meta.number, handle.offset, &block);
+        Ok(block)
+    }
+
+    /// Partition `at` from the file, and its checksum.
+    fn read_partition(&self, at: usize) -> Result<(Block, u32)> {
+        let handle = self.partition_handle(at);
+        let source = Source::new(&*self.file, self.meta.number);
+        let (content, checksum) = source.read_with_checksum(handle, Role::Partition, None)?;
+        let block =
+            Block::decode(content, Shape::Partition).map_err(|error| self.corrupt(handle.offset, error.to_string()))?;
+        if filter::is_sound(block.filter()) {
+            return Ok((block, checksum));
+        }
+        Err(self.corrupt(handle.offset, "a filter's length"))
+    }
+}

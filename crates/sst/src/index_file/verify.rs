@@ -1,0 +1,132 @@
+//! Checking a whole index file against its data.
+
+use super::{Extent, IndexFile, writer};
+use crate::Reader;
+use crate::block::{Block, Cursor};
+use crate::filter;
+use crate::stored::{Handle, Role};
+use codec::entry::{MAX_SEQ, Seq, compare};
+use env::Result;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The data blocks of a file in their order.
+struct Blocks<'a> {
+    data: &'a Reader,
+    partition: Option<Arc<Block>>,
+    at: (usize, usize),
+}
+
+impl Blocks<'_> {
+    /// The next block, and where it stands.
+    fn next(&mut self) -> Result<Option<(Handle, Block)>> {
+        let (mut partition_index, mut index) = self.at;
+        loop {
+            if partition_index >= self.data.partitions() {
+                return Ok(None);
+            }
+            let partition = match &self.partition {
+                Some(partition) => partition.clone(),
+                None => self.data.partition(partition_index)?,
+            };
+            if index < partition.len() {
+                let handle = self.data.data_handle(partition_index, &partition, index)?;
+                self.partition = Some(partition);
+                self.at = (partition_index, index + 1);
+                return Ok(Some((handle, self.data.read_data_block(handle)?)));
+            }
+            self.partition = None;
+            (partition_index, index) = (partition_index + 1, 0);
+        }
+    }
+}
+
+/// What has been seen of the data so far.
+#[derive(Default)]
+struct Seen {
+    last: Option<(Vec<u8>, Seq)>,
+    extents: u64,
+    digest: u64,
+}
+
+impl IndexFile {
+    /// Reads and checks everything: every block of the index file, that its extents are the data
+    /// blocks of `data`, that its bounds part them, and that its filters have every key. `data` is
+    /// taken for sound ([`Reader::verify`] checks it).
+    ///
+    /// # Errors
+    /// [`env::Error::Corrupt`] naming the first thing that is wrong, or [`env::Error::Io`].
+    pub fn verify(&self, data: &Reader) -> Result<()> {
+        let mut blocks = Blocks { data, partition: None, at: (0, 0) };
+        let mut seen = Seen::default();
+        for at in 0..self.top.len() {
+            let (partition, checksum) = self.read_partition(at)?;
+            seen.digest = writer::digest(seen.digest, checksum);
+            if self.top.entry(at) != partition.entry(0) {
+                return Err(self.wrong(at, "the two levels of the index differ"));
+            }
+            for index in 0..partition.len() {
+                let extent = self.extent(at, &partition, index)?;
+                self.verify_extent(at, (&partition, index), &extent, &mut blocks, &mut seen)?;
+            }
+        }
+        if blocks.next()?.is_some() || seen.extents != self.meta.extents {
+            return Err(self.corrupt(self.footer.index.offset, "the index does not cover all data blocks"));
+        }
+        for (at, role) in
+            [(self.footer.aux, Role::Aux), (self.footer.properties, Role::Properties), (self.footer.index, Role::Index)]
+        {
+            let source = crate::reader::Source::new(&*self.file, self.meta.number);
+            let (_, checksum) = source.read_with_checksum(at, role, None)?;
+            seen.digest = writer::digest(seen.digest, checksum);
+        }
+        if seen.digest != self.footer.digest {
+            return Err(self.corrupt(self.footer.index.end(), "the digest of all blocks does not match"));
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, partition: usize, what: &str) -> env::Error {
+        self.corrupt(self.partition_handle(partition).offset, what)
+    }
+
+    fn verify_extent(
+        &self,
+        at: usize,
+        (partition, index): (&Block, usize),
+        extent: &Extent,
+        blocks: &mut Blocks<'_>,
+        seen: &mut Seen,
+    ) -> Result<()> {
+        let (bound, bound_seq) = partition.entry(index);
+        if let Some((key, seq)) = &seen.last
+            && compare(key, *seq, &bound, bound_seq) != Ordering::Less
+        {
+            return Err(self.wrong(at, "an entry before the extent's bound in the index"));
+        }
+        for (number, expected) in extent.blocks.iter().enumerate() {
+            let Some((handle, block)) = blocks.next()? else {
+                return Err(self.wrong(at, "an extent of data blocks that are not there"));
+            };
+            if handle != *expected {
+                return Err(self.wrong(at, "an extent that is not where data blocks are"));
+            }
+            let mut cursor = Cursor::new();
+            cursor.move_to(&block, 0);
+            if number == 0 && compare(&bound, bound_seq, cursor.key(), cursor.seq()) == Ordering::Greater {
+                return Err(self.wrong(at, "an entry before the extent's bound in the index"));
+            }
+            loop {
+                if !filter::contains(partition.filter(), codec::hash64(cursor.key())) {
+                    return Err(self.wrong(at, "a key that the filter does not have"));
+                }
+                seen.last = Some((cursor.key().to_vec(), cursor.seq().min(MAX_SEQ)));
+                if !cursor.next(&block) {
+                    break;
+                }
+            }
+        }
+        seen.extents += 1;
+        Ok(())
+    }
+}
