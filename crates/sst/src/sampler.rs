@@ -58,6 +58,11 @@ impl Sampler {
         }
     }
 
+    /// The next entry need not come after the last one: another run of the input begins.
+    pub fn end_of_run(&mut self) {
+        self.end_block();
+    }
+
     fn end_block(&mut self) {
         self.block_len = 0;
         self.blocks += 1;

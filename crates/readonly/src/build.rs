@@ -1,0 +1,297 @@
+//! A build: pairs in, sorted in parts within the memory budget, merged, written.
+
+use crate::arena::{self, Arena};
+use crate::layout::{Place, Superblock};
+use crate::merge::{merge, merge_into_run};
+use crate::output::DataWriter;
+use crate::runs::{self, Duplicate, Run, Written, earlier};
+use crate::{BuildOptions, Error, MAX_BYTES, OnDuplicate, Result};
+use codec::entry::{Entry, Kind};
+use env::Env;
+use env::thread::JoinHandle;
+use sst::Sampler;
+use std::path::Path;
+
+/// What a build has done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BuildReport {
+    /// Pairs in the store.
+    pub pairs: u64,
+    /// Pairs left out because another of their key stayed.
+    pub duplicates: u64,
+    /// Bytes of keys and values in the store.
+    pub raw_bytes: u64,
+    /// Bytes of all files of the store.
+    pub disk_bytes: u64,
+    /// Sorted runs that went to the disk on the way, merged ones included; 0 if memory was enough.
+    pub runs: u64,
+    /// Their bytes.
+    pub run_bytes: u64,
+    /// Passes over the data from disk to disk, the last one included; 0 if memory was enough.
+    pub merge_passes: u64,
+}
+
+/// What the sorting thread gives back.
+struct Sorted {
+    arena: Arena,
+    sampler: Sampler,
+    written: Result<Written>,
+}
+
+/// A read-only store in the making. One thread uses it; another sorts and writes behind it.
+///
+/// Dropped before [`Build::finish`] has succeeded, it removes what it has written.
+pub struct Build {
+    env: Env,
+    options: BuildOptions,
+    place: Place,
+    arena: Arena,
+    spare: Option<Arena>,
+    sampler: Option<Sampler>,
+    job: Option<JoinHandle<Sorted>>,
+    runs: Vec<Run>,
+    next_run: u64,
+    /// Pairs so far; the position of the last.
+    position: u64,
+    raw_bytes: u64,
+    report: BuildReport,
+}
+
+impl Build {
+    pub(crate) fn new(env: Env, dir: &Path, mut options: BuildOptions) -> Result<Self> {
+        options.check()?;
+        let place = Place::take(&env, dir)?;
+        Ok(Self {
+            arena: Arena::new(options.arena_bytes()),
+            spare: None,
+            sampler: Some(Sampler::new(options.block_bytes)),
+            job: None,
+            runs: Vec::new(),
+            next_run: 1,
+            position: 0,
+            raw_bytes: 0,
+            report: BuildReport::default(),
+            env,
+            options,
+            place,
+        })
+    }
+
+    /// Adds a pair. Keys come in any order.
+    ///
+    /// # Errors
+    /// [`Error::PairTooLarge`]; [`Error::NoSpace`]; [`Error::DuplicateKey`], as soon as one is found;
+    /// or what the file system says. The build is of no use then.
+    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let size = Arena::size_of(key, value);
+        if !self.arena.fits(size) {
+            self.check_size(key, value, size)?;
+            self.spill()?;
+        }
+        self.position += 1;
+        self.raw_bytes += (key.len() + value.len()) as u64;
+        self.arena.push(key, value, self.position);
+        Ok(())
+    }
+
+    /// Pairs added so far.
+    pub fn added(&self) -> u64 {
+        self.position
+    }
+
+    fn check_size(&self, key: &[u8], value: &[u8], size: usize) -> Result<()> {
+        let limit = self.options.arena_bytes();
+        if size > limit || key.len() > MAX_BYTES || value.len() > MAX_BYTES {
+            let limit = limit.min(MAX_BYTES) as u64;
+            return Err(Error::PairTooLarge { bytes: (key.len() + value.len()) as u64, limit });
+        }
+        Ok(())
+    }
+
+    /// Hands the arena to a thread that sorts and writes it, and goes on with the other one.
+    fn spill(&mut self) -> Result<()> {
+        self.join()?;
+        if self.arena.is_empty() {
+            return Ok(());
+        }
+        self.check_space(self.arena.used() as u64)?;
+        let spare = self.spare.take().unwrap_or_else(|| Arena::new(self.options.arena_bytes()));
+        let mut arena = std::mem::replace(&mut self.arena, spare);
+        let mut sampler = self.sampler.take().unwrap_or_else(|| Sampler::new(self.options.block_bytes));
+        let (env, dir, on_duplicate) = (self.env.clone(), self.place.dir.clone(), self.options.on_duplicate);
+        let number = self.next_run;
+        self.next_run += 1;
+        let work = move || {
+            let written = runs::spill(&env, &dir, number, &mut arena, on_duplicate, &mut sampler);
+            arena.clear();
+            Sorted { arena, sampler, written }
+        };
+        let job = env::thread::try_spawn("alluvium-sort", work);
+        self.job = Some(job.map_err(|error| Error::ThreadFailed(error.to_string()))?);
+        Ok(())
+    }
+
+    /// Waits for the sorting thread.
+    fn join(&mut self) -> Result<()> {
+        let Some(job) = self.job.take() else { return Ok(()) };
+        let sorted = job.join().map_err(|panicked| Error::ThreadFailed(panicked.to_string()))?;
+        self.spare = Some(sorted.arena);
+        self.sampler = Some(sorted.sampler);
+        let found = self.take_run(sorted.written?);
+        // Whatever comes later in the input comes later than this one; an earlier one may be over
+        // the borders of runs.
+        if found { Err(self.first_duplicate()) } else { Ok(()) }
+    }
+
+    /// Notes a run; true if it has a duplicate that is an error.
+    fn take_run(&mut self, written: Written) -> bool {
+        self.report.runs += 1;
+        self.report.run_bytes += written.run.meta.bytes;
+        self.report.duplicates += written.duplicates;
+        self.runs.push(written.run);
+        written.duplicate.is_some()
+    }
+
+    /// The error that names the first pair of all runs whose key an earlier one has.
+    fn first_duplicate(&mut self) -> Error {
+        let mut first = None;
+        let mut last: Option<Vec<u8>> = None;
+        let on_duplicate = self.options.on_duplicate;
+        let looked = self.reduce().and_then(|()| {
+            merge(&self.env, &self.runs, |pair| {
+                match &mut last {
+                    Some(last) if last == pair.key => {
+                        earlier(&mut first, arena::position(pair.rank, on_duplicate), pair.key);
+                    }
+                    Some(last) => {
+                        last.clear();
+                        last.extend_from_slice(pair.key);
+                    }
+                    None => last = Some(pair.key.to_vec()),
+                }
+                Ok(())
+            })
+        });
+        match (looked, first) {
+            (Ok(()), Some(Duplicate { position, key })) => Error::DuplicateKey { position, key },
+            (Ok(()), None) => Error::ThreadFailed("a duplicate key was lost".to_owned()),
+            (Err(error), _) => error,
+        }
+    }
+
+    /// An error if the disk has no room for so many bytes more, and a little.
+    fn check_space(&self, bytes: u64) -> Result<()> {
+        const SLACK: u64 = 256 << 10;
+        let needed = bytes + bytes / 32 + SLACK;
+        let path = &self.place.dir;
+        let available = self.env.fs.available_bytes(path)?;
+        if available < needed {
+            return Err(Error::NoSpace { path: path.clone(), needed, available });
+        }
+        Ok(())
+    }
+
+    /// Merges runs until they are few enough to be merged at once.
+    fn reduce(&mut self) -> Result<()> {
+        let width = self.options.merge_width();
+        while self.runs.len() > width {
+            // The smallest first: so the least is written again.
+            self.runs.sort_by_key(|run| std::cmp::Reverse(run.meta.bytes));
+            let count = width.min(self.runs.len() - width + 1);
+            let inputs = self.runs.split_off(self.runs.len() - count);
+            self.check_space(inputs.iter().map(|run| run.meta.bytes).sum())?;
+            let (number, dir) = (self.next_run, self.place.dir.clone());
+            self.next_run += 1;
+            let written = merge_into_run(&self.env, &dir, number, inputs, self.options.on_duplicate)?;
+            self.report.merge_passes += 1;
+            self.take_run(written);
+        }
+        Ok(())
+    }
+
+    /// Sorts and merges what is left, writes the store, and makes it durable. `aux` are bytes of the
+    /// layer above, which [`crate::ReadOnly::aux`] gives back; a store without pairs has none.
+    ///
+    /// # Errors
+    /// As [`Build::add`]. Nothing is left of the store then.
+    pub fn finish(mut self, aux: Vec<u8>) -> Result<BuildReport> {
+        self.join()?;
+        let content = match (self.position, self.runs.is_empty()) {
+            (0, _) => None,
+            (_, true) => Some(self.write_from_memory(aux)?),
+            (_, false) => Some(self.write_from_runs(aux)?),
+        };
+        let superblock = Superblock {
+            id: self.env.rng.next_u64(),
+            label: std::mem::take(&mut self.options.label),
+            duplicates: self.report.duplicates,
+            content,
+        };
+        let mut report = self.report.clone();
+        if let Some(content) = &superblock.content {
+            report.pairs = content.data.entries;
+            report.raw_bytes = content.data.raw_bytes - 4 * content.data.entries;
+            report.disk_bytes = content.data.bytes + content.indexes.iter().map(|index| index.bytes).sum::<u64>();
+        }
+        self.place.finish(&superblock)?;
+        Ok(report)
+    }
+
+    fn write_from_memory(&mut self, aux: Vec<u8>) -> Result<crate::layout::Content> {
+        let on_duplicate = self.options.on_duplicate;
+        self.arena.sort(on_duplicate);
+        let mut sampler = self.sampler.take().unwrap_or_else(|| Sampler::new(self.options.block_bytes));
+        for pair in self.arena.pairs(on_duplicate) {
+            sampler.add(Entry { key: pair.key, seq: 1, kind: Kind::Put, value: pair.value });
+        }
+        self.check_space(self.arena.used() as u64)?;
+        let mut writer = DataWriter::create(&self.env, &self.place.dir, &self.options, sampler, self.raw_bytes)?;
+        for pair in self.arena.pairs(on_duplicate) {
+            writer.add(pair)?;
+        }
+        self.end(writer, aux)
+    }
+
+    fn write_from_runs(&mut self, aux: Vec<u8>) -> Result<crate::layout::Content> {
+        self.spill()?;
+        self.join()?;
+        // Merging needs the memory.
+        self.arena = Arena::new(0);
+        self.spare = None;
+        self.reduce()?;
+        // Zstandard makes of a run no more than LZ4 did.
+        let bytes = self.runs.iter().map(|run| run.meta.bytes).sum();
+        self.check_space(if self.compresses() { bytes } else { self.raw_bytes })?;
+        let sampler = self.sampler.take().unwrap_or_else(|| Sampler::new(self.options.block_bytes));
+        let mut writer = DataWriter::create(&self.env, &self.place.dir, &self.options, sampler, self.raw_bytes)?;
+        self.report.merge_passes += 1;
+        merge(&self.env, &self.runs, |pair| writer.add(pair))?;
+        let content = self.end(writer, aux)?;
+        for run in self.runs.drain(..) {
+            run.remove(&self.env);
+        }
+        Ok(content)
+    }
+
+    fn compresses(&self) -> bool {
+        self.options.compression != sst::Compression::None
+    }
+
+    fn end(&mut self, writer: DataWriter, aux: Vec<u8>) -> Result<crate::layout::Content> {
+        if let Some(Duplicate { position, key }) = writer.duplicate {
+            debug_assert_eq!(self.options.on_duplicate, OnDuplicate::Error);
+            return Err(Error::DuplicateKey { position, key });
+        }
+        self.report.duplicates += writer.duplicates;
+        writer.finish(aux)
+    }
+}
+
+impl Drop for Build {
+    fn drop(&mut self) {
+        // The thread writes into the directory that is about to be cleaned up.
+        if let Some(job) = self.job.take() {
+            let _of_no_use = job.join();
+        }
+    }
+}

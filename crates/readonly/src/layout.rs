@@ -1,0 +1,292 @@
+//! The files of a read-only store, and its superblock.
+//!
+//! A build begins with `READONLY.tmp` and ends with its rename to `READONLY`, so a directory with
+//! that file holds a whole store, and one that was cut short is known as such and cleaned up by the
+//! next build. The bytes are in `docs/format/readonly.md`.
+
+use crate::{Error, Result};
+use codec::entry::Seq;
+use codec::varint;
+use env::{Env, FileLock, OpenMode};
+use sst::{FileMeta, IndexFileMeta};
+use std::path::{Path, PathBuf};
+
+/// The file that makes a directory a read-only store.
+pub const SUPERBLOCK: &str = "READONLY";
+/// Its name while the store is being built.
+const TEMPORARY: &str = "READONLY.tmp";
+const LOCK: &str = "LOCK";
+/// The sorted file.
+pub(crate) const DATA: &str = "data.sst";
+/// Its number; those of the index files follow.
+pub(crate) const DATA_NUMBER: u64 = 1;
+/// The number that all entries of the sorted file have.
+pub(crate) const SEQ: Seq = 1;
+/// What the keys of the sorted file begin with.
+const TREE: [u8; 4] = 1u32.to_be_bytes();
+const MAGIC: &[u8; 8] = b"alluv-ro";
+/// The format version that this build writes, and the highest that it reads.
+const FORMAT_VERSION: u32 = 1;
+/// The longest superblock that is read.
+const MAX_SUPERBLOCK: u64 = 1 << 20;
+/// Numbers of runs begin here, above those of index files.
+const FIRST_RUN: u64 = 1 << 32;
+
+/// The name of the index file at an interval.
+pub(crate) fn index_name(interval: u64) -> String {
+    format!("index-{interval}.idx")
+}
+
+/// The name of a run.
+pub(crate) fn run_name(number: u64) -> String {
+    format!("run-{number}.sst")
+}
+
+/// The number that the file of a run has.
+pub(crate) fn run_number(number: u64) -> u64 {
+    FIRST_RUN + number
+}
+
+/// Replaces `out` by the key of the sorted file.
+#[inline]
+pub(crate) fn internal_key(out: &mut Vec<u8>, key: &[u8]) {
+    out.clear();
+    out.extend_from_slice(&TREE);
+    out.extend_from_slice(key);
+}
+
+/// The key of which an internal key was made.
+#[inline]
+pub(crate) fn user_key(internal: &[u8]) -> &[u8] {
+    internal.get(TREE.len()..).unwrap_or(&[])
+}
+
+/// True for the names of files that a build makes before it ends.
+fn is_part(name: &str) -> bool {
+    let numbered = |prefix: &str, suffix: &str| {
+        let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
+        number.is_some_and(|number| number.parse::<u64>().is_ok())
+    };
+    name == DATA || numbered("index-", ".idx") || numbered("run-", ".sst")
+}
+
+/// True if the directory holds a read-only store, or the beginning of one.
+///
+/// # Errors
+/// What the file system says.
+pub fn is_read_only(env: &Env, dir: &Path) -> env::Result<bool> {
+    Ok(env.fs.exists(&dir.join(SUPERBLOCK))? || env.fs.exists(&dir.join(TEMPORARY))?)
+}
+
+/// The files of a store that is not empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Content {
+    pub data: FileMeta,
+    pub indexes: Vec<IndexFileMeta>,
+}
+
+/// What the superblock says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Superblock {
+    /// Random: tells one store from another.
+    pub id: u64,
+    /// Of the layer above.
+    pub label: Vec<u8>,
+    /// Pairs that were left out as duplicates.
+    pub duplicates: u64,
+    /// Nothing if there are no pairs.
+    pub content: Option<Content>,
+}
+
+impl Superblock {
+    fn encode(&self) -> Result<Vec<u8>> {
+        let mut payload = self.id.to_le_bytes().to_vec();
+        varint::put_bytes(&mut payload, &self.label);
+        varint::put_u64(&mut payload, self.duplicates);
+        match &self.content {
+            None => payload.push(0),
+            Some(content) => {
+                payload.push(1);
+                content.data.encode(&mut payload);
+                varint::put_u64(&mut payload, content.indexes.len() as u64);
+                content.indexes.iter().for_each(|index| index.encode(&mut payload));
+            }
+        }
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        let too_long = |_| Error::InvalidOption { name: "label", must_be: "at most 64 KiB" };
+        codec::frame::put(&mut bytes, &payload, u64::from(FORMAT_VERSION), 12).map_err(too_long)?;
+        Ok(bytes)
+    }
+
+    fn decode(bytes: &[u8], path: &Path) -> Result<Self> {
+        let damaged = |offset, what: &str| Error::from(env::Error::corrupt(path, offset, what));
+        let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| damaged(0, "no read-only store starts like this"))?;
+        let (version, mut rest) = rest.split_first_chunk::<4>().ok_or_else(|| damaged(8, "the file is too short"))?;
+        let found = u32::from_le_bytes(*version);
+        if found != FORMAT_VERSION {
+            // A changed byte in the version would read as a newer format: the frame tells.
+            let sane = codec::frame::get(&mut { rest }, u64::from(found), 12).is_ok();
+            if sane || found < 1 << 16 && codec::frame::get(&mut { rest }, u64::from(FORMAT_VERSION), 12).is_err() {
+                let (path, supported) = (path.to_owned(), FORMAT_VERSION);
+                return Err(env::Error::NewerFormat { path, found, supported }.into());
+            }
+            return Err(damaged(8, "the format version is damaged"));
+        }
+        let payload =
+            codec::frame::get(&mut rest, u64::from(FORMAT_VERSION), 12).map_err(|e| damaged(12, &e.to_string()))?;
+        if !rest.is_empty() {
+            return Err(damaged(bytes.len() as u64 - rest.len() as u64, "more bytes than there should be"));
+        }
+        Self::decode_payload(payload).map_err(|e| damaged(20, &e.to_string()))
+    }
+
+    fn decode_payload(payload: &[u8]) -> codec::Result<Self> {
+        let (id, mut input) = payload.split_first_chunk::<8>().ok_or(codec::DecodeError::Truncated)?;
+        let label = varint::get_bytes(&mut input)?.to_vec();
+        let duplicates = varint::get_u64(&mut input)?;
+        let (&has_content, mut input) = input.split_first().ok_or(codec::DecodeError::Truncated)?;
+        let content = match has_content {
+            0 => None,
+            _ => {
+                let data = FileMeta::decode(&mut input)?;
+                let count = varint::get_u64(&mut input)?;
+                let indexes = (0..count).map(|_| IndexFileMeta::decode(&mut input)).collect::<codec::Result<_>>()?;
+                Some(Content { data, indexes })
+            }
+        };
+        Ok(Self { id: u64::from_le_bytes(*id), label, duplicates, content })
+    }
+
+    /// Reads the superblock of the store in `dir`.
+    pub fn read(env: &Env, dir: &Path) -> Result<Self> {
+        let path = dir.join(SUPERBLOCK);
+        if !env.fs.exists(&path)? {
+            return Err(match env.fs.exists(&dir.join(TEMPORARY))? {
+                true => Error::Unfinished(dir.to_owned()),
+                false => Error::NotReadOnly(dir.to_owned()),
+            });
+        }
+        let file = env.fs.open(&path, OpenMode::Read)?;
+        let len = file.len()?;
+        if len > MAX_SUPERBLOCK {
+            return Err(env::Error::corrupt(&path, MAX_SUPERBLOCK, "more bytes than there should be").into());
+        }
+        let mut bytes = vec![0; len as usize];
+        file.read_exact_at(&mut bytes, 0)?;
+        Self::decode(&bytes, &path)
+    }
+}
+
+/// A directory in which a store is being built. Dropped before it is finished, it is cleaned up.
+pub(crate) struct Place {
+    env: Env,
+    pub dir: PathBuf,
+    /// The directory was made for the build.
+    created: bool,
+    finished: bool,
+    _lock: Box<dyn FileLock>,
+}
+
+impl Place {
+    /// Takes a new or empty directory, or one in which a build was cut short, which is cleaned up.
+    pub fn take(env: &Env, dir: &Path) -> Result<Self> {
+        let created = !env.fs.exists(dir)?;
+        make_directory(env, dir)?;
+        check_free(env, dir)?;
+        let Some(lock) = env.fs.try_lock(&dir.join(LOCK))? else { return Err(Error::InUse(dir.to_owned())) };
+        // Another build may have ended in between.
+        check_free(env, dir)?;
+        let place = Self { env: env.clone(), dir: dir.to_owned(), created, finished: false, _lock: lock };
+        let temporary = dir.join(TEMPORARY);
+        if !env.fs.exists(&temporary)? {
+            env.fs.open(&temporary, OpenMode::CreateNew)?.sync()?;
+        }
+        // From here on whatever lies here is known as the parts of a build.
+        env.fs.sync_dir(dir)?;
+        place.remove_parts()?;
+        env.fs.sync_dir(dir)?;
+        Ok(place)
+    }
+
+    fn remove_parts(&self) -> env::Result<()> {
+        for entry in self.env.fs.list(&self.dir)? {
+            if !entry.is_dir && is_part(&entry.name) {
+                self.env.fs.remove(&self.dir.join(&entry.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the store whole: its files are durable, and only the superblock is missing.
+    pub fn finish(&mut self, superblock: &Superblock) -> Result<()> {
+        let (fs, temporary) = (&self.env.fs, self.dir.join(TEMPORARY));
+        fs.sync_dir(&self.dir)?;
+        let bytes = superblock.encode()?;
+        let file = fs.open(&temporary, OpenMode::ReadWrite)?;
+        file.set_len(bytes.len() as u64)?;
+        file.write_at(&bytes, 0)?;
+        file.sync()?;
+        fs.rename(&temporary, &self.dir.join(SUPERBLOCK))?;
+        self.finished = true;
+        Ok(fs.sync_dir(&self.dir)?)
+    }
+
+    fn clean_up(&self) -> env::Result<()> {
+        self.remove_parts()?;
+        // The parts first, so that what is left over is always known as such.
+        self.env.fs.sync_dir(&self.dir)?;
+        self.env.fs.remove(&self.dir.join(TEMPORARY))?;
+        self.env.fs.remove(&self.dir.join(LOCK))?;
+        if self.created {
+            self.env.fs.remove_dir(&self.dir)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.finished {
+            // What cannot be removed now is removed by the next build.
+            let _left = self.clean_up();
+        }
+    }
+}
+
+/// An error unless a build may use the directory.
+fn check_free(env: &Env, dir: &Path) -> Result<()> {
+    let names: Vec<String> = env.fs.list(dir)?.into_iter().map(|entry| entry.name).collect();
+    if names.iter().any(|name| name == SUPERBLOCK) {
+        return Err(Error::Exists(dir.to_owned()));
+    }
+    if names.iter().any(|name| name == TEMPORARY) || names.iter().all(|name| name == LOCK) {
+        return Ok(());
+    }
+    Err(Error::NotEmpty(dir.to_owned()))
+}
+
+/// Makes the directory, with what is missing above it, and their names durable. Also if it is there
+/// already: whoever made it need not have synced its name.
+fn make_directory(env: &Env, dir: &Path) -> env::Result<()> {
+    let mut parents = vec![parent_of(dir)];
+    let mut at = parents[0];
+    while !env.fs.exists(at)? {
+        at = parent_of(at);
+        parents.push(at);
+    }
+    env.fs.create_dir_all(dir)?;
+    parents.into_iter().try_for_each(|parent| env.fs.sync_dir(parent))
+}
+
+/// The directory that holds `path`: of a single name, the one that the process works in.
+fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests;

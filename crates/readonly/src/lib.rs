@@ -1,0 +1,49 @@
+//! Read-only stores: keys and values that are written once, sorted, and then read by many.
+//!
+//! [`ReadOnly::build`] takes pairs in any order, sorts them within a memory budget (an external
+//! merge sort), and writes one sorted file, with index files beside it at the intervals asked
+//! for. [`ReadOnly::open`] reads it: any number of processes at once, without a lock, and without
+//! changing anything. A store that was not built to its end does not open.
+//!
+//! ```
+//! use readonly::{BuildOptions, ReadOnly};
+//!
+//! # fn main() -> readonly::Result<()> {
+//! # let dir = tempfile::tempdir().expect("a directory");
+//! # let path = dir.path().join("capitals.ro");
+//! let mut build = ReadOnly::build(&path, BuildOptions::default())?;
+//! build.add(b"peru", b"lima")?;
+//! build.add(b"chile", b"santiago")?;
+//! build.finish(Vec::new())?;
+//!
+//! let store = ReadOnly::open(&path)?;
+//! let mut value = Vec::new();
+//! assert!(store.get(b"peru", &mut value)?);
+//! assert_eq!(value, b"lima");
+//! # Ok(())
+//! # }
+//! ```
+
+#![deny(missing_docs)]
+
+mod arena;
+mod build;
+mod error;
+mod layout;
+mod merge;
+mod options;
+mod output;
+mod runs;
+mod scan;
+mod store;
+
+pub use build::{Build, BuildReport};
+pub use error::{Error, Result};
+pub use layout::{SUPERBLOCK, is_read_only};
+pub use options::{BuildOptions, OnDuplicate, ReadOnlyOptions};
+pub use scan::{Bounds, Scan};
+pub use sst::Compression;
+pub use store::{IndexStats, ReadOnly, Stats};
+
+/// The longest key, and the longest value, in bytes.
+pub const MAX_BYTES: usize = (1 << 28) - 8;

@@ -1,0 +1,91 @@
+//! Pairs in the order of their keys.
+
+use crate::Result;
+use crate::layout;
+use codec::entry::{EntryIter, MAX_SEQ};
+use sst::{Reader, SstIter};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Which keys a scan walks, and in which direction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bounds {
+    /// Where the range begins.
+    pub lower: Bound<Vec<u8>>,
+    /// Where the range ends.
+    pub upper: Bound<Vec<u8>>,
+    /// From the last key to the first.
+    pub reverse: bool,
+}
+
+impl Bounds {
+    /// All keys, forward.
+    pub fn all() -> Self {
+        Self { lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false }
+    }
+}
+
+/// A scan under way.
+pub struct Scan {
+    iter: Option<SstIter>,
+    /// The first internal key of the range, and the first beyond it; nothing beyond all.
+    low: Vec<u8>,
+    high: Option<Vec<u8>>,
+    reverse: bool,
+    started: bool,
+}
+
+fn internal(key: &[u8], above: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    layout::internal_key(&mut out, key);
+    if above {
+        out.push(0);
+    }
+    out
+}
+
+impl Scan {
+    pub(crate) fn new(data: Option<&Arc<Reader>>, bounds: &Bounds) -> Self {
+        let low = match &bounds.lower {
+            Bound::Included(key) => internal(key, false),
+            Bound::Excluded(key) => internal(key, true),
+            Bound::Unbounded => internal(&[], false),
+        };
+        let high = match &bounds.upper {
+            Bound::Included(key) => Some(internal(key, true)),
+            Bound::Excluded(key) => Some(internal(key, false)),
+            Bound::Unbounded => None,
+        };
+        // A walk over everything would only push out what gets have cached.
+        let narrow = bounds.lower != Bound::Unbounded || bounds.upper != Bound::Unbounded;
+        Self { iter: data.map(|data| data.iter(narrow)), low, high, reverse: bounds.reverse, started: false }
+    }
+
+    /// Moves to the next key; `None` at the end of the range. The slices are valid until the next
+    /// call.
+    ///
+    /// # Errors
+    /// [`env::Error::Corrupt`] or [`env::Error::Io`]; the scan has ended then.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let Some(iter) = &mut self.iter else { return Ok(None) };
+        match (self.started, self.reverse, &self.high) {
+            (true, false, _) => iter.next()?,
+            (true, true, _) => iter.prev()?,
+            (false, false, _) => iter.seek(&self.low, MAX_SEQ)?,
+            (false, true, Some(high)) => iter.seek_before(high)?,
+            (false, true, None) => iter.seek_last()?,
+        }
+        self.started = true;
+        let inside = iter.valid()
+            && match self.reverse {
+                false => self.high.as_deref().is_none_or(|high| iter.key() < high),
+                true => iter.key() >= self.low.as_slice(),
+            };
+        if !inside {
+            self.iter = None;
+            return Ok(None);
+        }
+        Ok(self.iter.as_ref().map(|iter| (layout::user_key(iter.key()), iter.value())))
+    }
+}

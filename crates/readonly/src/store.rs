@@ -1,0 +1,265 @@
+//! A read-only store, open.
+
+use crate::build::Build;
+use crate::layout::{self, Superblock};
+use crate::scan::{Bounds, Scan};
+use crate::{BuildOptions, Error, ReadOnlyOptions, Result};
+use codec::entry::MAX_SEQ;
+use env::Env;
+use lsm::{Budget, Cache, Charge, Owner};
+use sst::{DictionaryRegistry, IndexFile, Reader};
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An open read-only store. Cheap to clone; any number of threads may use it, and any number of
+/// processes may have it open. It never changes.
+#[derive(Clone)]
+pub struct ReadOnly {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    env: Env,
+    path: PathBuf,
+    superblock: Superblock,
+    /// Nothing if there are no pairs.
+    data: Option<Arc<Reader>>,
+    /// The index file that gets go by; without one, the file's own index.
+    index: Option<IndexFile>,
+    cache: Arc<Cache>,
+    budget: Arc<Budget>,
+    _pinned: Charge,
+}
+
+/// Figures of an index file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexStats {
+    /// Keys for each index entry.
+    pub interval: u64,
+    /// Index entries.
+    pub entries: u64,
+    /// Bytes of the file, its filters included.
+    pub bytes: u64,
+}
+
+/// Figures of an open read-only store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stats {
+    /// Pairs.
+    pub pairs: u64,
+    /// Pairs that the build left out as duplicates.
+    pub duplicates: u64,
+    /// Bytes of keys and values.
+    pub raw_bytes: u64,
+    /// Bytes of all files.
+    pub disk_bytes: u64,
+    /// Bytes of the sorted file.
+    pub data_bytes: u64,
+    /// The index files.
+    pub indexes: Vec<IndexStats>,
+    /// The interval of the one that gets go by; nothing if they go by the sorted file's own index.
+    pub index_interval: Option<u64>,
+    /// The memory budget in bytes.
+    pub memory_budget_bytes: usize,
+    /// Bytes of cached blocks.
+    pub cache_bytes: usize,
+    /// Bytes of what is held while the store is open.
+    pub pinned_bytes: usize,
+    /// Blocks found in the cache.
+    pub cache_hits: u64,
+    /// Blocks that were read.
+    pub cache_misses: u64,
+}
+
+thread_local! {
+    /// A key with what stands before it; taken out while in use.
+    static KEY: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+impl ReadOnly {
+    /// Begins to build a store in the directory `path`, which must be new or empty, or hold a build
+    /// that was cut short: that one is cleaned up.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::NotEmpty`], [`Error::InUse`], [`Error::InvalidOption`], or what the
+    /// file system says.
+    pub fn build(path: impl AsRef<Path>, options: BuildOptions) -> Result<Build> {
+        Self::build_in(Env::os(), path, options)
+    }
+
+    /// [`ReadOnly::build`] in another outside world, for tests.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn build_in(env: Env, path: impl AsRef<Path>, options: BuildOptions) -> Result<Build> {
+        Build::new(env, path.as_ref(), options)
+    }
+
+    /// Opens the store in the directory `path` with default options.
+    ///
+    /// # Errors
+    /// [`Error::NotReadOnly`]; [`Error::Unfinished`]; [`env::Error::Corrupt`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_in(Env::os(), path, &ReadOnlyOptions::default())
+    }
+
+    /// Opens the store in the directory `path`. Reads little: time does not depend on its size.
+    ///
+    /// # Errors
+    /// As [`ReadOnly::open`]; [`Error::NoSuchIndex`]; [`Error::InvalidOption`].
+    pub fn open_with(path: impl AsRef<Path>, options: &ReadOnlyOptions) -> Result<Self> {
+        Self::open_in(Env::os(), path, options)
+    }
+
+    /// [`ReadOnly::open_with`] in another outside world, for tests.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_in(env: Env, path: impl AsRef<Path>, options: &ReadOnlyOptions) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        if options.memory_bytes < 1 << 20 {
+            return Err(Error::InvalidOption { name: "memory_bytes", must_be: "at least 1 MiB" });
+        }
+        let superblock = Superblock::read(&env, &path)?;
+        let budget = Budget::with_shares(options.memory_bytes, 0, 0);
+        let cache = Cache::new(&budget);
+        let (mut data, mut index) = (None, None);
+        if let Some(content) = &superblock.content {
+            let dictionaries = DictionaryRegistry::new();
+            let reader = Reader::open(&env, &path.join(layout::DATA), &content.data, cache.clone(), &dictionaries)?;
+            budget.set(Owner::Dictionaries, dictionaries.bytes());
+            let chosen = match options.index_interval {
+                None => content.indexes.first(),
+                Some(interval) => {
+                    let found = content.indexes.iter().find(|meta| meta.interval == interval);
+                    Some(found.ok_or_else(|| Error::NoSuchIndex {
+                        interval,
+                        there: content.indexes.iter().map(|meta| meta.interval).collect(),
+                    })?)
+                }
+            };
+            if let Some(meta) = chosen {
+                let at = path.join(layout::index_name(meta.interval));
+                index = Some(IndexFile::open(&env, &at, meta, &content.data, cache.clone())?);
+            }
+            data = Some(Arc::new(reader));
+        }
+        let pinned =
+            data.as_ref().map_or(0, |data| data.pinned_bytes()) + index.as_ref().map_or(0, IndexFile::pinned_bytes);
+        let _pinned = budget.charge(Owner::Pinned, pinned);
+        Ok(Self { inner: Arc::new(Inner { env, path, superblock, data, index, cache, budget, _pinned }) })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// A random number that tells this store from all others.
+    pub fn id(&self) -> u64 {
+        self.inner.superblock.id
+    }
+
+    /// What the layer above wrote when the store was built: [`BuildOptions::label`].
+    pub fn label(&self) -> &[u8] {
+        &self.inner.superblock.label
+    }
+
+    /// The bytes that [`Build::finish`] was given; empty if there are no pairs.
+    ///
+    /// # Errors
+    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
+    pub fn aux(&self) -> Result<Vec<u8>> {
+        match &self.inner.data {
+            Some(data) => Ok(data.aux()?),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The number of pairs.
+    pub fn len(&self) -> u64 {
+        self.inner.data.as_ref().map_or(0, |data| data.meta().entries)
+    }
+
+    /// True if there are no pairs.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of `key`, in `value`, which is replaced; false, and `value` as it was, if there is
+    /// none.
+    ///
+    /// # Errors
+    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
+    pub fn get(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        let Some(data) = &self.inner.data else { return Ok(false) };
+        let mut internal = KEY.take();
+        layout::internal_key(&mut internal, key);
+        let hash = codec::hash64(&internal);
+        let found = match &self.inner.index {
+            Some(index) => data.get_by(index, &internal, hash, MAX_SEQ, value),
+            None => data.get(&internal, hash, MAX_SEQ, value),
+        };
+        KEY.set(internal);
+        Ok(found?.is_some())
+    }
+
+    /// The pairs of a range, in order.
+    pub fn scan(&self, bounds: &Bounds) -> Scan {
+        Scan::new(self.inner.data.as_ref(), bounds)
+    }
+
+    /// Reads and checks everything: every block of every file, and that all indexes agree with the
+    /// data. Returns the damage found; empty is good.
+    ///
+    /// # Errors
+    /// What keeps the check itself from going on.
+    pub fn verify(&self) -> Result<Vec<Error>> {
+        let (Some(data), Some(content)) = (&self.inner.data, &self.inner.superblock.content) else {
+            return Ok(Vec::new());
+        };
+        let mut damage = Vec::new();
+        let mut note = |result: env::Result<()>| match result {
+            Err(error @ env::Error::Corrupt { .. }) => {
+                damage.push(Error::from(error));
+                Ok(())
+            }
+            other => other.map_err(Error::from),
+        };
+        note(data.verify().map(drop))?;
+        for meta in &content.indexes {
+            let at = self.inner.path.join(layout::index_name(meta.interval));
+            let index = IndexFile::open(&self.inner.env, &at, meta, &content.data, Arc::new(sst::NoCache));
+            note(index.and_then(|index| index.verify(data)))?;
+        }
+        Ok(damage)
+    }
+
+    /// Figures of the store. Costs microseconds.
+    pub fn stats(&self) -> Stats {
+        let content = self.inner.superblock.content.as_ref();
+        let indexes: Vec<IndexStats> = content
+            .map(|content| &content.indexes[..])
+            .unwrap_or(&[])
+            .iter()
+            .map(|meta| IndexStats { interval: meta.interval, entries: meta.extents, bytes: meta.bytes })
+            .collect();
+        let data_bytes = content.map_or(0, |content| content.data.bytes);
+        let budget = &self.inner.budget;
+        Stats {
+            pairs: self.len(),
+            duplicates: self.inner.superblock.duplicates,
+            raw_bytes: content.map_or(0, |content| content.data.raw_bytes - 4 * content.data.entries),
+            disk_bytes: data_bytes + indexes.iter().map(|index| index.bytes).sum::<u64>(),
+            data_bytes,
+            indexes,
+            index_interval: self.inner.index.as_ref().map(|index| index.meta().interval),
+            memory_budget_bytes: budget.total(),
+            cache_bytes: self.inner.cache.bytes() as usize,
+            pinned_bytes: budget.used(Owner::Pinned) + budget.used(Owner::Dictionaries),
+            cache_hits: self.inner.cache.hits(),
+            cache_misses: self.inner.cache.misses(),
+        }
+    }
+}
