@@ -4,7 +4,7 @@ use crate::catalog::Open;
 use crate::database::Snapshot;
 use crate::names::FullName;
 use crate::read::{decode, fields_of};
-use crate::{Collection, Result, write};
+use crate::{Collection, ReadOnly, Result, write};
 use document::{Document, Map, Value};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -26,17 +26,31 @@ use store::Bounds;
 #[derive(Clone)]
 #[must_use = "a scan does nothing until `run`"]
 pub struct Scan {
-    collection: Collection,
-    snapshot: Option<Snapshot>,
+    origin: Origin,
     from: Option<Value>,
     to: Option<Value>,
     reverse: bool,
     limit: Option<u64>,
 }
 
+/// What is scanned.
+#[derive(Clone)]
+enum Origin {
+    Collection(Collection, Option<Snapshot>),
+    ReadOnly(ReadOnly),
+}
+
 impl Scan {
     pub(crate) fn new(collection: Collection, snapshot: Option<Snapshot>) -> Self {
-        Self { collection, snapshot, from: None, to: None, reverse: false, limit: None }
+        Self::over(Origin::Collection(collection, snapshot))
+    }
+
+    pub(crate) fn read_only(store: ReadOnly) -> Self {
+        Self::over(Origin::ReadOnly(store))
+    }
+
+    fn over(origin: Origin) -> Self {
+        Self { origin, from: None, to: None, reverse: false, limit: None }
     }
 
     /// From this `_id` on, itself included, in ascending order, also when reversed.
@@ -63,9 +77,11 @@ impl Scan {
         self
     }
 
-    /// At a snapshot instead of the moment when the scan is run.
+    /// At a snapshot instead of the moment when the scan is run. Of no effect on a read-only store.
     pub fn snapshot(mut self, snapshot: &Snapshot) -> Self {
-        self.snapshot = Some(snapshot.clone());
+        if let Origin::Collection(_, at) = &mut self.origin {
+            *at = Some(snapshot.clone());
+        }
         self
     }
 
@@ -75,31 +91,53 @@ impl Scan {
     /// [`crate::Error::NoSuchCollection`], [`crate::Error::InvalidId`],
     /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor> {
+        let (collection, snapshot) = match self.origin {
+            Origin::Collection(collection, snapshot) => (collection, snapshot),
+            Origin::ReadOnly(store) => {
+                let key = |id: Option<Value>| id.map(|id| store.key(&id)).transpose();
+                let bounds = readonly::Bounds {
+                    lower: key(self.from)?.map_or(Bound::Unbounded, Bound::Included),
+                    upper: key(self.to)?.map_or(Bound::Unbounded, Bound::Excluded),
+                    reverse: self.reverse,
+                };
+                let (scan, name) = (store.pairs().scan(&bounds), store.full_name().clone());
+                let left = self.limit.unwrap_or(u64::MAX);
+                return Ok(Cursor { rows: Rows::ReadOnly(scan, store), name, left });
+            }
+        };
         // First the moment, then the name at it: no drop comes between.
-        let snapshot = self.snapshot.unwrap_or_else(|| self.collection.database.snapshot());
-        let open = self.collection.open_at(Some(&snapshot))?;
+        let snapshot = snapshot.unwrap_or_else(|| collection.database.snapshot());
+        let open = collection.open_at(Some(&snapshot))?;
         let key = |id: Option<Value>| id.map(|id| write::id_key(&id)).transpose();
         let bounds = Bounds {
             lower: key(self.from)?.map_or(Bound::Unbounded, Bound::Included),
             upper: key(self.to)?.map_or(Bound::Unbounded, Bound::Excluded),
             reverse: self.reverse,
         };
-        let store = &self.collection.database.inner.store;
+        let store = &collection.database.inner.store;
         let scan = store.scan(open.documents, bounds, Some(&snapshot.store))?;
-        let name = self.collection.name()?.clone();
+        let name = collection.name()?.clone();
         let left = self.limit.unwrap_or(u64::MAX);
-        Ok(Cursor { scan, open, name, left, _collection: self.collection })
+        Ok(Cursor { rows: Rows::Collection { scan, open, _collection: collection }, name, left })
     }
 }
 
 /// Documents in order. Reads one moment; ends after the first error.
 pub struct Cursor {
-    scan: store::Scan,
-    open: Arc<Open>,
+    rows: Rows,
     name: FullName,
     left: u64,
-    /// Keeps the database open.
-    _collection: Collection,
+}
+
+/// Where the rows come from.
+enum Rows {
+    Collection {
+        scan: store::Scan,
+        open: Arc<Open>,
+        /// Keeps the database open.
+        _collection: Collection,
+    },
+    ReadOnly(readonly::Scan, ReadOnly),
 }
 
 impl Cursor {
@@ -119,9 +157,15 @@ impl Cursor {
     }
 
     fn step(&mut self) -> Result<Option<Document>> {
-        match self.scan.next()? {
-            Some((key, row)) => decode(&self.open, &self.name, key, row.to_vec()).map(Some),
-            None => Ok(None),
+        match &mut self.rows {
+            Rows::Collection { scan, open, .. } => match scan.next()? {
+                Some((key, row)) => decode(&open.shapes, &self.name, key, row.to_vec()).map(Some),
+                None => Ok(None),
+            },
+            Rows::ReadOnly(scan, store) => match scan.next()? {
+                Some((key, row)) => store.document(key, row.to_vec()).map(Some),
+                None => Ok(None),
+            },
         }
     }
 }

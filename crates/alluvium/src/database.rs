@@ -85,6 +85,9 @@ impl Database {
     }
 
     pub(crate) fn open_with(env: Env, path: &Path, options: Options) -> Result<Self> {
+        if readonly::is_read_only(&env, path).map_err(store::Error::from)? {
+            return Err(crate::Error::NeverChanges(path.to_owned()));
+        }
         let folds = Arc::new(Folds::default());
         let options = Options { fold: Some(folds.clone()), ..options };
         let store = Store::open(env.clone(), path, options)?;

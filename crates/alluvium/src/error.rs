@@ -3,6 +3,7 @@
 use document::Value;
 use document::row::RowError;
 use query::update::UpdateError;
+use std::path::PathBuf;
 
 /// What an [`enum@Error`] is about, for programs that decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,6 +44,25 @@ pub enum Error {
     /// The store below failed; its message says how.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// A read-only store failed; its message says how.
+    #[error(transparent)]
+    ReadOnly(#[from] readonly::Error),
+    /// A write, or an opening for writing, of a read-only store.
+    #[error(
+        "{} is a read-only store, which never changes: build another one, or export it and load that into a database",
+        .0.display()
+    )]
+    NeverChanges(PathBuf),
+    /// A read-only store holds something else than was asked for.
+    #[error("{} holds {there}, not {asked}", path.display())]
+    OtherContent {
+        /// The store.
+        path: PathBuf,
+        /// What it holds.
+        there: &'static str,
+        /// What was asked for.
+        asked: &'static str,
+    },
     /// A document with this `_id` is in the collection already.
     #[error(
         "collection {collection} has a document with _id {id} already: choose another _id, or use put to replace it"
@@ -163,6 +183,8 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Store(error) => store_kind(error),
+            Self::ReadOnly(error) => read_only_kind(error),
+            Self::NeverChanges(_) => ErrorKind::Open,
             Self::DuplicateKey { .. } | Self::LoadDuplicate { .. } => ErrorKind::DuplicateKey,
             Self::NoSuchCollection { .. } | Self::CollectionExists(_) => ErrorKind::Namespace,
             Self::InvalidName { .. }
@@ -172,6 +194,7 @@ impl Error {
             | Self::Update(_)
             | Self::Load(_)
             | Self::Export(_)
+            | Self::OtherContent { .. }
             | Self::Dump(_) => ErrorKind::Invalid,
             Self::NotEnoughSpace { .. } => ErrorKind::NoSpace,
             Self::Stopped => ErrorKind::Stopped,
@@ -204,6 +227,21 @@ fn store_kind(error: &store::Error) -> ErrorKind {
         E::OutcomeUnknown(_) => ErrorKind::OutcomeUnknown,
         E::SnapshotTooOld => ErrorKind::SnapshotTooOld,
         E::Closed => ErrorKind::Closed,
+    }
+}
+
+fn read_only_kind(error: &readonly::Error) -> ErrorKind {
+    use readonly::Error as E;
+    match error {
+        E::Storage(env::Error::Corrupt { .. }) => ErrorKind::Corruption,
+        E::Storage(error) if error.is_no_space() => ErrorKind::NoSpace,
+        E::Storage(env::Error::NewerFormat { .. }) => ErrorKind::Open,
+        E::NotReadOnly(_) | E::Unfinished(_) | E::Exists(_) | E::NotEmpty(_) => ErrorKind::Open,
+        E::InUse(_) => ErrorKind::InUse,
+        E::DuplicateKey { .. } => ErrorKind::DuplicateKey,
+        E::PairTooLarge { .. } | E::NoSuchIndex { .. } | E::InvalidOption { .. } => ErrorKind::Invalid,
+        E::NoSpace { .. } => ErrorKind::NoSpace,
+        _ => ErrorKind::Io,
     }
 }
 

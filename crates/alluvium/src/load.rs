@@ -12,7 +12,7 @@ mod framed;
 mod input;
 mod metadata;
 mod open;
-mod pipeline;
+pub(crate) mod pipeline;
 mod progress;
 mod slice;
 
@@ -138,6 +138,18 @@ pub struct LoadedBefore {
     pub finished: bool,
 }
 
+/// Refuses options that do not go together.
+pub(crate) fn check_options(options: &LoadOptions) -> Result<()> {
+    if options.format == Format::JsonFields && options.id_field != "_id" {
+        let what = "the names of the fields become the _id: no other field can";
+        return Err(Error::Load(what.to_owned()));
+    }
+    if options.readers == 0 || options.writers == 0 {
+        return Err(Error::Load("a load needs at least one reader and one writer".to_owned()));
+    }
+    Ok(())
+}
+
 impl Collection {
     /// Loads an input in the format that the options name, by default JSON lines, creating the
     /// collection if it does not exist.
@@ -162,13 +174,7 @@ impl Collection {
     /// [`Error::Load`] naming line, column and reason; [`Error::DuplicateKey`]; or as for any write.
     /// What was loaded before the error stays, and is durable.
     pub fn load(&self, input: Input, options: LoadOptions) -> Result<LoadReport> {
-        if options.format == Format::JsonFields && options.id_field != "_id" {
-            let what = "the names of the fields become the _id: no other field can";
-            return Err(Error::Load(what.to_owned()));
-        }
-        if options.readers == 0 || options.writers == 0 {
-            return Err(Error::Load("a load needs at least one reader and one writer".to_owned()));
-        }
+        check_options(&options)?;
         pipeline::run(self, input, options)
     }
 

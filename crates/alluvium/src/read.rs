@@ -33,7 +33,7 @@ impl Reader<'_> {
         if !found {
             return Ok(None);
         }
-        decode(&self.open, self.name, key, row).map(Some).map_err(|e| named(e, id))
+        decode(&self.open.shapes, self.name, key, row).map(Some).map_err(|e| named(e, id))
     }
 
     /// The latest version of a document, and how many deltas it was folded of.
@@ -71,8 +71,8 @@ impl Reader<'_> {
 }
 
 /// The document of a key and its row.
-pub(crate) fn decode(open: &Open, name: &FullName, key: &[u8], row: Vec<u8>) -> Result<Document> {
-    Document::from_row(&open.shapes, key, row).map_err(|e| Error::DamagedDocument {
+pub(crate) fn decode(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: Vec<u8>) -> Result<Document> {
+    Document::from_row(shapes, key, row).map_err(|e| Error::DamagedDocument {
         collection: name.to_string(),
         id: key_text(key),
         reason: e.to_string(),
@@ -90,7 +90,7 @@ pub(crate) fn check(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: 
     }
 }
 
-fn named(mut error: Error, wanted: &Value) -> Error {
+pub(crate) fn named(mut error: Error, wanted: &Value) -> Error {
     if let Error::DamagedDocument { id, .. } = &mut error {
         *id = id_text(wanted);
     }

@@ -94,6 +94,11 @@ impl Input {
         Self { name: name.to_owned(), identity: None, total: 0, source: Box::new(Stream(stream)) }
     }
 
+    /// As it is named in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// True if a load of this input can be taken up where it ended.
     pub fn is_resumable(&self) -> bool {
         self.identity.is_some()

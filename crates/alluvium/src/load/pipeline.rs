@@ -10,21 +10,24 @@ use super::progress::{Mark, Progress};
 use super::slice::Slice;
 use super::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
 use crate::catalog::Open;
-use crate::write::{mark_shapes, put_shapes};
 use crate::{Collection, Durability, Error, MAX_DOCUMENT_BYTES, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use document::Value;
-use document::shape::Shape;
+use document::shape::{Shape, ShapeTable};
 use document::speculate::{Encoded, Encoder, LineError};
 use env::sync::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{LockMode, Store, WriteBatch};
+use store::Store;
 
 mod records;
+mod target;
+
+pub(crate) use target::{BuildTarget, explain};
+use target::{CollectionTarget, Rows, Target};
 
 /// A line shorter than this cannot be a document over the limit: BSON has less than eight bytes
 /// for each byte of JSON (`[1,1,…]` is the worst).
@@ -32,7 +35,7 @@ const SURELY_SMALL: usize = MAX_DOCUMENT_BYTES / 8;
 
 /// A slice, parsed.
 struct Parsed {
-    batch: WriteBatch,
+    rows: Rows,
     /// The keys of the documents, one after the other, and where each ends.
     keys: Vec<u8>,
     key_ends: Vec<usize>,
@@ -94,15 +97,15 @@ struct Settings {
 
 /// What the threads share.
 struct Load<'a> {
-    collection: &'a Collection,
-    store: &'a Store,
-    open: Arc<Open>,
+    target: Target<'a>,
+    /// The full name of the collection, for messages.
+    collection: String,
+    shapes: Arc<ShapeTable>,
     settings: Settings,
     progress: Arc<Progress>,
     stop: Arc<AtomicBool>,
     rejects: Mutex<Option<Box<dyn Write + Send>>>,
     name: String,
-    mark_key: Option<Vec<u8>>,
     id_seed: u32,
     cutter: Mutex<Cutter>,
     columns: Option<Arc<Columns>>,
@@ -121,11 +124,10 @@ struct State {
     error: Option<Error>,
 }
 
-/// Runs a load to its end.
-pub(crate) fn run(collection: &Collection, input: Input, mut options: LoadOptions) -> Result<LoadReport> {
+/// Runs a load into a collection to its end.
+pub(crate) fn run(collection: &Collection, input: Input, options: LoadOptions) -> Result<LoadReport> {
     let store = &collection.database.inner.store;
     let open = collection.open_or_create()?;
-    let rejects = options.rejects.take();
     let mark_key = mark_key(&input, &options);
     let before = match &mark_key {
         Some(key) if !options.again => read_mark(store, &open, key)?,
@@ -136,16 +138,50 @@ pub(crate) fn run(collection: &Collection, input: Input, mut options: LoadOption
         return Ok(report(Outcome::AlreadyDone, &options.progress, before));
     }
     Progress::add(&options.progress.bytes, before.offset);
-    let slice_bytes = (store.options().memory_bytes / 64).clamp(64 << 10, 2 << 20);
-    let id_seed = match input.identity {
-        Some(identity) => identity.number() as u32,
-        None => collection.database.inner.env.rng.next_u64() as u32,
+    let plan = Plan {
+        collection: collection.full_name()?,
+        shapes: open.shapes.clone(),
+        memory_bytes: store.options().memory_bytes,
+        random: collection.database.inner.env.rng.next_u64() as u32,
+        before,
     };
+    let target = Target::Collection(CollectionTarget { store, open, mark_key });
+    go(target, plan, input, options)
+}
+
+/// Runs a load into a read-only store that is being built.
+pub(crate) fn run_build(target: &BuildTarget, input: Input, options: LoadOptions) -> Result<LoadReport> {
+    options.progress.total_bytes.store(input.total, Ordering::Relaxed);
+    let plan = Plan {
+        collection: target.name.clone(),
+        shapes: target.shapes.clone(),
+        memory_bytes: target.memory_bytes,
+        random: target.env.rng.next_u64() as u32,
+        before: Mark::default(),
+    };
+    go(Target::Build(target), plan, input, options)
+}
+
+/// What a load needs to know of its target.
+struct Plan {
+    collection: String,
+    shapes: Arc<ShapeTable>,
+    memory_bytes: usize,
+    /// For generated `_id`s, where the input has no identity.
+    random: u32,
+    before: Mark,
+}
+
+fn go(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) -> Result<LoadReport> {
+    let before = plan.before;
+    let rejects = options.rejects.take();
+    let slice_bytes = (plan.memory_bytes / 64).clamp(64 << 10, 2 << 20);
+    let id_seed = input.identity.map_or(plan.random, |identity| identity.number() as u32);
     let opened = open_input(&input.name, input.source, &options.format, before, slice_bytes)?;
     let load = Load {
-        collection,
-        store,
-        open,
+        target,
+        collection: plan.collection,
+        shapes: plan.shapes,
         settings: Settings {
             format: options.format.clone(),
             id_field: options.id_field.clone(),
@@ -157,7 +193,6 @@ pub(crate) fn run(collection: &Collection, input: Input, mut options: LoadOption
         stop: options.stop.clone(),
         rejects: Mutex::new(rejects),
         name: input.name.clone(),
-        mark_key,
         id_seed,
         cutter: Mutex::new(opened.cutter),
         columns: opened.columns,
@@ -223,14 +258,11 @@ impl Load<'_> {
     fn finish(self, before: Mark) -> Result<LoadReport> {
         let state = self.state.into_inner();
         let stopped = self.stop.load(Ordering::Relaxed) && state.error.is_none();
-        if let (true, Some(key)) = (state.error.is_none() && !stopped, &self.mark_key) {
-            let mut batch = self.store.batch();
-            let mark = Mark { finished: true, ..state.mark };
-            batch.put(self.open.system, key, &mark.encode());
-            self.store.write(batch, self.settings.durability)?;
+        if let (true, Target::Collection(target)) = (state.error.is_none() && !stopped, &self.target) {
+            target.mark_finished(state.mark, self.settings.durability)?;
         }
         // Also after an error: what was loaded before it stays.
-        let synced = self.store.sync();
+        let synced = self.target.sync();
         let rejects = self.rejects.into_inner();
         let flushed = rejects.map_or(Ok(()), |mut out| out.flush());
         if let Some(error) = state.error {
@@ -258,7 +290,7 @@ impl Load<'_> {
 
     /// A reader thread.
     fn read(&self) {
-        let mut encoder = Encoder::new(self.open.shapes.clone(), &self.settings.id_field);
+        let mut encoder = Encoder::new(self.shapes.clone(), &self.settings.id_field);
         while let Some(slice) = self.take_slice() {
             let ticket = slice.ticket;
             let parsed = self.parse(&mut encoder, slice);
@@ -293,7 +325,7 @@ impl Load<'_> {
 
     fn parse(&self, encoder: &mut Encoder, slice: Slice) -> Parsed {
         let mut parsed = Parsed {
-            batch: self.store.batch(),
+            rows: self.target.rows(slice.bytes.len() / 2),
             keys: Vec::new(),
             key_ends: Vec::new(),
             lines: Vec::new(),
@@ -305,7 +337,6 @@ impl Load<'_> {
             end_column: 0,
             bytes: slice.bytes.len() as u64,
         };
-        parsed.batch.reserve(slice.bytes.len() / 2);
         if self.settings.format == Format::JsonLines {
             self.parse_lines(encoder, &slice, &mut parsed);
         } else {
@@ -366,7 +397,7 @@ impl Load<'_> {
                         parsed.shapes.push(shape);
                     }
                 }
-                parsed.batch.put(self.open.documents, &parsed.keys[start..], row);
+                parsed.rows.put(&parsed.keys[start..], row);
                 parsed.key_ends.push(parsed.keys.len());
                 parsed.lines.push(place);
             }
@@ -445,81 +476,11 @@ impl Load<'_> {
         }
     }
 
-    fn write_slice(&self, mut parsed: Parsed, before: Mark) -> Result<Mark> {
-        let progress = &*self.progress;
-        let count = parsed.key_ends.len();
-        // Locks also under `replace`: another writer's insert must not look while this one writes.
-        let exclusive = self.settings.on_duplicate != OnDuplicate::Replace;
-        let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
-        let _admitted = self.store.admit(parsed.batch.encoded_bytes() + 64)?;
-        let keys = (0..count).map(|at| parsed.key(at));
-        let locks = self.store.lock(self.open.documents, keys, mode);
-        let mut failure = None;
-        if let (true, Some(bad)) = (parsed.fatal, parsed.bad.last()) {
-            failure = Some((bad.place, self.bad_line(bad, before.line)));
+    fn write_slice(&self, parsed: Parsed, before: Mark) -> Result<Mark> {
+        match &self.target {
+            Target::Collection(target) => self.write_to_collection(target, parsed, before),
+            Target::Build(target) => self.write_to_build(target, parsed, before),
         }
-        let mut left = count;
-        if exclusive {
-            let taken = self.taken_keys(&parsed, locks.len())?;
-            if self.settings.on_duplicate == OnDuplicate::Error {
-                if let Some(first) = taken.iter().position(|t| *t) {
-                    // Documents stand before a fatal line: this failure is the earlier one.
-                    let error = self.duplicate(&parsed, first, before.line);
-                    failure = Some((parsed.lines[first], error));
-                    parsed.batch.retain(|op| op < first);
-                    left = first;
-                }
-            } else if taken.contains(&true) {
-                parsed.batch.retain(|op| !taken[op]);
-                left = taken.iter().filter(|t| !**t).count();
-                Progress::add(&progress.duplicates, (count - left) as u64);
-            }
-        }
-        // After a failure the next run goes on with the line that failed.
-        let end = Place { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
-        let end = failure.as_ref().map_or(end, |(place, _)| *place);
-        parsed.bad.retain(|bad| bad.place.offset < end.offset);
-        self.reject(&parsed.bad, before.line)?;
-        let mark = Mark {
-            offset: end.offset,
-            line: before.line + end.line,
-            column: end.column,
-            documents: before.documents + left as u64,
-            finished: false,
-        };
-        put_shapes(&mut parsed.batch, &self.open, &parsed.shapes);
-        if let Some(key) = &self.mark_key {
-            parsed.batch.put(self.open.system, key, &mark.encode());
-        }
-        self.store.write_locked(parsed.batch, self.settings.durability, &locks)?;
-        mark_shapes(&self.open, &parsed.shapes);
-        Progress::add(&progress.documents, left as u64);
-        Progress::add(&progress.bytes, parsed.bytes);
-        failure.map_or(Ok(mark), |(_, error)| Err(error))
-    }
-
-    /// For each document, whether its `_id` is taken: in the collection, or earlier in the slice.
-    fn taken_keys(&self, parsed: &Parsed, distinct: usize) -> Result<Vec<bool>> {
-        let count = parsed.key_ends.len();
-        let mut taken = vec![false; count];
-        if distinct < count {
-            let mut seen = hashbrown::HashSet::with_capacity(count);
-            for (at, taken) in taken.iter_mut().enumerate() {
-                *taken = !seen.insert(parsed.key(at));
-            }
-        }
-        for (at, taken) in taken.iter_mut().enumerate() {
-            *taken = *taken || self.store.contains(self.open.documents, parsed.key(at))?;
-        }
-        Ok(taken)
-    }
-
-    fn duplicate(&self, parsed: &Parsed, at: usize, base: u64) -> Error {
-        let id = crate::read::key_text(parsed.key(at));
-        let line = base + parsed.lines[at].line + 1;
-        let collection = self.collection.full_name().unwrap_or_default();
-        let what = if self.settings.format.counts_lines() { "line" } else { "document" };
-        Error::LoadDuplicate { input: self.name.clone(), what, line, collection, id }
     }
 
     fn bad_line(&self, bad: &BadLine, base: u64) -> Error {

@@ -244,7 +244,7 @@ impl Load<'_> {
         let key = key::id_key(id).map_err(|e| self.refused(&e.into(), place))?;
         check_document_size(document::bson::document_size(&map), place)?;
         let mut encoded = Encoded::default();
-        encode_row(&map, &self.open.shapes, field, row, &mut encoded.new_shapes)
+        encode_row(&map, &self.shapes, field, row, &mut encoded.new_shapes)
             .map_err(|e| self.refused(&e.into(), place))?;
         parsed.keys.extend_from_slice(&key);
         Ok(encoded)
