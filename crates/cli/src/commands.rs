@@ -2,6 +2,7 @@
 
 mod bench;
 mod checkpoint;
+mod build;
 mod collections;
 mod compact;
 mod completions;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Bench(bench::Command),
     /// Make a checkpoint: a whole copy of a database, of links where that is possible
     Checkpoint(checkpoint::Args),
+    /// Build a read-only store, which many processes may read at once
+    Build(build::Args),
     /// List the collections
     Collections(collections::Args),
     /// Merge all files, and give back all space that can be
@@ -97,6 +100,7 @@ impl Command {
         match self {
             Self::Bench(command) => command.run(),
             Self::Checkpoint(args) => args.run(),
+            Self::Build(args) => args.run(),
             Self::Collections(args) => args.run(),
             Self::Compact(args) => args.run(),
             Self::Completions(args) => args.run(),

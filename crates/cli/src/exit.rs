@@ -117,12 +117,15 @@ pub(crate) fn enough_space(space: alluvium::Space) -> Outcome {
 
 fn library_code(error: &alluvium::Error) -> u8 {
     use alluvium::Error;
+    use readonly::Error as ReadOnlyError;
     use store::Error as StoreError;
     match error {
         Error::NoSuchCollection { .. } | Error::Store(StoreError::NotADatabase(_) | StoreError::NotACheckpoint(_)) => {
             return NOT_FOUND;
         }
-        Error::InvalidName { .. }
+        Error::ReadOnly(ReadOnlyError::NotReadOnly(_)) => return NOT_FOUND,
+        Error::ReadOnly(ReadOnlyError::InvalidOption { .. } | ReadOnlyError::NoSuchIndex { .. })
+        | Error::InvalidName { .. }
         | Error::InvalidId(_)
         | Error::Store(
             StoreError::InvalidOption { .. } | StoreError::PartitionCount { .. } | StoreError::InsideDatabase { .. },

@@ -33,6 +33,7 @@ mod layout;
 mod merge;
 mod options;
 mod output;
+pub mod prefixed;
 mod runs;
 mod scan;
 mod store;

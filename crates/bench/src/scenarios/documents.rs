@@ -36,9 +36,14 @@ impl Default for Settings {
 /// # Errors
 /// What the load says.
 pub fn load(collection: &Collection, documents: u64, seed: u64, options: LoadOptions) -> Result<LoadReport> {
-    let stream = Comments { generator: Generator::new(seed), left: documents, buffer: Vec::new(), at: 0 };
     let options = LoadOptions { id_field: "id".to_owned(), ..options };
-    collection.load(Input::stream("generated comments", stream), options)
+    collection.load(comments(documents, seed), options)
+}
+
+/// Generated comments as an input, with an `id` each.
+pub fn comments(documents: u64, seed: u64) -> Input {
+    let stream = Comments { generator: Generator::new(seed), left: documents, buffer: Vec::new(), at: 0 };
+    Input::stream("generated comments", stream)
 }
 
 /// Generated comments as a stream of bytes.

@@ -18,17 +18,24 @@ pub(crate) struct Args {
 impl Args {
     /// Prints the full names, sorted.
     pub(crate) fn run(&self) -> Outcome {
+        if let Some(store) = self.database.read_only(None)? {
+            return self.print(&[store.collection()]);
+        }
         self.database.with(|database| {
             let names: Vec<String> = database.collections().iter().map(|info| info.full_name()).collect();
-            let mut out = Output::new();
-            if self.json {
-                out.json(&serde_json::json!(names))?;
-            } else {
-                for name in names {
-                    out.text(&format!("{name}\n"))?;
-                }
-            }
-            out.finish()
+            self.print(&names)
         })
+    }
+
+    fn print(&self, names: &[String]) -> Outcome {
+        let mut out = Output::new();
+        if self.json {
+            out.json(&serde_json::json!(names))?;
+        } else {
+            for name in names {
+                out.text(&format!("{name}\n"))?;
+            }
+        }
+        out.finish()
     }
 }

@@ -20,7 +20,7 @@ impl Args {
     /// Counts by walking all keys.
     pub(crate) fn run(&self) -> Outcome {
         Stop::at_once()?;
-        self.collection.with(|collection| {
+        self.collection.read(|collection| {
             let documents = collection.count()?;
             let mut out = Output::new();
             if self.json {

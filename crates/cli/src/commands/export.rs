@@ -10,7 +10,7 @@ use crate::signals::Stop;
 use crate::text;
 use alluvium::export::{Encoder, Format};
 use alluvium::load::Format as Loaded;
-use alluvium::{Collection, Cursor, Packer, Packing};
+use alluvium::{Cursor, Packer, Packing};
 use env::{Env, WholeFile};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -84,9 +84,8 @@ impl Args {
         let stop = Stop::on_signals()?;
         let database = &self.collection.database;
         // No other process is there whose snapshots could keep anything.
-        database.with_builder(database.snapshots_for_ever()?, |database| {
-            let collection = database.collection(&self.collection.name);
-            let cursor = self.scan(&collection)?;
+        self.collection.read_by(None, database.snapshots_for_ever()?, |collection| {
+            let cursor = self.range.apply(collection.scan(), self.id).run()?;
             let mut meter = Meter::new(&env);
             let mut target = Target::open(&env, self.output.as_deref())?;
             let bytes = write(cursor, &mut encoder, &mut target, &stop, &mut meter)?;
@@ -98,10 +97,6 @@ impl Args {
             }
             Ok(())
         })
-    }
-
-    fn scan(&self, collection: &Collection) -> Outcome<Cursor> {
-        Ok(self.range.apply(collection.scan(), self.id).run()?)
     }
 
     fn encoder(&self) -> Outcome<Encoder> {

@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Print one field a line instead of one document a line
     #[arg(long)]
     pretty: bool,
+    /// Of a read-only store: look up by the index at this interval; the default is the smallest that there is
+    #[arg(long, value_name = "N")]
+    index_interval: Option<u64>,
 }
 
 impl Args {
@@ -31,29 +34,30 @@ impl Args {
         Stop::at_once()?;
         let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
         let paths = self.fields.paths();
-        let missing = self.collection.with(|collection| {
-            let mut missing = Vec::new();
-            let mut out = Output::new();
-            for text in &self.ids {
-                let id = self.id.parse(text);
-                let shown = ids::show(&id);
-                let found = match &paths {
-                    Some(paths) => match collection.get_fields(id, paths)? {
-                        Some(fields) => out.map(&fields, format).map(|()| true)?,
-                        None => false,
-                    },
-                    None => match collection.get(id)? {
-                        Some(document) => out.document(&document, format).map(|()| true)?,
-                        None => false,
-                    },
-                };
-                if !found {
-                    missing.push(shown);
+        let missing =
+            self.collection.read_by(self.index_interval, self.collection.database.builder()?, |collection| {
+                let mut missing = Vec::new();
+                let mut out = Output::new();
+                for text in &self.ids {
+                    let id = self.id.parse(text);
+                    let shown = ids::show(&id);
+                    let found = match &paths {
+                        Some(paths) => match collection.get_fields(id, paths)? {
+                            Some(fields) => out.map(&fields, format).map(|()| true)?,
+                            None => false,
+                        },
+                        None => match collection.get(id)? {
+                            Some(document) => out.document(&document, format).map(|()| true)?,
+                            None => false,
+                        },
+                    };
+                    if !found {
+                        missing.push(shown);
+                    }
                 }
-            }
-            out.finish()?;
-            Ok(missing)
-        })?;
+                out.finish()?;
+                Ok(missing)
+            })?;
         match missing.is_empty() {
             true => Ok(()),
             false => Err(Failure::NotFound(format!("not found: {}", missing.join(", ")))),

@@ -8,7 +8,9 @@ mod settings;
 mod summary;
 mod watch;
 
+pub(crate) use format::FormatArgs;
 pub(crate) use input::Source;
+pub(crate) use rejects::Rejects;
 pub(crate) use settings::{Args, Duplicate, Loading, Settings};
 
 use crate::exit::{Failure, Outcome};

@@ -26,7 +26,7 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::on_signals()?;
         let paths = self.fields.paths();
-        self.collection.with(|collection| {
+        self.collection.read(|collection| {
             let mut cursor = self.range.apply(collection.scan(), self.id).run()?;
             let mut out = Output::new();
             match paths {

@@ -1,5 +1,7 @@
 //! `alluvium stats`: figures of a database.
 
+mod read_only;
+
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
@@ -20,6 +22,9 @@ pub(crate) struct Args {
 impl Args {
     /// Prints the figures of the database as it was opened.
     pub(crate) fn run(&self) -> Outcome {
+        if let Some(store) = self.database.read_only(None)? {
+            return read_only::print(&store, self.json);
+        }
         self.database.with(|database| {
             let stats = database.stats();
             let mut out = Output::new();

@@ -24,16 +24,25 @@ impl Args {
         Stop::at_once()?;
         let env = Env::os();
         let started = env.clock.now();
-        let (damage, stats) = self.database.with(|database| Ok((database.verify()?, database.stats())))?;
+        let (damage, files, disk_bytes, and) = match self.database.read_only(None)? {
+            Some(store) => {
+                let stats = store.stats();
+                (store.verify()?, usize::from(stats.pairs > 0), stats.disk_bytes, "its indexes")
+            }
+            None => {
+                let (damage, stats) = self.database.with(|database| Ok((database.verify()?, database.stats())))?;
+                let files = stats.partitions.iter().map(|partition| partition.files).sum();
+                (damage, files, stats.disk_bytes, "the log")
+            }
+        };
         let took = env.clock.now().saturating_sub(started);
-        let files: usize = stats.partitions.iter().map(|partition| partition.files).sum();
         let findings: Vec<String> = damage.iter().map(ToString::to_string).collect();
         let mut out = Output::new();
         if self.json {
             out.json(&serde_json::json!({
                 "damage": findings,
                 "files": files,
-                "bytes": stats.disk_bytes,
+                "bytes": disk_bytes,
                 "seconds": took.as_secs_f64(),
             }))?;
         } else {
@@ -42,8 +51,8 @@ impl Args {
             }
             if findings.is_empty() {
                 let files = text::counted(files as u64, "sorted file");
-                let (bytes, took) = (text::bytes(stats.disk_bytes), text::duration(took));
-                out.text(&format!("no damage: {files} and the log, {bytes}, checked in {took}\n"))?;
+                let (bytes, took) = (text::bytes(disk_bytes), text::duration(took));
+                out.text(&format!("no damage: {files} and {and}, {bytes}, checked in {took}\n"))?;
             }
         }
         out.finish()?;

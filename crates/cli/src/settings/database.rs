@@ -4,7 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::session;
 use crate::settings::size;
 use crate::text;
-use alluvium::{Builder, Collection, Database, Durability};
+use alluvium::{Builder, Collection, Database, Document, Durability, Map, ReadOnly, ReadOnlyOptions, Scan, Value};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -107,7 +107,87 @@ impl DatabaseArgs {
     }
 }
 
+/// A collection that is read: of a database, or a read-only store.
+pub(crate) enum Readable {
+    Collection(Collection),
+    ReadOnly(ReadOnly),
+}
+
+impl Readable {
+    /// The document with this `_id`.
+    pub(crate) fn get(&self, id: Value) -> Outcome<Option<Document>> {
+        Ok(match self {
+            Self::Collection(collection) => collection.get(id)?,
+            Self::ReadOnly(store) => store.get(id)?,
+        })
+    }
+
+    /// Some fields of the document with this `_id`.
+    pub(crate) fn get_fields(&self, id: Value, paths: &[&str]) -> Outcome<Option<Map>> {
+        Ok(match self {
+            Self::Collection(collection) => collection.get_fields(id, paths)?,
+            Self::ReadOnly(store) => store.get_fields(id, paths)?,
+        })
+    }
+
+    /// A scan over all documents.
+    pub(crate) fn scan(&self) -> Scan {
+        match self {
+            Self::Collection(collection) => collection.scan(),
+            Self::ReadOnly(store) => store.scan(),
+        }
+    }
+
+    /// The number of documents.
+    pub(crate) fn count(&self) -> Outcome<u64> {
+        Ok(match self {
+            Self::Collection(collection) => collection.count()?,
+            Self::ReadOnly(store) => store.count(),
+        })
+    }
+}
+
+impl DatabaseArgs {
+    /// The read-only store that is there, opened, which takes no lock; nothing if there is none.
+    /// `index_interval` chooses among its indexes.
+    pub(crate) fn read_only(&self, index_interval: Option<u64>) -> Outcome<Option<ReadOnly>> {
+        if !ReadOnly::is_at(&self.path)? {
+            return Ok(None);
+        }
+        let mut options = ReadOnlyOptions { index_interval, ..ReadOnlyOptions::default() };
+        if let Some(bytes) = self.memory_bytes()? {
+            options.memory_bytes = bytes;
+        }
+        Ok(Some(ReadOnly::open_with(&self.path, &options)?))
+    }
+}
+
 impl CollectionArgs {
+    /// Opens the database or read-only store, runs the step on the collection, and closes it.
+    pub(crate) fn read<T>(&self, step: impl FnOnce(&Readable) -> Outcome<T>) -> Outcome<T> {
+        self.read_by(None, self.database.builder()?, step)
+    }
+
+    /// As [`CollectionArgs::read`], by an index of a read-only store, and with other options for a
+    /// database.
+    pub(crate) fn read_by<T>(
+        &self,
+        index_interval: Option<u64>,
+        builder: Builder,
+        step: impl FnOnce(&Readable) -> Outcome<T>,
+    ) -> Outcome<T> {
+        if let Some(store) = self.database.read_only(index_interval)? {
+            store.require(&self.name)?;
+            return step(&Readable::ReadOnly(store));
+        }
+        if index_interval.is_some() {
+            let what =
+                format!("--index-interval is for read-only stores, and {} is none", self.database.path.display());
+            return Err(Failure::Usage(what));
+        }
+        self.database.with_builder(builder, |database| step(&Readable::Collection(database.collection(&self.name))))
+    }
+
     /// Opens the database, runs the step on the collection, and closes it.
     pub(crate) fn with<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
         self.database.with(|database| step(&database.collection(&self.name)))

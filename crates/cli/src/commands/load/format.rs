@@ -47,8 +47,13 @@ fn parse_type(text: &str) -> Result<(String, FieldType), String> {
 
 impl FormatArgs {
     /// Each field of one large object is a document.
-    pub(super) fn splits(&self) -> bool {
+    pub(crate) fn splits(&self) -> bool {
         self.split_object
+    }
+
+    /// Something was said about the format.
+    pub(crate) fn is_given(&self) -> bool {
+        self.format.is_some() || self.split_object || self.fields.is_some() || !self.types.is_empty()
     }
 
     /// The format of the input `name`, whose first bytes `head` gives if they can be looked at.

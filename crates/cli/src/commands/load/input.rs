@@ -6,7 +6,7 @@ use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::signals::Stop;
 use alluvium::load::{Format, Identity, Input, LoadOptions, LoadReport, Metadata};
-use alluvium::{Collection, Packing};
+use alluvium::{Collection, Packing, ReadOnlyBuild};
 use env::{Env, FileReader, OpenMode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read};
@@ -52,6 +52,17 @@ pub(crate) enum Opened {
 }
 
 impl Opened {
+    /// Adds it to a read-only store.
+    pub(crate) fn build(self, build: &mut ReadOnlyBuild, options: LoadOptions) -> alluvium::Result<LoadReport> {
+        match self {
+            Self::Input(input) => build.load(input, options),
+            Self::Generated { docs, seed } => {
+                let options = LoadOptions { id_field: "id".to_owned(), ..options };
+                build.load(bench::scenarios::documents::comments(docs, seed), options)
+            }
+        }
+    }
+
     /// Loads it.
     pub(crate) fn load(self, collection: &Collection, options: LoadOptions) -> alluvium::Result<LoadReport> {
         match self {
@@ -168,13 +179,31 @@ impl Source {
         Ok((Opened::Input(input), consumed))
     }
 
-    fn stream(&self, mut stream: impl Read + Send + 'static) -> io::Result<Input> {
-        let mut head = Vec::with_capacity(Packing::HEAD_BYTES);
-        stream.by_ref().take(Packing::HEAD_BYTES as u64).read_to_end(&mut head)?;
-        let packing = Packing::of(Path::new(""), &head);
-        let reader = packing.reader(io::Cursor::new(head).chain(stream))?;
-        Ok(Input::stream(&self.name, reader))
+    fn stream(&self, stream: impl Read + Send + 'static) -> io::Result<Input> {
+        Ok(Input::stream(&self.name, unpacked(stream)?))
     }
+
+    /// Opens it as a stream of bytes, decompressed.
+    pub(crate) fn open_bytes(&self, env: &Env, stop: &Stop) -> Outcome<Box<dyn Read + Send>> {
+        let cannot = |error: io::Error| Failure::Other(format!("cannot read {}: {error}", self.name));
+        match &self.kind {
+            Kind::File { path, packing, .. } => {
+                let file = FileReader::new(env.fs.open(path, OpenMode::Read)?);
+                packing.reader(file).map_err(cannot)
+            }
+            Kind::Stdin => unpacked(Stdin { stop: stop.clone() }).map_err(cannot),
+            Kind::Stream(path) => unpacked(files::open_stream(path)?).map_err(cannot),
+            Kind::Generated { .. } => Err(Failure::Usage("generated comments are no stream".to_owned())),
+        }
+    }
+}
+
+/// A stream, decompressed if its first bytes say that it is compressed.
+fn unpacked(mut stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let mut head = Vec::with_capacity(Packing::HEAD_BYTES);
+    stream.by_ref().take(Packing::HEAD_BYTES as u64).read_to_end(&mut head)?;
+    let packing = Packing::of(Path::new(""), &head);
+    packing.reader(io::Cursor::new(head).chain(stream))
 }
 
 /// The beginning of a file, decompressed. What keeps it from being read is told by the load.

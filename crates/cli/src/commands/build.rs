@@ -1,0 +1,240 @@
+//! `alluvium build`: a read-only store of documents, or of keys and values.
+
+mod summary;
+
+use crate::commands::load::{Duplicate, FormatArgs, Rejects, Source};
+use crate::exit::{Failure, Outcome};
+use crate::progress::Meter;
+use crate::settings::size;
+use crate::signals::Stop;
+use alluvium::load::{LoadOptions, OnBad, Outcome as Ended, Progress};
+use alluvium::prefixed::PairReader;
+use alluvium::{BuildOptions, OnDuplicate, ReadOnly};
+use env::Env;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use summary::Summary;
+
+/// Bytes that are read of an input of pairs at once.
+const READ_BYTES: usize = 256 << 10;
+
+/// Arguments of `build`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alluvium build comments.ro comments comments.jsonl.zst --id-field id
+  alluvium build airports.ro airports airports.csv --id-field iata --on-duplicate replace
+  alluvium build pairs.ro pairs pairs.kv --key-values --index-interval 10,100 --block-size 4K
+
+What is built never changes; get, scan, count, stats, verify and export read it, in any number of processes at \
+once. A build sorts what does not fit the memory budget in parts on the disk, which takes as much space again \
+for a while. A build that is cut short leaves nothing that opens; run it again.
+
+The input of --key-values are pairs, one after the other: a key and a value, each as its length, the byte 1a, \
+and its bytes. A length is written low byte first; a byte of it that is 1a or 1b stands behind a 1b.")]
+pub(crate) struct Args {
+    /// The directory of the store: new or empty
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+    /// The collection: a name, or LOGICAL.NAME (`main` is the default logical database)
+    #[arg(value_name = "COLLECTION")]
+    name: String,
+    /// What load reads: JSON, CSV, TSV or BSON, also as .gz or .zst; or pairs; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The files are length-prefixed keys and values, which are stored as they are
+    #[arg(long)]
+    key_values: bool,
+    #[command(flatten)]
+    formats: FormatArgs,
+    /// The field whose value becomes the _id; where _id itself is absent, one is made
+    #[arg(long, value_name = "FIELD", default_value = "_id")]
+    id_field: String,
+    /// What to do with a document whose _id, or a pair whose key, came before
+    #[arg(long, value_enum, default_value = "error")]
+    on_duplicate: Duplicate,
+    /// Leave out lines, rows and elements that are no documents, in place of stopping at the first
+    #[arg(long)]
+    skip_bad: bool,
+    /// Append what is skipped to this file, as load does
+    #[arg(long, value_name = "FILE", requires = "skip_bad")]
+    rejects: Option<PathBuf>,
+    /// Write an index with an entry every N keys, one for each number; without it there is an entry for each data block
+    #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..))]
+    index_interval: Vec<u64>,
+    /// Bytes of a data block before compression, 512 to 1M; the default is 2K
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    block_size: Option<u64>,
+    /// Compression of data blocks
+    #[arg(long, value_enum, default_value = "zstd")]
+    compression: Packed,
+    /// Memory budget, at least 8M; the default is 256M
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    memory: Option<u64>,
+    /// Threads that parse; the default is one for each core
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    readers: Option<u64>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Packed {
+    /// Zstandard with a dictionary trained on the input
+    Zstd,
+    /// LZ4: larger, and quicker to read
+    Lz4,
+    /// Not at all
+    None,
+}
+
+impl Args {
+    /// Builds the store, and prints what was done.
+    pub(crate) fn run(&self) -> Outcome {
+        let env = Env::os();
+        let (options, sources) = (self.options()?, self.sources(&env)?);
+        let rejects = self.rejects.as_deref().map(Rejects::open).transpose()?;
+        let stop = Stop::on_signals()?;
+        let mut meter = Meter::new(&env);
+        let built = match self.key_values {
+            true => self.build_pairs(&env, &sources, options, &stop, &mut meter),
+            false => self.build_documents(&env, &sources, options, &stop, rejects, &meter),
+        };
+        meter.end();
+        built?.print(self, meter.took())
+    }
+
+    fn options(&self) -> Outcome<BuildOptions> {
+        let mut options = BuildOptions {
+            index_intervals: self.index_interval.clone(),
+            on_duplicate: match self.on_duplicate {
+                Duplicate::Error => OnDuplicate::Error,
+                Duplicate::Replace => OnDuplicate::Replace,
+                Duplicate::Skip => OnDuplicate::Skip,
+            },
+            compression: match self.compression {
+                Packed::Zstd => readonly::Compression::Zstd { level: 3 },
+                Packed::Lz4 => readonly::Compression::Lz4,
+                Packed::None => readonly::Compression::None,
+            },
+            ..BuildOptions::default()
+        };
+        if let Some(bytes) = self.memory {
+            let large = |_| Failure::Usage("--memory is more than this machine can address".to_owned());
+            options.memory_bytes = usize::try_from(bytes).map_err(large)?;
+            if bytes < 8 << 20 {
+                return Err(Failure::Usage("--memory is at least 8M".to_owned()));
+            }
+        }
+        if let Some(bytes) = self.block_size {
+            if !(512..=1 << 20).contains(&bytes) {
+                return Err(Failure::Usage("--block-size is 512 to 1M".to_owned()));
+            }
+            options.block_bytes = bytes as usize;
+        }
+        Ok(options)
+    }
+
+    /// Looks at the inputs, before anything is created.
+    fn sources(&self, env: &Env) -> Outcome<Vec<Source>> {
+        if self.formats.splits() && self.id_field != "_id" {
+            let what = "with --split-object the fields' names become the _id: leave out --id-field";
+            return Err(Failure::Usage(what.to_owned()));
+        }
+        if self.key_values && (self.id_field != "_id" || self.skip_bad || self.formats.is_given()) {
+            let what = "--key-values takes pairs as they are: leave out what is about documents";
+            return Err(Failure::Usage(what.to_owned()));
+        }
+        let find = |file: &PathBuf| Source::find(env, file, &self.formats);
+        let sources = self.files.iter().map(find).collect::<Outcome<Vec<_>>>()?;
+        if sources.iter().filter(|source| source.is_stdin()).count() > 1 {
+            return Err(Failure::Usage("standard input can be read only once".to_owned()));
+        }
+        Ok(sources)
+    }
+
+    fn build_documents(
+        &self,
+        env: &Env,
+        sources: &[Source],
+        options: BuildOptions,
+        stop: &Stop,
+        rejects: Option<Rejects>,
+        meter: &Meter,
+    ) -> Outcome<Summary> {
+        let mut summary = Summary::default();
+        let mut build = ReadOnly::build(&self.path, &self.name, options)?;
+        let progress = Arc::new(Progress::default());
+        let watched = meter.watch(progress.clone());
+        let mut load_all = || -> Outcome {
+            for source in sources {
+                let (opened, _) = source.open(env, stop)?;
+                let defaults = LoadOptions::default();
+                let options = LoadOptions {
+                    format: source.format().clone(),
+                    id_field: self.id_field.clone(),
+                    readers: self.readers.map_or(defaults.readers, |readers| readers as usize),
+                    on_bad: if self.skip_bad { OnBad::Skip } else { OnBad::Error },
+                    rejects: rejects.as_ref().map(|rejects| rejects.writer(source.name())),
+                    stop: stop.flag(),
+                    progress: progress.clone(),
+                    ..defaults
+                };
+                let report = opened.build(&mut build, options);
+                if stop.is_set() {
+                    return Err(stopped());
+                }
+                if report?.outcome == Ended::Stopped {
+                    return Err(stopped());
+                }
+            }
+            Ok(())
+        };
+        let loaded = load_all();
+        watched.end();
+        loaded?;
+        summary.input_bytes = progress.bytes.load(Ordering::Relaxed);
+        summary.rejected = progress.rejected.load(Ordering::Relaxed);
+        summary.report = build.finish()?;
+        Ok(summary)
+    }
+
+    fn build_pairs(
+        &self,
+        env: &Env,
+        sources: &[Source],
+        options: BuildOptions,
+        stop: &Stop,
+        meter: &mut Meter,
+    ) -> Outcome<Summary> {
+        let mut summary = Summary::default();
+        let mut build = ReadOnly::build_key_values(&self.path, &self.name, options)?;
+        let failed = |error: readonly::Error| Failure::from(alluvium::Error::from(error));
+        for source in sources {
+            let stream = source.open_bytes(env, stop)?;
+            let mut reader = PairReader::new(BufReader::with_capacity(READ_BYTES, stream));
+            let cannot = |error: std::io::Error| match stop.is_set() {
+                true => stopped(),
+                false => Failure::Other(format!("cannot read {}: {error}", source.name())),
+            };
+            while reader.next_pair().map_err(cannot)? {
+                build.add(reader.key(), reader.value()).map_err(failed)?;
+                if build.added().is_multiple_of(1024) {
+                    if stop.is_set() {
+                        return Err(stopped());
+                    }
+                    meter.show(build.added(), summary.input_bytes + reader.bytes());
+                }
+            }
+            summary.input_bytes += reader.bytes();
+        }
+        summary.report = build.finish(Vec::new()).map_err(failed)?;
+        Ok(summary)
+    }
+}
+
+fn stopped() -> Failure {
+    Failure::Interrupted("stopped: nothing is left of the build".to_owned())
+}
