@@ -220,7 +220,10 @@ impl ReadOnly {
             (ReadOnlyContent::KeyValues, Value::String(text)) => Ok(text.as_bytes().to_vec()),
             (ReadOnlyContent::KeyValues, Value::Binary(binary)) => Ok(binary.bytes.clone()),
             (ReadOnlyContent::KeyValues, other) => {
-                let what = format!("keys here are strings or binary, not of type {}", other.type_name());
+                let what = format!(
+                    "keys here are strings or binary, and this is of type {}: write it as a string",
+                    other.type_name()
+                );
                 Err(Error::InvalidId(what))
             }
         }

@@ -1,4 +1,4 @@
-//! The scenarios: loading comments, getting them, updating them, and the key/value mixes.
+//! The scenarios: loading comments, getting them, updating them, the key/value mixes, and read-only stores.
 //!
 //! Each runs a number of threads for a time, samples its counters every second, and returns an
 //! [`Outcome`] that serializes to JSON.
@@ -6,6 +6,7 @@
 pub mod documents;
 pub mod kv;
 pub mod multivalue;
+pub mod readonly;
 mod run;
 
 pub use run::{Latency, Outcome, Sample};

@@ -1,4 +1,4 @@
-//! `bench load|get|update|kv`, small: each prints its figures, with --json as one line.
+//! `bench load|get|update|kv|readonly`, small: each prints its figures, with --json as one line.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
@@ -74,4 +74,38 @@ fn the_mix_is_not_written_into_documents() {
     let said = place.bad(2, &["bench", "kv", "db", "--seconds", "0.1"]);
     assert!(said.contains("holds documents"), "{said}");
     assert_eq!(place.good(&["scan", "db", "c"]), "{\"_id\":1}\n");
+}
+
+#[test]
+fn read_only_stores_are_built_once_and_read_in_trials() {
+    let place = Place::new();
+    let run = |more: &[&str]| {
+        let arguments = ["bench", "readonly", "trials", "--data-size", "200K", "--value-bytes", "100,1000"];
+        let short = ["--threads", "1,2", "--find-rate", "0.5", "--trials", "3", "--seconds", "0.02"];
+        [&arguments[..], &short, more].concat().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let json = |more: &[&str]| {
+        let arguments = run(more);
+        place.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let report = json(&["--index-interval", "10,100", "--ordinary", "--json"]);
+    assert_eq!(report["built"].as_array().map(Vec::len), Some(4), "two lengths of values, two kinds of store");
+    let found = report["found"].as_array().expect("a list");
+    assert_eq!(found.len(), 2 * 3 * 2, "lengths, two indexes and the ordinary store, threads");
+    for found in found {
+        let rate = &found["rate"];
+        let figure = |name: &str| rate[name].as_f64().expect("a number");
+        assert!(0.0 < figure("min") && figure("min") <= figure("q1") && figure("q1") <= figure("median"), "{found}");
+        assert!(figure("median") <= figure("q3") && figure("q3") <= figure("max"), "{found}");
+        let share = found["found"].as_f64().expect("a number");
+        assert!((0.3..0.7).contains(&share), "{found}");
+    }
+    let again = json(&["--index-interval", "100", "--json"]);
+    assert_eq!(again["built"].as_array().map(Vec::len), Some(0), "used again");
+    std::fs::create_dir(place.path("other")).expect("space");
+    place.write("other/notes.txt", "notes");
+    for wrong in [["--threads", "0"], ["--find-rate", "1.5"], ["--index-interval", "0,10"], ["--memory", "1K"]] {
+        place.bad(2, &[&["bench", "readonly", "x"], &wrong[..]].concat());
+    }
+    assert!(place.bad(2, &["bench", "readonly", "other"]).contains("holds something else"));
 }

@@ -4,6 +4,7 @@ mod documents;
 mod kv;
 mod load;
 mod multivalue;
+mod readonly;
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
@@ -23,6 +24,8 @@ pub(crate) enum Command {
     Kv(kv::Args),
     /// Many values under a key: comment ids by author or by subreddit, put and read back
     Multivalue(multivalue::Args),
+    /// Random gets from read-only stores: combinations of parameters in trials of random order
+    Readonly(readonly::Args),
 }
 
 impl Command {
@@ -34,6 +37,7 @@ impl Command {
             Self::Update(args) => args.run(),
             Self::Kv(args) => args.run(),
             Self::Multivalue(args) => args.run(),
+            Self::Readonly(args) => args.run(),
         }
     }
 }

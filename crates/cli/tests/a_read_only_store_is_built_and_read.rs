@@ -1,0 +1,197 @@
+//! A read-only store answers every command that reads as a database does that loaded the same file,
+//! refuses every one that writes, and says what is wrong with wrong input.
+
+mod common;
+
+use common::{Place, ended};
+use std::io::Write;
+
+fn loaded_and_built(place: &Place) -> Vec<String> {
+    let lines = place.comments("c.jsonl", 600);
+    place.good(&["load", "c.db", "comments", "c.jsonl", "--id-field", "id"]);
+    let arguments = ["build", "c.ro", "comments", "c.jsonl", "--id-field", "id", "--memory", "8M"];
+    let built = place.json(&[&arguments[..], &["--index-interval", "10,100", "--json"]].concat());
+    assert_eq!(built["pairs"], 600);
+    assert!(built["disk_ratio"].as_f64().expect("a ratio") < 0.25, "{built}");
+    lines
+}
+
+#[test]
+fn all_commands_that_read() {
+    let place = Place::new();
+    let lines = loaded_and_built(&place);
+    let id = |at: usize| {
+        let line: serde_json::Value = serde_json::from_str(&lines[at]).expect("a document");
+        line["id"].as_str().expect("an id").to_owned()
+    };
+    let (first, last) = (id(100), id(300));
+    for arguments in [
+        vec!["scan"],
+        vec!["scan", "--from", &first, "--to", &last, "--reverse", "--limit", "50"],
+        vec!["scan", "--fields", "author,score"],
+        vec!["get", &first, &last],
+        vec!["get", &first, "--pretty"],
+        vec!["get", &last, "--fields", "author"],
+        vec!["count"],
+        vec!["count", "--json"],
+        vec!["export"],
+        vec!["export", "--format", "bson"],
+        vec!["export", "--format", "csv", "--fields", "_id,score"],
+    ] {
+        let on = |db: &str| {
+            let command = [&arguments[..1], &[db, "comments"], &arguments[1..]].concat();
+            let output = place.command(&command).output().expect("the binary");
+            assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+            output.stdout
+        };
+        assert!(on("c.ro") == on("c.db"), "{arguments:?}");
+    }
+    for interval in ["10", "100"] {
+        let found = place.good(&["get", "c.ro", "comments", &first, "--index-interval", interval]);
+        assert_eq!(found, place.good(&["get", "c.db", "comments", &first]));
+    }
+    assert_eq!(place.good(&["collections", "c.ro"]), "main.comments\n");
+    let stats = place.json(&["stats", "c.ro", "--json"]);
+    assert_eq!((&stats["pairs"], &stats["indexes"][0]["entries"]), (&600.into(), &60.into()));
+    assert!(place.good(&["stats", "c.ro"]).contains("documents of main.comments"));
+    assert!(place.good(&["verify", "c.ro"]).starts_with("no damage: 1 sorted file and its indexes"));
+    assert!(place.bad(3, &["get", "c.ro", "comments", "absent"]).contains("not found"));
+    assert!(place.bad(3, &["count", "c.ro", "comment"]).contains("did you mean main.comments?"));
+}
+
+#[test]
+fn all_commands_that_write_are_refused() {
+    let place = Place::new();
+    loaded_and_built(&place);
+    for arguments in [
+        vec!["put", "c.ro", "comments", "x", "{}"],
+        vec!["delete", "c.ro", "comments", "x"],
+        vec!["update", "c.ro", "comments", "x", r#"{"$set": {"a": 1}}"#],
+        vec!["load", "c.ro", "comments", "c.jsonl"],
+        vec!["drop", "c.ro", "comments", "--yes"],
+        vec!["rename", "c.ro", "comments", "others"],
+        vec!["compact", "c.ro"],
+    ] {
+        assert!(place.bad(1, &arguments).contains("c.ro is a read-only store, which never changes"), "{arguments:?}");
+    }
+    assert!(place.bad(1, &["build", "c.ro", "comments", "c.jsonl"]).contains("is a read-only store already"));
+    assert!(place.bad(1, &["build", "c.db", "comments", "c.jsonl"]).contains("c.db is not empty"));
+    assert_eq!(place.good(&["count", "c.ro", "comments"]), "600\n");
+}
+
+#[test]
+fn wrong_arguments_and_input_leave_nothing() {
+    let place = Place::new();
+    place.write("c.jsonl", "{\"_id\": 1}\n{\"_id\": 2}\n{\"_id\": 1, \"b\": true}\n");
+    place.write("bad.jsonl", "{\"_id\": 1}\nno document\n{\"_id\": 2}\n");
+    let build = |code: i32, more: &[&str]| place.bad(code, &[&["build", "x.ro", "c"], more].concat());
+    assert!(build(3, &["absent.jsonl"]).contains("absent.jsonl"));
+    assert!(build(1, &["bad.jsonl"]).contains("bad.jsonl line 2 column 2"));
+    assert!(build(4, &["c.jsonl"]).contains("c.jsonl document 3: collection main.c has a document with _id 1 already"));
+    assert!(build(2, &["c.jsonl", "--index-interval", "0"]).contains("--index-interval"));
+    assert!(build(2, &["c.jsonl", "--index-interval", "ten"]).contains("--index-interval"));
+    assert!(build(2, &["c.jsonl", "--block-size", "100"]).contains("512 to 1M"));
+    assert!(build(2, &["c.jsonl", "--memory", "1M"]).contains("at least 8M"));
+    assert!(build(2, &["c.jsonl", "--rejects", "r"]).contains("--skip-bad"));
+    assert!(build(2, &["-", "-"]).contains("only once"));
+    assert!(build(2, &["c.jsonl", "--key-values", "--id-field", "id"]).contains("--key-values"));
+    assert!(place.bad(2, &["build", "x.ro", "system$", "c.jsonl"]).contains("not allowed"));
+    assert!(!place.path("x.ro").is_dir());
+
+    for (how, expected) in
+        [("replace", "{\"_id\":1,\"b\":true}\n{\"_id\":2}\n"), ("skip", "{\"_id\":1}\n{\"_id\":2}\n")]
+    {
+        let db = format!("{how}.ro");
+        let out = place.good(&["build", &db, "c", "c.jsonl", "--on-duplicate", how]);
+        assert!(out.contains("left out 1 duplicate"), "{out}");
+        assert_eq!(place.good(&["scan", &db, "c"]), expected);
+    }
+    place.good(&["build", "skipped.ro", "c", "bad.jsonl", "--skip-bad", "--rejects", "rejects.jsonl"]);
+    assert_eq!(place.good(&["count", "skipped.ro", "c"]), "2\n");
+    assert!(place.read("rejects.jsonl").contains("\"line\":2"));
+    let what = place.bad(2, &["get", "skipped.ro", "c", "1", "--index-interval", "10"]);
+    assert!(what.contains("this store was built without index files"), "{what}");
+    place.good(&["load", "c.db", "c", "bad.jsonl", "--on-bad", "skip"]);
+    assert!(place.bad(2, &["get", "c.db", "c", "1", "--index-interval", "10"]).contains("c.db is none"));
+}
+
+#[test]
+fn several_files_standard_input_and_compression() {
+    let place = Place::new();
+    let packed = zstd::encode_all(&b"{\"_id\": 1}\n{\"_id\": 2}\n"[..], 3).expect("memory");
+    place.write("one.jsonl.zst", packed);
+    place.write("two.csv", "_id,b\n3,x\n4,y\n");
+    let arguments = ["build", "x.ro", "logical.c", "one.jsonl.zst", "two.csv", "-"];
+    let ended = place.run_with(&arguments, b"{\"_id\": 0}\n");
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let all = "{\"_id\":0}\n{\"_id\":1}\n{\"_id\":2}\n{\"_id\":3,\"b\":\"x\"}\n{\"_id\":4,\"b\":\"y\"}\n";
+    assert_eq!(place.good(&["scan", "x.ro", "logical.c"]), all);
+}
+
+#[test]
+fn many_processes_read_at_once() {
+    let place = Place::new();
+    let lines = loaded_and_built(&place);
+    let readers: Vec<_> = (0..8)
+        .map(|n| match n % 2 {
+            0 => place.start(&["scan", "c.ro", "comments"]),
+            _ => place.start(&["verify", "c.ro"]),
+        })
+        .collect();
+    // Nobody waits for the others: all have the store open until their output is taken.
+    let scans: Vec<String> = readers
+        .into_iter()
+        .map(|child| {
+            let ended = ended(child);
+            assert_eq!(ended.code, Some(0), "{}", ended.err);
+            ended.out
+        })
+        .collect();
+    assert_eq!(scans[0].lines().count(), lines.len());
+    assert!(scans.iter().step_by(2).all(|scan| *scan == scans[0]));
+}
+
+#[test]
+fn a_killed_build_leaves_nothing_that_opens_and_the_next_one_cleans_up() {
+    let place = Place::new();
+    let mut child = place.start(&["build", "x.ro", "c", "-", "--memory", "8M"]);
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let filler = "x".repeat(2000);
+    let line = |n: u32| format!("{{\"_id\": {n}, \"text\": \"{n} {filler}\"}}\n");
+    // More than the memory budget, so that runs are on the disk.
+    for n in 0..10_000 {
+        stdin.write_all(line(n).as_bytes()).expect("the build reads");
+    }
+    child.kill().expect("a child");
+    drop(stdin);
+    assert_eq!(ended(child).code, None);
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(place.path("x.ro")).expect("a directory");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    };
+    assert!(names().iter().any(|name| name.starts_with("run-")), "{:?}", names());
+    let what = place.bad(1, &["count", "x.ro", "c"]);
+    assert!(what.contains("the build of x.ro did not come to its end: run it again"), "{what}");
+    place.write("c.jsonl", "{\"_id\": 1}\n");
+    place.good(&["build", "x.ro", "c", "c.jsonl"]);
+    assert_eq!(names(), ["LOCK", "READONLY", "data.sst"]);
+    assert_eq!(place.good(&["scan", "x.ro", "c"]), "{\"_id\":1}\n");
+}
+
+#[test]
+fn damage_is_named_with_its_exit_code() {
+    let place = Place::new();
+    loaded_and_built(&place);
+    let path = place.path("c.ro/data.sst");
+    let mut bytes = std::fs::read(&path).expect("a file");
+    bytes[1000] ^= 1;
+    std::fs::write(&path, &bytes).expect("space");
+    assert!(place.bad(5, &["scan", "c.ro", "comments"]).contains("data.sst is damaged at offset"));
+    assert!(place.run(&["verify", "c.ro"]).out.contains("data.sst is damaged at offset"));
+    bytes.truncate(5000);
+    std::fs::write(&path, &bytes).expect("space");
+    assert!(place.bad(5, &["count", "c.ro", "comments"]).contains("data.sst is damaged at offset"));
+}
