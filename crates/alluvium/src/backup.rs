@@ -36,6 +36,24 @@ impl Database {
     /// is on the same file system, and are copied else; of the log, what memory held is copied. Nothing has
     /// the name `dir` until all of it is durable.
     ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// use alluvium::backup::{CheckpointOptions, RestoreOptions, restore};
+    ///
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// let (monday, tuesday) = (dir.path().join("monday"), dir.path().join("tuesday"));
+    /// db.checkpoint(&monday, &CheckpointOptions::default())?;
+    /// db.checkpoint(&tuesday, &CheckpointOptions { base: Some(monday), ..CheckpointOptions::default() })?;
+    ///
+    /// let again = dir.path().join("again");
+    /// restore(&env::Env::os(), &tuesday, &again, RestoreOptions::default())?;
+    /// assert_eq!(alluvium::Database::open(again)?.collection("pets").count()?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`crate::ErrorKind::Open`] if `dir` is taken or within a database, or the base is no checkpoint of this
     /// database; [`crate::ErrorKind::NoSpace`]; what writing says. The database goes on, and nothing has the

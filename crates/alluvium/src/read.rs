@@ -40,7 +40,7 @@ impl Reader<'_> {
     pub fn get_chained(&self, key: &[u8], id: &Value) -> Result<Option<(Document, usize)>> {
         let mut row = Vec::new();
         let Some(deltas) = self.store.get_chained(self.open.documents, key, &mut row)? else { return Ok(None) };
-        let document = decode(&self.open, self.name, key, row).map_err(|e| named(e, id))?;
+        let document = decode(&self.open.shapes, self.name, key, row).map_err(|e| named(e, id))?;
         Ok(Some((document, deltas)))
     }
 

@@ -1,8 +1,8 @@
 //! The registry of commands; each has a file of its own.
 
 mod bench;
-mod checkpoint;
 mod build;
+mod checkpoint;
 mod collections;
 mod compact;
 mod completions;
