@@ -1,5 +1,5 @@
-//! Bytes: variable-length integers, checksums, checked frames, order-preserving keys, and
-//! the entries that memtables and sorted files share.
+//! Bytes: variable-length integers, checksums, checked frames, order-preserving keys,
+//! the entries that memtables and sorted files share, and range tombstones.
 //!
 //! No storage and no I/O. Every decoder takes any bytes without panicking.
 
@@ -9,6 +9,7 @@ mod checksum;
 pub mod entry;
 pub mod frame;
 pub mod key;
+pub mod ranges;
 pub mod varint;
 
 pub use checksum::{Hasher64, checksum32, checksum64, hash64};

@@ -1,0 +1,250 @@
+//! Range tombstones: half-open ranges of keys that are gone as of a number.
+//!
+//! A [`RangeSet`] holds them *fragmented*: as ranges that do not overlap, each with the numbers of the
+//! tombstones that cover it. So a key is looked up by one binary search, whatever the tombstones looked
+//! like when they were written. A set never changes; joining and forgetting make a new one.
+//!
+//! Of several numbers over the same keys only those are needed that some reader can tell apart:
+//! [`thin`] keeps the newest between each two snapshots. Otherwise ranges that grow with each delete
+//! ("everything before now") would take a number for each pair of them.
+
+use crate::entry::Seq;
+use std::mem::size_of;
+
+/// A range of keys, and the numbers of the tombstones that cover it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fragment {
+    start: Box<[u8]>,
+    end: Box<[u8]>,
+    seqs: Box<[Seq]>,
+}
+
+impl Fragment {
+    /// The first key that is covered.
+    pub fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// The first key behind it that is not. Above `start`.
+    pub fn end(&self) -> &[u8] {
+        &self.end
+    }
+
+    /// The numbers, newest first; at least one.
+    pub fn seqs(&self) -> &[Seq] {
+        &self.seqs
+    }
+
+    /// The newest number not above `at`; 0 if there is none.
+    #[inline]
+    pub fn newest(&self, at: Seq) -> Seq {
+        newest(&self.seqs, at)
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.start.len() + self.end.len() + size_of_val(&*self.seqs)
+    }
+}
+
+/// The newest of falling numbers that is not above `at`; 0 if there is none.
+#[inline]
+pub fn newest(seqs: &[Seq], at: Seq) -> Seq {
+    seqs.iter().copied().find(|&seq| seq <= at).unwrap_or(0)
+}
+
+/// The surroundings of a key: all keys from `low` to below `high` are covered by the same numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The first key with these numbers; `None`: there is no lower bound.
+    pub low: Option<&'a [u8]>,
+    /// The first key behind them; `None`: there is no upper bound. There is one where numbers are.
+    pub high: Option<&'a [u8]>,
+    /// The numbers, newest first; empty where nothing is covered.
+    pub seqs: &'a [Seq],
+}
+
+/// A set of range tombstones.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RangeSet {
+    /// By key, disjoint. Neighbours that touch have different numbers.
+    fragments: Vec<Fragment>,
+    bytes: usize,
+    newest: Seq,
+}
+
+/// Keeps of falling numbers the newest between each two of the ascending `snapshots`, and all above the
+/// last of them. Without snapshots all are kept.
+pub fn thin(seqs: &mut Vec<Seq>, snapshots: &[Seq]) {
+    let mut last = None;
+    seqs.retain(|&seq| {
+        let stripe = snapshots.partition_point(|&snapshot| snapshot < seq);
+        let keep = stripe == snapshots.len() || last != Some(stripe);
+        last = Some(stripe);
+        keep
+    });
+}
+
+impl RangeSet {
+    /// The keys from `start` to below `end`, gone as of `seq`; empty if there are no such keys.
+    pub fn one(start: &[u8], end: &[u8], seq: Seq) -> Self {
+        let mut set = Self::default();
+        set.push(start, end, &[seq]);
+        set
+    }
+
+    /// The union of many sets; see [`RangeSet::join`].
+    pub fn union(mut sets: Vec<Self>, snapshots: &[Seq]) -> Self {
+        while sets.len() > 1 {
+            let joined = sets.chunks(2).map(|pair| match pair {
+                [a, b] => a.join(b, snapshots),
+                alone => alone.first().cloned().unwrap_or_default(),
+            });
+            sets = joined.collect();
+        }
+        sets.pop().unwrap_or_default()
+    }
+
+    /// The tombstones of both sets, [thinned](thin) by these snapshots.
+    pub fn join(&self, other: &Self, snapshots: &[Seq]) -> Self {
+        self.combine(other, |a, b, out| {
+            out.extend_from_slice(a);
+            out.extend_from_slice(b);
+            out.sort_unstable_by(|a, b| b.cmp(a));
+            out.dedup();
+            thin(out, snapshots);
+        })
+    }
+
+    /// The same, [thinned](thin) by these snapshots.
+    #[must_use]
+    pub fn thinned(&self, snapshots: &[Seq]) -> Self {
+        self.join(&Self::default(), snapshots)
+    }
+
+    /// What is left when of each range of `done` the tombstones up to its newest number go.
+    #[must_use]
+    pub fn forget(&self, done: &Self) -> Self {
+        self.combine(done, |seqs, done, out| {
+            let up_to = done.first().copied().unwrap_or(0);
+            out.extend(seqs.iter().filter(|&&seq| seq > up_to));
+        })
+    }
+
+    /// Goes over the ranges of both sets; `merge` appends the numbers of what is in either or both.
+    fn combine(&self, other: &Self, merge: impl Fn(&[Seq], &[Seq], &mut Vec<Seq>)) -> Self {
+        let (mut a, mut b) = (self.fragments.as_slice(), other.fragments.as_slice());
+        let (mut out, mut seqs) = (Self::default(), Vec::new());
+        let mut at: &[u8] = &[];
+        loop {
+            a = behind(a, at);
+            b = behind(b, at);
+            let first = [a.first(), b.first()].into_iter().flatten().map(Fragment::start).min();
+            let Some(first) = first else { return out };
+            let from = first.max(at);
+            let (in_a, to_a) = stretch(a, from);
+            let (in_b, to_b) = stretch(b, from);
+            let Some(to) = [to_a, to_b].into_iter().flatten().min() else { return out };
+            seqs.clear();
+            merge(in_a, in_b, &mut seqs);
+            out.push(from, to, &seqs);
+            at = to;
+        }
+    }
+
+    /// Appends a range behind all others, or lengthens the last one.
+    fn push(&mut self, start: &[u8], end: &[u8], seqs: &[Seq]) {
+        if start >= end || seqs.is_empty() {
+            return;
+        }
+        self.newest = self.newest.max(seqs[0]);
+        if let Some(last) = self.fragments.last_mut()
+            && *last.end == *start
+            && *last.seqs == *seqs
+        {
+            self.bytes = self.bytes - last.end.len() + end.len();
+            last.end = end.into();
+            return;
+        }
+        let fragment = Fragment { start: start.into(), end: end.into(), seqs: seqs.into() };
+        self.bytes += fragment.bytes();
+        self.fragments.push(fragment);
+    }
+
+    /// The index of the first fragment that ends behind `key`.
+    #[inline]
+    fn first_behind(&self, key: &[u8]) -> usize {
+        self.fragments.partition_point(|fragment| *fragment.end <= *key)
+    }
+
+    /// The number of the newest tombstone not above `at` that covers `key`; 0 if there is none.
+    #[inline]
+    pub fn cover(&self, key: &[u8], at: Seq) -> Seq {
+        match self.fragments.get(self.first_behind(key)) {
+            Some(fragment) if *fragment.start <= *key => fragment.newest(at),
+            _ => 0,
+        }
+    }
+
+    /// The surroundings of `key`.
+    pub fn place(&self, key: &[u8]) -> Place<'_> {
+        let at = self.first_behind(key);
+        let before = at.checked_sub(1).and_then(|at| self.fragments.get(at)).map(Fragment::end);
+        match self.fragments.get(at) {
+            Some(f) if *f.start <= *key => Place { low: Some(&f.start), high: Some(&f.end), seqs: &f.seqs },
+            Some(f) => Place { low: before, high: Some(&f.start), seqs: &[] },
+            None => Place { low: before, high: None, seqs: &[] },
+        }
+    }
+
+    /// The fragments that have a key from `low` to `high`, both included.
+    pub fn overlapping(&self, low: &[u8], high: &[u8]) -> &[Fragment] {
+        let from = self.first_behind(low);
+        let count = self.fragments[from..].partition_point(|fragment| *fragment.start <= *high);
+        &self.fragments[from..from + count]
+    }
+
+    /// All fragments, by key.
+    pub fn fragments(&self) -> &[Fragment] {
+        &self.fragments
+    }
+
+    /// The number of fragments.
+    pub fn len(&self) -> usize {
+        self.fragments.len()
+    }
+
+    /// True if nothing is covered.
+    pub fn is_empty(&self) -> bool {
+        self.fragments.is_empty()
+    }
+
+    /// The newest number of all; 0 if there is none.
+    pub fn newest(&self) -> Seq {
+        self.newest
+    }
+
+    /// The memory held, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// The fragments that end behind `at`, given that at most the first does not.
+fn behind<'a>(list: &'a [Fragment], at: &[u8]) -> &'a [Fragment] {
+    match list.split_first() {
+        Some((first, rest)) if *first.end <= *at => rest,
+        _ => list,
+    }
+}
+
+/// The numbers over `from`, which the first fragment holds or begins behind, and where they end.
+fn stretch<'a>(list: &'a [Fragment], from: &[u8]) -> (&'a [Seq], Option<&'a [u8]>) {
+    match list.first() {
+        Some(first) if *first.start <= *from => (&first.seqs, Some(&first.end)),
+        Some(first) => (&[], Some(&first.start)),
+        None => (&[], None),
+    }
+}
+
+#[cfg(test)]
+mod tests;
