@@ -3,6 +3,7 @@
 //! An edit is a list of fields, each a tag and its value; `docs/format/manifest.md` draws them.
 
 use codec::entry::Seq;
+use codec::ranges::RangeSet;
 use codec::{DecodeError, varint};
 use sst::FileMeta;
 
@@ -12,6 +13,10 @@ const TAG_NEXT_RUN: u64 = 3;
 const TAG_ADDED: u64 = 4;
 const TAG_REMOVED: u64 = 5;
 const TAG_MOVED: u64 = 6;
+const TAG_RANGE: u64 = 7;
+const TAG_FORGOTTEN: u64 = 8;
+const TAG_THINNED: u64 = 9;
+const TAG_CLEAN: u64 = 10;
 
 /// A file that an edit adds, and what only the manifest says of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +29,8 @@ pub struct AddedFile {
     pub trees: Vec<u32>,
     /// Entries that are not the newest of their key in this file: kept for a snapshot.
     pub shadowed: u64,
+    /// The file holds nothing that range tombstones up to this number hide; 0 if nothing is known.
+    pub clean: Seq,
     /// How many of those are read by snapshots up to which number and none above it, ascending. Only
     /// in memory: whoever opens the partition has no snapshots.
     pub readers: Vec<(Seq, u64)>,
@@ -44,9 +51,26 @@ pub struct VersionEdit {
     pub removed: Vec<u64>,
     /// Files that stay as they are, and the run that they move to.
     pub moved: Vec<(u64, u64)>,
+    /// Range tombstones that are new.
+    pub ranges: RangeSet,
+    /// Ranges of which the tombstones up to a number go: nothing is left that they hide.
+    pub forgotten: RangeSet,
+    /// Of several tombstones over the same keys only the newest up to this number is left.
+    pub thinned: Option<Seq>,
 }
 
 impl VersionEdit {
+    /// The range tombstones after the edit, given those before.
+    pub fn apply_ranges(&self, before: &RangeSet) -> RangeSet {
+        let snapshots = self.thinned.as_slice();
+        before.join(&self.ranges, snapshots).forget(&self.forgotten)
+    }
+
+    /// True if the edit changes the range tombstones.
+    pub fn changes_ranges(&self) -> bool {
+        !self.ranges.is_empty() || !self.forgotten.is_empty() || self.thinned.is_some()
+    }
+
     /// True if the edit changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -54,8 +78,12 @@ impl VersionEdit {
 
     /// Appends the encoding.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let numbers =
-            [(TAG_FLUSHED_SEQ, self.flushed_seq), (TAG_NEXT_FILE, self.next_file), (TAG_NEXT_RUN, self.next_run)];
+        let numbers = [
+            (TAG_FLUSHED_SEQ, self.flushed_seq),
+            (TAG_NEXT_FILE, self.next_file),
+            (TAG_NEXT_RUN, self.next_run),
+            (TAG_THINNED, self.thinned),
+        ];
         for (tag, number) in numbers {
             if let Some(number) = number {
                 varint::put_u64(out, tag);
@@ -73,7 +101,14 @@ impl VersionEdit {
                 varint::put_u64(out, u64::from(tree.wrapping_sub(before)));
                 before = tree;
             }
+            if file.clean > 0 {
+                varint::put_u64(out, TAG_CLEAN);
+                varint::put_u64(out, file.meta.number);
+                varint::put_u64(out, file.clean);
+            }
         }
+        put_ranges(out, TAG_RANGE, &self.ranges);
+        put_ranges(out, TAG_FORGOTTEN, &self.forgotten);
         for &number in &self.removed {
             varint::put_u64(out, TAG_REMOVED);
             varint::put_u64(out, number);
@@ -91,6 +126,7 @@ impl VersionEdit {
     /// [`DecodeError`] if the bytes end within a field, a tag is unknown or a value out of range.
     pub fn decode(mut input: &[u8]) -> codec::Result<Self> {
         let mut edit = Self::default();
+        let (mut ranges, mut forgotten) = (Vec::new(), Vec::new());
         let input = &mut input;
         while !input.is_empty() {
             match varint::get_u64(input)? {
@@ -98,13 +134,51 @@ impl VersionEdit {
                 TAG_NEXT_FILE => edit.next_file = Some(varint::get_u64(input)?),
                 TAG_NEXT_RUN => edit.next_run = Some(varint::get_u64(input)?),
                 TAG_ADDED => edit.added.push(decode_added(input)?),
+                TAG_RANGE => ranges.push(get_range(input)?),
+                TAG_FORGOTTEN => forgotten.push(get_range(input)?),
+                TAG_THINNED => edit.thinned = Some(varint::get_u64(input)?),
+                TAG_CLEAN => decode_clean(input, &mut edit.added)?,
                 TAG_REMOVED => edit.removed.push(varint::get_u64(input)?),
                 TAG_MOVED => edit.moved.push((varint::get_u64(input)?, varint::get_u64(input)?)),
                 _ => return Err(DecodeError::Invalid("an unknown field of a version edit")),
             }
         }
+        edit.ranges = RangeSet::union(ranges, &[]);
+        edit.forgotten = RangeSet::union(forgotten, &[]);
         Ok(edit)
     }
+}
+
+fn put_ranges(out: &mut Vec<u8>, tag: u64, set: &RangeSet) {
+    for fragment in set.fragments() {
+        for &seq in fragment.seqs() {
+            varint::put_u64(out, tag);
+            varint::put_bytes(out, fragment.start());
+            varint::put_bytes(out, fragment.end());
+            varint::put_u64(out, seq);
+        }
+    }
+}
+
+fn get_range(input: &mut &[u8]) -> codec::Result<RangeSet> {
+    let (start, end) = (varint::get_bytes(input)?, varint::get_bytes(input)?);
+    if start >= end {
+        return Err(DecodeError::Invalid("a range without keys"));
+    }
+    match varint::get_u64(input)? {
+        0 => Err(DecodeError::Invalid("the number of a range tombstone")),
+        seq => Ok(RangeSet::one(start, end, seq)),
+    }
+}
+
+/// Stands right behind the file that it belongs to.
+fn decode_clean(input: &mut &[u8], added: &mut [AddedFile]) -> codec::Result<()> {
+    let (number, clean) = (varint::get_u64(input)?, varint::get_u64(input)?);
+    match added.last_mut().filter(|file| file.meta.number == number) {
+        Some(file) => file.clean = clean,
+        None => return Err(DecodeError::Invalid("range tombstones applied to a file that is not added")),
+    }
+    Ok(())
 }
 
 fn decode_added(input: &mut &[u8]) -> codec::Result<AddedFile> {
@@ -129,7 +203,7 @@ fn decode_added(input: &mut &[u8]) -> codec::Result<AddedFile> {
         before = before.checked_add(step).ok_or(DecodeError::Invalid("a tree's number"))?;
         trees.push(before);
     }
-    Ok(AddedFile { run, meta, trees, shadowed, readers: Vec::new() })
+    Ok(AddedFile { run, meta, trees, shadowed, clean: 0, readers: Vec::new() })
 }
 
 #[cfg(test)]

@@ -1,24 +1,29 @@
 //! Estimates: about how many keys lie in a range.
 
 use crate::View;
-use codec::entry::{EntryIter, Kind, MAX_SEQ};
+use crate::files::FileHandle;
+use crate::ranges::Covers;
+use codec::entry::{EntryIter, Kind, MAX_SEQ, Seq};
 use env::Result;
 use memtable::Memtable;
 use std::sync::Arc;
 
 /// So many entries of a memtable are counted; a longer range is taken to go on at least so long.
 const COUNTED: u64 = 4096;
+/// So many ranges of deleted keys are left out of a file; what lies in further ones counts as if it were there.
+const LEFT_OUT: usize = 64;
 
 impl View {
     /// About how many keys lie from `lower` to below `upper`. Reads the blocks at both ends in each run; a
-    /// tombstone counts as one key less.
+    /// tombstone counts as one key less, and what range tombstones cover is left out.
     ///
     /// # Errors
     /// [`env::Error::Corrupt`] or [`env::Error::Io`].
     pub fn estimate(&self, lower: &[u8], upper: &[u8]) -> Result<u64> {
         let (mut keys, mut deletes) = (0, 0);
-        for memtable in std::iter::once(&self.active).chain(&self.immutable) {
-            let (puts, gone) = count(memtable, lower, upper);
+        let mut covers = Covers::new(self.ranges(), MAX_SEQ);
+        for memtable in self.memtables() {
+            let (puts, gone) = count(memtable, lower, upper, &mut covers);
             keys += puts;
             deletes += gone;
         }
@@ -26,7 +31,10 @@ impl View {
             for file in run.overlapping(lower, upper) {
                 let meta = &file.meta;
                 let inside = lower <= meta.smallest.as_slice() && meta.largest.as_slice() < upper;
-                let entries = if inside { meta.entries } else { file.reader()?.entries_between(lower, upper)? };
+                let mut entries = if inside { meta.entries } else { file.reader()?.entries_between(lower, upper)? };
+                if let Some(covers) = &mut covers {
+                    entries = entries.saturating_sub(hidden(file, lower, upper, covers)?);
+                }
                 let tombstones = u128::from(entries) * u128::from(meta.tombstones) / u128::from(meta.entries.max(1));
                 let tombstones = u64::try_from(tombstones).unwrap_or(u64::MAX);
                 keys += entries.saturating_sub(tombstones);
@@ -37,17 +45,37 @@ impl View {
     }
 }
 
+/// About how many entries of a file in a range lie under range tombstones that are newer than all of it.
+fn hidden(file: &FileHandle, lower: &[u8], upper: &[u8], covers: &mut Covers) -> Result<u64> {
+    let mut at = lower.max(&file.meta.smallest).to_vec();
+    let mut entries = 0;
+    for _ in 0..LEFT_OUT {
+        if at.as_slice() >= upper || at > file.meta.largest {
+            break;
+        }
+        let cover: Seq = covers.newest(&at);
+        let Some(end) = covers.end() else { break };
+        if cover > file.meta.max_seq {
+            entries += file.reader()?.entries_between(&at, end.min(upper))?;
+        }
+        at = end.to_vec();
+    }
+    Ok(entries)
+}
+
 /// Puts and deletes of a memtable in a range.
-fn count(memtable: &Arc<Memtable>, lower: &[u8], upper: &[u8]) -> (u64, u64) {
+fn count(memtable: &Arc<Memtable>, lower: &[u8], upper: &[u8], covers: &mut Option<Covers>) -> (u64, u64) {
     if memtable.is_empty() {
         return (0, 0);
     }
-    let (mut puts, mut deletes) = (0, 0);
+    let (mut puts, mut deletes, mut covered) = (0, 0, 0);
     let mut iter = memtable.iter();
     // A memtable is in memory: its iterator does not fail.
     let mut on = iter.seek(lower, MAX_SEQ).is_ok();
-    while on && iter.valid() && iter.key() < upper && puts + deletes < COUNTED {
+    while on && iter.valid() && iter.key() < upper && puts + deletes + covered < COUNTED {
+        let hidden = covers.as_mut().is_some_and(|covers| iter.seq() < covers.newest(iter.key()));
         match iter.kind() {
+            _ if hidden => covered += 1,
             Kind::Delete => deletes += 1,
             _ => puts += 1,
         }

@@ -1,6 +1,7 @@
 //! Files of a partition as its versions hold them: opened when first read, removed when the last
 //! version or iterator lets go of them after an edit has dropped them.
 
+use crate::ranges::Covered;
 use crate::{AddedFile, Charge, Owner, Shared};
 use codec::entry::Seq;
 use env::Result;
@@ -85,7 +86,12 @@ pub(crate) struct FileHandle {
     pub meta: FileMeta,
     pub trees: Vec<u32>,
     pub shadowed: u64,
+    /// Range tombstones up to this number have been applied to it.
+    pub clean: Seq,
     readers: Vec<(Seq, u64)>,
+    /// What was found last of how much is covered, by how many ranges and their newest number. A leaf
+    /// among the locks.
+    covered: Mutex<(u64, Seq, Covered)>,
     open: OnceLock<Open>,
     /// Held while the file is opened, so that it is opened once.
     opening: Mutex<()>,
@@ -99,7 +105,9 @@ impl FileHandle {
             meta: added.meta,
             trees: added.trees,
             shadowed: added.shadowed,
+            clean: added.clean,
             readers: added.readers,
+            covered: Mutex::new((0, 0, Covered::default())),
             open: OnceLock::new(),
             opening: Mutex::new(()),
             dropped: AtomicBool::new(false),
@@ -147,7 +155,18 @@ impl FileHandle {
     /// What an edit would say to add the file to a run.
     pub fn added(&self, run: u64) -> AddedFile {
         let (meta, trees, readers) = (self.meta.clone(), self.trees.clone(), self.readers.clone());
-        AddedFile { run, meta, trees, shadowed: self.shadowed, readers }
+        AddedFile { run, meta, trees, shadowed: self.shadowed, clean: self.clean, readers }
+    }
+
+    /// What `find` says, remembered while the number of ranges and the newest stay the same.
+    pub fn covered(&self, fragments: u64, newest: Seq, find: impl FnOnce() -> Covered) -> Covered {
+        let (known_fragments, known_newest, known) = *self.covered.lock();
+        if (known_fragments, known_newest) == (fragments, newest) {
+            return known;
+        }
+        let found = find();
+        *self.covered.lock() = (fragments, newest, found);
+        found
     }
 
     /// Shadowed entries that no snapshot at or above `oldest` reads, however the file came about.

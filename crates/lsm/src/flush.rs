@@ -4,13 +4,16 @@ use crate::compaction::copy::Copy;
 use crate::compaction::job::{self, Ticket};
 use crate::compaction::output::{Output, Plan, remove_outputs};
 use crate::compaction::picker::Span;
+use crate::ranges::mark_clean;
 use crate::retention::Retention;
 use crate::stats::Counters;
 use crate::version::Version;
-use crate::{AddedFile, Partition, VersionEdit};
+use crate::{AddedFile, Partition, Policy, VersionEdit, tree_of};
+use codec::entry::Seq;
+use codec::ranges::RangeSet;
 use env::{Error, Result};
 use memtable::Memtable;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl Partition {
@@ -33,8 +36,9 @@ impl Partition {
         };
         let run = view.version.next_run;
         let began = self.shared().env.clock.now();
-        let files = self.write_memtable(memtable, &view.version, run)?;
-        let result = self.install_flush(memtable, run, last_seq, &files);
+        let (files, ranges) = self.write_memtable(memtable, &view.version, run, last_seq)?;
+        let edit = VersionEdit { flushed_seq: Some(last_seq), next_run: Some(run + 1), ..ranges };
+        let result = self.install_flush(memtable, run, edit, &files);
         match &result {
             Ok(()) => {
                 let bytes: u64 = files.iter().map(|file| file.meta.bytes).sum();
@@ -52,33 +56,45 @@ impl Partition {
         result.map(|()| true)
     }
 
-    /// Writes what somebody may still read of a memtable.
-    fn write_memtable(&self, memtable: &Arc<Memtable>, version: &Arc<Version>, run: u64) -> Result<Vec<AddedFile>> {
+    /// Writes what somebody may still read of a memtable. With the files, an edit of the range tombstones.
+    fn write_memtable(
+        &self,
+        memtable: &Arc<Memtable>,
+        version: &Arc<Version>,
+        run: u64,
+        last_seq: Seq,
+    ) -> Result<(Vec<AddedFile>, VersionEdit)> {
         let policy = &*self.shared().policy;
         // The list is taken after the writers have left, and before the first entry is judged.
-        let retention = Retention::new(policy.snapshots());
+        let snapshots = policy.snapshots();
+        let ranges = live_ranges(memtable, policy, &snapshots);
+        let retention = Retention::new(snapshots);
+        let oldest = retention.oldest();
+        // Newer memtables' are not durable yet when these files are.
+        let retention = retention.with_ranges(vec![ranges.clone(), version.ranges.clone()]);
         let mut output = Output::new(&self.home, Plan::new(run, Vec::new(), version));
         // Older memtables were flushed before this one, so what is older lies in runs.
         let at_bottom = |key: &[u8]| version.nothing_below(run, key);
         let copy = Copy::new(retention, policy, &mut output, &at_bottom);
         let (_, refused) = copy.run(&mut memtable.iter(), &|| false)?;
-        let files = output.finish()?;
+        let mut files = output.finish()?;
         Counters::add(&self.counters.deltas_refused, refused);
-        Ok(files)
+        mark_clean(&mut files, &[&ranges, &version.ranges], oldest.min(last_seq));
+        let thinned = (!ranges.is_empty()).then_some(oldest);
+        let ranges = RangeSet::clone(&ranges);
+        Ok((files, VersionEdit { ranges, thinned, ..VersionEdit::default() }))
     }
 
-    fn install_flush(&self, memtable: &Arc<Memtable>, run: u64, last_seq: u64, files: &[AddedFile]) -> Result<()> {
+    fn install_flush(&self, memtable: &Arc<Memtable>, run: u64, edit: VersionEdit, files: &[AddedFile]) -> Result<()> {
         if !files.is_empty() {
             self.shared().env.fs.sync_dir(&self.home.dir)?;
         }
-        self.shared().policy.before_edit(last_seq)?;
+        self.shared().policy.before_edit(edit.flushed_seq.unwrap_or(0))?;
         let mut added = files.to_vec();
         // The ticket keeps jobs from writing to where the files sink, until the edit is installed.
         let _ticket = self.sink_outputs(&mut added);
         let moves = added.iter().filter(|file| file.run != run).count();
-        let edit =
-            VersionEdit { flushed_seq: Some(last_seq), next_run: Some(run + 1), added, ..VersionEdit::default() };
-        self.commit(edit, Some(memtable))?;
+        self.commit(VersionEdit { added, ..edit }, Some(memtable))?;
         Counters::add(&self.counters.trivial_moves, moves as u64);
         Ok(())
     }
@@ -87,7 +103,7 @@ impl Partition {
     fn sink_outputs(&self, added: &mut [AddedFile]) -> Ticket {
         let mut running = self.jobs.lock();
         let version = self.view().version.clone();
-        let layout = job::layout(&version, &running, &HashSet::new(), 0);
+        let layout = job::layout(&version, &running, &HashSet::new(), &HashMap::new(), 0);
         let mut spans = Vec::new();
         for file in added {
             file.run = layout.sink(file.run, &file.meta.smallest, &file.meta.largest);
@@ -96,4 +112,14 @@ impl Partition {
         }
         self.jobs.enter(&mut running, spans, &[])
     }
+}
+
+/// The range tombstones of a memtable that nobody writes to any more, without those of dead trees.
+fn live_ranges(memtable: &Memtable, policy: &dyn Policy, snapshots: &[Seq]) -> Arc<RangeSet> {
+    let sets = memtable.ranges().iter().map(|set| RangeSet::clone(set)).collect();
+    let all = RangeSet::union(sets, snapshots);
+    let now = snapshots.last().copied().unwrap_or(0);
+    let dead = all.fragments().iter().filter(|fragment| !policy.tree_is_live(tree_of(fragment.start()), now));
+    let dead: Vec<RangeSet> = dead.map(|f| RangeSet::one(f.start(), f.end(), f.newest(Seq::MAX))).collect();
+    Arc::new(if dead.is_empty() { all } else { all.forget(&RangeSet::union(dead, &[])) })
 }

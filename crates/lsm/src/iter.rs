@@ -1,6 +1,8 @@
 //! Iterators: over one run, and over all of a partition as a snapshot sees it.
 
 use crate::chain::{Base, Chain};
+use crate::files::FileHandle;
+use crate::ranges::{Covers, Pass};
 use crate::version::Run;
 use crate::{Merge, Policy, View, tree_of};
 use codec::entry::{EntryIter, Kind, Seq};
@@ -148,6 +150,43 @@ impl EntryIter for RunIter {
     }
 }
 
+impl Pass for RunIter {
+    /// Leaves out whole files without opening them.
+    fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> Result<()> {
+        if self.run.files.get(self.at).is_none_or(|file| file.meta.max_seq >= cover) {
+            return self.next();
+        }
+        let from = self.at;
+        let stays = |file: &&Arc<FileHandle>| file.meta.max_seq < cover && file.meta.largest.as_slice() < high;
+        let index = from + self.run.files[from..].iter().take_while(stays).count();
+        // What is hidden there ends within the file, or not all of the file is.
+        let below = self.run.files.get(index).is_some_and(|file| file.meta.max_seq < cover);
+        self.with_inner(
+            index,
+            |inner| {
+                if below { inner.seek(high, codec::entry::MAX_SEQ) } else { inner.seek_first() }
+            },
+        )?;
+        self.skip_forward()
+    }
+
+    fn pass_back(&mut self, cover: Seq, low: &[u8]) -> Result<()> {
+        if self.run.files.get(self.at).is_none_or(|file| file.meta.max_seq >= cover) {
+            return self.prev();
+        }
+        let to = self.at + 1;
+        let stays = |file: &&Arc<FileHandle>| file.meta.max_seq < cover && file.meta.smallest.as_slice() >= low;
+        let passed = self.run.files[..to].iter().rev().take_while(stays).count();
+        let Some(index) = (to - passed).checked_sub(1) else {
+            self.inner = None;
+            return Ok(());
+        };
+        let below = self.run.files[index].meta.max_seq < cover;
+        self.with_inner(index, |inner| if below { inner.seek_before(low) } else { inner.seek_last() })?;
+        self.skip_back()
+    }
+}
+
 /// What a merging iterator merges.
 pub(crate) enum Source {
     Memtable(MemtableIter),
@@ -161,6 +200,15 @@ macro_rules! each_source {
             Source::Run($inner) => $do,
         }
     };
+}
+
+impl Pass for Source {
+    fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> Result<()> {
+        each_source!(self, inner => inner.pass_forward(cover, high))
+    }
+    fn pass_back(&mut self, cover: Seq, low: &[u8]) -> Result<()> {
+        each_source!(self, inner => inner.pass_back(cover, low))
+    }
 }
 
 impl EntryIter for Source {
@@ -235,6 +283,8 @@ pub struct PartitionIter {
     key: Vec<u8>,
     value: Vec<u8>,
     chain: Chain,
+    /// The range tombstones, if there are any.
+    covers: Option<Covers>,
     found_seq: Seq,
     /// The tree asked about last, and the answer.
     tree: Option<(u32, bool)>,
@@ -268,7 +318,7 @@ impl PartitionIter {
         upper: Bound<&[u8]>,
     ) -> Self {
         let mut sources = Vec::with_capacity(1 + view.immutable.len() + view.version.runs.len());
-        for memtable in std::iter::once(&view.active).chain(&view.immutable) {
+        for memtable in view.memtables() {
             if memtable.first_seq() <= seq && !memtable.is_empty() {
                 sources.push(Source::Memtable(memtable.iter()));
             }
@@ -289,6 +339,7 @@ impl PartitionIter {
             key: Vec::new(),
             value: Vec::new(),
             chain: Chain::default(),
+            covers: Covers::new(view.ranges(), seq),
             found_seq: 0,
             tree: None,
         }
@@ -457,6 +508,12 @@ impl PartitionIter {
         (!live).then_some(tree)
     }
 
+    /// The number of the range tombstone over the key at hand that the reader sees; 0 if there is none.
+    #[inline]
+    fn cover(&mut self) -> Seq {
+        self.covers.as_mut().map_or(0, |covers| covers.newest(self.merge.key()))
+    }
+
     /// Goes forward from where `merge` stands to the first visible put. With `done`, what is left
     /// of the versions of `key` is passed over.
     fn settle_forward(&mut self, mut done: bool) -> Result<()> {
@@ -472,6 +529,13 @@ impl PartitionIter {
             if self.merge.seq() > self.seq {
                 self.merge.next()?;
                 continue;
+            }
+            if let Some(covers) = &mut self.covers {
+                let cover = covers.newest(self.merge.key());
+                if self.merge.seq() < cover {
+                    self.merge.pass_forward(cover, covers.high())?;
+                    continue;
+                }
             }
             if let Some(tree) = self.dead_tree() {
                 let Some(next) = tree.checked_add(1) else { return Ok(()) };
@@ -503,7 +567,8 @@ impl PartitionIter {
     /// Makes the value of `key` from the entries that begin where `merge` stands; false if it has none.
     fn make_forward(&mut self) -> Result<bool> {
         self.chain.clear();
-        while self.merge.valid() && self.merge.key() == self.key {
+        let cover = self.cover();
+        while self.merge.valid() && self.merge.key() == self.key && self.merge.seq() >= cover {
             let (seq, kind) = (self.merge.seq(), self.merge.kind());
             if kind == Kind::Delta {
                 self.chain.push(seq, self.merge.value());
@@ -533,6 +598,13 @@ impl PartitionIter {
                 self.merge.seek_before(&tree.to_be_bytes())?;
                 continue;
             }
+            if let Some(covers) = &mut self.covers {
+                let cover = covers.newest(self.merge.key());
+                if self.merge.seq() < cover {
+                    self.merge.pass_back(cover, covers.low())?;
+                    continue;
+                }
+            }
             self.key.clear();
             self.key.extend_from_slice(self.merge.key());
             if self.make_back()? {
@@ -545,12 +617,13 @@ impl PartitionIter {
 
     /// Makes the value of `key`, going back over its versions; false if it has none.
     fn make_back(&mut self) -> Result<bool> {
+        let cover = self.cover();
         let mut base = None;
         // Oldest first; folded at the end, newest first.
         let mut deltas: Vec<(Seq, Vec<u8>)> = Vec::new();
         while self.merge.valid() && self.merge.key() == self.key {
             let (seq, kind) = (self.merge.seq(), self.merge.kind());
-            if seq <= self.seq {
+            if seq <= self.seq && seq >= cover {
                 self.found_seq = seq;
                 if kind == Kind::Delta {
                     deltas.push((seq, self.merge.value().to_vec()));

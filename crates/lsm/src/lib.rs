@@ -25,6 +25,7 @@ mod manifest;
 mod merge;
 mod options;
 mod partition;
+mod ranges;
 mod retention;
 mod stats;
 mod version;

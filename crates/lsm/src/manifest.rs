@@ -12,6 +12,7 @@
 pub(crate) mod walk;
 
 use crate::{AddedFile, VersionEdit};
+use codec::ranges::RangeSet;
 use codec::{checksum64, frame};
 use env::{DirEntry, Env, Error, File, OpenMode, Result};
 use std::collections::BTreeMap;
@@ -51,6 +52,7 @@ pub(crate) struct Recovered {
     pub next_file: u64,
     pub next_run: u64,
     pub files: BTreeMap<u64, AddedFile>,
+    pub ranges: RangeSet,
     pub dropped: Option<DroppedTail>,
 }
 
@@ -62,11 +64,15 @@ impl Recovered {
             next_file: Some(self.next_file),
             next_run: Some(self.next_run),
             added: self.files.values().cloned().collect(),
+            ranges: self.ranges.clone(),
             ..VersionEdit::default()
         }
     }
 
     fn apply(&mut self, edit: VersionEdit) -> std::result::Result<(), String> {
+        if edit.changes_ranges() {
+            self.ranges = edit.apply_ranges(&self.ranges);
+        }
         for number in edit.removed {
             self.files.remove(&number).ok_or_else(|| format!("it removes file {number}, which is not there"))?;
         }

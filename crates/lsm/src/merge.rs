@@ -3,6 +3,7 @@
 //! A binary heap of the sources' current entries. In the common cases (one source ahead for many
 //! entries, few sources) a step costs one or two comparisons.
 
+use crate::ranges::Pass;
 use codec::entry::{self, EntryIter, Kind, Seq};
 use std::cmp::Ordering;
 
@@ -83,6 +84,18 @@ impl<I: EntryIter> Merge<I> {
         }
     }
 
+    /// Moves the source at the top on in the current direction.
+    #[inline]
+    fn move_top(&mut self, go: impl FnOnce(&mut I) -> Result<(), I::Error>) -> Result<(), I::Error> {
+        let Some(&top) = self.heap.first() else { return Ok(()) };
+        if let Err(error) = go(&mut self.sources[top]) {
+            self.heap.clear();
+            return Err(error);
+        }
+        self.settle();
+        Ok(())
+    }
+
     fn seek_all(
         &mut self,
         direction: Direction,
@@ -113,6 +126,23 @@ impl<I: EntryIter> Merge<I> {
     }
 }
 
+impl<I: Pass> Pass for Merge<I> {
+    /// Moves the source that stands on the entry; the others may follow, one by one.
+    fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> Result<(), I::Error> {
+        if self.direction == Direction::Back {
+            return self.turn(Direction::Forward);
+        }
+        self.move_top(|source| source.pass_forward(cover, high))
+    }
+
+    fn pass_back(&mut self, cover: Seq, low: &[u8]) -> Result<(), I::Error> {
+        if self.direction == Direction::Forward {
+            return self.turn(Direction::Back);
+        }
+        self.move_top(|source| source.pass_back(cover, low))
+    }
+}
+
 impl<I: EntryIter> EntryIter for Merge<I> {
     type Error = I::Error;
 
@@ -137,13 +167,7 @@ impl<I: EntryIter> EntryIter for Merge<I> {
         if self.direction == Direction::Back {
             return self.turn(Direction::Forward);
         }
-        let Some(&top) = self.heap.first() else { return Ok(()) };
-        if let Err(error) = self.sources[top].next() {
-            self.heap.clear();
-            return Err(error);
-        }
-        self.settle();
-        Ok(())
+        self.move_top(I::next)
     }
 
     #[inline]
@@ -151,13 +175,7 @@ impl<I: EntryIter> EntryIter for Merge<I> {
         if self.direction == Direction::Forward {
             return self.turn(Direction::Back);
         }
-        let Some(&top) = self.heap.first() else { return Ok(()) };
-        if let Err(error) = self.sources[top].prev() {
-            self.heap.clear();
-            return Err(error);
-        }
-        self.settle();
-        Ok(())
+        self.move_top(I::prev)
     }
 
     #[inline]

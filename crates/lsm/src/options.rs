@@ -39,6 +39,9 @@ pub struct Options {
     pub max_runs: usize,
     /// The input bytes that a base merge tries not to exceed. Default: 192 MiB.
     pub max_job_bytes: u64,
+    /// Range tombstones of a partition may take so much memory; beyond that files are rewritten only to get
+    /// rid of them. Default: 1 MiB.
+    pub max_range_bytes: u64,
     /// A manifest that grows beyond this, and beyond four times its first frame, is written anew.
     /// Default: 1 MiB.
     pub manifest_bytes: u64,
@@ -59,6 +62,7 @@ impl Default for Options {
             soft_upper_runs: 4,
             max_runs: 10,
             max_job_bytes: 192 << 20,
+            max_range_bytes: 1 << 20,
             manifest_bytes: 1 << 20,
         }
     }

@@ -9,11 +9,13 @@ use crate::compaction::job::Jobs;
 use crate::edit::VersionEdit;
 use crate::files::{Home, sst_number};
 use crate::manifest::{DroppedTail, Identity, Manifest, Recovered, WriteError, manifest_number};
+use crate::ranges::superfluous;
 use crate::stats::Counters;
 use crate::version::Version;
-use crate::{PartitionIter, Shared, View};
+use crate::{PartitionIter, Shared, View, tree_of};
 use arc_swap::ArcSwap;
 use codec::entry::Seq;
+use codec::ranges::RangeSet;
 use env::sync::Mutex;
 use env::{DirEntry, Error, Result};
 use memtable::Memtable;
@@ -86,7 +88,7 @@ impl Partition {
             .apply(&snapshot, &home)
             .map_err(|what| Error::corrupt(&manifest.path(), 0, format!("the files it names: {what}")))?;
         let active = Arc::new(Memtable::new(version.flushed_seq + 1));
-        let view = View { active, immutable: Vec::new(), version, policy: shared.policy.clone() };
+        let view = View::new(active, Vec::new(), version, shared.policy.clone());
         let partition = Self {
             home,
             identity,
@@ -151,10 +153,11 @@ impl Partition {
         Ok(())
     }
 
-    /// The highest number of a tree that has keys in files; 0 if none has.
+    /// The highest number of a tree that has keys in files or range tombstones; 0 if none has.
     pub fn highest_tree(&self) -> u32 {
         let version = self.view().version.clone();
-        version.files().flat_map(|(_, file)| file.trees.iter().copied()).max().unwrap_or(0)
+        let ranges = version.ranges.fragments().last().map_or(0, |last| tree_of(last.start()));
+        version.files().flat_map(|(_, file)| file.trees.iter().copied()).max().unwrap_or(0).max(ranges)
     }
 
     /// The torn end of the manifest that open left out, if there was one: an edit that was being
@@ -204,12 +207,7 @@ impl Partition {
         immutable.push(view.active.clone());
         immutable.extend(view.immutable.iter().cloned());
         let active = Arc::new(Memtable::new(next_seq));
-        self.view.store(Arc::new(View {
-            active,
-            version: view.version.clone(),
-            immutable,
-            policy: view.policy.clone(),
-        }));
+        self.view.store(Arc::new(View::new(active, immutable, view.version.clone(), view.policy.clone())));
         true
     }
 
@@ -315,9 +313,11 @@ impl Partition {
         edit.next_file = Some(self.shared().file_number_bound());
         let before = self.view.load().version.clone();
         // Checked before it is written: a manifest never names an impossible version.
-        let version = before
-            .apply(&edit, &self.home)
-            .map_err(|what| Error::corrupt(&manifest.path(), manifest.bytes(), format!("refused an edit: {what}")))?;
+        let refused = |what| Error::corrupt(&manifest.path(), manifest.bytes(), format!("refused an edit: {what}"));
+        let mut version = before.apply(&edit, &self.home).map_err(refused)?;
+        if forget_ranges(&mut edit, &before, &version) {
+            version = before.apply(&edit, &self.home).map_err(refused)?;
+        }
         self.written(manifest.append(&edit))?;
         self.install(version.clone(), flushed);
         self.measure_debt(&version);
@@ -349,12 +349,7 @@ impl Partition {
         let view = self.view.load_full();
         let gone = |memtable: &&Arc<Memtable>| !flushed.is_some_and(|flushed| Arc::ptr_eq(flushed, memtable));
         let immutable = view.immutable.iter().filter(gone).cloned().collect();
-        self.view.store(Arc::new(View {
-            active: view.active.clone(),
-            immutable,
-            version,
-            policy: view.policy.clone(),
-        }));
+        self.view.store(Arc::new(View::new(view.active.clone(), immutable, version, view.policy.clone())));
     }
 
     /// Begins a new manifest if the present one is long. The edit at hand is durable already, so
@@ -389,6 +384,25 @@ impl std::fmt::Debug for Partition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Partition").field("dir", &self.home.dir).finish_non_exhaustive()
     }
+}
+
+/// Adds to an edit that leads from one version to another the range tombstones that it makes superfluous;
+/// false if there are none.
+fn forget_ranges(edit: &mut VersionEdit, before: &Version, after: &Version) -> bool {
+    if after.ranges.is_empty() {
+        return false;
+    }
+    let removed: HashSet<u64> = edit.removed.iter().copied().collect();
+    let gone = before.files().filter(|(_, file)| removed.contains(&file.meta.number));
+    let files = gone.map(|(_, file)| (file.meta.smallest.as_slice(), file.meta.largest.as_slice()));
+    let ranges = edit.ranges.fragments().iter().map(|fragment| (fragment.start(), fragment.end()));
+    let bounds = files.chain(ranges).reduce(|(low, high), (a, b)| (low.min(a), high.max(b)));
+    let done = bounds.map(|(low, high)| superfluous(after, low, high)).unwrap_or_default();
+    if done.is_empty() {
+        return false;
+    }
+    edit.forgotten = RangeSet::union(vec![std::mem::take(&mut edit.forgotten), done], &[]);
+    true
 }
 
 /// What a directory without a manifest holds: nothing, or it is damaged.

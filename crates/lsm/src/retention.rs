@@ -8,10 +8,16 @@
 //! A delta does not hide what is older: the versions of a stripe are read down to its newest full
 //! write, and form a chain with it.
 //!
+//! A range tombstone hides what is older of all its keys. An entry that one of its own stripe hides can be
+//! read by nobody; one that only newer stripes' hide is kept for the snapshots in between.
+//!
 //! A tombstone hides what is older. It goes only when its stripe is 0, so that every older
 //! version in the same input goes with it, and nothing older can lie in runs below.
 
+use crate::ranges::Covers;
 use codec::entry::{Kind, Seq};
+use codec::ranges::RangeSet;
+use std::sync::Arc;
 
 /// Snapshots that are still to be taken may read the entry.
 pub(crate) const FOR_EVER: Seq = Seq::MAX;
@@ -51,13 +57,54 @@ pub(crate) struct Retention {
     stripe: Option<usize>,
     /// All versions seen of `key` in the stripe were deltas.
     open: bool,
+    /// The range tombstones that are durable; those that all snapshots see are its reader's.
+    covers: Option<Covers>,
 }
 
 impl Retention {
     /// Decides under these live snapshots, ascending, of which the last is *visible*.
     pub fn new(mut snapshots: Vec<Seq>) -> Self {
         snapshots.sort_unstable();
-        Self { snapshots, key: Vec::new(), stripe: None, open: false }
+        Self { snapshots, key: Vec::new(), stripe: None, open: false, covers: None }
+    }
+
+    /// Decides with these range tombstones, too. They must be durable before what is decided is.
+    pub fn with_ranges(mut self, mut sets: Vec<Arc<RangeSet>>) -> Self {
+        sets.retain(|set| !set.is_empty());
+        self.covers = Covers::new(sets, self.oldest());
+        self
+    }
+
+    /// The oldest snapshot; 0 if the list is empty.
+    pub fn oldest(&self) -> Seq {
+        self.snapshots.first().copied().unwrap_or(0)
+    }
+
+    /// If a range tombstone that every snapshot sees hides the entry: its number, and where its keys end.
+    #[inline]
+    pub fn passes(&mut self, key: &[u8], seq: Seq) -> Option<(Seq, &[u8])> {
+        let covers = self.covers.as_mut()?;
+        let cover = covers.newest(key);
+        (seq < cover).then(|| (cover, covers.high()))
+    }
+
+    /// True if a range tombstone covers the key, whatever its number.
+    pub fn is_covered(&mut self, key: &[u8]) -> bool {
+        self.covers.as_mut().is_some_and(|covers| !covers.seqs(key).is_empty())
+    }
+
+    /// Decides about the next entry as [`Retention::judge`] does, with the range tombstones.
+    #[inline]
+    pub fn judge_covered(&mut self, key: &[u8], seq: Seq, kind: Kind) -> Verdict {
+        let over = match &mut self.covers {
+            // The oldest of those that hide it.
+            Some(covers) => covers.seqs(key).iter().rev().copied().find(|&over| over > seq),
+            None => None,
+        };
+        match over.map(|over| (self.stripe_of(seq), self.stripe_of(over))) {
+            Some((stripe, over)) if stripe == over && stripe < self.snapshots.len() => Verdict::Drop,
+            _ => self.judge(key, seq, kind),
+        }
     }
 
     /// *Visible*, the last of the list.

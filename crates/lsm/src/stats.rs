@@ -1,7 +1,7 @@
 //! Figures of a partition: what it holds, what it has done, what it owes.
 
 use crate::files::FileHandle;
-use crate::{Partition, View};
+use crate::{Partition, View, ranges};
 use codec::entry::Seq;
 use env::{Error, Result};
 use std::collections::HashSet;
@@ -37,6 +37,10 @@ pub struct Stats {
     pub entries: u64,
     /// Tombstones among them.
     pub tombstones: u64,
+    /// Ranges of deleted keys that may hide something in files.
+    pub ranges: u64,
+    /// The memory of these ranges in bytes.
+    pub range_bytes: u64,
     /// Memory of the active memtable in bytes.
     pub active_bytes: u64,
     /// Memory of the immutable memtables in bytes.
@@ -133,6 +137,8 @@ impl Partition {
             immutable_bytes: view.immutable_bytes(),
             immutable_memtables: view.immutable.len(),
             flushed_seq: version.flushed_seq,
+            ranges: version.ranges.len() as u64,
+            range_bytes: version.ranges.bytes() as u64,
             flushes: self.counters.flushes.load(Ordering::Relaxed),
             bytes_flushed: self.counters.bytes_flushed.load(Ordering::Relaxed),
             compactions: self.counters.compactions.load(Ordering::Relaxed),
@@ -197,6 +203,7 @@ impl Partition {
     pub fn verify_with(&self, check: &mut sst::CheckEntry<'_>) -> Verified {
         let mut verified = Verified::default();
         let view = self.verify_manifest(&mut verified.damage);
+        verified.damage.extend(ranges::verify(&view.version, &self.home.dir));
         for run in &view.version.runs {
             for pair in run.files.windows(2) {
                 if pair[0].meta.largest >= pair[1].meta.smallest {
@@ -205,7 +212,8 @@ impl Partition {
                 }
             }
             for file in run.files.iter().take_while(|_| !self.closing()) {
-                match verify_file(file, check) {
+                let check = verify_file(file, check);
+                match check.and_then(|check| ranges::verify_clean(file, &view.version.ranges).map(|()| check)) {
                     Ok(check) => {
                         verified.files += 1;
                         verified.entries += check.entries;
@@ -239,7 +247,9 @@ impl Partition {
             files.iter_mut().for_each(|file| file.readers = Vec::new());
             files.sort_by_key(|file| file.meta.number);
         }
-        if whole && (found != live || walked.version.flushed_seq != Some(view.flushed_seq())) {
+        let same = walked.version.flushed_seq == Some(view.flushed_seq())
+            && walked.version.ranges == *view.version.ranges;
+        if whole && (found != live || !same) {
             damage.push(Error::corrupt(path, walked.end, "the manifest does not say what the open database knows"));
         }
         // What was there when the partition was opened was named then, or removed. What readers hold goes later.

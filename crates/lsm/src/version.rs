@@ -7,8 +7,9 @@
 
 use crate::files::{FileHandle, Home};
 use crate::kept::Kept;
-use crate::{AddedFile, VersionEdit};
+use crate::{AddedFile, Charge, Owner, VersionEdit};
 use codec::entry::Seq;
+use codec::ranges::RangeSet;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -88,13 +89,17 @@ pub(crate) struct Version {
     pub next_run: u64,
     /// What the files hold for snapshots.
     pub kept: Kept,
+    /// The range tombstones that may hide something in the files.
+    pub ranges: Arc<RangeSet>,
+    charge: Option<Arc<Charge>>,
 }
 
 impl Version {
     /// A version without files.
     pub fn empty() -> Arc<Self> {
         let runs = vec![Run::new(BASE, Vec::new())];
-        Arc::new(Self { runs, flushed_seq: 0, next_run: 1, kept: Kept::default() })
+        let (kept, ranges) = (Kept::default(), Arc::default());
+        Arc::new(Self { runs, flushed_seq: 0, next_run: 1, kept, ranges, charge: None })
     }
 
     /// The base.
@@ -125,6 +130,7 @@ impl Version {
             next_file: Some(next_file),
             next_run: Some(self.next_run),
             added: self.files().map(|(run, file)| file.added(run)).collect(),
+            ranges: RangeSet::clone(&self.ranges),
             ..VersionEdit::default()
         }
     }
@@ -158,7 +164,15 @@ impl Version {
         let next_run = self.next_run.max(edit.next_run.unwrap_or(0)).max(highest_run.saturating_add(1));
         let runs = self.assemble(files, edit)?;
         let kept = Kept::of(runs.iter().flat_map(|run| &run.files));
-        Ok(Arc::new(Self { runs, flushed_seq, next_run, kept }))
+        let (ranges, charge) = match edit.changes_ranges() {
+            true => {
+                let ranges = edit.apply_ranges(&self.ranges);
+                let charge = home.shared.budget.charge(Owner::Pinned, ranges.bytes());
+                (Arc::new(ranges), Some(Arc::new(charge)))
+            }
+            false => (self.ranges.clone(), self.charge.clone()),
+        };
+        Ok(Arc::new(Self { runs, flushed_seq, next_run, kept, ranges, charge }))
     }
 
     /// Sorts files into runs, and keeps the runs that the edit does not touch.

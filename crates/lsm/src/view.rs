@@ -4,6 +4,7 @@ use crate::Policy;
 use crate::chain::{Base, Chain};
 use crate::version::Version;
 use codec::entry::{self, Entry, Kind, Seq};
+use codec::ranges::RangeSet;
 use env::{Error, Result};
 use memtable::Memtable;
 use std::sync::Arc;
@@ -15,11 +16,61 @@ pub struct View {
     pub(crate) immutable: Vec<Arc<Memtable>>,
     pub(crate) version: Arc<Version>,
     pub(crate) policy: Arc<dyn Policy>,
+    /// There are range tombstones in the immutable memtables or the version.
+    ranged: bool,
 }
 
 impl View {
+    pub(crate) fn new(
+        active: Arc<Memtable>,
+        immutable: Vec<Arc<Memtable>>,
+        version: Arc<Version>,
+        policy: Arc<dyn Policy>,
+    ) -> Self {
+        let ranged = !version.ranges.is_empty() || immutable.iter().any(|memtable| memtable.has_ranges());
+        Self { active, immutable, version, policy, ranged }
+    }
+
+    /// True if range tombstones may hide something. Asked after the number was taken that is read at.
+    #[inline]
+    fn has_ranges(&self) -> bool {
+        self.ranged || self.active.has_ranges()
+    }
+
+    /// True if memtables have range tombstones. They are thinned while others read, for registered
+    /// snapshots and *visible*: whoever reads at another number, which was *visible* before, must register it.
+    #[inline]
+    pub fn needs_snapshot(&self) -> bool {
+        self.has_ranges() && self.memtables().any(|memtable| memtable.has_ranges())
+    }
+
+    pub(crate) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        std::iter::once(&self.active).chain(&self.immutable)
+    }
+
+    /// All range tombstones, newest first.
+    pub(crate) fn ranges(&self) -> Vec<Arc<RangeSet>> {
+        if !self.has_ranges() {
+            return Vec::new();
+        }
+        let mut sets: Vec<_> = self.memtables().flat_map(|memtable| memtable.ranges()).collect();
+        sets.push(self.version.ranges.clone());
+        sets.retain(|set| !set.is_empty());
+        sets
+    }
+
+    /// The number of the newest range tombstone not above `seq` that covers `key`; 0 if there is none.
+    fn cover(&self, key: &[u8], seq: Seq) -> Seq {
+        if !self.has_ranges() {
+            return 0;
+        }
+        let in_memory = self.memtables().map(|memtable| memtable.cover(key, seq)).max().unwrap_or(0);
+        in_memory.max(self.version.ranges.cover(key, seq))
+    }
+
     /// The newest version of `key` not above `seq`: its number and kind, with its content in
-    /// `value`, which is replaced. `None` if there is none. A delta is a version too.
+    /// `value`, which is replaced. `None` if there is none. A delta is a version too, and so is a range
+    /// tombstone over the key ([`Kind::RangeDelete`]), whether there was anything to delete or not.
     ///
     /// Newest first, ending at the first hit: a memtable or run holds nothing older than what
     /// those below it hold of the same key. A run costs a search among its files' bounds, then
@@ -27,7 +78,24 @@ impl View {
     ///
     /// # Errors
     /// [`env::Error::Corrupt`] or [`env::Error::Io`].
+    #[inline]
     pub fn find(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
+        if self.has_ranges() {
+            return self.find_under_ranges(key, seq, value);
+        }
+        self.find_entry(key, seq, 0, value)
+    }
+
+    #[cold]
+    fn find_under_ranges(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
+        let cover = self.cover(key, seq);
+        let found = self.find_entry(key, seq, cover, value)?.filter(|(found, _)| *found > cover);
+        Ok(found.or((cover > 0).then_some((cover, Kind::RangeDelete))))
+    }
+
+    /// The newest entry of `key` not above `seq`. It may be missing if it is not above `floor`.
+    #[inline(always)]
+    fn find_entry(&self, key: &[u8], seq: Seq, floor: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
         if let Some(found) = self.active.get(key, seq, value) {
             return Ok(Some(found));
         }
@@ -39,7 +107,7 @@ impl View {
         let hash = codec::hash64(key);
         for run in &self.version.runs {
             let Some(file) = run.find(key) else { continue };
-            if file.meta.min_seq > seq {
+            if file.meta.min_seq > seq || floor > 0 && file.meta.max_seq <= floor {
                 continue;
             }
             if let Some(found) = file.reader()?.get(key, hash, seq, value)? {
@@ -67,7 +135,7 @@ impl View {
     pub fn get_chained(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<usize>> {
         match self.find(key, seq, value)? {
             Some((_, Kind::Put)) => Ok(Some(0)),
-            None | Some((_, Kind::Delete)) => Ok(None),
+            None | Some((_, Kind::Delete | Kind::RangeDelete)) => Ok(None),
             Some(_) => self.get_folded(key, seq, value),
         }
     }
@@ -142,8 +210,8 @@ impl View {
         Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {key:02x?}: {error}"))
     }
 
-    /// Visits the versions of `key` from `seq` down, until `visit` says false. The last one's content is
-    /// in `value` then.
+    /// Visits the versions of `key` from `seq` down that no range tombstone hides there, until `visit` says
+    /// false. The last one's content is in `value` then.
     fn walk(
         &self,
         key: &[u8],
@@ -151,9 +219,11 @@ impl View {
         value: &mut Vec<u8>,
         visit: &mut dyn FnMut(Seq, Kind, &[u8]) -> bool,
     ) -> Result<()> {
+        let cover = self.cover(key, seq);
         // Below the last number that was found: number 0 is none.
         let next = |found: Seq| found.checked_sub(1).filter(|next| *next > 0);
-        for memtable in std::iter::once(&self.active).chain(&self.immutable) {
+        let mut visit = |seq: Seq, kind, content: &[u8]| seq > cover && visit(seq, kind, content);
+        for memtable in self.memtables() {
             let mut at = Some(seq);
             while let Some((found, kind)) = at.and_then(|at| memtable.get(key, at, value)) {
                 if !visit(found, kind, value) {
@@ -177,15 +247,14 @@ impl View {
         Ok(())
     }
 
-    /// False if no version of `key` is in memtables or files; true if one may be. Asks filters
-    /// only, never a data block.
+    /// False if no version of `key` is in memtables or files; true if one may be, also under a range
+    /// tombstone. Asks filters only, never a data block.
     ///
     /// # Errors
     /// As [`View::find`].
     pub fn may_contain(&self, key: &[u8]) -> Result<bool> {
         let mut value = Vec::new();
-        let memtables = std::iter::once(&self.active).chain(&self.immutable);
-        for memtable in memtables {
+        for memtable in self.memtables() {
             if memtable.get(key, codec::entry::MAX_SEQ, &mut value).is_some() {
                 return Ok(true);
             }

@@ -12,6 +12,8 @@ use std::sync::atomic::Ordering;
 enum Op {
     Put(u16, u8),
     Delete(u16),
+    /// All keys from one to below another, which may be of another tree or lie before it.
+    DeleteRange(u16, u16),
     /// A delta, which may be one that cannot apply.
     Delta(u16, u8),
     /// From here on nobody can fold, or again.
@@ -35,6 +37,8 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     let one = prop_oneof![
         40 => (0..300u16, any::<u8>()).prop_map(|(key, fill)| Op::Put(key, fill)),
         12 => (0..300u16).prop_map(Op::Delete),
+        3 => (0..300u16, 0..300u16).prop_map(|(from, to)| Op::DeleteRange(from, to)),
+        4 => (0..300u16, 1..12u16).prop_map(|(from, count)| Op::DeleteRange(from, from + count)),
         30 => (0..300u16, any::<u8>()).prop_map(|(key, fill)| Op::Delta(key, fill)),
         15 => (0..12u16, any::<u8>()).prop_map(|(key, fill)| Op::Delta(key, fill)),
         1 => any::<bool>().prop_map(Op::NoFold),
@@ -100,6 +104,7 @@ fn run(ops: Vec<Op>) {
         match op {
             Op::Put(k, fill) => db.put(&key(k), &vec![fill; usize::from(fill) / 2]),
             Op::Delete(k) => db.delete(&key(k)),
+            Op::DeleteRange(from, to) => db.delete_range(&key(from), &key(to)),
             Op::Delta(k, fill) => db.delta(&key(k), &[fill, k as u8, 3]),
             Op::NoFold(off) => no_fold = off,
             Op::Ascending(count) => {
@@ -132,6 +137,7 @@ fn run(ops: Vec<Op>) {
     let snapshots = db.policy.snapshots.lock().clone();
     snapshots.into_iter().for_each(|seq| db.end_snapshot(seq));
     db.partition.compact_all().unwrap();
+    assert_eq!(db.partition.stats().ranges, 0, "nothing is left that range tombstones hide");
     db.check();
     let db = db.reopen();
     db.check();

@@ -42,6 +42,11 @@ impl MemtableIter {
         Self { table: Arc::clone(table), mode }
     }
 
+    /// True if all entries have lower numbers than `seq`.
+    pub fn is_below(&self, seq: Seq) -> bool {
+        self.table.last_seq().is_some_and(|last| last < seq)
+    }
+
     /// Moves the walk where `f` says, given the order; or the cursor as `g` does.
     #[inline]
     fn go(&mut self, f: impl FnOnce(&Frozen, &Sorted, usize) -> Option<usize>, g: impl FnOnce(&mut Cursor, &Memtable)) {

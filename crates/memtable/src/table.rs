@@ -1,10 +1,12 @@
 //! The memtable.
 
 use crate::order::{Order, Run};
+use crate::ranges::Ranges;
 use crate::sorted::Sorted;
 use crate::state::State;
 use crate::{ChunkPool, MemtableIter};
 use codec::entry::{Entry, Kind, Seq};
+use codec::ranges::RangeSet;
 use env::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use env::sync::{Condvar, Mutex, RwLock};
 use std::sync::{Arc, OnceLock};
@@ -18,7 +20,11 @@ use std::sync::{Arc, OnceLock};
 ///
 /// It holds some 8 GiB at least and 32 GiB at most; keys and values are shorter than 4 GiB.
 ///
-/// Locks: the order, then the state. Neither is held while waiting for anything else.
+/// Range tombstones lie beside the entries ([`Memtable::delete_range`]) and hide none of them here:
+/// readers compare numbers.
+///
+/// Locks: the order, then the state; the range tombstones' stands alone. None is held while waiting for
+/// anything else.
 pub struct Memtable {
     first_seq: Seq,
     last_seq: AtomicU64,
@@ -33,6 +39,7 @@ pub struct Memtable {
     order: Mutex<Order>,
     state_bytes: AtomicUsize,
     order_bytes: AtomicUsize,
+    ranges: Ranges,
 }
 
 /// What no longer changes.
@@ -71,6 +78,7 @@ impl Memtable {
             order: Mutex::new(Order::default()),
             state_bytes: AtomicUsize::new(0),
             order_bytes: AtomicUsize::new(0),
+            ranges: Ranges::default(),
         }
     }
 
@@ -100,6 +108,36 @@ impl Memtable {
             entries.for_each(|entry| state.insert(entry));
             self.state_bytes.store(state.bytes(), Ordering::Relaxed);
         }
+    }
+
+    /// Says that a registered writer is about to add range tombstones, so that readers look for them.
+    /// Called by the commit leader, before the memtable can be sealed.
+    pub fn expect_ranges(&self) {
+        self.ranges.expect();
+    }
+
+    /// Adds a range tombstone: the keys from `start` to below `end` are gone as of `seq`. Numbers that
+    /// a newer tombstone over the same keys makes superfluous go: those that no reader at the ascending
+    /// `snapshots`, of which the last is *visible*, or above it, can tell from the newer one. So whoever
+    /// reads below the last of them is registered in the list.
+    pub fn delete_range(&self, start: &[u8], end: &[u8], seq: Seq, snapshots: &[Seq]) {
+        self.ranges.add(RangeSet::one(start, end, seq), snapshots);
+    }
+
+    /// True if there are range tombstones, or may be in a moment. Cheap.
+    #[inline]
+    pub fn has_ranges(&self) -> bool {
+        self.ranges.any()
+    }
+
+    /// The number of the newest range tombstone not above `seq` that covers `key`; 0 if there is none.
+    pub fn cover(&self, key: &[u8], seq: Seq) -> Seq {
+        if self.has_ranges() { self.ranges.cover(key, seq) } else { 0 }
+    }
+
+    /// The range tombstones so far, in sets that do not change.
+    pub fn ranges(&self) -> Vec<Arc<RangeSet>> {
+        if self.has_ranges() { self.ranges.sets() } else { Vec::new() }
     }
 
     /// Ends a writer's announcement, once all of its entries are applied.
@@ -173,21 +211,21 @@ impl Memtable {
         })
     }
 
-    /// The memory that this memtable holds, in bytes: whole chunks, the hash, and what
+    /// The memory that this memtable holds, in bytes: whole chunks, the hash, range tombstones, and what
     /// iterators have sorted. Grows with [`Memtable::apply`] and the first [`Memtable::iter`].
     pub fn charged_bytes(&self) -> usize {
         let parts = self.state_bytes.load(Ordering::Relaxed) + self.order_bytes.load(Ordering::Relaxed);
-        parts + size_of::<Self>()
+        parts + self.ranges.bytes() + size_of::<Self>()
     }
 
-    /// The number of entries, all versions counted.
+    /// The number of entries, all versions counted, range tombstones not.
     pub fn len(&self) -> usize {
         self.read(State::len)
     }
 
-    /// True without entries.
+    /// True without entries and range tombstones.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.len() == 0 && !self.has_ranges()
     }
 
     /// An iterator that sees at least what was applied before this call.

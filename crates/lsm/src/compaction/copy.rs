@@ -4,12 +4,16 @@
 //! A chain is folded onto a full write that no live snapshot separates from it; the value takes the
 //! number of the newest delta. Deltas whose full write lies further down, or beyond a snapshot, are
 //! copied as they are. Where nothing older can exist they do nothing, and go.
+//!
+//! What a range tombstone hides from every snapshot is passed over; where all of a stretch of an input is
+//! older than it, without being read.
 
 use super::output::Output;
 use crate::chain::{Base, Chain};
+use crate::ranges::Pass;
 use crate::retention::{Retention, Verdict};
 use crate::{Policy, tree_of};
-use codec::entry::{self, Entry, EntryIter, Kind, MAX_SEQ, Seq};
+use codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use env::{Error, Result};
 
 /// How often a copy looks whether it should stop, in raw bytes.
@@ -46,7 +50,7 @@ impl<'a, 'o> Copy<'a, 'o> {
 
     /// Copies the entries that somebody may still read; false if `stop` said so on the way. With it, how
     /// many deltas could not apply.
-    pub fn run<I: EntryIter<Error = Error>>(mut self, source: &mut I, stop: &dyn Fn() -> bool) -> Result<(bool, u64)> {
+    pub fn run<I: Pass<Error = Error>>(mut self, source: &mut I, stop: &dyn Fn() -> bool) -> Result<(bool, u64)> {
         let now = self.retention.visible();
         let mut tree = None;
         let mut since_poll = 0;
@@ -63,16 +67,28 @@ impl<'a, 'o> Copy<'a, 'o> {
                 }
                 self.numbers = self.policy.needs_numbers(this);
             }
-            let entry = Entry { key, seq: source.seq(), kind: source.kind(), value: source.value() };
-            self.take(entry)?;
-            since_poll += entry.key.len() + entry.value.len();
+            let passed = match self.retention.passes(key, source.seq()) {
+                Some((cover, high)) => {
+                    since_poll += key.len();
+                    source.pass_forward(cover, high)?;
+                    true
+                }
+                None => {
+                    let entry = Entry { key, seq: source.seq(), kind: source.kind(), value: source.value() };
+                    self.take(entry)?;
+                    since_poll += entry.key.len() + entry.value.len();
+                    false
+                }
+            };
             if since_poll >= POLL_BYTES {
                 since_poll = 0;
                 if stop() {
                     return Ok((false, self.refused));
                 }
             }
-            source.next()?;
+            if !passed {
+                source.next()?;
+            }
         }
         self.leave_chain(None)?;
         Ok((true, self.refused))
@@ -80,12 +96,15 @@ impl<'a, 'o> Copy<'a, 'o> {
 
     #[inline]
     fn take(&mut self, entry: Entry<'_>) -> Result<()> {
-        let verdict = self.retention.judge(entry.key, entry.seq, entry.kind);
+        let verdict = self.retention.judge_covered(entry.key, entry.seq, entry.kind);
         if !self.chain.is_empty() && !matches!(verdict, Verdict::Chain | Verdict::Base { .. }) {
             self.leave_chain(Some(entry.key))?;
         }
         match verdict {
-            Verdict::Keep if !self.numbers && entry.kind == Kind::Put => self.output.add(self.lowest(entry), None),
+            Verdict::Keep if !self.numbers && entry.kind == Kind::Put => {
+                let entry = self.lowest(entry);
+                self.output.add(entry, None)
+            }
             Verdict::Keep => self.output.add(entry, None),
             Verdict::KeepShadowed(until) => self.output.add(entry, Some(until)),
             Verdict::DropIfBottom if !(self.at_bottom)(entry.key) => self.output.add(entry, None),
@@ -106,8 +125,10 @@ impl<'a, 'o> Copy<'a, 'o> {
     }
 
     /// The entry with the lowest number, if nobody can tell the difference.
-    fn lowest<'e>(&self, entry: Entry<'e>) -> Entry<'e> {
-        let plain = self.retention.seen_by_all() && (self.at_bottom)(entry.key);
+    fn lowest<'e>(&mut self, entry: Entry<'e>) -> Entry<'e> {
+        // Not under a range tombstone, which may be older.
+        let plain =
+            self.retention.seen_by_all() && (self.at_bottom)(entry.key) && !self.retention.is_covered(entry.key);
         if plain { Entry { seq: 1, ..entry } } else { entry }
     }
 

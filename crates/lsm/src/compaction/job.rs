@@ -7,6 +7,7 @@
 use super::picker::{Dead, FileDesc, Layout, Pick, RunDesc, Span, Why};
 use crate::Policy;
 use crate::files::FileHandle;
+use crate::ranges::{Covered, covered};
 use crate::version::Version;
 use codec::entry::Seq;
 use env::sync::{Condvar, Mutex, MutexGuard};
@@ -148,15 +149,26 @@ pub(crate) fn dead_trees(version: &Version, policy: &dyn Policy, now: Seq) -> Ha
     trees.into_iter().filter(|&tree| !policy.tree_is_live(tree, now)).collect()
 }
 
+/// What range tombstones hide of which files; asked before locks are taken.
+pub(crate) fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<u64, Covered> {
+    if version.ranges.is_empty() {
+        return HashMap::new();
+    }
+    let files = version.files().map(|(_, file)| (file.meta.number, covered(file, &version.ranges, oldest_snapshot)));
+    files.filter(|(_, covered)| covered.fragments > 0).collect()
+}
+
 /// Describes a version to the picker.
 pub(crate) fn layout<'a>(
     version: &'a Version,
     running: &Running,
     dead: &HashSet<u32>,
+    covered: &HashMap<u64, Covered>,
     oldest_snapshot: Seq,
 ) -> Layout<'a> {
     let describe = |file: &'a Arc<FileHandle>| {
         let gone = if dead.is_empty() { 0 } else { file.trees.iter().filter(|tree| dead.contains(tree)).count() };
+        let covered = covered.get(&file.meta.number).copied().unwrap_or_default();
         FileDesc {
             number: file.meta.number,
             smallest: &file.meta.smallest,
@@ -167,7 +179,10 @@ pub(crate) fn layout<'a>(
             shadowed: file.shadowed,
             released: file.released(oldest_snapshot),
             max_seq: file.meta.max_seq,
+            covered: covered.entries,
+            fragments: covered.fragments,
             dead: match gone {
+                _ if covered.wholly => Dead::Wholly,
                 0 => Dead::No,
                 gone if gone == file.trees.len() => Dead::Wholly,
                 _ => Dead::Partly,
@@ -180,5 +195,5 @@ pub(crate) fn layout<'a>(
         .iter()
         .map(|run| RunDesc { id: run.id, files: run.files.iter().map(describe).collect() })
         .collect();
-    Layout { runs, spans: running.spans(), oldest_snapshot }
+    Layout { runs, spans: running.spans(), oldest_snapshot, range_bytes: version.ranges.bytes() as u64 }
 }

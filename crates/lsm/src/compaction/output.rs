@@ -404,7 +404,7 @@ impl<'a> Output<'a> {
             self.home.shared.trees.achieved(*tree, open.dictionary_id, meta.bytes, meta.raw_bytes);
         }
         let (run, trees, shadowed, readers) = (self.plan.run, open.trees, open.shadowed, open.readers);
-        self.done.push(AddedFile { run, meta, trees, shadowed, readers });
+        self.done.push(AddedFile { run, meta, trees, shadowed, clean: 0, readers });
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 //! run in key order that holds most of the data, and above it a few runs ("tiers"), each a flush
 //! or a merge of flushes. In order of urgency:
 //!
-//! 1. *Remove* files that hold dropped trees only.
+//! 1. *Remove* files that hold dropped trees only, or nothing but what range tombstones hide.
 //! 2. *Sink*: a file that overlaps nothing down to some older run moves there by an edit alone.
 //!    Data that arrives in key order reaches the base so and is never rewritten.
 //! 3. *Too many runs*: merge the neighbours that are cheapest for each run that disappears.
@@ -14,8 +14,9 @@
 //!    one by one; the one that takes most from above for each byte rewritten goes first. A newer
 //!    run may be left out, never an older one, so that newer data stays above older. Where only
 //!    a very large job would do, the runs above are merged first, cut as the base is.
-//! 5. *Garbage*: rewrite a file that is largely tombstones and old versions that no snapshot
-//!    reads any more, or that holds keys of a dropped tree.
+//! 5. *Garbage*: rewrite a file that is largely tombstones, old versions that no snapshot reads any
+//!    more, and what range tombstones hide, or that holds keys of a dropped tree; and, if the range
+//!    tombstones take too much memory, those that keep most of them.
 //! 6. *Tiers*: merge runs of similar size when there are several.
 //! 7. *Small files*: merge neighbours in the base when many are small.
 //!
@@ -25,7 +26,7 @@
 use codec::entry::Seq;
 use std::cmp::Ordering;
 
-/// Whether a file holds keys of dropped trees.
+/// Whether a file holds keys that nobody can read: of dropped trees, or under range tombstones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Dead {
     /// None.
@@ -56,9 +57,13 @@ pub struct FileDesc<'a> {
     pub shadowed: u64,
     /// Of these, those that no snapshot needs any more, for sure.
     pub released: u64,
+    /// About so many entries are hidden from all snapshots by range tombstones.
+    pub covered: u64,
+    /// So many ranges of deleted keys are kept at least until the file is rewritten.
+    pub fragments: u64,
     /// The highest number.
     pub max_seq: Seq,
-    /// Dropped trees.
+    /// Dropped trees, and range tombstones over everything.
     pub dead: Dead,
     /// A running job reads it.
     pub busy: bool,
@@ -124,6 +129,8 @@ pub struct Layout<'a> {
     pub spans: Vec<Span>,
     /// The oldest live snapshot.
     pub oldest_snapshot: Seq,
+    /// The memory that range tombstones take, in bytes.
+    pub range_bytes: u64,
 }
 
 /// The bounds that the picker works towards; see [`crate::Options`].
@@ -141,6 +148,8 @@ pub struct Rules {
     pub max_runs: usize,
     /// Input bytes that a base merge tries not to exceed.
     pub max_job_bytes: u64,
+    /// Memory that range tombstones may take, in bytes.
+    pub max_range_bytes: u64,
 }
 
 /// Why files are merged.
@@ -273,6 +282,7 @@ pub fn pick(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
         .or_else(|| if layout.run_count() > rules.max_runs { merge_runs(layout, rules, Why::Runs) } else { None })
         .or_else(|| merge_into_base(layout, rules))
         .or_else(|| collect_garbage(layout))
+        .or_else(|| if layout.range_bytes > rules.max_range_bytes { apply_ranges(layout) } else { None })
         .or_else(|| {
             if layout.upper().len() > rules.soft_upper_runs { merge_runs(layout, rules, Why::Tiers) } else { None }
         })
@@ -416,6 +426,7 @@ fn collect_garbage(layout: &Layout<'_>) -> Option<Pick> {
                 true => file.shadowed + if run.id == 0 { file.tombstones } else { 0 },
                 false => file.released,
             };
+            let garbage = garbage + file.covered;
             let collectable = garbage * GARBAGE_PART >= file.entries.max(1);
             if (file.dead == Dead::Partly || collectable)
                 && !layout.conflicts(run.id, run.id, file.smallest, file.largest)
@@ -425,6 +436,17 @@ fn collect_garbage(layout: &Layout<'_>) -> Option<Pick> {
         }
     }
     None
+}
+
+/// Rewrites the file that keeps most range tombstones for its size.
+fn apply_ranges(layout: &Layout<'_>) -> Option<Pick> {
+    let files = layout.runs.iter().flat_map(|run| run.files.iter().map(|file| (run.id, file)));
+    let free = files.filter(|(run, file)| {
+        file.fragments > 0 && !file.busy && !layout.conflicts(*run, *run, file.smallest, file.largest)
+    });
+    let score = |file: &FileDesc<'_>| file.fragments as f64 / file.bytes.max(1) as f64;
+    let (run, file) = free.max_by(|(_, a), (_, b)| score(a).total_cmp(&score(b)))?;
+    Some(Pick::Merge { why: Why::Garbage, files: vec![file.number], out: run })
 }
 
 /// Merges neighbouring runs above the base: those that cost least for each run that goes.

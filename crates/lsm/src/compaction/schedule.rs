@@ -6,10 +6,13 @@ use super::output::{Output, Plan, remove_outputs};
 use super::picker::{self, Layout, Pick, Rules, Span};
 use crate::files::FileHandle;
 use crate::iter::RunIter;
+use crate::ranges::mark_clean;
 use crate::retention::Retention;
 use crate::stats::Counters;
 use crate::version::{BASE, Run, Version};
 use crate::{Debt, Merge, Partition, VersionEdit};
+use codec::entry::MAX_SEQ;
+use codec::ranges::RangeSet;
 use env::Result;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -28,6 +31,7 @@ impl Partition {
             soft_upper_runs: options.soft_upper_runs,
             max_runs: options.max_runs,
             max_job_bytes: options.max_job_bytes,
+            max_range_bytes: options.max_range_bytes,
         }
     }
 
@@ -48,6 +52,7 @@ impl Partition {
             let snapshots = policy.snapshots();
             let (oldest, visible) = (snapshots.first().copied(), snapshots.last().copied());
             let dead = job::dead_trees(&version, policy, visible.unwrap_or(0));
+            let covered = job::covered_files(&version, oldest.unwrap_or(0));
             let mut running = self.jobs.lock();
             // Under this lock: whoever closes the partition waits for all jobs that have entered.
             if self.closing() {
@@ -58,7 +63,7 @@ impl Partition {
             if !Arc::ptr_eq(&version, &self.view().version) {
                 continue;
             }
-            let mut layout = job::layout(&version, &running, &dead, oldest.unwrap_or(0));
+            let mut layout = job::layout(&version, &running, &dead, &covered, oldest.unwrap_or(0));
             layout.runs.retain(|run| run.id < newer);
             let pick = picker::pick(&layout, rules)?;
             let inputs = inputs_of(&pick, &version);
@@ -108,6 +113,10 @@ impl Partition {
         let policy = &*self.shared().policy;
         let began = self.shared().env.clock.now();
         let retention = Retention::new(policy.snapshots());
+        // Those that are in the version after the list was made: durable, and all up to its flushed number.
+        let now = self.view().version.clone();
+        let clean = retention.oldest().min(now.flushed_seq);
+        let retention = retention.with_ranges(vec![now.ranges.clone()]);
         let version = &job.version;
         // The inputs hold all older data of their keys down to the output run; below that lies
         // what the version of the pick has there. Data moves down from there only.
@@ -118,7 +127,8 @@ impl Partition {
         if !whole {
             return Ok(Outcome::Yielded);
         }
-        let added = output.finish()?;
+        let mut added = output.finish()?;
+        mark_clean(&mut added, &[&now.ranges], clean);
         let written: u64 = added.iter().map(|file| file.meta.bytes).sum();
         let result = self.install_merge(files, added.clone());
         match &result {
@@ -152,7 +162,7 @@ impl Partition {
     /// As [`Partition::run_compaction`].
     pub fn compact_all(&self) -> Result<()> {
         let newer = self.view().version.next_run;
-        let rules = Rules { upper_percent: 0, upper_floor_bytes: 0, ..self.rules() };
+        let rules = Rules { upper_percent: 0, upper_floor_bytes: 0, max_range_bytes: 0, ..self.rules() };
         loop {
             self.check_usable()?;
             let others = self.jobs.count() > 0;
@@ -183,6 +193,7 @@ impl Partition {
             soft_upper_runs: usize::MAX,
             max_runs: usize::MAX,
             max_job_bytes: 0,
+            max_range_bytes: u64::MAX,
         };
         while let Some(job) = self.pick_with(&nothing_else, u64::MAX) {
             if !matches!(job.pick, Pick::Remove(_)) {
@@ -190,7 +201,19 @@ impl Partition {
             }
             self.run_compaction(job, &|| false)?;
         }
-        Ok(())
+        self.forget_tree(tree)
+    }
+
+    /// Lets the range tombstones of a dead tree go.
+    fn forget_tree(&self, tree: u32) -> Result<()> {
+        let (low, high) =
+            (tree.to_be_bytes(), tree.checked_add(1).map_or([0xff; 5].to_vec(), |t| t.to_be_bytes().to_vec()));
+        let version = self.view().version.clone();
+        if version.ranges.overlapping(&low, &high).iter().all(|fragment| fragment.start() >= high.as_slice()) {
+            return Ok(());
+        }
+        let forgotten = RangeSet::one(&low, &high, MAX_SEQ);
+        self.commit(VersionEdit { forgotten, ..VersionEdit::default() }, None)
     }
 
     /// What the partition is behind with. Cheap: meant to be asked for each write batch.
@@ -205,7 +228,8 @@ impl Partition {
 
     /// Measures what stands above the base in excess, after each edit.
     pub(crate) fn measure_debt(&self, version: &Version) {
-        let layout: Layout<'_> = job::layout(version, &Default::default(), &Default::default(), 0);
+        let none = (Default::default(), Default::default(), Default::default());
+        let layout: Layout<'_> = job::layout(version, &none.0, &none.1, &none.2, 0);
         self.counters.debt_bytes.store(layout.debt(&self.rules()), Ordering::Relaxed);
     }
 

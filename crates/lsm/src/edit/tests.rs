@@ -20,13 +20,22 @@ fn meta() -> impl Strategy<Value = FileMeta> {
     })
 }
 
+/// Range tombstones in any order, some of them empty.
+fn ranges() -> impl Strategy<Value = RangeSet> {
+    let one = (prop::collection::vec(0..4u8, 0..4), prop::collection::vec(0..4u8, 0..4), 1..9u64);
+    prop::collection::vec(one, 0..4).prop_map(|ranges| {
+        RangeSet::union(ranges.iter().map(|(start, end, seq)| RangeSet::one(start, end, *seq)).collect(), &[])
+    })
+}
+
 fn edit() -> impl Strategy<Value = VersionEdit> {
-    let added = (any::<u64>(), meta(), prop::collection::btree_set(any::<u32>(), 0..5), any::<u64>());
-    let added = added.prop_map(|(run, meta, trees, shadowed)| AddedFile {
+    let added = (any::<u64>(), meta(), prop::collection::btree_set(any::<u32>(), 0..5), any::<(u64, u64)>());
+    let added = added.prop_map(|(run, meta, trees, (shadowed, clean))| AddedFile {
         run,
         meta,
         trees: trees.into_iter().collect(),
         shadowed,
+        clean: if clean % 3 == 0 { 0 } else { clean },
         readers: Vec::new(),
     });
     let numbers = (any::<Option<u64>>(), any::<Option<u64>>(), any::<Option<u64>>());
@@ -35,13 +44,17 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
         prop::collection::vec(any::<u64>(), 0..4),
         prop::collection::vec(any::<(u64, u64)>(), 0..4),
     );
-    (numbers, lists).prop_map(|((flushed_seq, next_file, next_run), (added, removed, moved))| VersionEdit {
+    let ranges = (ranges(), ranges(), any::<Option<u64>>());
+    (numbers, lists, ranges).prop_map(|((flushed_seq, next_file, next_run), (added, removed, moved), r)| VersionEdit {
         flushed_seq,
         next_file,
         next_run,
         added,
         removed,
         moved,
+        ranges: r.0,
+        forgotten: r.1,
+        thinned: r.2,
     })
 }
 
@@ -87,4 +100,34 @@ fn what_no_encoder_writes_is_refused() {
     varint::put_u64(&mut huge, 0);
     varint::put_u64(&mut huge, 1 << 40);
     assert!(VersionEdit::decode(&huge).is_err());
+    assert!(VersionEdit::decode(&[7, 1, b'b', 1, b'a', 5]).is_err(), "a range the wrong way round");
+    assert!(VersionEdit::decode(&[8, 1, b'a', 1, b'b', 0]).is_err(), "number 0 is none");
+    assert!(VersionEdit::decode(&[10, 3, 5]).is_err(), "no such file is added");
+}
+
+#[test]
+fn the_bytes_of_range_tombstones() {
+    let edit = VersionEdit {
+        ranges: RangeSet::one(b"ab", b"b", 300),
+        forgotten: RangeSet::one(b"a", b"ab", 5),
+        thinned: Some(7),
+        ..VersionEdit::default()
+    };
+    let mut bytes = Vec::new();
+    edit.encode(&mut bytes);
+    assert_eq!(bytes, [9, 7, 7, 2, b'a', b'b', 1, b'b', 0xac, 2, 8, 1, b'a', 2, b'a', b'b', 5]);
+}
+
+#[test]
+fn ranges_are_added_then_forgotten_then_thinned() {
+    let before = RangeSet::one(b"a", b"z", 5);
+    let edit = VersionEdit {
+        ranges: RangeSet::one(b"c", b"m", 9),
+        forgotten: RangeSet::one(b"a", b"d", 6),
+        thinned: Some(9),
+        ..VersionEdit::default()
+    };
+    let after = edit.apply_ranges(&before);
+    let expected = [(&b"c"[..], &b"m"[..], 9), (b"m", b"z", 5)].map(|(a, b, seq)| RangeSet::one(a, b, seq));
+    assert_eq!(after, RangeSet::union(expected.to_vec(), &[]));
 }

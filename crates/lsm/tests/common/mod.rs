@@ -98,6 +98,14 @@ impl Model {
         self.write(key, seq, now.as_deref());
     }
 
+    /// Removes the keys from `start` to below `end`.
+    pub fn delete_range(&mut self, start: &[u8], end: &[u8], seq: Seq) {
+        if start < end {
+            let range = (Bound::Included(start.to_vec()), Bound::Excluded(end.to_vec()));
+            self.versions.range_mut(range).for_each(|(_, versions)| versions.push((seq, None)));
+        }
+    }
+
     pub fn get(&self, key: &[u8], seq: Seq) -> Option<&[u8]> {
         let newest = self.versions.get(key)?.iter().rev().find(|(at, _)| *at <= seq)?;
         newest.1.as_deref()
@@ -208,6 +216,18 @@ impl Db {
     pub fn delta(&mut self, key: &[u8], delta: &[u8]) {
         self.apply(key, Kind::Delta, delta);
         self.model.delta(key, self.seq, delta);
+    }
+
+    /// Removes the keys from `start` to below `end`, as a batch of the store does.
+    pub fn delete_range(&mut self, start: &[u8], end: &[u8]) {
+        self.seq += 1;
+        let memtable = self.partition.active();
+        memtable.register_writer();
+        memtable.expect_ranges();
+        memtable.delete_range(start, end, self.seq, &self.policy.snapshots());
+        memtable.finish_writer();
+        self.policy.visible.store(self.seq, Ordering::SeqCst);
+        self.model.delete_range(start, end, self.seq);
     }
 
     fn write(&mut self, key: &[u8], value: Option<&[u8]>) {

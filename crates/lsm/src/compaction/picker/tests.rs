@@ -15,7 +15,7 @@ fn key(text: &str) -> &'static [u8] {
     key.leak()
 }
 
-/// `number low-high bytes [entries=n] [tombstones=n] [shadowed=n] [released=n] [seq=n] [busy] [dead] [partly]`
+/// `number low-high bytes [entries=n] [tombstones=n] [shadowed=n] [released=n] [covered=n] [ranges=n] [seq=n] [busy] [dead] [partly]`
 fn file(text: &str) -> FileDesc<'static> {
     let mut words = text.split_whitespace();
     let number = words.next().unwrap().parse().unwrap();
@@ -29,6 +29,8 @@ fn file(text: &str) -> FileDesc<'static> {
             Some(("tombstones", n)) => file.tombstones = n.parse().unwrap(),
             Some(("shadowed", n)) => file.shadowed = n.parse().unwrap(),
             Some(("released", n)) => file.released = n.parse().unwrap(),
+            Some(("covered", n)) => file.covered = n.parse().unwrap(),
+            Some(("ranges", n)) => file.fragments = n.parse().unwrap(),
             Some(("seq", n)) => file.max_seq = n.parse().unwrap(),
             None if word == "busy" => file.busy = true,
             None if word == "dead" => file.dead = Dead::Wholly,
@@ -47,6 +49,7 @@ fn rules() -> Rules {
         soft_upper_runs: 4,
         max_runs: 10,
         max_job_bytes: 1000,
+        max_range_bytes: 100,
     }
 }
 
@@ -83,6 +86,7 @@ fn answer(lines: &[&str]) -> String {
                 layout.spans.push(Span { out, newest, low: key(low).to_vec(), high: key(high).to_vec() });
             }
             ("oldest", None) => layout.oldest_snapshot = rest.trim().parse().unwrap(),
+            ("ranges", None) => layout.range_bytes = rest.trim().parse().unwrap(),
             ("floor", None) => rules.upper_floor_bytes = rest.trim().parse().unwrap(),
             ("job", None) => rules.max_job_bytes = rest.trim().parse().unwrap(),
             _ => panic!("unknown line {line}"),

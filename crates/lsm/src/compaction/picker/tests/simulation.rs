@@ -165,6 +165,7 @@ fn rules() -> Rules {
         soft_upper_runs: 4,
         max_runs: 10,
         max_job_bytes: 1920,
+        max_range_bytes: 0,
     }
 }
 

@@ -1,0 +1,244 @@
+//! Range tombstones in a partition: what they hide from a walk, which files they make superfluous, and when
+//! they are so themselves.
+//!
+//! A version holds them beside its runs, not in files: a range tombstone hides what has a lower number,
+//! wherever it lies, so it needs no place among the runs, and files keep the bounds of their entries. Each
+//! file knows up to which number all tombstones have been applied to it when it was written (*clean*). A
+//! tombstone goes when no file is left that may hold what it hides: the older entries of its keys are in
+//! files by then, since memtables are flushed in order.
+
+use crate::AddedFile;
+use crate::files::FileHandle;
+use crate::version::Version;
+use codec::entry::{EntryIter, MAX_SEQ, Seq};
+use codec::ranges::{Fragment, RangeSet, newest};
+use env::{Error, Result};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Ranges within a file that are looked up to estimate how much of it is covered.
+const SAMPLES: usize = 8;
+
+/// The range tombstones of several sets, as a walk over keys meets them. Remembers the surroundings of the
+/// last key, so that the next one costs two comparisons.
+pub(crate) struct Covers {
+    sets: Vec<Arc<RangeSet>>,
+    /// Whoever reads: sees tombstones up to here.
+    reader: Seq,
+    /// Keys from `low` to below `high` have the same tombstones.
+    low: Option<Vec<u8>>,
+    high: Option<Vec<u8>>,
+    placed: bool,
+    /// Newest first.
+    seqs: Vec<Seq>,
+    /// The newest that the reader sees; 0 if there is none.
+    newest: Seq,
+}
+
+impl Covers {
+    /// `None` if there are no tombstones.
+    pub fn new(sets: Vec<Arc<RangeSet>>, reader: Seq) -> Option<Self> {
+        let covers = Self { sets, reader, low: None, high: None, placed: false, seqs: Vec::new(), newest: 0 };
+        (!covers.sets.is_empty()).then_some(covers)
+    }
+
+    /// The number of the newest tombstone over `key` that the reader sees; 0 if there is none.
+    #[inline]
+    pub fn newest(&mut self, key: &[u8]) -> Seq {
+        let inside =
+            self.low.as_deref().is_none_or(|low| low <= key) && self.high.as_deref().is_none_or(|high| key < high);
+        if !(self.placed && inside) {
+            self.place(key);
+        }
+        self.newest
+    }
+
+    /// The numbers of all tombstones over `key`, newest first.
+    #[inline]
+    pub fn seqs(&mut self, key: &[u8]) -> &[Seq] {
+        self.newest(key);
+        &self.seqs
+    }
+
+    #[cold]
+    fn place(&mut self, key: &[u8]) {
+        self.seqs.clear();
+        let (mut low, mut high) = (None, None);
+        for set in &self.sets {
+            let place = set.place(key);
+            low = low.max(place.low);
+            high = match (high, place.high) {
+                (Some(a), Some(b)) => Some(std::cmp::min(a, b)),
+                (a, b) => a.or(b),
+            };
+            self.seqs.extend_from_slice(place.seqs);
+        }
+        (self.low, self.high) = (low.map(<[u8]>::to_vec), high.map(<[u8]>::to_vec));
+        self.seqs.sort_unstable_by(|a, b| b.cmp(a));
+        self.newest = newest(&self.seqs, self.reader);
+        self.placed = true;
+    }
+
+    /// Where the surroundings of the last key begin; everything from there on has the same tombstones.
+    pub fn low(&self) -> &[u8] {
+        self.low.as_deref().unwrap_or(&[])
+    }
+
+    /// Where they end. For whoever knows that the last key is covered: then there is an end.
+    pub fn high(&self) -> &[u8] {
+        self.end().unwrap_or(&[])
+    }
+
+    /// Where they end, if they do.
+    pub fn end(&self) -> Option<&[u8]> {
+        self.high.as_deref()
+    }
+}
+
+/// A walk that can pass over what a range tombstone hides without looking at each entry.
+pub(crate) trait Pass: EntryIter {
+    /// On an entry that a tombstone `cover` hides, which covers all keys up to `high`: moves forward, at
+    /// most over entries that it hides.
+    fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> std::result::Result<(), Self::Error>;
+
+    /// The same back, where the tombstone covers all keys from `low` on.
+    fn pass_back(&mut self, cover: Seq, low: &[u8]) -> std::result::Result<(), Self::Error>;
+}
+
+impl Pass for memtable::MemtableIter {
+    fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> Result<()> {
+        if self.is_below(cover) { self.seek(high, MAX_SEQ) } else { self.next() }
+    }
+
+    fn pass_back(&mut self, cover: Seq, low: &[u8]) -> Result<()> {
+        if self.is_below(cover) { self.seek_before(low) } else { self.prev() }
+    }
+}
+
+/// What the range tombstones that every snapshot sees hide of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Covered {
+    /// All of it: the file can go.
+    pub wholly: bool,
+    /// About so many entries.
+    pub entries: u64,
+    /// So many ranges of keys, which stay until the file is rewritten.
+    pub fragments: u64,
+}
+
+/// The newest number of a fragment that hides entries of a file from everybody at or above `oldest`, if it
+/// may.
+fn hides(file: &FileHandle, fragment: &Fragment, oldest: Seq) -> Option<Seq> {
+    let seq = fragment.newest(oldest);
+    (seq > file.clean && seq > file.meta.min_seq).then_some(seq)
+}
+
+/// What tombstones of `ranges` hide of a file if `oldest` is the oldest snapshot. May read some blocks of
+/// the file, once for each change.
+pub(crate) fn covered(file: &FileHandle, ranges: &RangeSet, oldest: Seq) -> Covered {
+    let (smallest, largest) = (file.meta.smallest.as_slice(), file.meta.largest.as_slice());
+    let found = ranges.overlapping(smallest, largest).iter().filter_map(|f| Some((f, hides(file, f, oldest)?)));
+    let found: Vec<(&Fragment, Seq)> = found.collect();
+    let Some(newest) = found.iter().map(|(_, seq)| *seq).max() else { return Covered::default() };
+    let fragments = found.len() as u64;
+    file.covered(fragments, newest, || {
+        let wholly = covers_all(&found, smallest, largest, file.meta.max_seq);
+        let entries = if wholly { file.meta.entries } else { estimate(file, &found) };
+        Covered { wholly, entries, fragments }
+    })
+}
+
+/// True if the fragments hide every entry up to `max_seq` from `smallest` to `largest`.
+fn covers_all(found: &[(&Fragment, Seq)], smallest: &[u8], largest: &[u8], max_seq: Seq) -> bool {
+    let touch = found.windows(2).all(|pair| pair[0].0.end() == pair[1].0.start());
+    let reach = found.first().is_some_and(|(first, _)| first.start() <= smallest)
+        && found.last().is_some_and(|(last, _)| last.end() > largest);
+    touch && reach && found.iter().all(|(_, seq)| *seq > max_seq)
+}
+
+fn estimate(file: &FileHandle, found: &[(&Fragment, Seq)]) -> u64 {
+    let Ok(reader) = file.reader() else { return 0 };
+    let step = found.len().div_ceil(SAMPLES).max(1);
+    let sampled = found.iter().step_by(step);
+    let (mut entries, mut samples) = (0, 0);
+    for (fragment, _) in sampled {
+        entries += reader.entries_between(fragment.start(), fragment.end()).unwrap_or(0);
+        samples += 1;
+    }
+    (entries * found.len() as u64 / samples.max(1)).min(file.meta.entries)
+}
+
+/// Notes of new files that the tombstones of `sets` up to `clean` have been applied to them.
+pub(crate) fn mark_clean(files: &mut [AddedFile], sets: &[&RangeSet], clean: Seq) {
+    for file in files {
+        let covered = |set: &&&RangeSet| !set.overlapping(&file.meta.smallest, &file.meta.largest).is_empty();
+        if sets.iter().any(|set| covered(&set)) {
+            file.clean = clean;
+        }
+    }
+}
+
+/// The tombstones of a version that hide nothing any more, as ranges with the numbers up to which they can
+/// be forgotten, among those that have a key from `low` to `high`. What is left of a range lies between the
+/// outermost files that it is needed for.
+pub(crate) fn superfluous(version: &Version, low: &[u8], high: &[u8]) -> RangeSet {
+    let mut done = Vec::new();
+    for fragment in version.ranges.overlapping(low, high) {
+        // Whatever needs an older one needs the newer ones, too.
+        for &seq in fragment.seqs() {
+            let Some((first, last)) = needed(version, fragment, seq) else {
+                done.push(RangeSet::one(fragment.start(), fragment.end(), seq));
+                break;
+            };
+            let mut behind = last.to_vec();
+            behind.push(0);
+            done.push(RangeSet::one(fragment.start(), first.min(fragment.end()), seq));
+            done.push(RangeSet::one(behind.as_slice().max(fragment.start()), fragment.end(), seq));
+        }
+    }
+    RangeSet::union(done, &[])
+}
+
+/// The lowest and the highest key of the files in which a tombstone of a fragment may hide something.
+fn needed<'a>(version: &'a Version, fragment: &Fragment, seq: Seq) -> Option<(&'a [u8], &'a [u8])> {
+    let mut bounds: Option<(&[u8], &[u8])> = None;
+    for run in &version.runs {
+        for file in run.overlapping(fragment.start(), fragment.end()) {
+            let meta = &file.meta;
+            if meta.smallest.as_slice() < fragment.end() && meta.min_seq < seq && file.clean < seq {
+                let (low, high) = bounds.unwrap_or((&meta.smallest, &meta.largest));
+                bounds = Some((low.min(&meta.smallest), high.max(&meta.largest)));
+            }
+        }
+    }
+    bounds
+}
+
+/// Range tombstones are no newer than what was flushed.
+pub(crate) fn verify(version: &Version, dir: &Path) -> Option<Error> {
+    let (newest, flushed) = (version.ranges.newest(), version.flushed_seq);
+    (newest > flushed).then(|| {
+        let what = format!("the manifest has a range tombstone of number {newest}, and is flushed up to {flushed}");
+        Error::corrupt(dir, 0, what)
+    })
+}
+
+/// Looks for entries under range tombstones that were applied to the file.
+pub(crate) fn verify_clean(file: &FileHandle, ranges: &RangeSet) -> Result<()> {
+    for fragment in ranges.overlapping(&file.meta.smallest, &file.meta.largest) {
+        let applied = fragment.newest(file.clean);
+        if applied <= file.meta.min_seq {
+            continue;
+        }
+        let mut iter = file.reader()?.iter(false);
+        iter.seek(fragment.start(), MAX_SEQ)?;
+        while iter.valid() && iter.key() < fragment.end() {
+            if iter.seq() < applied {
+                let what = format!("key {:02x?} was deleted with its range by number {applied}", iter.key());
+                return Err(Error::corrupt(&file.path(), 0, what));
+            }
+            iter.next()?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! The range tombstones of a memtable, beside its entries.
+//!
+//! They lie in sets of falling size, joined when an older one is less than twice as large as the next: so a
+//! look-up asks a logarithmic number of sets, and a tombstone is copied a logarithmic number of times.
+
+use codec::entry::Seq;
+use codec::ranges::RangeSet;
+use env::sync::RwLock;
+use env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Arc;
+
+/// An older set is at least so many times as large as the next newer one.
+const RATIO: usize = 2;
+
+#[derive(Default)]
+pub(crate) struct Ranges {
+    /// There are some, or shortly will be: without, nobody needs to look.
+    any: AtomicBool,
+    bytes: AtomicUsize,
+    /// Largest first. Replaced, never changed, so that readers keep what they have. A leaf among the locks.
+    sets: RwLock<Vec<Arc<RangeSet>>>,
+}
+
+impl Ranges {
+    pub(crate) fn expect(&self) {
+        self.any.store(true, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Adds a tombstone, and leaves out the numbers that nobody can tell from newer ones: readers are at
+    /// the ascending `snapshots`, or above the last of them.
+    pub(crate) fn add(&self, set: RangeSet, snapshots: &[Seq]) {
+        if set.is_empty() {
+            return;
+        }
+        self.expect();
+        let mut sets = self.sets.write();
+        let mut set = set;
+        while let Some(older) = sets.last()
+            && older.len() < RATIO * set.len()
+        {
+            set = older.join(&set, snapshots);
+            sets.pop();
+        }
+        sets.push(Arc::new(set));
+        self.bytes.store(sets.iter().map(|set| set.bytes()).sum(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn cover(&self, key: &[u8], at: Seq) -> Seq {
+        self.sets.read().iter().map(|set| set.cover(key, at)).max().unwrap_or(0)
+    }
+
+    pub(crate) fn sets(&self) -> Vec<Arc<RangeSet>> {
+        self.sets.read().clone()
+    }
+}
