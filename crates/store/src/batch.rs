@@ -13,7 +13,8 @@ pub(crate) const TAG_BATCH: u8 = 0;
 /// The first byte of a record that notes up to which numbers partitions have been flushed.
 pub(crate) const TAG_FLUSHED: u8 = 1;
 
-/// Puts, deletes and deltas, over any trees and partitions, that happen together or not at all.
+/// Puts, deletes, deltas and deletes of ranges, over any trees and partitions, that happen together or not
+/// at all.
 ///
 /// Made by [`crate::Store::batch`]. Operations on one key take effect in their order.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub struct WriteBatch {
     pub(crate) grows: bool,
     /// A delta was added.
     pub(crate) deltas: bool,
+    /// A range was deleted.
+    pub(crate) ranges: bool,
 }
 
 /// Where an operation stands in the bytes.
@@ -51,7 +54,8 @@ pub(crate) fn partition_of(hash: u64, partitions: u32) -> u32 {
 
 impl WriteBatch {
     pub(crate) fn new(partitions: u32) -> Self {
-        Self { partitions, bytes: vec![TAG_BATCH], ops: Vec::new(), trees: Vec::new(), grows: false, deltas: false }
+        let (bytes, ops, trees) = (vec![TAG_BATCH], Vec::new(), Vec::new());
+        Self { partitions, bytes, ops, trees, grows: false, deltas: false, ranges: false }
     }
 
     /// Sets `key` of `tree` to `value`.
@@ -63,6 +67,21 @@ impl WriteBatch {
     /// Removes `key` of `tree`, whether it is there or not.
     pub fn delete(&mut self, tree: TreeId, key: &[u8]) {
         self.push(Kind::Delete, tree.0, key, &[]);
+    }
+
+    /// Removes the keys of `tree` from `from` to below `to`, whatever there is of them. It reads nothing,
+    /// and costs the same for one key and for all. Without effect if there are no such keys (`from` is not
+    /// below `to`).
+    ///
+    /// It counts as one operation for each partition, since keys lie in all of them. Other writers' key
+    /// locks do not keep it out: who reads a key, and writes it after the range was deleted, keeps what it
+    /// has written. Not for trees of [`crate::Multivalue`]; see [`WriteBatch::delete_values`].
+    pub fn delete_range(&mut self, tree: TreeId, from: &[u8], to: &[u8]) {
+        // The system tree lives in partition 0.
+        let partitions = if tree.0 == 0 { 1 } else { self.partitions };
+        for partition in 0..partitions {
+            self.push_range(tree.0, partition, from, to);
+        }
     }
 
     /// Applies `delta` to the value of `key` of `tree`, without reading it: [`crate::Fold`] says what comes
@@ -81,6 +100,23 @@ impl WriteBatch {
     /// Removes `value` from those under `key` of a multivalue tree, whether it is there or not.
     pub fn delete_value(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push_value(Kind::Delete, tree, key, value);
+    }
+
+    /// Removes all values under `key` of a multivalue tree. It reads nothing, and costs the same for one
+    /// value and for millions.
+    pub fn delete_values(&mut self, tree: TreeId, key: &[u8]) {
+        let (from, to, routing) = multivalue::internal_range(key);
+        self.push_range(tree.0, partition_of(routing, self.partitions), &from, &to);
+    }
+
+    fn push_range(&mut self, tree: u32, partition: u32, from: &[u8], to: &[u8]) {
+        if from >= to {
+            return;
+        }
+        let end = [&tree.to_be_bytes(), to].concat();
+        let lock = lock_hash(tree, codec::hash64(from));
+        self.push_at(Kind::RangeDelete, tree, (lock, partition), from, &end);
+        self.ranges = true;
     }
 
     fn push_value(&mut self, kind: Kind, tree: TreeId, key: &[u8], value: &[u8]) {
@@ -151,11 +187,21 @@ impl WriteBatch {
         self.bytes.truncate(1);
         self.ops.clear();
         self.trees.clear();
-        (self.grows, self.deltas) = (false, false);
+        (self.grows, self.deltas, self.ranges) = (false, false, false);
     }
 
-    /// The entries for one partition, numbered from `first`.
+    /// The entries for one partition, numbered from `first`; without deletes of ranges.
     pub(crate) fn entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
+        self.operations(partition, first).filter(|entry| entry.kind != Kind::RangeDelete)
+    }
+
+    /// The deletes of ranges for one partition, numbered from `first`: key and value are the bounds.
+    pub(crate) fn deleted_ranges(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
+        self.operations(partition, first).filter(|entry| entry.kind == Kind::RangeDelete)
+    }
+
+    #[inline]
+    fn operations(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
         self.ops.iter().enumerate().filter(move |(_, op)| op.partition == partition).filter_map(move |(at, op)| {
             let mut input = self.bytes.get(op.at as usize..)?;
             let (_, entry) = decode_op(&mut input, first + at as Seq).ok()?;
@@ -180,8 +226,13 @@ impl WriteBatch {
 fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<(u32, Entry<'a>)> {
     let (&kind, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
     *input = rest;
-    let written = |kind: &Kind| matches!(kind, Kind::Put | Kind::Delete | Kind::Delta);
-    let kind = Kind::from_byte(kind).filter(written).ok_or(DecodeError::Invalid("an unknown kind of operation"))?;
+    let kind = match kind {
+        1 => Kind::Put,
+        2 => Kind::Delete,
+        3 => Kind::Delta,
+        4 => Kind::RangeDelete,
+        _ => return Err(DecodeError::Invalid("an unknown kind of operation")),
+    };
     let partition = varint::get_u64(input)?;
     let partition = u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
     let key = varint::get_bytes(input)?;
@@ -189,6 +240,9 @@ fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<(u32, Entry<'a
         return Err(DecodeError::Invalid("a key without its tree"));
     }
     let value = varint::get_bytes(input)?;
+    if kind == Kind::RangeDelete && (value <= key || !value.starts_with(&key[..4])) {
+        return Err(DecodeError::Invalid("a range of keys that is empty or leaves its tree"));
+    }
     Ok((partition, Entry { key, seq, kind, value }))
 }
 

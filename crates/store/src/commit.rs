@@ -255,6 +255,9 @@ impl Inner {
                 for partition in batch.touched() {
                     let memtable = self.partitions[partition as usize].active();
                     memtable.register_writer();
+                    if batch.ranges {
+                        memtable.expect_ranges();
+                    }
                     placed.memtables.push((partition, memtable));
                 }
                 (batch.len() as Seq, batch.bytes.as_slice())
@@ -318,6 +321,12 @@ impl Inner {
         let mut applying = Applying { store: self, left: &placed.memtables };
         while let Some(((partition, memtable), left)) = applying.left.split_first() {
             memtable.apply(batch.entries(*partition, placed.first));
+            if batch.ranges {
+                let snapshots = self.visibility.live();
+                for range in batch.deleted_ranges(*partition, placed.first) {
+                    memtable.delete_range(range.key, range.value, range.seq, &snapshots);
+                }
+            }
             if batch.deltas {
                 self.shorten_chains(batch, *partition, memtable, placed.first);
             }

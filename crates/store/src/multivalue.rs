@@ -25,6 +25,17 @@ pub(crate) fn key_of(internal: &[u8]) -> Option<Vec<u8>> {
     Some(key)
 }
 
+/// The range of the keys under which the values of `key` are stored, and the hash that names its partition.
+pub(crate) fn internal_range(key: &[u8]) -> (Vec<u8>, Vec<u8>, u64) {
+    let (from, routing) = internal_key(key, &[]);
+    let mut to = from.clone();
+    // The end mark is 00 01; nothing but values of this key lies below 00 02.
+    if let Some(last) = to.last_mut() {
+        *last += 1;
+    }
+    (from, to, routing)
+}
+
 /// The keys and values of a multivalue tree; made by [`Store::multivalue`].
 #[derive(Clone, Copy)]
 pub struct Multivalue<'a> {
@@ -77,7 +88,7 @@ impl<'a> ValuesOf<'a> {
     }
 
     fn bounds(&self) -> Bounds {
-        let (mut prefix, _) = internal_key(self.key, &[]);
+        let (prefix, end, _) = internal_range(self.key);
         let with = |value: &[u8]| [prefix.as_slice(), value].concat();
         let lower = match &self.lower {
             Bound::Included(value) | Bound::Excluded(value) => with(value),
@@ -85,13 +96,7 @@ impl<'a> ValuesOf<'a> {
         };
         let upper = match &self.upper {
             Bound::Included(value) | Bound::Excluded(value) => with(value),
-            Bound::Unbounded => {
-                // The end mark is 00 01; nothing but values of this key lies below 00 02.
-                if let Some(last) = prefix.last_mut() {
-                    *last += 1;
-                }
-                prefix
-            }
+            Bound::Unbounded => end,
         };
         Bounds { lower: Bound::Included(lower), upper: Bound::Excluded(upper), reverse: self.reverse }
     }
@@ -119,6 +124,17 @@ impl<'a> Multivalue<'a> {
     pub fn delete(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<Seq> {
         let mut batch = self.store.batch();
         batch.delete_value(self.tree, key, value);
+        self.store.write(batch, durability)
+    }
+
+    /// Removes all values under `key`, whether there are any or not. Reads nothing; costs the same for one
+    /// value and for millions.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn delete_key(&self, key: &[u8], durability: Durability) -> Result<Seq> {
+        let mut batch = self.store.batch();
+        batch.delete_values(self.tree, key);
         self.store.write(batch, durability)
     }
 

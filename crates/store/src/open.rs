@@ -351,5 +351,6 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
     lsm.dictionary_file_bytes = (options.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
     lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
     lsm.target_file_bytes = options.sorted_file_bytes();
+    lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).max(64 << 10);
     lsm
 }

@@ -5,7 +5,7 @@ use crate::batch::{LogRecord, decode_record};
 use crate::open::{LOG_DIR, OpenReport};
 use crate::superblock::Superblock;
 use crate::{Options, Result};
-use codec::entry::Seq;
+use codec::entry::{Kind, MAX_SEQ, Seq};
 use env::Env;
 use lsm::Partition;
 use std::path::Path;
@@ -97,7 +97,13 @@ impl Reading<'_> {
                     let tree = entry.key.first_chunk().map_or(0, |id| u32::from_be_bytes(*id));
                     self.highest_tree = self.highest_tree.max(tree);
                     if entry.seq > self.flushed[at] {
-                        found.active().apply(std::iter::once(entry));
+                        match entry.kind {
+                            // There are no snapshots: the newest is all that anybody reads.
+                            Kind::RangeDelete => {
+                                found.active().delete_range(entry.key, entry.value, entry.seq, &[MAX_SEQ]);
+                            }
+                            _ => found.active().apply(std::iter::once(entry)),
+                        }
                     }
                 }
             }

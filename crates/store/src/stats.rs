@@ -67,6 +67,8 @@ pub struct PartitionStats {
     pub entries: u64,
     /// Tombstones in them.
     pub tombstones: u64,
+    /// Ranges of deleted keys that may still hide something in them.
+    pub ranges: u64,
     /// Files that moved down a level without being rewritten.
     pub trivial_moves: u64,
 }
@@ -131,6 +133,7 @@ impl Inner {
                 raw_bytes: from.raw_bytes,
                 entries: from.entries,
                 tombstones: from.tombstones,
+                ranges: from.ranges,
                 trivial_moves: from.trivial_moves,
             });
         }

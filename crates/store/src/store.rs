@@ -164,6 +164,33 @@ impl Store {
         self.inner.commit(Work::Batch(batch, None), durability)
     }
 
+    /// Removes the keys of a tree from `from` to below `to`; see [`WriteBatch::delete_range`].
+    ///
+    /// ```
+    /// # fn main() -> store::Result<()> {
+    /// use store::{Durability, Options, Store};
+    /// let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// let tree = store.create_trees(&[b"events"])?[0];
+    /// let mut batch = store.batch();
+    /// for day in ["2026-01-01", "2026-01-02", "2026-02-01"] {
+    ///     batch.put(tree, day.as_bytes(), b"...");
+    /// }
+    /// store.write(batch, Durability::Periodic)?;
+    /// store.delete_range(tree, b"2026-01", b"2026-02", Durability::Periodic)?;
+    /// assert!(!store.contains(tree, b"2026-01-02")?);
+    /// assert!(store.contains(tree, b"2026-02-01")?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn delete_range(&self, tree: TreeId, from: &[u8], to: &[u8], durability: Durability) -> Result<Seq> {
+        let mut batch = self.batch();
+        batch.delete_range(tree, from, to);
+        self.write(batch, durability)
+    }
+
     /// Pays the admission debt for a write of some `bytes` and reserves their memory, before any
     /// lock is taken. For callers of [`Store::write_locked`], who keep what is returned until then.
     /// A thread that has locks must not ask for admission.
@@ -215,7 +242,12 @@ impl Store {
             // The view first, then the number: see `Partition::get`.
             let view = inner.partitions[partition].view();
             let seq = inner.visibility.visible();
-            self.inner.read(view.get_chained(internal, seq, value))
+            if view.needs_snapshot() {
+                let snapshot = inner.visibility.snapshot();
+                let view = inner.partitions[partition].view();
+                return inner.read(view.get_chained(internal, snapshot.seq(), value));
+            }
+            inner.read(view.get_chained(internal, seq, value))
         })
     }
 
@@ -235,7 +267,7 @@ impl Store {
     }
 
     /// The number of the operation that wrote a key last; `None` if nothing of it is left. A tombstone and a delta
-    /// count too.
+    /// count too, and so does the delete of a range that the key lies in.
     ///
     /// # Errors
     /// As [`Store::get`].
@@ -246,6 +278,11 @@ impl Store {
             // The view first, then the number, as in `Store::get`.
             let view = inner.partitions[partition].view();
             let seq = inner.visibility.visible();
+            if view.needs_snapshot() {
+                let snapshot = inner.visibility.snapshot();
+                let view = inner.partitions[partition].view();
+                return Ok(view.find(internal, snapshot.seq(), &mut Vec::new())?.map(|(seq, _)| seq));
+            }
             Ok(view.find(internal, seq, &mut Vec::new())?.map(|(seq, _)| seq))
         })
     }

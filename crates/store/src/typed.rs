@@ -179,6 +179,15 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
         self.store.write(batch, self.durability()).map(drop)
     }
 
+    /// Removes the keys from `from` to below `to`, whether there are any or not.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn delete_range(&self, from: &K::Item, to: &K::Item) -> Result<()> {
+        let (from, to) = (self.key(from), self.key(to));
+        self.store.delete_range(self.tree, &from, &to, self.durability()).map(drop)
+    }
+
     /// Reads a key's value.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ pub mod cuts;
 mod documents;
 pub mod fixture;
 mod id;
+pub mod kv;
 mod operations;
 mod peek;
 mod reads;

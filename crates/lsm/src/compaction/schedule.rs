@@ -197,7 +197,7 @@ impl Partition {
         };
         while let Some(job) = self.pick_with(&nothing_else, u64::MAX) {
             if !matches!(job.pick, Pick::Remove(_)) {
-                return Ok(());
+                break;
             }
             self.run_compaction(job, &|| false)?;
         }

@@ -1,0 +1,23 @@
+//! Random operations on the key/value store, among them deletes of ranges, with snapshots, flushes,
+//! compactions, kills, power cuts and reopening in between: every answer is the model's.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use testkit::kv::KvRunner;
+use testkit::seed;
+
+const NAME: &str = "deletes_of_ranges_match_the_model";
+
+#[test]
+fn any_operations() {
+    seed::each(NAME, 0, 150, |seed| KvRunner::new(seed, false, false).run(150));
+}
+
+#[test]
+fn any_operations_with_power_cuts() {
+    seed::each(NAME, 20_000, 40, |seed| KvRunner::new(seed, true, false).run(80));
+}
+
+#[test]
+fn any_operations_with_background_threads() {
+    seed::each(NAME, 40_000, 30, |seed| KvRunner::new(seed, false, true).run(150));
+}
