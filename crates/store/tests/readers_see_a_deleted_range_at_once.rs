@@ -10,6 +10,7 @@ use store::{Bounds, Durability, Fold, FoldError, Options, Store, TreeId};
 const KEYS: u8 = 12;
 const ROUNDS: u32 = 3000;
 const READERS: usize = 3;
+const DELETES: u32 = 40_000;
 
 /// Appends.
 #[derive(Debug)]
@@ -99,4 +100,36 @@ fn while_it_is_written_anew() {
     assert!(store.get(tree, &[3], &mut value).unwrap());
     assert_eq!(round(&value), ROUNDS - 1);
     assert!(store.verify().unwrap().is_empty());
+}
+
+#[test]
+fn a_deleted_key_stays_away_while_its_range_is_deleted_again_and_again() {
+    let options = Options { partitions: Some(1), memory_bytes: 64 << 20, ..Options::default() };
+    let store = Store::open(env::Env::in_memory(4), "db".as_ref(), options).unwrap();
+    let tree = store.create_trees(&[b"t"]).unwrap()[0];
+    let mut batch = store.batch();
+    batch.put(tree, b"key", b"value");
+    store.write(batch, Durability::Bulk).unwrap();
+    let delete = |number: u32| {
+        // The older ones go: a newer one covers all that they do.
+        store.delete_range(tree, b"k", &[b"l", &number.to_be_bytes()[..]].concat(), Durability::Bulk).unwrap();
+    };
+    delete(0);
+    let (done, steps) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..READERS {
+            scope.spawn(|| {
+                let mut value = Vec::new();
+                while !done.load(Ordering::Relaxed) {
+                    for _ in 0..100 {
+                        assert!(!store.get(tree, b"key", &mut value).unwrap(), "the key is back");
+                    }
+                    steps.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        (1..DELETES).for_each(delete);
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(steps.load(Ordering::Relaxed) > 0);
 }
