@@ -42,6 +42,10 @@ pub struct Options {
     /// Range tombstones of a partition may take so much memory; beyond that files are rewritten only to get
     /// rid of them. Default: 1 MiB.
     pub max_range_bytes: u64,
+    /// So many tombstones above the base, in one part of the key space, are merged into it only with other
+    /// work; more of them when they are a quarter of what they may hide, too. A scan steps over them
+    /// one by one. Default: 4096.
+    pub few_tombstones: u64,
     /// A manifest that grows beyond this, and beyond four times its first frame, is written anew.
     /// Default: 1 MiB.
     pub manifest_bytes: u64,
@@ -63,6 +67,7 @@ impl Default for Options {
             max_runs: 10,
             max_job_bytes: 192 << 20,
             max_range_bytes: 1 << 20,
+            few_tombstones: 4096,
             manifest_bytes: 1 << 20,
         }
     }

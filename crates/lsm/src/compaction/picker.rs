@@ -17,8 +17,10 @@
 //! 5. *Garbage*: rewrite a file that is largely tombstones, old versions that no snapshot reads any
 //!    more, and what range tombstones hide, or that holds keys of a dropped tree; and, if the range
 //!    tombstones take too much memory, those that keep most of them.
-//! 6. *Tiers*: merge runs of similar size when there are several.
-//! 7. *Small files*: merge neighbours in the base when many are small.
+//! 6. *Tombstones*: where those above the base are many for what lies below, merge them into it, so that
+//!    a scan does not step over them for ever, however few bytes they are.
+//! 7. *Tiers*: merge runs of similar size when there are several.
+//! 8. *Small files*: merge neighbours in the base when many are small.
 //!
 //! Tombstones count as the bytes that they are likely to remove from the base, so deletes alone
 //! cause base merges and give space back.
@@ -150,6 +152,8 @@ pub struct Rules {
     pub max_job_bytes: u64,
     /// Memory that range tombstones may take, in bytes.
     pub max_range_bytes: u64,
+    /// Tombstones above the base that are never worth a merge of their own.
+    pub few_tombstones: u64,
 }
 
 /// Why files are merged.
@@ -164,6 +168,8 @@ pub enum Why {
     Gather,
     /// A file holds too much that nobody can read.
     Garbage,
+    /// Tombstones above the base hide much of what lies below.
+    Tombstones,
     /// Runs of similar size.
     Tiers,
     /// Many small files side by side.
@@ -204,6 +210,9 @@ struct Component<'a> {
     files: Vec<u64>,
     /// Bytes from above the base, tombstones at their worth.
     gain: u64,
+    /// Tombstones from above the base that every snapshot sees, and all other entries.
+    tombstones: u64,
+    others: u64,
     bytes: u64,
     newest: u64,
     busy: bool,
@@ -283,6 +292,7 @@ pub fn pick(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
         .or_else(|| merge_into_base(layout, rules))
         .or_else(|| collect_garbage(layout))
         .or_else(|| if layout.range_bytes > rules.max_range_bytes { apply_ranges(layout) } else { None })
+        .or_else(|| bury_tombstones(layout, rules))
         .or_else(|| {
             if layout.upper().len() > rules.soft_upper_runs { merge_runs(layout, rules, Why::Tiers) } else { None }
         })
@@ -322,11 +332,16 @@ fn components<'a>(layout: &Layout<'a>, runs: &[RunDesc<'a>]) -> Vec<Component<'a
     let mut components: Vec<Component<'a>> = Vec::new();
     for (file, run) in files {
         let gain = if run == 0 { 0 } else { file.bytes + file.tombstones * worth };
+        let settled = run != 0 && file.max_seq <= layout.oldest_snapshot;
+        let tombstones = if settled { file.tombstones } else { 0 };
+        let others = file.entries.saturating_sub(tombstones);
         match components.last_mut() {
             Some(last) if file.smallest <= last.high => {
                 last.high = last.high.max(file.largest);
                 last.files.push(file.number);
                 last.gain += gain;
+                last.tombstones += tombstones;
+                last.others += others;
                 last.bytes += file.bytes;
                 last.newest = last.newest.max(run);
                 last.busy |= file.busy;
@@ -336,6 +351,8 @@ fn components<'a>(layout: &Layout<'a>, runs: &[RunDesc<'a>]) -> Vec<Component<'a
                 high: file.largest,
                 files: vec![file.number],
                 gain,
+                tombstones,
+                others,
                 bytes: file.bytes,
                 newest: run,
                 busy: file.busy,
@@ -436,6 +453,27 @@ fn collect_garbage(layout: &Layout<'_>) -> Option<Pick> {
         }
     }
     None
+}
+
+/// Merges a part into the base whose tombstones are at least one in so many of the entries that they may
+/// hide: then what it rewrites is little beside what goes.
+fn bury_tombstones(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
+    let mut best: Option<(f64, Vec<u64>)> = None;
+    for from in 0..layout.upper().len() {
+        for part in components(layout, &layout.runs[from..]) {
+            let worth = part.tombstones > rules.few_tombstones && part.tombstones * GARBAGE_PART >= part.others;
+            let free = !part.busy && part.bytes <= rules.max_job_bytes && part.files.len() > 1;
+            let score = part.tombstones as f64 / part.bytes.max(1) as f64;
+            if worth
+                && free
+                && best.as_ref().is_none_or(|(found, _)| score > *found)
+                && !layout.conflicts(0, part.newest, part.low, part.high)
+            {
+                best = Some((score, part.files));
+            }
+        }
+    }
+    best.map(|(_, files)| Pick::Merge { why: Why::Tombstones, files, out: 0 })
 }
 
 /// Rewrites the file that keeps most range tombstones for its size.

@@ -32,6 +32,7 @@ impl Partition {
             max_runs: options.max_runs,
             max_job_bytes: options.max_job_bytes,
             max_range_bytes: options.max_range_bytes,
+            few_tombstones: options.few_tombstones,
         }
     }
 
@@ -194,6 +195,7 @@ impl Partition {
             max_runs: usize::MAX,
             max_job_bytes: 0,
             max_range_bytes: u64::MAX,
+            few_tombstones: u64::MAX,
         };
         while let Some(job) = self.pick_with(&nothing_else, u64::MAX) {
             if !matches!(job.pick, Pick::Remove(_)) {

@@ -50,6 +50,7 @@ fn rules() -> Rules {
         max_runs: 10,
         max_job_bytes: 1000,
         max_range_bytes: 100,
+        few_tombstones: 100,
     }
 }
 

@@ -166,6 +166,7 @@ fn rules() -> Rules {
         max_runs: 10,
         max_job_bytes: 1920,
         max_range_bytes: 0,
+        few_tombstones: 0,
     }
 }
 
