@@ -23,6 +23,14 @@ fn values_are_put_loaded_printed_and_removed() {
     assert_eq!(place.good(&["mv", "get", "ids", "more", "key3", "--limit", "2"]), "00003\n00010\n");
     assert_eq!(place.good(&["mv", "get", "ids", "more", "key0", "--estimate"]), "715\n");
     assert_eq!(place.good(&["mv", "keys", "ids", "by_author"]), "ann\nannabel\n");
+    place.good(&["mv", "delete", "ids", "more", "key3", "--all"]);
+    assert_eq!(place.good(&["mv", "get", "ids", "more", "key3"]), "");
+    assert_eq!(place.good(&["mv", "get", "ids", "more", "key2", "--limit", "1"]), "00002\n");
+    place.good(&["mv", "delete", "ids", "more", "nobody", "--all"]);
+    place.good(&["mv", "delete", "ids", "by_author", "ann", "--all"]);
+    place.good(&["mv", "put", "ids", "by_author", "ann", "d"]);
+    assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann"]), "d\n");
+    assert_eq!(place.good(&["mv", "keys", "ids", "by_author"]), "ann\nannabel\n");
 }
 
 #[test]
@@ -35,4 +43,9 @@ fn what_is_wrong_is_told() {
     let told = place.bad(2, &["mv", "load", "ids", "more", "bad.tsv"]);
     assert!(told.contains("bad.tsv line 2"), "{told}");
     place.bad(2, &["mv", "put", "ids", "by_author", "ann"]);
+    place.bad(2, &["mv", "delete", "ids", "by_author", "ann"]);
+    place.bad(2, &["mv", "delete", "ids", "by_author", "ann", "a", "--all"]);
+    let told = place.bad(3, &["mv", "delete", "ids", "by_autor", "ann", "--all"]);
+    assert!(told.contains("by_author"), "{told}");
+    assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann"]), "a\n");
 }

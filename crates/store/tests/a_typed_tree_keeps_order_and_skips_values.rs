@@ -26,6 +26,9 @@ fn numbers_come_back_in_numeric_order() {
     assert_eq!(numbers, [0, 255, 256, 300, 1 << 40]);
     assert!(all.iter().all(|(n, text)| n.to_string() == *text));
     assert_eq!(squares.get(&2).unwrap(), None);
+    squares.delete_range(&255, &300).unwrap();
+    let numbers: Vec<u64> = squares.scan().unwrap().map(|found| found.unwrap().0).collect();
+    assert_eq!(numbers, [0, 300, 1 << 40]);
 }
 
 #[test]

@@ -49,16 +49,20 @@ pub(crate) enum Command {
         #[command(flatten)]
         range: Range,
     },
-    /// Remove values of a key
-    #[command(after_help = "Example: alluvium mv delete ids.mv by_author some_author evn2i5p")]
+    /// Remove values of a key, or all of them
+    #[command(after_help = "Examples: alluvium mv delete ids.mv by_author some_author evn2i5p\n          \
+                            alluvium mv delete ids.mv by_author some_author --all")]
     Delete {
         #[command(flatten)]
         set: Set,
         /// The key
         key: String,
         /// The values
-        #[arg(required = true)]
+        #[arg(required_unless_present = "all")]
         values: Vec<String>,
+        /// Remove all values of the key; costs the same for one value and for millions
+        #[arg(long, conflicts_with = "values")]
+        all: bool,
     },
     /// Print the keys in order, one a line
     #[command(after_help = "Example: alluvium mv keys ids.mv by_author")]
@@ -116,7 +120,10 @@ impl Command {
             Self::Put { set, key, values } => set.change(true, |tree, batch| {
                 values.iter().for_each(|value| batch.put_value(tree, key.as_bytes(), value.as_bytes()));
             }),
-            Self::Delete { set, key, values } => set.change(false, |tree, batch| {
+            Self::Delete { set, key, all: true, .. } => set.change(false, |tree, batch| {
+                batch.delete_values(tree, key.as_bytes());
+            }),
+            Self::Delete { set, key, values, all: false } => set.change(false, |tree, batch| {
                 values.iter().for_each(|value| batch.delete_value(tree, key.as_bytes(), value.as_bytes()));
             }),
             Self::Get { set, key, range } => set.read(|values| range.print(values, key)),

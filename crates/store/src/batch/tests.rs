@@ -27,6 +27,39 @@ fn a_batch_reads_back_from_its_log_record() {
 }
 
 #[test]
+fn the_bytes_of_a_deleted_range() {
+    let mut batch = WriteBatch::new(2);
+    batch.delete_range(TreeId(7), b"a", b"bc");
+    let one = |partition| [&[4, partition, 5, 0, 0, 0, 7, b'a', 6][..], &[0, 0, 0, 7, b'b', b'c']].concat();
+    assert_eq!(batch.bytes, [vec![0], one(0), one(1)].concat());
+    assert!(!batch.grows && batch.ranges && batch.len() == 2);
+    let LogRecord::Batch(ops) = decode_record(&batch.bytes, 100).unwrap() else { panic!("a batch") };
+    let entry = |seq| Entry { key: b"\0\0\0\x07a", seq, kind: Kind::RangeDelete, value: b"\0\0\0\x07bc" };
+    assert_eq!(ops, [(0, entry(100)), (1, entry(101))]);
+    assert_eq!((batch.entries(1, 100).count(), batch.deleted_ranges(1, 100).next()), (0, Some(entry(101))));
+    batch.clear();
+    batch.delete_range(TreeId(7), b"b", b"b");
+    batch.delete_range(TreeId(7), b"b", b"a");
+    assert!(batch.is_empty() && !batch.ranges, "there are no such keys");
+}
+
+#[test]
+fn a_range_that_no_writer_writes_is_refused() {
+    let record = |start: &[u8], end: &[u8]| {
+        let mut bytes = vec![TAG_BATCH, 4, 0];
+        varint::put_bytes(&mut bytes, start);
+        varint::put_bytes(&mut bytes, end);
+        bytes
+    };
+    assert!(decode_record(&record(b"\0\0\0\x07a", b"\0\0\0\x07b"), 1).is_ok());
+    for (start, end) in
+        [(&b"\0\0\0\x07b"[..], &b"\0\0\0\x07b"[..]), (b"\0\0\0\x07b", b"\0\0\0\x08"), (b"\0\0", b"\0\x01")]
+    {
+        assert!(decode_record(&record(start, end), 1).is_err(), "{start:?} to {end:?}");
+    }
+}
+
+#[test]
 fn every_hash_has_a_partition_in_range() {
     for partitions in 1..=256 {
         for hash in [0, 1, u64::MAX, 1 << 31, 1 << 32, 1 << 63, u64::MAX >> 1] {
