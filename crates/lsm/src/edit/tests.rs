@@ -119,7 +119,7 @@ fn the_bytes_of_range_tombstones() {
 }
 
 #[test]
-fn ranges_are_added_then_forgotten_then_thinned() {
+fn ranges_are_added_then_thinned_then_forgotten() {
     let before = RangeSet::one(b"a", b"z", 5);
     let edit = VersionEdit {
         ranges: RangeSet::one(b"c", b"m", 9),
