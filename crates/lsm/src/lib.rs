@@ -27,6 +27,7 @@ mod options;
 mod partition;
 mod ranges;
 mod retention;
+mod run_iter;
 mod stats;
 mod version;
 mod view;
