@@ -247,8 +247,8 @@ impl Partition {
             files.iter_mut().for_each(|file| file.readers = Vec::new());
             files.sort_by_key(|file| file.meta.number);
         }
-        let same = walked.version.flushed_seq == Some(view.flushed_seq())
-            && walked.version.ranges == *view.version.ranges;
+        let same =
+            walked.version.flushed_seq == Some(view.flushed_seq()) && walked.version.ranges == *view.version.ranges;
         if whole && (found != live || !same) {
             damage.push(Error::corrupt(path, walked.end, "the manifest does not say what the open database knows"));
         }

@@ -210,6 +210,9 @@ fn manifest(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
     ] {
         visit(Item::Fact(number(name, value.unwrap_or(0))))?;
     }
+    if !version.ranges.is_empty() {
+        visit(Item::Fact(number("ranges", version.ranges.len() as u64)))?;
+    }
     for (offset, edit) in &walked.edits {
         let mut facts = vec![number("offset", *offset)];
         facts.extend(edit.flushed_seq.map(|seq| number("flushed", seq)));

@@ -104,6 +104,9 @@ fn tell_record(offset: u64, record: &Record<'_>, options: InspectOptions, visit:
     for (name, kind) in [("puts", Kind::Put), ("deletes", Kind::Delete), ("deltas", Kind::Delta)] {
         facts.push(number(name, count(kind)));
     }
+    if count(Kind::RangeDelete) > 0 {
+        facts.push(number("range_deletes", count(Kind::RangeDelete)));
+    }
     let partitions: BTreeSet<u64> = ops.iter().map(|(partition, _)| u64::from(*partition)).collect();
     facts.push(("partitions", super::FactValue::Numbers(partitions.into_iter().collect())));
     visit(Item::Row("record", facts))?;

@@ -46,8 +46,11 @@ pub(super) fn entry_facts(entry: &Entry<'_>) -> Vec<Fact> {
     };
     let mut facts = vec![number("sequence", entry.seq), text("kind", kind)];
     facts.extend(key_facts(["tree", "key"], entry.key));
-    if entry.kind != Kind::Delete {
-        facts.push(("value", FactValue::Bytes(entry.value.to_vec())));
+    match entry.kind {
+        Kind::Delete => {}
+        // The end, without its tree, which is the same.
+        Kind::RangeDelete => facts.push(("to", FactValue::Bytes(entry.value.get(4..).unwrap_or(&[]).to_vec()))),
+        _ => facts.push(("value", FactValue::Bytes(entry.value.to_vec()))),
     }
     facts
 }
