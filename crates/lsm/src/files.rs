@@ -169,6 +169,15 @@ impl FileHandle {
         found
     }
 
+    /// About the bytes of what somebody may read now: without tombstones, old versions, and what range
+    /// tombstones were last found to hide.
+    pub fn live_bytes(&self) -> u64 {
+        let (_, _, covered) = *self.covered.lock();
+        let dead = self.meta.tombstones + self.shadowed + covered.entries;
+        let live = u128::from(self.meta.entries.saturating_sub(dead));
+        (u128::from(self.meta.bytes) * live / u128::from(self.meta.entries.max(1))) as u64
+    }
+
     /// Shadowed entries that no snapshot at or above `oldest` reads, however the file came about.
     pub fn released(&self, oldest: Seq) -> u64 {
         self.readers.iter().take_while(|(last, _)| *last < oldest).map(|(_, entries)| entries).sum()

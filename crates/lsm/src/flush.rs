@@ -44,6 +44,7 @@ impl Partition {
                 let bytes: u64 = files.iter().map(|file| file.meta.bytes).sum();
                 Counters::add(&self.counters.flushes, 1);
                 Counters::add(&self.counters.bytes_flushed, bytes);
+                Counters::add(&self.counters.bytes_taken, memtable.raw_bytes());
                 self.note_flush_bytes(bytes);
                 let took_ms = self.shared().env.clock.now().saturating_sub(began).as_millis();
                 let (dir, files) = (self.home.dir.display(), files.len());

@@ -31,6 +31,10 @@ pub struct Stats {
     pub bytes: u64,
     /// Bytes of the files in the base.
     pub base_bytes: u64,
+    /// About the bytes of the files that hold what somebody may read now: tombstones, old versions and
+    /// deleted ranges left out, and for each tombstone above the base an entry there. What was overwritten
+    /// and is in two runs still counts twice.
+    pub live_bytes: u64,
     /// Bytes of all keys and values in the files.
     pub raw_bytes: u64,
     /// Entries in the files, all versions and tombstones included.
@@ -51,6 +55,8 @@ pub struct Stats {
     pub flushed_seq: Seq,
     /// Flushes since open.
     pub flushes: u64,
+    /// Bytes of keys and values in the memtables that were flushed since open.
+    pub bytes_taken: u64,
     /// Bytes that flushes wrote since open.
     pub bytes_flushed: u64,
     /// Compactions since open, trivial moves not counted.
@@ -108,6 +114,7 @@ pub struct Verified {
 pub(crate) struct Counters {
     pub flushes: AtomicU64,
     pub bytes_flushed: AtomicU64,
+    pub bytes_taken: AtomicU64,
     pub compactions: AtomicU64,
     pub bytes_compacted: AtomicU64,
     pub bytes_read: AtomicU64,
@@ -141,6 +148,7 @@ impl Partition {
             range_bytes: version.ranges.bytes() as u64,
             flushes: self.counters.flushes.load(Ordering::Relaxed),
             bytes_flushed: self.counters.bytes_flushed.load(Ordering::Relaxed),
+            bytes_taken: self.counters.bytes_taken.load(Ordering::Relaxed),
             compactions: self.counters.compactions.load(Ordering::Relaxed),
             bytes_compacted: self.counters.bytes_compacted.load(Ordering::Relaxed),
             bytes_read_by_compactions: self.counters.bytes_read.load(Ordering::Relaxed),
@@ -155,8 +163,11 @@ impl Partition {
             ..Stats::default()
         };
         let mut dictionaries = HashSet::new();
-        for (_, file) in version.files() {
+        let mut buried = 0;
+        for (run, file) in version.files() {
             stats.files += 1;
+            stats.live_bytes += file.live_bytes();
+            buried += if run == 0 { 0 } else { file.meta.tombstones };
             stats.bytes += file.meta.bytes;
             stats.raw_bytes += file.meta.raw_bytes;
             stats.entries += file.meta.entries;
@@ -166,6 +177,10 @@ impl Partition {
             }
         }
         stats.dictionaries = dictionaries.len();
+        let base = version.base();
+        let base_entries: u64 = base.files.iter().map(|file| file.meta.entries).sum();
+        let worth = base.bytes() / base_entries.max(1);
+        stats.live_bytes -= (buried.min(base_entries) * worth).min(stats.live_bytes);
         stats
     }
 

@@ -14,6 +14,8 @@ pub(crate) struct State {
     /// Entries in the arena, replaced ones too.
     pub pushed: usize,
     replaced: usize,
+    /// Bytes of all keys and values that were added.
+    pub raw: u64,
     /// A prefix that all keys have.
     common: Option<Vec<u8>>,
 }
@@ -34,6 +36,7 @@ impl State {
     pub(crate) fn insert(&mut self, entry: Entry<'_>) {
         self.narrow_common(entry.key);
         self.pushed += 1;
+        self.raw += (entry.key.len() + entry.value.len()) as u64;
         let hash = hash(entry.key);
         self.newest.reserve();
         let arena = &mut self.arena;

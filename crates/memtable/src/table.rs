@@ -218,6 +218,11 @@ impl Memtable {
         parts + self.ranges.bytes() + size_of::<Self>()
     }
 
+    /// The bytes of all keys and values that were added.
+    pub fn raw_bytes(&self) -> u64 {
+        self.read(|state| state.raw)
+    }
+
     /// The number of entries, all versions counted, range tombstones not.
     pub fn len(&self) -> usize {
         self.read(State::len)

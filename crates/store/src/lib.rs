@@ -51,7 +51,7 @@ pub use open::OpenReport;
 pub use options::{Compression, Durability, Options};
 pub use restore::{RestoreOptions, RestoreReport, is_checkpoint, restore_checkpoint};
 pub use scan::{Bounds, Scan};
-pub use stats::{PartitionStats, Stats};
+pub use stats::{PartitionStats, Stats, TreeStats};
 pub use store::Store;
 pub use trees::TreeId;
 pub use visibility::Snapshot;

@@ -1,6 +1,7 @@
 //! Figures of a running store.
 
 use crate::store::{Inner, Store};
+use crate::{Bounds, Result, TreeId};
 use std::time::Duration;
 
 /// Figures of a store. Bytes and counts since it was opened, unless they say "now".
@@ -20,6 +21,12 @@ pub struct Stats {
     pub memory_budget_bytes: usize,
     /// Bytes of memtables now, active and sealed.
     pub memtable_bytes: usize,
+    /// Those of them that are sealed and wait to be flushed.
+    pub sealed_memtable_bytes: usize,
+    /// Buffers of running flushes and compactions, now.
+    pub job_bytes: usize,
+    /// Compression dictionaries, now; part of `pinned_bytes`.
+    pub dictionary_bytes: usize,
     /// Bytes of cached blocks now.
     pub cache_bytes: usize,
     /// Bytes of open files' indexes, and of dictionaries, now.
@@ -38,8 +45,12 @@ pub struct Stats {
     pub admission_waited: Duration,
     /// Live snapshots now.
     pub snapshots: usize,
-    /// The age of the oldest snapshot now.
+    /// The age of the oldest snapshot now. Scans and cursors hold one, too.
     pub oldest_snapshot_age: Option<Duration>,
+    /// The number of the last operation that it sees; those after it are held back.
+    pub oldest_snapshot_seq: Option<u64>,
+    /// Files that no longer count and are there only because a reader holds them, now.
+    pub files_held: usize,
     /// About the bytes that sorted files keep only because a snapshot may need them, now.
     pub snapshot_debt_bytes: u64,
     /// The number of the last visible operation.
@@ -61,6 +72,10 @@ pub struct PartitionStats {
     pub files: usize,
     /// Their bytes.
     pub bytes: u64,
+    /// Bytes of the files in the base.
+    pub base_bytes: u64,
+    /// About the bytes of what somebody may read now; what was overwritten counts until it is merged.
+    pub live_bytes: u64,
     /// The bytes of the keys and values in them.
     pub raw_bytes: u64,
     /// Entries in them, tombstones and old versions included.
@@ -69,8 +84,74 @@ pub struct PartitionStats {
     pub tombstones: u64,
     /// Ranges of deleted keys that may still hide something in them.
     pub ranges: u64,
-    /// Files that moved down a level without being rewritten.
+    /// The memory of these ranges in bytes.
+    pub range_bytes: u64,
+    /// Files that moved down a level without being rewritten, since open.
     pub trivial_moves: u64,
+    /// Bytes of the memtable that takes writes.
+    pub memtable_bytes: u64,
+    /// Memtables that wait to be flushed.
+    pub sealed_memtables: usize,
+    /// Bytes of these.
+    pub sealed_memtable_bytes: u64,
+    /// Flushes since open.
+    pub flushes: u64,
+    /// Bytes of keys and values that were given to them.
+    pub taken_bytes: u64,
+    /// Bytes that they wrote.
+    pub flushed_bytes: u64,
+    /// Compactions since open, without moves.
+    pub compactions: u64,
+    /// Bytes that they wrote.
+    pub compacted_bytes: u64,
+    /// Bytes that compaction is behind.
+    pub compaction_debt_bytes: u64,
+    /// Files that no longer count and are there only because a reader holds them.
+    pub files_held: usize,
+}
+
+impl PartitionStats {
+    /// Bytes of the sorted files for each byte of what somebody may read; `None` without any. An estimate, and at
+    /// most the truth: what was overwritten counts as live until it is merged.
+    pub fn space_amplification(&self) -> Option<f64> {
+        ratio(self.bytes, self.live_bytes)
+    }
+
+    /// Bytes that flushes and compactions wrote for each byte of keys and values given to flushes, since open;
+    /// `None` before the first flush. Below 1 where compression outweighs rewriting. The log is not in it.
+    pub fn write_amplification(&self) -> Option<f64> {
+        ratio(self.flushed_bytes + self.compacted_bytes, self.taken_bytes)
+    }
+
+    /// Places that a get of a key looks at, at most: memtables, and sorted runs whose range and filter allow it.
+    pub fn read_amplification(&self) -> usize {
+        1 + self.sealed_memtables + self.runs
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// What sorted files hold of one tree. Bytes of memtables are not in it.
+#[derive(Debug, Clone, Default)]
+pub struct TreeStats {
+    /// Files that hold this tree alone.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of the keys and values in them.
+    pub raw_bytes: u64,
+    /// Entries in them, tombstones and old versions included.
+    pub entries: u64,
+    /// Tombstones in them.
+    pub tombstones: u64,
+    /// Files that hold other trees, too.
+    pub shared_files: u64,
+    /// Their bytes.
+    pub shared_bytes: u64,
+    /// About how many keys the tree has, memtables included: told from a few blocks of each run.
+    pub keys: u64,
 }
 
 impl Store {
@@ -84,11 +165,60 @@ impl Store {
     pub fn stats(&self) -> Stats {
         self.inner.stats()
     }
+
+    /// Figures of one tree. Reads a few blocks of each sorted run.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchTree`], or as [`Store::get`].
+    pub fn tree_stats(&self, tree: TreeId) -> Result<TreeStats> {
+        let inner = &*self.inner;
+        inner.open_for_reads()?;
+        inner.trees.check_live(&[tree.0])?;
+        let mut stats = TreeStats::default();
+        for (at, partition) in inner.partitions.iter().enumerate() {
+            stats.keys += inner.estimate(at as u32, tree, &Bounds::all())?;
+            for file in partition.files().iter().filter(|file| file.trees.contains(&tree.0)) {
+                if file.trees.len() > 1 {
+                    stats.shared_files += 1;
+                    stats.shared_bytes += file.meta.bytes;
+                    continue;
+                }
+                stats.files += 1;
+                stats.bytes += file.meta.bytes;
+                stats.raw_bytes += file.meta.raw_bytes;
+                stats.entries += file.meta.entries;
+                stats.tombstones += file.meta.tombstones;
+            }
+        }
+        Ok(stats)
+    }
+}
+
+impl Stats {
+    fn sum(&self, part: impl Fn(&PartitionStats) -> u64) -> u64 {
+        self.partitions.iter().map(part).sum()
+    }
+
+    /// [`PartitionStats::space_amplification`] of all partitions together.
+    pub fn space_amplification(&self) -> Option<f64> {
+        ratio(self.sum(|p| p.bytes), self.sum(|p| p.live_bytes))
+    }
+
+    /// [`PartitionStats::write_amplification`] of all partitions together.
+    pub fn write_amplification(&self) -> Option<f64> {
+        ratio(self.flushed_bytes + self.compacted_bytes, self.sum(|p| p.taken_bytes))
+    }
+
+    /// The highest [`PartitionStats::read_amplification`].
+    pub fn read_amplification(&self) -> usize {
+        self.partitions.iter().map(PartitionStats::read_amplification).max().unwrap_or(0)
+    }
 }
 
 impl Inner {
     fn stats(&self) -> Stats {
         let (admission_waits, admission_waited) = self.admission.waits();
+        let oldest = self.visibility.oldest();
         let mut stats = Stats {
             log_bytes: self.wal.bytes_on_disk(),
             log_bytes_written: self.wal.bytes_written(),
@@ -97,7 +227,8 @@ impl Inner {
             admission_waits,
             admission_waited,
             snapshots: self.visibility.snapshot_count(),
-            oldest_snapshot_age: self.visibility.oldest().map(|(_, age)| age),
+            oldest_snapshot_age: oldest.map(|(_, age)| age),
+            oldest_snapshot_seq: oldest.map(|(seq, _)| seq),
             snapshot_debt_bytes: self.snapshot_debt(),
             visible: self.visibility.visible(),
             background_error: self.background_error.lock().as_ref().map(ToString::to_string),
@@ -112,6 +243,8 @@ impl Inner {
     fn add_budget(&self, stats: &mut Stats) {
         let budget = &self.shared.budget;
         stats.cache_bytes = budget.used(lsm::Owner::Cache);
+        stats.dictionary_bytes = budget.used(lsm::Owner::Dictionaries);
+        stats.job_bytes = budget.used(lsm::Owner::Jobs);
         stats.pinned_bytes = budget.used(lsm::Owner::Pinned) + budget.used(lsm::Owner::Dictionaries);
     }
 
@@ -123,6 +256,8 @@ impl Inner {
             stats.compacted_bytes += from.bytes_compacted;
             stats.deltas_refused += from.deltas_refused;
             stats.memtable_bytes += (from.active_bytes + from.immutable_bytes) as usize;
+            stats.sealed_memtable_bytes += from.immutable_bytes as usize;
+            stats.files_held += from.files_held;
             stats.cache_hits = from.cache_hits;
             stats.cache_misses = from.cache_misses;
             stats.compaction_debt_bytes += partition.debt().compaction_bytes;
@@ -134,7 +269,20 @@ impl Inner {
                 entries: from.entries,
                 tombstones: from.tombstones,
                 ranges: from.ranges,
+                range_bytes: from.range_bytes,
                 trivial_moves: from.trivial_moves,
+                base_bytes: from.base_bytes,
+                live_bytes: from.live_bytes,
+                memtable_bytes: from.active_bytes,
+                sealed_memtables: from.immutable_memtables,
+                sealed_memtable_bytes: from.immutable_bytes,
+                flushes: from.flushes,
+                taken_bytes: from.bytes_taken,
+                flushed_bytes: from.bytes_flushed,
+                compactions: from.compactions,
+                compacted_bytes: from.bytes_compacted,
+                compaction_debt_bytes: partition.debt().compaction_bytes,
+                files_held: from.files_held,
             });
         }
     }
