@@ -24,7 +24,7 @@ const LOWEST_NEXT: &[u8] = b"m";
 /// First byte of a description: a collection's documents.
 const DOCUMENTS: u8 = 1;
 /// First byte of a description: a collection's system tree.
-const SYSTEM: u8 = 2;
+pub(crate) const SYSTEM: u8 = 2;
 
 /// What the handles of one collection share.
 pub(crate) struct Open {

@@ -48,6 +48,7 @@ mod past;
 mod read;
 mod read_only;
 mod space;
+pub mod repair;
 mod typed;
 mod update;
 mod verify;

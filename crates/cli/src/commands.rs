@@ -21,6 +21,7 @@ mod man;
 mod multivalue;
 mod put;
 mod rename;
+mod repair;
 mod restore;
 mod scan;
 mod shell;
@@ -80,6 +81,8 @@ pub(crate) enum Command {
     Put(put::Args),
     /// Rename a collection
     Rename(rename::Args),
+    /// Save what is whole of a damaged database in a new one
+    Repair(repair::Args),
     /// Restore a checkpoint, or a dump from here or from mongodump
     Restore(restore::Args),
     /// Print documents in the order of their _id
@@ -119,6 +122,7 @@ impl Command {
             Self::Mv(command) => command.run(),
             Self::Put(args) => args.run(),
             Self::Rename(args) => args.run(),
+            Self::Repair(args) => args.run(),
             Self::Restore(args) => args.run(),
             Self::Scan(args) => args.run(),
             Self::Shell(args) => args.run(config),

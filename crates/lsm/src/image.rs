@@ -63,10 +63,12 @@ pub fn read_manifest(env: &Env, dir: &Path, database_id: u64, partition: u32) ->
 }
 
 /// Reads the file of any manifest edit by edit, also behind damage, and changes nothing. Only a newer
-/// format and what the operating system refuses are errors.
+/// format and what the operating system refuses are errors. Edits are sealed with the header: where that
+/// is damaged, they can be read if `known` tells the id of the database and the partition.
 ///
 /// # Errors
 /// [`env::Error::NewerFormat`], [`env::Error::Io`].
-pub fn walk_manifest(env: &Env, path: &Path) -> Result<WalkedManifest> {
-    manifest::walk::walk(env, path)
+pub fn walk_manifest(env: &Env, path: &Path, known: Option<(u64, u32)>) -> Result<WalkedManifest> {
+    let known = known.map(|(database_id, partition)| Identity { database_id, partition });
+    manifest::walk::walk(env, path, known)
 }

@@ -257,7 +257,7 @@ impl Partition {
             return Ok(());
         }
         let env = &self.shared().env;
-        let walked = crate::image::walk_manifest(env, path)?;
+        let walked = crate::image::walk_manifest(env, path, None)?;
         let whole = walked.damage.is_empty();
         damage.extend(walked.damage.into_iter().map(|(offset, what)| Error::corrupt(path, offset, what)));
         let mut found = walked.version.added;

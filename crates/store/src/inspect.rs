@@ -194,7 +194,7 @@ fn of_checkpoint(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
 }
 
 fn manifest(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
-    let walked = lsm::image::walk_manifest(env, path)?;
+    let walked = lsm::image::walk_manifest(env, path, None)?;
     visit(Item::Fact(id("database", walked.database_id)))?;
     visit(Item::Fact(number("partition", walked.partition.into())))?;
     visit(Item::Fact(number("number", walked.number)))?;

@@ -1,6 +1,6 @@
 //! Reading a manifest as it stands, also where it is damaged.
 
-use super::{FORMAT_VERSION, HEADER_LEN, MAGIC, Recovered, manifest_number, seed};
+use super::{FORMAT_VERSION, HEADER_LEN, Identity, MAGIC, Recovered, manifest_number, seed};
 use crate::VersionEdit;
 use codec::{checksum64, frame};
 use env::{Env, Error, OpenMode, Result};
@@ -28,7 +28,14 @@ pub struct WalkedManifest {
     pub version: VersionEdit,
 }
 
-pub(crate) fn walk(env: &Env, path: &Path) -> Result<WalkedManifest> {
+impl WalkedManifest {
+    /// True if every edit is whole, whatever became of the header.
+    pub fn edits_are_whole(&self) -> bool {
+        !self.edits.is_empty() && self.damage.iter().all(|(offset, _)| *offset < HEADER_LEN as u64)
+    }
+}
+
+pub(crate) fn walk(env: &Env, path: &Path, known: Option<Identity>) -> Result<WalkedManifest> {
     let file = env.fs.open(path, OpenMode::Read)?;
     let len = file.len()?;
     let mut walked = WalkedManifest { file_bytes: len, ..WalkedManifest::default() };
@@ -40,9 +47,14 @@ pub(crate) fn walk(env: &Env, path: &Path) -> Result<WalkedManifest> {
         walked.damage.push((len, "the manifest ends within its header".to_owned()));
         return Ok(walked);
     };
+    let named = manifest_number(&name);
+    // What the header should be, if somebody knows.
+    let expected = known.zip(named).map(|(identity, number)| super::header(identity, number));
     if !header.starts_with(MAGIC) {
         walked.damage.push((0, "this is no manifest".to_owned()));
-        return Ok(walked);
+        if expected.is_none() {
+            return Ok(walked);
+        }
     }
     let sum_is_right = header[32..] == checksum64(&header[..32], 0).to_le_bytes();
     let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
@@ -55,10 +67,11 @@ pub(crate) fn walk(env: &Env, path: &Path) -> Result<WalkedManifest> {
     let number = |at: usize| header[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     walked.partition = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
     (walked.number, walked.database_id) = (number(16), number(24));
-    if manifest_number(&name).is_some_and(|named| named != walked.number) {
+    if named.is_some_and(|named| named != walked.number) {
         walked.damage.push((16, format!("the header says that it is manifest {}", walked.number)));
     }
     walked.end = HEADER_LEN as u64;
+    let header = expected.as_deref().filter(|_| !sum_is_right).unwrap_or(header);
     frames(&bytes, seed(header), &mut walked);
     Ok(walked)
 }

@@ -123,9 +123,44 @@ impl<'a> Building<'a> {
         Ok(self.env.fs.sync_dir(parent_of(&self.target))?)
     }
 
+    /// Gives what is within it the name, and removes the rest.
+    fn finish_inner(self) -> Result<()> {
+        self.env.fs.rename(&self.dir.join(INNER), &self.target)?;
+        self.env.fs.sync_dir(parent_of(&self.target))?;
+        self.abandon();
+        Ok(())
+    }
+
     /// Removes what was made; what cannot be removed is removed by the next attempt.
     pub fn abandon(self) {
         let _left = remove_tree(self.env, &self.dir, true);
+    }
+}
+
+/// What is made within a directory in the making, to take its place.
+const INNER: &str = "database";
+
+/// Has a directory made that gets the name `target`, which must not exist or be empty, when `make` is done:
+/// until then it has another name beside that. What `make` has written must be durable.
+///
+/// # Errors
+/// [`Error::TargetExists`], [`Error::InUse`] if another makes it, what writing says, and what `make` returns; nothing
+/// has the name then.
+pub fn make_whole<T, E: From<Error>>(
+    env: &Env,
+    target: &Path,
+    make: impl FnOnce(&Path) -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
+    let building = Building::begin(env, target, 0)?;
+    match make(&building.dir.join(INNER)) {
+        Ok(made) => {
+            building.finish_inner()?;
+            Ok(made)
+        }
+        Err(error) => {
+            building.abandon();
+            Err(error)
+        }
     }
 }
 
@@ -142,7 +177,7 @@ fn check_target(env: &Env, target: &Path) -> Result<()> {
 
 /// Refuses to clear a directory that holds what is not ours.
 fn check_ours(env: &Env, dir: &Path) -> Result<()> {
-    let names = [LOCK_NAME, LOG_DIR, listing::NAME, listing::TEMPORARY, superblock::NAME, superblock::TEMPORARY];
+    let names = [INNER, LOCK_NAME, LOG_DIR, listing::NAME, listing::TEMPORARY, superblock::NAME, superblock::TEMPORARY];
     let partition = |name: &str| name.strip_prefix('p').is_some_and(|n| n.len() == 3 && n.parse::<u16>().is_ok());
     match env.fs.list(dir)?.iter().any(|entry| !names.contains(&entry.name.as_str()) && !partition(&entry.name)) {
         true => Err(Error::ForeignDirectory(dir.to_owned())),

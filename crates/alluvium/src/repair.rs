@@ -1,0 +1,235 @@
+//! A new database made of what can still be read of a damaged one.
+//!
+//! The damaged database is only read. A document whose newest version is whole, and of which nothing newer can
+//! be lost, is *certain* and comes back where it was. One that may have been changed or deleted in what was
+//! lost is *doubtful*: it goes to a collection of its own, `NAME.doubtful`, so that nothing that was deleted
+//! comes back unasked, and nothing that can be read is thrown away. What lost parts of the log may have
+//! changed cannot be told by key: it is reported by numbers.
+
+mod rows;
+mod trees;
+
+use crate::catalog::read_description;
+use crate::names::FullName;
+use crate::{Database, Error, Result};
+use env::Env;
+use rows::Rows;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use store::{Durability, Salvage};
+use trees::Trees;
+
+pub use store::{Loss, LostNumbers};
+
+/// The logical database of collections whose names are lost.
+const RECOVERED: &str = "recovered";
+/// Unreadable documents are named up to so many.
+const MOST_NAMED: usize = 1000;
+
+/// How to repair.
+#[derive(Debug, Clone, Default)]
+pub struct RepairOptions {
+    /// The memory budget of the new database in bytes; `None`: the usual one.
+    pub memory_bytes: Option<usize>,
+    /// Set to true by anybody, the repair ends with [`Error::Stopped`], and leaves nothing.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What was saved of one collection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepairedCollection {
+    /// Its full name.
+    pub name: String,
+    /// Documents that are certain.
+    pub documents: u64,
+    /// Documents of which something newer may be lost, a deletion too.
+    pub doubtful: u64,
+    /// The collection that they are in, if there are any.
+    pub doubtful_in: Option<String>,
+    /// Documents that cannot be decoded, though their bytes are whole.
+    pub unreadable: u64,
+}
+
+/// A document that cannot be decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its collection's full name.
+    pub collection: String,
+    /// Its `_id`, as extended JSON.
+    pub id: String,
+    /// What is missing or wrong.
+    pub reason: String,
+}
+
+/// What was saved, and what was lost and why.
+#[derive(Debug, Clone, Default)]
+pub struct RepairReport {
+    /// The collections, in the order of names.
+    pub collections: Vec<RepairedCollection>,
+    /// Entries of trees that are no collections: certain, and doubtful.
+    pub others: (u64, u64),
+    /// What cannot be read of sorted files.
+    pub losses: Vec<Loss>,
+    /// Numbers of operations that the log has lost; each may have changed or deleted any document.
+    pub lost_numbers: Vec<LostNumbers>,
+    /// What else is wrong, a sentence each.
+    pub notes: Vec<String>,
+    /// Documents that cannot be decoded; a thousand at most.
+    pub unreadable: Vec<Unreadable>,
+    /// Sorted files read.
+    pub files: u64,
+    /// Whole data blocks in them.
+    pub blocks: u64,
+}
+
+impl RepairReport {
+    /// True if nothing is lost: the new database holds all that the damaged one did.
+    pub fn is_whole(&self) -> bool {
+        let unreadable = self.collections.iter().any(|collection| collection.unreadable + collection.doubtful > 0);
+        !unreadable
+            && self.others.1 == 0
+            && self.lost_numbers.is_empty()
+            && !self.losses.iter().any(|loss| loss.entries)
+    }
+
+    /// Certain documents of all collections.
+    pub fn documents(&self) -> u64 {
+        self.collections.iter().map(|collection| collection.documents).sum()
+    }
+
+    /// Doubtful documents of all collections.
+    pub fn doubtful(&self) -> u64 {
+        self.collections.iter().map(|collection| collection.doubtful).sum()
+    }
+}
+
+/// The keys of a loss in words: its tree, and the first and last `_id` that may be lost, where they are known.
+pub fn describe_range(loss: &Loss) -> String {
+    let split = |key: &[u8]| match key.split_first_chunk() {
+        Some((tree, rest)) => (u32::from_be_bytes(*tree), rest.to_vec()),
+        None => (0, Vec::new()),
+    };
+    // Bounds in an index are cut short, so not every one is an `_id`.
+    let show = |key: &[u8]| {
+        let mut rest = key;
+        match document::key::decode(&mut rest) {
+            Ok(id) if rest.is_empty() => crate::error::id_text(&id),
+            _ if key.is_empty() => "the first".to_owned(),
+            _ => format!("\"{}\"", key.escape_ascii()),
+        }
+    };
+    let (tree, low) = split(&loss.from);
+    match loss.to.as_deref().map(split) {
+        Some((last, high)) if last == tree => format!("tree {tree}, from {} to {}", show(&low), show(&high)),
+        Some((last, high)) => format!("from {} of tree {tree} to {} of tree {last}", show(&low), show(&high)),
+        None => format!("from {} of tree {tree} to the last key of all", show(&low)),
+    }
+}
+
+/// Reads the damaged database in `from` and makes a new one of what is whole in `to`, which must not exist or be
+/// empty. Nothing has the name `to` until the new database is whole and durable.
+///
+/// # Errors
+/// [`crate::ErrorKind::Open`] if `from` is no database, or `to` is taken; [`crate::ErrorKind::InUse`];
+/// [`crate::ErrorKind::NoSpace`]; what reading and writing say. Damage is no error: it is in the report.
+pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Result<RepairReport> {
+    let mut salvage = Salvage::read(env, from)?;
+    store::make_whole(env, to, |dir| {
+        let mut builder = Database::builder().env(env.clone()).partitions(salvage.partitions());
+        if let Some(bytes) = options.memory_bytes {
+            builder = builder.memory(bytes);
+        }
+        let database = builder.durability(Durability::Bulk).open(dir)?;
+        let mut report = fill(&salvage, &database, options)?;
+        database.flush()?;
+        database.close()?;
+        report.losses = std::mem::take(&mut salvage.losses);
+        report.lost_numbers = std::mem::take(&mut salvage.lost_numbers);
+        report.notes.splice(0..0, std::mem::take(&mut salvage.notes));
+        (report.files, report.blocks) = (salvage.files, salvage.blocks);
+        Ok(report)
+    })
+}
+
+fn fill(salvage: &Salvage, database: &Database, options: &RepairOptions) -> Result<RepairReport> {
+    let mut report = RepairReport::default();
+    let trees = Trees::read(salvage)?;
+    let mut names: BTreeMap<FullName, (u32, u32, bool)> = BTreeMap::new();
+    for (tree, known) in &trees.described {
+        match read_description(&known.description) {
+            Some((name, system)) => {
+                names.insert(name, (*tree, system.0, known.doubtful));
+            }
+            // A system tree goes with its collection.
+            None if known.description == [crate::catalog::SYSTEM] => {}
+            None => copy_tree(salvage, database, *tree, known, &mut report)?,
+        }
+    }
+    for (tree, system) in &trees.nameless {
+        let name = FullName::new(RECOVERED, &format!("tree_{tree}"))?;
+        report.notes.push(format!("the name of a collection is lost: it is called {name}"));
+        names.insert(name, (*tree, *system, true));
+    }
+    let taken: Vec<String> = names.keys().map(ToString::to_string).collect();
+    for (name, (documents, system, doubtful)) in names {
+        let mut doubtful_name = format!("{name}.doubtful");
+        while taken.contains(&doubtful_name) {
+            doubtful_name.push('_');
+        }
+        database.create_collection(&name.to_string())?;
+        let rows = Rows::new(database, salvage, &name, system, &doubtful_name, &mut report)?;
+        let collection = rows.copy(documents, doubtful, options, &mut report)?;
+        report.collections.push(collection);
+    }
+    Ok(report)
+}
+
+/// Copies a tree that is no collection.
+fn copy_tree(
+    salvage: &Salvage,
+    database: &Database,
+    tree: u32,
+    known: &trees::Described,
+    report: &mut RepairReport,
+) -> Result<()> {
+    let store = database.store();
+    let make = |description: &[u8]| match known.multivalue {
+        true => store.create_multivalue_tree(description),
+        false => store.create_trees(&[description]).map(|trees| trees[0]),
+    };
+    let certain = make(&known.description)?;
+    let mut doubtful_tree = None;
+    let mut broken = 0u64;
+    salvage.scan(tree, &mut |key| {
+        let Some(value) = trees::plain_value(key) else { return Ok(()) };
+        let Ok(value) = value else {
+            broken += 1;
+            return Ok(());
+        };
+        let doubtful = key.doubtful || known.doubtful;
+        let to = match (doubtful, doubtful_tree) {
+            (false, _) => certain,
+            (true, Some(tree)) => tree,
+            (true, None) => *doubtful_tree.insert(make(&[b"doubtful ", known.description.as_slice()].concat())?),
+        };
+        let count = if doubtful { &mut report.others.1 } else { &mut report.others.0 };
+        *count += 1;
+        let mut batch = store.batch();
+        match trees::multivalue_parts(key.key).filter(|_| known.multivalue) {
+            Some((key, value)) => batch.put_value(to, &key, value),
+            None => batch.put(to, key.key, value),
+        }
+        store.write(batch, Durability::Bulk).map(|_| ())
+    })?;
+    if broken > 0 {
+        report.notes.push(format!("{broken} entries of tree {tree}, which is no collection, cannot be read"));
+    }
+    Ok(())
+}
+
+/// Ends the repair if somebody asked for it.
+fn check_stop(options: &RepairOptions) -> Result<()> {
+    if options.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
+}

@@ -1,0 +1,165 @@
+//! The documents of a collection, from the rows that are left.
+
+use super::{MOST_NAMED, RepairOptions, RepairReport, RepairedCollection, Unreadable, check_stop};
+use crate::catalog::shape_key;
+use crate::names::FullName;
+use crate::{Collection, Database, Result, WriteBatch, read};
+use codec::entry::{self, Kind};
+use document::shape::{Shape, ShapeOptions, ShapeTable};
+use document::{Document, Draft, Map, Value};
+use std::sync::Arc;
+use store::{Salvage, SalvagedKey};
+
+/// A batch is written when it has so many documents, or rows of so many bytes.
+const BATCH_DOCUMENTS: usize = 500;
+const BATCH_BYTES: usize = 1 << 20;
+
+/// What is needed to copy the documents of a collection.
+pub(super) struct Rows<'a> {
+    database: &'a Database,
+    salvage: &'a Salvage,
+    name: String,
+    doubtful_name: String,
+    shapes: Arc<ShapeTable>,
+}
+
+impl<'a> Rows<'a> {
+    /// Reads the shapes of the collection `name`, which are in the tree `system`.
+    pub fn new(
+        database: &'a Database,
+        salvage: &'a Salvage,
+        name: &FullName,
+        system: u32,
+        doubtful_name: &str,
+        report: &mut RepairReport,
+    ) -> Result<Self> {
+        let (mut shapes, mut damaged) = (Vec::new(), 0u64);
+        salvage.scan(system, &mut |key| {
+            // A definition never changes, so whether something newer is lost is all one.
+            let shape = key.versions.iter().find(|version| version.kind == Kind::Put);
+            match shape.map(|version| Shape::decode(&mut version.value.as_slice())) {
+                Some(Ok(shape)) if key.key == shape_key(shape.number()) => shapes.push(shape),
+                Some(_) if key.key.first() == Some(&b's') && key.key.len() == 5 => damaged += 1,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if damaged > 0 {
+            report.notes.push(format!("{damaged} definitions of shapes of {name} cannot be read"));
+        }
+        let table = ShapeTable::open(ShapeOptions::default(), shapes, 1);
+        let table = table.unwrap_or_else(|error| {
+            report.notes.push(format!("the shapes of {name} contradict each other: {error}"));
+            ShapeTable::new(ShapeOptions::default())
+        });
+        let (name, doubtful_name) = (name.to_string(), doubtful_name.to_owned());
+        Ok(Self { database, salvage, name, doubtful_name, shapes: Arc::new(table) })
+    }
+
+    /// Copies what is left in the tree `documents`. If all of the collection is `doubtful`, so is every document.
+    pub fn copy(
+        &self,
+        documents: u32,
+        doubtful: bool,
+        options: &RepairOptions,
+        report: &mut RepairReport,
+    ) -> Result<RepairedCollection> {
+        let mut copied = RepairedCollection { name: self.name.clone(), ..RepairedCollection::default() };
+        let mut certain = Pending::new(self.database, &self.name);
+        let mut others = Pending::new(self.database, &self.doubtful_name);
+        let mut failed = None;
+        self.salvage.scan(documents, &mut |key| {
+            if failed.is_some() {
+                return Ok(());
+            }
+            let doubtful = doubtful || key.doubtful;
+            let put = match self.decode(key) {
+                Ok(None) => Ok(()),
+                Ok(Some((id, map))) if doubtful => {
+                    copied.doubtful += 1;
+                    others.put(id, map, key)
+                }
+                Ok(Some((id, map))) => {
+                    copied.documents += 1;
+                    certain.put(id, map, key)
+                }
+                Err(reason) => {
+                    copied.unreadable += 1;
+                    if report.unreadable.len() < MOST_NAMED {
+                        let (collection, id) = (self.name.clone(), read::key_text(key.key));
+                        report.unreadable.push(Unreadable { collection, id, reason });
+                    }
+                    Ok(())
+                }
+            };
+            failed = put.and_then(|()| check_stop(options)).err();
+            Ok(())
+        })?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        certain.write()?;
+        others.write()?;
+        copied.doubtful_in = (copied.doubtful > 0).then(|| self.doubtful_name.clone());
+        Ok(copied)
+    }
+
+    /// The document of a key; `None` if it was deleted, or why nobody can tell.
+    fn decode(&self, key: &SalvagedKey<'_>) -> std::result::Result<Option<(Value, Map)>, String> {
+        let deltas = key.versions.iter().take_while(|version| version.kind == Kind::Delta).count();
+        let base = key.versions.get(deltas);
+        let row = match base.map(|base| (base.kind, base.seq, base.value.as_slice())) {
+            Some((Kind::Put, _, row)) => row,
+            Some((Kind::Folded, seq, content)) => entry::split_folded(seq, content).map_err(|e| e.to_string())?.1,
+            Some(_) => return Ok(None),
+            // An update of a document that is not there does nothing, unless it was there and is lost.
+            None if !key.doubtful => return Ok(None),
+            None => return Err("updates are left of it, and the document that they change is lost".to_owned()),
+        };
+        let document = Document::from_row(&self.shapes, key.key, row.to_vec()).map_err(|e| e.to_string())?;
+        let id = document.id().clone();
+        let map = match deltas {
+            0 => document.to_map().map_err(|e| e.to_string())?,
+            _ => {
+                let draft = Draft::new(document).map_err(|e| e.to_string())?;
+                let oldest_first = key.versions[..deltas].iter().rev().map(|version| version.value.as_slice());
+                let folded = query::fold::fold(Some(draft), oldest_first).map_err(|e| e.to_string())?;
+                let Some(draft) = folded.draft else { return Ok(None) };
+                draft.into_map().map_err(|e| e.to_string())?
+            }
+        };
+        match crate::write::id_key(&id).is_ok_and(|of_id| of_id == key.key) {
+            true => Ok(Some((id, map))),
+            false => Err("its _id is not that of its key".to_owned()),
+        }
+    }
+}
+
+/// Documents on their way into a collection, which is made when the first arrives.
+struct Pending {
+    database: Database,
+    collection: Collection,
+    batch: WriteBatch,
+    documents: usize,
+    bytes: usize,
+}
+
+impl Pending {
+    fn new(database: &Database, name: &str) -> Self {
+        let (batch, collection) = (database.write_batch(), database.collection(name));
+        Self { database: database.clone(), collection, batch, documents: 0, bytes: 0 }
+    }
+
+    fn put(&mut self, id: Value, map: Map, key: &SalvagedKey<'_>) -> Result<()> {
+        self.batch.put(&self.collection, id, map)?;
+        self.documents += 1;
+        self.bytes += key.versions.first().map_or(0, |version| version.value.len());
+        if self.documents >= BATCH_DOCUMENTS || self.bytes >= BATCH_BYTES { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<()> {
+        let batch = std::mem::replace(&mut self.batch, self.database.write_batch());
+        (self.documents, self.bytes) = (0, 0);
+        batch.commit().map(|_| ())
+    }
+}

@@ -1,0 +1,309 @@
+//! Whatever is damaged or missing: the repaired copy has every document whose bytes are whole; of what is certain,
+//! nothing is out of date, and nothing was deleted; and the damaged database stays as it is.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::repair::{self, RepairOptions, RepairReport};
+use alluvium::{Database, Durability, ErrorKind, Map};
+use env::mem::MemFs;
+use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::Options;
+
+fn env_of(mem: &Arc<MemFs>) -> Env {
+    Env { fs: mem.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) }
+}
+
+fn open(env: &Env, path: &str) -> Database {
+    let small = Options { block_bytes: 1 << 10, segment_bytes: Some(16 << 10), ..Options::default() };
+    let options = Options { memory_bytes: 8 << 20, partitions: Some(2), background: false, ..small };
+    Database::builder().env(env.clone()).options(options).open(path).unwrap()
+}
+
+type Documents = BTreeMap<i64, Map>;
+
+fn documents(db: &Database, name: &str) -> Documents {
+    match db.collection(name).scan().run() {
+        Ok(cursor) => cursor.map(|d| d.unwrap()).map(|d| (d.id().as_i64().unwrap(), d.to_map().unwrap())).collect(),
+        Err(error) if error.kind() == ErrorKind::Namespace => Documents::new(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A database with several sorted files in each partition, tombstones, deltas and a log; what is in it, and which
+/// `_id`s were deleted. `flushed`: all of it is in files.
+fn database(flushed: bool) -> (Arc<MemFs>, Documents, Vec<i64>) {
+    let mem = Arc::new(MemFs::new());
+    let env = env_of(&mem);
+    let db = open(&env, "db");
+    let pets = db.collection("pets").with_durability(Durability::Sync);
+    let text = |n: i64, round: i64| format!("{:x}", (n * 7919 + round).wrapping_mul(0x5e37_79b9_7f4a_7c15)).repeat(3);
+    let put = |n: i64, round: i64| pets.put(n, format!(r#"{{"n":{n},"round":{round},"t":"{}"}}"#, text(n, round)));
+    for n in 0..60 {
+        put(n, 0).unwrap();
+    }
+    db.flush().unwrap();
+    for n in (0..60).step_by(3) {
+        put(n, 1).unwrap();
+    }
+    let mut deleted: Vec<i64> = (1..60).step_by(6).collect();
+    for n in &deleted {
+        pets.delete(*n).unwrap();
+    }
+    db.flush().unwrap();
+    for n in (2..60).step_by(9) {
+        pets.apply(n, r#"{"$set": {"changed": true}}"#).unwrap();
+    }
+    for n in 100..110 {
+        put(n, 2).unwrap();
+    }
+    for n in [4, 10, 100] {
+        pets.delete(n).unwrap();
+        deleted.push(n);
+    }
+    if flushed {
+        db.flush().unwrap();
+    }
+    let expected = documents(&db, "pets");
+    db.close().unwrap();
+    (mem, expected, deleted)
+}
+
+fn files(fs: &dyn Fs, dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs.list(dir).unwrap() {
+        let path = dir.join(&entry.name);
+        if entry.is_dir { found.extend(files(fs, &path)) } else { found.push(path) }
+    }
+    found
+}
+
+fn read(fs: &dyn Fs, path: &Path) -> Vec<u8> {
+    let file = fs.open(path, OpenMode::Read).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    bytes
+}
+
+fn contents(fs: &dyn Fs, dir: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    files(fs, Path::new(dir)).into_iter().map(|path| (path.clone(), read(fs, &path))).collect()
+}
+
+fn number(key: &[u8]) -> Option<i64> {
+    document::key::decode(&mut &key[4.min(key.len())..]).ok()?.as_i64()
+}
+
+/// Repairs the database, and checks the copy against what was in it.
+fn check(mem: &Arc<MemFs>, expected: &Documents, deleted: &[i64], what: &str) -> RepairReport {
+    let env = env_of(mem);
+    let before = contents(&**mem, "db");
+    let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
+    let report = repair::repair(&env, Path::new("db"), Path::new("new"), &options);
+    let report = report.unwrap_or_else(|e| panic!("{what}: {e}"));
+    assert!(contents(&**mem, "db") == before, "{what}: the damaged database is not as it was");
+    let db = open(&env, "new");
+    assert!(db.verify().unwrap().is_empty(), "{what}");
+    let mut certain = Documents::new();
+    let mut doubtful = Documents::new();
+    for collection in &report.collections {
+        let found = documents(&db, &collection.name);
+        assert_eq!(found.len() as u64, collection.documents, "{what}");
+        certain.extend(found);
+        if let Some(name) = &collection.doubtful_in {
+            let found = documents(&db, name);
+            assert_eq!(found.len() as u64, collection.doubtful, "{what}");
+            doubtful.extend(found);
+        }
+    }
+    // What is lost with the log may have changed so many documents.
+    let numbers = report.lost_numbers.iter().fold(0u64, |sum, lost| sum.saturating_add(lost.last - lost.first + 1));
+    let wrong = certain.iter().filter(|(id, map)| expected.get(id) != Some(map)).count() as u64;
+    assert!(wrong <= numbers, "{what}: {wrong} certain documents are wrong, {numbers} numbers lost\n{report:?}");
+    let revived = deleted.iter().filter(|id| certain.contains_key(id)).count() as u64;
+    assert!(revived <= numbers, "{what}: {revived} deleted documents are back\n{report:?}");
+    for id in expected.keys().filter(|id| !certain.contains_key(id) && !doubtful.contains_key(id)) {
+        let key = |key: &Vec<u8>| number(key);
+        let named = report.losses.iter().filter(|loss| loss.entries).any(|loss| {
+            let (low, high) = (key(&loss.from), loss.to.as_ref().and_then(key));
+            low.is_none_or(|low| low <= *id) && high.is_none_or(|high| *id <= high)
+        });
+        let unreadable = report.collections.iter().any(|collection| collection.unreadable > 0);
+        assert!(named || unreadable || numbers > 0, "{what}: document {id} is lost, and nothing says so\n{report:?}");
+    }
+    db.close().unwrap();
+    report
+}
+
+#[test]
+fn a_whole_database_is_copied_whole() {
+    for flushed in [false, true] {
+        let (mem, expected, deleted) = database(flushed);
+        let report = check(&mem, &expected, &deleted, "whole");
+        assert!(report.is_whole() && report.notes.is_empty(), "{report:?}");
+        assert_eq!((report.documents(), report.doubtful()), (expected.len() as u64, 0));
+    }
+}
+
+#[test]
+fn with_any_byte_changed() {
+    for flushed in [true, false] {
+        let (mem, expected, deleted) = database(flushed);
+        let (mut doubtful, mut lost, mut seen) = (0, 0, BTreeMap::<String, u32>::new());
+        for path in files(&*mem, Path::new("db")) {
+            let len = read(&*mem, &path).iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            // Every byte of the small ones; of the others one in so many, at different places.
+            let step = (len / 150).max(1);
+            for at in (0..len).step_by(step) {
+                let at = (at + at / step % step).min(len - 1) as u64;
+                let damaged = Arc::new(mem.kill_clone());
+                let file = damaged.open(&path, OpenMode::ReadWrite).unwrap();
+                let mut byte = [0];
+                file.read_exact_at(&mut byte, at).unwrap();
+                file.write_at(&[byte[0] ^ 0x10], at).unwrap();
+                let report = check(&damaged, &expected, &deleted, &format!("{}, offset {at}", path.display()));
+                doubtful += report.doubtful();
+                lost += expected.len() as u64 - report.documents().min(expected.len() as u64);
+                let kind = path.extension().map_or("other".into(), |e| e.to_string_lossy().into_owned());
+                *seen.entry(kind).or_default() += 1;
+            }
+        }
+        assert!(doubtful > 0 && lost > 0, "nothing was ever doubtful or lost: the test means nothing");
+        assert!(seen["sst"] > 300 && seen["log"] > 50, "{seen:?}");
+    }
+}
+
+#[test]
+fn with_any_file_missing_or_cut() {
+    for flushed in [true, false] {
+        let (mem, expected, deleted) = database(flushed);
+        for path in files(&*mem, Path::new("db")) {
+            let what = format!("{} is missing", path.display());
+            let damaged = Arc::new(mem.kill_clone());
+            damaged.remove(&path).unwrap();
+            let report = check(&damaged, &expected, &deleted, &what);
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            // Manifests and the superblock are made of what else there is.
+            if name.starts_with("MANIFEST") || name == "ALLUVIUM" || name == "LOCK" {
+                assert!(report.is_whole(), "{what}: {report:?}");
+                assert_eq!(report.documents(), expected.len() as u64, "{what}");
+            }
+            let len = read(&*mem, &path).len() as u64;
+            for cut in [0, len / 3, len / 2, len.saturating_sub(1)] {
+                let damaged = Arc::new(mem.kill_clone());
+                damaged.open(&path, OpenMode::ReadWrite).unwrap().set_len(cut).unwrap();
+                check(&damaged, &expected, &deleted, &format!("{}, cut to {cut}", path.display()));
+            }
+        }
+    }
+}
+
+#[test]
+fn everything_but_the_sorted_files_is_lost() {
+    let (mem, expected, deleted) = database(true);
+    for path in files(&*mem, Path::new("db")) {
+        if !path.to_string_lossy().ends_with(".sst") {
+            mem.remove(&path).unwrap();
+        }
+    }
+    let report = check(&mem, &expected, &deleted, "only sorted files");
+    assert_eq!(report.documents(), expected.len() as u64, "{report:?}");
+    assert!(report.notes.len() >= 4, "{:?}", report.notes);
+}
+
+#[test]
+fn files_that_a_compaction_has_replaced_bring_nothing_back() {
+    let (mem, expected, deleted) = database(true);
+    let sorted: Vec<_> =
+        contents(&*mem, "db").into_iter().filter(|(path, _)| path.to_string_lossy().ends_with(".sst")).collect();
+    let db = open(&env_of(&mem), "db");
+    db.compact().unwrap();
+    db.close().unwrap();
+    // As after a crash before they were removed; and then the manifests are lost, which know it.
+    // Only the oldest of each partition: the tombstones in the others are gone.
+    for partition in ["p000", "p001"] {
+        let gone =
+            |(path, _): &&(PathBuf, Vec<u8>)| path.starts_with(format!("db/{partition}")) && !mem.exists(path).unwrap();
+        let (path, bytes) = sorted.iter().filter(gone).min().expect("a file that was replaced");
+        mem.open(path, OpenMode::CreateNew).unwrap().write_at(bytes, 0).unwrap();
+    }
+    let report = check(&Arc::new(mem.kill_clone()), &expected, &deleted, "with manifests");
+    assert!(report.is_whole(), "{report:?}");
+    for path in files(&*mem, Path::new("db")) {
+        if path.to_string_lossy().contains("MANIFEST") {
+            mem.remove(&path).unwrap();
+        }
+    }
+    let report = check(&mem, &expected, &deleted, "without manifests");
+    assert_eq!(report.documents(), expected.len() as u64, "{report:?}");
+}
+
+#[test]
+fn a_gap_in_a_log_that_is_flushed_brings_nothing_back() {
+    let (mem, expected, deleted) = database(false);
+    let logs: Vec<_> = contents(&*mem, "db/wal");
+    let db = open(&env_of(&mem), "db");
+    db.compact().unwrap();
+    db.close().unwrap();
+    // As after a crash before the segments were let go.
+    for path in files(&*mem, Path::new("db/wal")) {
+        mem.remove(&path).unwrap();
+    }
+    for (path, bytes) in &logs {
+        mem.open(path, OpenMode::CreateNew).unwrap().write_at(bytes, 0).unwrap();
+    }
+    assert!(check(&Arc::new(mem.kill_clone()), &expected, &deleted, "a whole log").is_whole());
+    let mut gaps = 0;
+    for (path, bytes) in &logs {
+        for at in (8192..bytes.len()).step_by(40).filter(|at| bytes[*at] != 0) {
+            let damaged = Arc::new(mem.kill_clone());
+            damaged.open(path, OpenMode::ReadWrite).unwrap().write_at(&[bytes[at] ^ 4], at as u64).unwrap();
+            let report = check(&damaged, &expected, &deleted, &format!("{}, offset {at}", path.display()));
+            assert_eq!(report.documents(), expected.len() as u64, "offset {at}: {report:?}");
+            gaps += u32::from(report.notes.iter().any(|note| note.contains("is damaged at offset")));
+        }
+    }
+    assert!(gaps > 20, "{gaps}");
+}
+
+#[test]
+fn a_collection_whose_name_is_lost_is_saved_under_another() {
+    let (mem, expected, deleted) = database(true);
+    // The registry is in the first partition, in the file of the lowest keys.
+    let mut found = None;
+    for path in files(&*mem, Path::new("db/p000")).into_iter().filter(|p| p.to_string_lossy().ends_with(".sst")) {
+        let bytes = read(&*mem, &path);
+        if bytes.windows(5).any(|window| window == b"\x04pets") || found.is_none() {
+            found = Some(path);
+        }
+    }
+    mem.remove(&found.unwrap()).unwrap();
+    let report = check(&mem, &expected, &deleted, "without the registry");
+    assert!(!report.is_whole());
+    assert!(report.collections[0].name.starts_with("recovered.tree_"), "{report:?}");
+    assert!(report.documents() == 0 && report.doubtful() > 10, "{report:?}");
+}
+
+#[test]
+fn what_is_no_database_is_refused() {
+    let mem = Arc::new(MemFs::new());
+    let env = env_of(&mem);
+    mem.create_dir_all(Path::new("empty")).unwrap();
+    let repair = |from: &str, to: &str| {
+        repair::repair(&env, Path::new(from), Path::new(to), &RepairOptions::default()).unwrap_err().kind()
+    };
+    assert_eq!(repair("empty", "new"), ErrorKind::Open);
+    assert_eq!(repair("nothing", "new"), ErrorKind::Open);
+    let db = open(&env, "db");
+    assert_eq!(repair("db", "new"), ErrorKind::InUse);
+    db.close().unwrap();
+    assert_eq!(repair("db", "db"), ErrorKind::Open);
+    let stopped = RepairOptions::default();
+    stopped.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let db = open(&env, "db");
+    db.collection("pets").put(1, Map::default()).unwrap();
+    db.close().unwrap();
+    let error = repair::repair(&env, Path::new("db"), Path::new("new"), &stopped).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Stopped);
+    assert!(!mem.exists(Path::new("new")).unwrap() && !mem.exists(Path::new("new.incomplete")).unwrap());
+}

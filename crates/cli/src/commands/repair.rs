@@ -1,0 +1,163 @@
+//! `alluvium repair`: a new database of what is whole of a damaged one.
+
+use crate::exit::{Failure, Outcome};
+use crate::output::Output;
+use crate::settings::size;
+use crate::signals::Stop;
+use crate::text;
+use alluvium::repair::{self, LostNumbers, RepairOptions, RepairReport};
+use env::Env;
+use std::path::PathBuf;
+
+/// Arguments of `repair`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium repair damaged.db --to saved.db
+
+The damaged database is only read: keep it until you have looked at the copy. Every document whose bytes are whole is \
+saved. One of which something newer may be lost, perhaps that it was deleted, goes to the collection NAME.doubtful: look \
+at them, and put back those that you want (`alluvium export` and `alluvium load`). What the log has lost cannot be told by \
+document: it is reported by the numbers of the operations. Exit code 0 if nothing was lost, 5 if something was.")]
+pub(crate) struct Args {
+    /// The damaged database, a directory
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+    /// The new database, which must not exist
+    #[arg(long, value_name = "NEW")]
+    to: PathBuf,
+    /// Memory budget while the new database is written, at least 8M; the default is 256M
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    memory: Option<u64>,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Losses, notes and documents are listed up to so many each; --json has them all.
+const MOST_LISTED: usize = 50;
+
+impl Args {
+    /// Repairs, and prints what was saved and what was lost.
+    pub(crate) fn run(&self) -> Outcome {
+        let stop = Stop::on_signals()?;
+        let large = |_| Failure::Usage("--memory is more than this machine can address".to_owned());
+        let memory_bytes = self.memory.map(usize::try_from).transpose().map_err(large)?;
+        let options = RepairOptions { memory_bytes, stop: stop.flag() };
+        let report = repair::repair(&Env::os(), &self.database, &self.to, &options).map_err(|error| match error {
+            alluvium::Error::Stopped => Failure::Interrupted("stopped: nothing is left of it".to_owned()),
+            error => error.into(),
+        })?;
+        let mut out = Output::new();
+        match self.json {
+            true => out.json(&to_json(&report))?,
+            false => out.text(&self.describe(&report))?,
+        }
+        out.finish()?;
+        match report.is_whole() {
+            true => Ok(()),
+            false => {
+                let (from, to) = (self.database.display(), self.to.display());
+                Err(Failure::Damaged(format!("something was lost: keep {from} until you have looked at {to}")))
+            }
+        }
+    }
+
+    fn describe(&self, report: &RepairReport) -> String {
+        let mut said = format!(
+            "saved {} of {} in {} ({} and {} of {} read)\n",
+            text::counted(report.documents(), "document"),
+            self.database.display(),
+            self.to.display(),
+            text::counted(report.files, "sorted file"),
+            text::counted(report.blocks, "block"),
+            self.database.display(),
+        );
+        for collection in &report.collections {
+            said += &format!("  {}: {}\n", collection.name, text::counted(collection.documents, "document"));
+            if let Some(name) = &collection.doubtful_in {
+                let documents = text::counted(collection.doubtful, "document");
+                said += &format!("  {name}: {documents} that may have been changed or deleted since\n");
+            }
+            if collection.unreadable > 0 {
+                let documents = text::counted(collection.unreadable, "document");
+                said += &format!("  {}: {documents} lost, which cannot be decoded\n", collection.name);
+            }
+        }
+        let losses = report.losses.iter().map(|loss| {
+            let keys = if loss.entries { format!(": {}", repair::describe_range(loss)) } else { String::new() };
+            format!(
+                "lost: {} at offset {}, {} bytes: {}{keys}",
+                loss.path.display(),
+                loss.offset,
+                loss.bytes,
+                loss.what
+            )
+        });
+        list(&mut said, losses);
+        list(&mut said, report.lost_numbers.iter().map(describe_numbers));
+        list(&mut said, report.unreadable.iter().map(|u| format!("lost: {} of {}: {}", u.id, u.collection, u.reason)));
+        list(&mut said, report.notes.iter().map(|note| format!("note: {note}")));
+        if report.is_whole() {
+            said += "nothing is lost\n";
+        }
+        said
+    }
+}
+
+fn list(said: &mut String, lines: impl ExactSizeIterator<Item = String>) {
+    let more = lines.len().saturating_sub(MOST_LISTED);
+    for line in lines.take(MOST_LISTED) {
+        *said += &format!("{line}\n");
+    }
+    if more > 0 {
+        *said += &format!("and {more} more (--json lists them all)\n");
+    }
+}
+
+fn describe_numbers(lost: &LostNumbers) -> String {
+    let advice = "what they changed is as it was before, and what they deleted may be back";
+    match lost.last {
+        u64::MAX => format!("lost: the operations from number {} on, nobody knows how many: {advice}", lost.first),
+        last => format!("lost: the operations {} to {last} of the log: {advice}", lost.first),
+    }
+}
+
+fn to_json(report: &RepairReport) -> serde_json::Value {
+    let collections = report.collections.iter().map(|collection| {
+        serde_json::json!({
+            "name": collection.name,
+            "documents": collection.documents,
+            "doubtful": collection.doubtful,
+            "doubtful_in": collection.doubtful_in,
+            "unreadable": collection.unreadable,
+        })
+    });
+    let losses = report.losses.iter().map(|loss| {
+        serde_json::json!({
+            "file": loss.path.display().to_string(),
+            "offset": loss.offset,
+            "bytes": loss.bytes,
+            "reason": loss.what,
+            "keys": loss.entries.then(|| repair::describe_range(loss)),
+        })
+    });
+    let numbers = |lost: &LostNumbers| {
+        let last = (lost.last < u64::MAX).then_some(lost.last);
+        serde_json::json!({ "first": lost.first, "last": last })
+    };
+    let unreadable = report
+        .unreadable
+        .iter()
+        .map(|u| serde_json::json!({ "collection": u.collection, "id": u.id, "reason": u.reason }));
+    serde_json::json!({
+        "whole": report.is_whole(),
+        "documents": report.documents(),
+        "doubtful": report.doubtful(),
+        "collections": collections.collect::<Vec<_>>(),
+        "other_entries": report.others.0,
+        "other_entries_doubtful": report.others.1,
+        "losses": losses.collect::<Vec<_>>(),
+        "lost_operations": report.lost_numbers.iter().map(numbers).collect::<Vec<_>>(),
+        "unreadable": unreadable.collect::<Vec<_>>(),
+        "notes": report.notes,
+    })
+}

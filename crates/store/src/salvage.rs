@@ -1,0 +1,221 @@
+//! Reading what is whole of a damaged store, without changing it.
+//!
+//! Every version of every key that can still be read comes from a sorted file or from the log, and carries its
+//! number, so the newest is known without runs and levels. What cannot be read is a *loss*: a range of keys up
+//! to a number in a sorted file, or a range of numbers of the log. A key is *doubtful* if a loss may have held
+//! something newer of it, such as the tombstone of a key that would come back.
+
+mod files;
+mod log;
+mod merge;
+
+use crate::checkpoint::listing::Listing;
+use crate::open::{LOCK_NAME, LOG_DIR};
+use crate::superblock::{self, Superblock};
+use crate::{Error, Result};
+use codec::entry::{Kind, Seq};
+use env::{Env, FileLock};
+use log::SalvagedLog;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A part of a sorted file that cannot be read, or a whole one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// The file.
+    pub path: PathBuf,
+    /// Where in it.
+    pub offset: u64,
+    /// How many bytes; 0 if that is not known.
+    pub bytes: u64,
+    /// What is wrong.
+    pub what: String,
+    /// The partition.
+    pub partition: u32,
+    /// Entries may be lost, within the keys below; else only what describes others, such as an index.
+    pub entries: bool,
+    /// The lowest internal key that may be lost; empty: the first.
+    pub from: Vec<u8>,
+    /// The highest; `None`: the last.
+    pub to: Option<Vec<u8>>,
+    /// No lost entry has a higher number.
+    pub max_seq: Seq,
+}
+
+/// Numbers of operations that the log has lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostNumbers {
+    /// The first.
+    pub first: Seq,
+    /// The last.
+    pub last: Seq,
+}
+
+/// One version of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// Its number.
+    pub seq: Seq,
+    /// What it does to the key.
+    pub kind: Kind,
+    /// Its content.
+    pub value: Vec<u8>,
+    /// It stands in the log, and the log has no gap: nothing newer is lost.
+    latest: bool,
+    /// It stands in a file that may have been replaced.
+    replaced: bool,
+}
+
+/// What is left of one key, newest first.
+#[derive(Debug)]
+pub struct SalvagedKey<'a> {
+    /// The tree that it belongs to.
+    pub tree: u32,
+    /// The key.
+    pub key: &'a [u8],
+    /// Its versions, by falling number; at least one.
+    pub versions: &'a [Version],
+    /// Something newer may be lost.
+    pub doubtful: bool,
+}
+
+/// A damaged store that is read.
+pub struct Salvage {
+    pub(super) env: Env,
+    dir: PathBuf,
+    partitions: Vec<files::SalvagedPartition>,
+    /// What cannot be read of sorted files.
+    pub losses: Vec<Loss>,
+    /// What the log has lost.
+    pub lost_numbers: Vec<LostNumbers>,
+    /// What else is wrong, a sentence each.
+    pub notes: Vec<String>,
+    /// Sorted files that are read.
+    pub files: u64,
+    /// Data blocks of them that are whole.
+    pub blocks: u64,
+    _lock: Option<Box<dyn FileLock>>,
+}
+
+impl Salvage {
+    /// Looks through the store in `dir`: every block of every sorted file, manifests and log. Takes its lock,
+    /// and writes nothing.
+    ///
+    /// # Errors
+    /// [`Error::NotADatabase`], [`Error::IsCheckpoint`], [`Error::InUse`], a newer format, and what reading says.
+    pub fn read(env: &Env, dir: &Path) -> Result<Self> {
+        let lock = lock(env, dir)?;
+        let mut notes = Vec::new();
+        let superblock = match Superblock::read(env, dir) {
+            Ok(found) => found,
+            Err(error @ Error::Storage(env::Error::NewerFormat { .. })) => return Err(error),
+            Err(error) => {
+                notes.push(error.to_string());
+                None
+            }
+        };
+        let partitions = partition_dirs(env, dir)?;
+        if superblock.is_none() {
+            if partitions == 0 {
+                return Err(Error::NotADatabase(dir.to_owned()));
+            }
+            if Listing::read(env, dir).is_ok() {
+                return Err(Error::IsCheckpoint(dir.to_owned()));
+            }
+            notes.push("the superblock is lost: partitions are counted, and the id is that of the log".to_owned());
+        }
+        let partitions = superblock.map_or(partitions, |found| found.partitions);
+        let id = match superblock {
+            Some(found) => Some(found.database_id),
+            None => log::id_of(env, &dir.join(LOG_DIR))?.or(files::id_of(env, dir, partitions)?),
+        };
+        let mut log = SalvagedLog::read(env, &dir.join(LOG_DIR), id, partitions)?;
+        let mut found = files::read(env, dir, id, partitions, &log)?;
+        log.finish(&mut found.partitions);
+        notes.append(&mut log.notes);
+        notes.append(&mut found.notes);
+        for (partition, entries) in found.partitions.iter_mut().zip(log.entries) {
+            partition.take_log(entries);
+        }
+        let (env, dir, lost_numbers) = (env.clone(), dir.to_owned(), log.lost);
+        let files::Found { partitions, losses, files, blocks, .. } = found;
+        Ok(Self { env, dir, partitions, losses, lost_numbers, notes, files, blocks, _lock: lock })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Partitions of the store.
+    pub fn partitions(&self) -> u32 {
+        self.partitions.len() as u32
+    }
+
+    /// The trees with keys, whole or lost in part.
+    pub fn trees(&self) -> BTreeSet<u32> {
+        self.partitions.iter().flat_map(|partition| partition.trees()).collect()
+    }
+
+    /// True if entries of this tree may be lost in sorted files.
+    pub fn has_losses_in(&self, tree: u32) -> bool {
+        let (low, high) = (tree.to_be_bytes(), tree.saturating_add(1).to_be_bytes());
+        let within = |loss: &Loss| {
+            loss.entries
+                && loss.from.as_slice() < &high[..]
+                && loss.to.as_ref().is_none_or(|to| to.as_slice() >= &low[..])
+        };
+        self.losses.iter().any(within)
+    }
+
+    /// Calls `visit` with what is left of each key of a tree, partition by partition, in the order of keys
+    /// within each.
+    ///
+    /// # Errors
+    /// What reading says, and what `visit` returns.
+    pub fn scan(&self, tree: u32, visit: &mut dyn FnMut(&SalvagedKey<'_>) -> Result<()>) -> Result<()> {
+        for (index, partition) in (0..).zip(&self.partitions) {
+            let losses: Vec<&Loss> =
+                self.losses.iter().filter(|loss| loss.partition == index && loss.entries).collect();
+            partition.scan(&self.env, tree, &mut |key, versions| {
+                let doubtful = is_doubtful(&losses, key, versions);
+                visit(&SalvagedKey { tree, key: key.get(4..).unwrap_or(&[]), versions, doubtful })
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// True if a loss may have held something newer than the newest full write among the versions.
+fn is_doubtful(losses: &[&Loss], key: &[u8], versions: &[Version]) -> bool {
+    let full = versions.iter().find(|version| version.kind != Kind::Delta);
+    if full.is_some_and(|full| full.latest) {
+        return false;
+    }
+    let above = full.map_or(0, |full| full.seq);
+    let holds = |loss: &Loss| {
+        loss.max_seq > above && loss.from.as_slice() <= key && loss.to.as_ref().is_none_or(|to| key <= to.as_slice())
+    };
+    versions.iter().take_while(|version| version.seq >= above).any(|version| version.replaced)
+        || losses.iter().any(|loss| holds(loss))
+}
+
+/// Takes the lock of a store, if it has a lock file: the directory is not written to.
+fn lock(env: &Env, dir: &Path) -> Result<Option<Box<dyn FileLock>>> {
+    let path = dir.join(LOCK_NAME);
+    if !env.fs.exists(dir)? {
+        return Err(Error::NotADatabase(dir.to_owned()));
+    }
+    if !env.fs.exists(&path)? {
+        return Ok(None);
+    }
+    env.fs.try_lock(&path)?.map(Some).ok_or_else(|| Error::InUse(dir.to_owned()))
+}
+
+/// The number of partitions by their directories: one above the highest.
+fn partition_dirs(env: &Env, dir: &Path) -> Result<u32> {
+    let Ok(entries) = env.fs.list(dir) else { return Err(Error::NotADatabase(dir.to_owned())) };
+    let index = |name: &str| name.strip_prefix('p').filter(|n| n.len() == 3)?.parse::<u32>().ok();
+    let dirs = entries.iter().filter(|entry| entry.is_dir && entry.name != superblock::NAME);
+    Ok(dirs.filter_map(|entry| index(&entry.name)).filter(|index| *index < 256).max().map_or(0, |index| index + 1))
+}

@@ -1,0 +1,312 @@
+//! What is whole of the sorted files, and which of them count.
+
+use super::Loss;
+use super::log::{SalvagedLog, most_frequent};
+use super::merge::{self, Content, KeyRange, OwnedEntry, Source, Visit};
+use crate::Result;
+use codec::entry::{MAX_SEQ, Seq};
+use env::Env;
+use lsm::{AddedFile, VersionEdit};
+use sst::{Dictionary, DictionaryRegistry, WalkedFile};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is left of a partition.
+pub(super) struct SalvagedPartition {
+    sources: Vec<Source>,
+    trees: BTreeSet<u32>,
+    registry: DictionaryRegistry,
+    _dictionaries: Vec<Arc<Dictionary>>,
+    /// Everything up to this number was in files.
+    pub flushed: Seq,
+}
+
+impl SalvagedPartition {
+    pub fn trees(&self) -> impl Iterator<Item = u32> {
+        self.trees.iter().copied()
+    }
+
+    /// Adds what the log has.
+    pub fn take_log(&mut self, mut entries: Vec<OwnedEntry>) {
+        entries.sort_by(|a, b| codec::entry::compare(&a.key, a.seq, &b.key, b.seq));
+        self.trees.extend(entries.iter().map(|entry| tree_of(&entry.key)));
+        self.sources.extend(loaded(entries));
+    }
+
+    pub fn scan(&self, env: &Env, tree: u32, visit: &mut Visit<'_>) -> Result<()> {
+        let (low, high) = (tree.to_be_bytes(), tree.saturating_add(1).to_be_bytes());
+        merge::scan(env, &self.sources, &self.registry, (&low, &high), visit)
+    }
+}
+
+fn tree_of(key: &[u8]) -> u32 {
+    key.first_chunk().map_or(0, |tree| u32::from_be_bytes(*tree))
+}
+
+fn loaded(entries: Vec<OwnedEntry>) -> Option<Source> {
+    let (smallest, largest) = (entries.first()?.key.clone(), entries.last()?.key.clone());
+    Some(Source { content: Content::Loaded(entries), smallest, largest, replaced: None })
+}
+
+/// What was found of all partitions.
+#[derive(Default)]
+pub(super) struct Found {
+    pub partitions: Vec<SalvagedPartition>,
+    pub losses: Vec<Loss>,
+    pub notes: Vec<String>,
+    pub files: u64,
+    pub blocks: u64,
+}
+
+/// The database that most manifests name.
+pub(super) fn id_of(env: &Env, dir: &Path, partitions: u32) -> Result<Option<u64>> {
+    let mut ids = Vec::new();
+    for index in 0..partitions {
+        for path in manifests(env, &dir.join(format!("p{index:03}")))? {
+            ids.push(lsm::image::walk_manifest(env, &path, None)?.database_id);
+        }
+    }
+    Ok(most_frequent(ids))
+}
+
+/// The manifests of a partition, the one that counts last.
+fn manifests(env: &Env, dir: &Path) -> Result<Vec<PathBuf>> {
+    if !env.fs.exists(dir)? {
+        return Ok(Vec::new());
+    }
+    let names = env.fs.list(dir)?;
+    let mut found: Vec<_> =
+        names.iter().filter_map(|e| Some((lsm::image::manifest_number(&e.name)?, &e.name))).collect();
+    found.sort_unstable();
+    Ok(found.into_iter().map(|(_, name)| dir.join(name)).collect())
+}
+
+pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log: &SalvagedLog) -> Result<Found> {
+    let mut found = Found::default();
+    for index in 0..partitions {
+        let dir = dir.join(format!("p{index:03}"));
+        let noted = log.flushed.get(index as usize).copied().unwrap_or(0);
+        let version = known_version(env, &dir, id, index, noted, &mut found.notes)?;
+        let mut reading = Reading {
+            env,
+            dir: &dir,
+            index,
+            registry: DictionaryRegistry::new(),
+            dictionaries: Vec::new(),
+            sources: Vec::new(),
+            trees: BTreeSet::new(),
+            flushed: noted,
+            found: &mut found,
+        };
+        match version {
+            Ok(version) => reading.named(&version)?,
+            Err(removed) => reading.all(&removed)?,
+        }
+        let Reading { registry, dictionaries, sources, trees, flushed, .. } = reading;
+        let partition = SalvagedPartition { sources, trees, registry, _dictionaries: dictionaries, flushed };
+        found.partitions.push(partition);
+    }
+    Ok(found)
+}
+
+/// The version that the manifest names. If that is not whole or too old: the files that are known to be
+/// removed.
+fn known_version(
+    env: &Env,
+    dir: &Path,
+    id: Option<u64>,
+    index: u32,
+    noted: Seq,
+    notes: &mut Vec<String>,
+) -> Result<std::result::Result<VersionEdit, BTreeSet<u64>>> {
+    let all = "the partition is put together from all of its sorted files; one that had vanished is not missed";
+    if !env.fs.exists(dir)? {
+        notes.push(format!("{} is missing, with all that was in it", dir.display()));
+        return Ok(Err(BTreeSet::new()));
+    }
+    match id.map(|id| lsm::image::read_manifest(env, dir, id, index)).transpose() {
+        Ok(Some(Some(found))) if found.version.flushed_seq.unwrap_or(0) >= noted => {
+            if let Some(tail) = found.dropped {
+                notes.push(format!("{} ended within an edit; nothing is lost by that", tail.path.display()));
+            }
+            return Ok(Ok(found.version));
+        }
+        Ok(Some(Some(found))) => {
+            let (name, flushed) = (dir.display(), found.version.flushed_seq.unwrap_or(0));
+            notes.push(format!("the manifest of {name} ends at number {flushed}, and files reach to {noted}: {all}"));
+        }
+        Ok(Some(None)) => notes.push(format!("the manifest of {} is missing: {all}", dir.display())),
+        Ok(None) => notes.push(format!("nobody knows which database {} belongs to: {all}", dir.display())),
+        Err(error) => {
+            // A newer format is an error here, a flipped bit is not.
+            if let (Some(path), Some(id)) = (manifests(env, dir)?.last(), id) {
+                let walked = lsm::image::walk_manifest(env, path, Some((id, index)))?;
+                if walked.edits_are_whole() && walked.version.flushed_seq.unwrap_or(0) >= noted {
+                    notes.push(format!("{error}; what follows the header is whole, and is used"));
+                    return Ok(Ok(walked.version));
+                }
+            }
+            notes.push(format!("{error}: {all}"));
+        }
+    }
+    let mut removed = BTreeSet::new();
+    for path in manifests(env, dir)? {
+        let walked = lsm::image::walk_manifest(env, &path, id.map(|id| (id, index)))?;
+        removed.extend(walked.edits.iter().flat_map(|(_, edit)| edit.removed.iter().copied()));
+    }
+    Ok(Err(removed))
+}
+
+struct Reading<'a> {
+    env: &'a Env,
+    dir: &'a Path,
+    index: u32,
+    registry: DictionaryRegistry,
+    dictionaries: Vec<Arc<Dictionary>>,
+    sources: Vec<Source>,
+    trees: BTreeSet<u32>,
+    flushed: Seq,
+    found: &'a mut Found,
+}
+
+impl Reading<'_> {
+    /// Reads the files that the manifest names.
+    fn named(&mut self, version: &VersionEdit) -> Result<()> {
+        self.flushed = self.flushed.max(version.flushed_seq.unwrap_or(0));
+        let mut damaged = Vec::new();
+        for file in &version.added {
+            self.trees.extend(&file.trees);
+            let path = lsm::image::sst_path(self.dir, file.meta.number);
+            if !self.env.fs.exists(&path)? {
+                self.lose_file(file, &path, "the file is missing");
+                continue;
+            }
+            let walked = self.walk(&path, file.meta.number)?;
+            if walked.footer.is_some_and(|footer| footer.checksum != file.meta.footer_checksum) {
+                self.lose_file(file, &path, "this is another file than the manifest names, and is left out");
+            } else if walked.lost.is_empty() {
+                self.whole(path, file.meta.number, &file.meta.smallest, &file.meta.largest);
+            } else {
+                damaged.push((path, file));
+            }
+        }
+        // Once more, now that every dictionary is known that any file has brought.
+        for (path, file) in damaged {
+            let (walked, entries) = self.load(&path, file.meta.number)?;
+            self.lose_blocks(&path, &walked, file.meta.max_seq, &file.meta.smallest, &file.meta.largest);
+            self.sources.extend(loaded(entries));
+        }
+        Ok(())
+    }
+
+    /// Reads all files that there are, but for those that are known to be removed.
+    fn all(&mut self, removed: &BTreeSet<u64>) -> Result<()> {
+        if !self.env.fs.exists(self.dir)? {
+            let (path, from) = (self.dir.to_owned(), Vec::new());
+            let what = "the directory of the partition is missing".to_owned();
+            let (partition, entries, to) = (self.index, true, None);
+            let loss = Loss { path, offset: 0, bytes: 0, what, partition, entries, from, to, max_seq: MAX_SEQ };
+            self.found.losses.push(loss);
+            return Ok(());
+        }
+        let names = self.env.fs.list(self.dir)?;
+        let numbers: BTreeSet<u64> = names.iter().filter_map(|entry| lsm::image::sst_number(&entry.name)).collect();
+        let mut walked = BTreeMap::new();
+        for number in numbers.difference(removed) {
+            walked.insert(*number, self.walk(&lsm::image::sst_path(self.dir, *number), *number)?);
+        }
+        let mut replaced: BTreeMap<u64, Vec<KeyRange>> = BTreeMap::new();
+        for properties in walked.values().filter_map(|file| file.properties.as_ref()) {
+            let range = (properties.meta.smallest.clone(), properties.meta.largest.clone());
+            for input in &properties.inputs {
+                replaced.entry(*input).or_default().push(range.clone());
+            }
+            // Memtables are flushed in their order: all before it is in files too.
+            self.flushed = self.flushed.max(properties.meta.max_seq);
+            self.trees.extend(&properties.trees);
+        }
+        for (number, file) in walked {
+            let path = lsm::image::sst_path(self.dir, number);
+            let before = self.sources.len();
+            match &file.properties {
+                Some(properties) if file.lost.is_empty() => {
+                    self.whole(path, number, &properties.meta.smallest, &properties.meta.largest);
+                }
+                properties => {
+                    let (again, entries) = self.load(&path, number)?;
+                    let meta = properties.as_ref().map(|properties| &properties.meta);
+                    let (low, high) = meta.map_or((&[][..], &[][..]), |meta| (&meta.smallest, &meta.largest));
+                    self.lose_blocks(&path, &again, meta.map_or(MAX_SEQ, |meta| meta.max_seq), low, high);
+                    self.trees.extend(entries.iter().map(|entry| tree_of(&entry.key)));
+                    self.sources.extend(loaded(entries));
+                }
+            }
+            for source in &mut self.sources[before..] {
+                source.replaced = replaced.remove(&number);
+            }
+        }
+        Ok(())
+    }
+
+    fn walk(&mut self, path: &Path, number: u64) -> Result<WalkedFile> {
+        let walked = sst::walk_file(self.env, path, number, &self.registry, &mut |_| Ok(()))?;
+        self.dictionaries.extend(walked.dictionary.clone());
+        self.dictionaries.dedup_by_key(|dictionary| dictionary.id());
+        self.found.files += 1;
+        self.found.blocks += walked.data_blocks;
+        Ok(walked)
+    }
+
+    /// Reads what is left of a damaged file.
+    fn load(&mut self, path: &Path, number: u64) -> Result<(WalkedFile, Vec<OwnedEntry>)> {
+        let mut entries = Vec::new();
+        let walked = sst::walk_file(self.env, path, number, &self.registry, &mut |block| {
+            block.each(&mut |entry| {
+                entries.push(OwnedEntry::of(&entry));
+                Ok(())
+            })
+        })?;
+        Ok((walked, entries))
+    }
+
+    fn whole(&mut self, path: PathBuf, number: u64, smallest: &[u8], largest: &[u8]) {
+        let (smallest, largest) = (smallest.to_vec(), largest.to_vec());
+        self.sources.push(Source { content: Content::File { path, number }, smallest, largest, replaced: None });
+    }
+
+    fn lose_file(&mut self, file: &AddedFile, path: &Path, what: &str) {
+        self.found.losses.push(Loss {
+            path: path.to_owned(),
+            offset: 0,
+            bytes: file.meta.bytes,
+            what: format!("{what}: {} entries", file.meta.entries),
+            partition: self.index,
+            entries: true,
+            from: file.meta.smallest.clone(),
+            to: Some(file.meta.largest.clone()),
+            max_seq: file.meta.max_seq,
+        });
+    }
+
+    /// `smallest` and `largest` are those of the file, empty if they are not known.
+    fn lose_blocks(&mut self, path: &Path, walked: &WalkedFile, max_seq: Seq, smallest: &[u8], largest: &[u8]) {
+        for lost in &walked.lost {
+            let known = (!largest.is_empty()).then(|| largest.to_vec());
+            self.found.losses.push(Loss {
+                path: path.to_owned(),
+                offset: lost.offset,
+                bytes: lost.bytes,
+                what: lost.what.clone(),
+                partition: self.index,
+                entries: lost.entries,
+                from: lost.from.clone().max(smallest.to_vec()),
+                to: match (&lost.to, known) {
+                    (Some(to), Some(known)) => Some(to.clone().min(known)),
+                    (to, known) => to.clone().or(known),
+                },
+                max_seq,
+            });
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What is whole of the log.
+
+use super::LostNumbers;
+use super::files::SalvagedPartition;
+use super::merge::OwnedEntry;
+use crate::Result;
+use crate::batch::{LogRecord, decode_record};
+use codec::entry::Seq;
+use env::Env;
+use std::path::Path;
+use wal::{Group, Walk, WalkedSegment};
+
+/// The log of a damaged store.
+#[derive(Default)]
+pub(super) struct SalvagedLog {
+    /// The operations of each partition, in their order.
+    pub entries: Vec<Vec<OwnedEntry>>,
+    /// How far each partition is flushed at least, by the notes.
+    pub flushed: Vec<Seq>,
+    pub lost: Vec<LostNumbers>,
+    pub notes: Vec<String>,
+    /// Below this the log was let go, by the newest note.
+    needed: Seq,
+    /// The number that comes next; 0 at the beginning.
+    expected: Seq,
+    /// What was written before the oldest segment ends with this number.
+    released: Seq,
+    segments: usize,
+    /// Nobody knows where it ended.
+    open_end: bool,
+}
+
+/// The database that most segments name.
+pub(super) fn id_of(env: &Env, dir: &Path) -> Result<Option<u64>> {
+    let mut ids = Vec::new();
+    if env.fs.exists(dir)? {
+        for (number, path) in wal::list_segments(env, dir)? {
+            let walk = Walk { number, limit: Some(0), ..Walk::default() };
+            ids.extend(wal::walk_segment(env, &path, walk, &mut |_| Ok(()))?.header.map(|header| header.database_id));
+        }
+    }
+    Ok(most_frequent(ids))
+}
+
+/// What is named most often.
+pub(super) fn most_frequent(ids: Vec<u64>) -> Option<u64> {
+    ids.iter().copied().max_by_key(|id| ids.iter().filter(|other| *other == id).count())
+}
+
+impl SalvagedLog {
+    pub fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32) -> Result<Self> {
+        let count = partitions as usize;
+        let mut log = Self { entries: vec![Vec::new(); count], flushed: vec![0; count], ..Self::default() };
+        let segments = if env.fs.exists(dir)? { wal::list_segments(env, dir)? } else { Vec::new() };
+        log.segments = segments.len();
+        let mut before: Option<u64> = None;
+        for (at, (number, path)) in segments.iter().enumerate() {
+            let next = segments.get(at + 1).filter(|(next, _)| *next == number + 1);
+            // The header of the next one says where this one ends: nothing behind that ever counted.
+            let limit = match next {
+                Some((next, path)) => {
+                    let walk = Walk { number: *next, limit: Some(0), ..Walk::default() };
+                    wal::walk_segment(env, path, walk, &mut |_| Ok(()))?.header.and_then(|h| h.previous)
+                }
+                None => None,
+            };
+            if before.is_some_and(|before| before + 1 != *number) {
+                log.notes.push(format!("segments of the log are missing before {}", path.display()));
+            }
+            before = Some(*number);
+            let walk = Walk { number: *number, database_id: id, limit: limit.map(|end| end.offset) };
+            let head = wal::walk_segment(env, path, Walk { limit: Some(0), ..walk }, &mut |_| Ok(()))?;
+            if head.header.is_some_and(|header| id.is_some_and(|id| id != header.database_id)) {
+                log.notes.push(format!("{} belongs to another database and is left out", path.display()));
+                continue;
+            }
+            log.begin(&head, at == 0);
+            let found = wal::walk_segment(env, path, walk, &mut |group| {
+                log.group(group);
+                Ok(())
+            })?;
+            log.end(path, &found, next.is_none());
+        }
+        Ok(log)
+    }
+
+    /// A segment's header, if it is whole, says with which number the one before ends.
+    fn begin(&mut self, head: &WalkedSegment, first: bool) {
+        let Some(header) = head.header else { return };
+        let last = header.previous.map_or(0, |end| end.last_seq);
+        if first {
+            self.released = last;
+        } else if self.expected > 0 {
+            self.lose(last);
+        }
+        self.expected = header.first_seq;
+    }
+
+    fn group(&mut self, group: &Group<'_>) {
+        if self.expected > 0 {
+            self.lose(group.first_seq - 1);
+        }
+        self.expected = group.last_seq + 1;
+        for record in &group.records {
+            match decode_record(record.payload, record.first_seq) {
+                Ok(LogRecord::Batch(ops)) => {
+                    for (partition, entry) in ops {
+                        if let Some(entries) = self.entries.get_mut(partition as usize) {
+                            entries.push(OwnedEntry::of(&entry));
+                        }
+                    }
+                }
+                Ok(LogRecord::Flushed { needed, flushed }) => {
+                    self.needed = self.needed.max(needed);
+                    for (partition, seq) in flushed {
+                        if let Some(noted) = self.flushed.get_mut(partition as usize) {
+                            *noted = seq.max(*noted);
+                        }
+                    }
+                }
+                Err(_) => self.lost.push(LostNumbers { first: record.first_seq, last: record.last_seq }),
+            }
+        }
+    }
+
+    fn end(&mut self, path: &Path, found: &WalkedSegment, is_last: bool) {
+        let file = path.display();
+        if found.header.is_none() {
+            self.notes.push(format!("the header of {file} is damaged"));
+        }
+        for gap in &found.gaps {
+            self.notes.push(format!("{file} is damaged at offset {}: {}", gap.offset, gap.what));
+        }
+        if let Some(what) = found.tail {
+            let (offset, bytes) = (found.end, found.tail_bytes);
+            let why = if is_last && found.seal.is_none() {
+                "a write that was under way is cut off, or the last ones are damaged"
+            } else {
+                "the rest is damaged"
+            };
+            self.notes.push(format!("{file} ends at offset {offset}, with {bytes} bytes behind it ({what}): {why}"));
+        }
+        match found.seal {
+            Some(seal) => self.lose(seal.last_seq),
+            // A segment has a whole header and room for groups before anything is written to it.
+            None => self.open_end |= is_last && found.groups == 0 && self.is_cut(found),
+        }
+    }
+
+    /// True if a segment without groups is not just one that was being made.
+    fn is_cut(&self, found: &WalkedSegment) -> bool {
+        let unfinished = self.segments > 1 && found.header.is_none() && found.tail_bytes == 0;
+        !unfinished && (found.header.is_none() || found.file_bytes < wal::GROUPS_AT)
+    }
+
+    /// Numbers up to `last` were written and are not there.
+    fn lose(&mut self, last: Seq) {
+        if last >= self.expected.max(1) {
+            self.lost.push(LostNumbers { first: self.expected.max(1), last });
+            self.expected = last + 1;
+        }
+    }
+
+    /// Compares the log with what the files hold: which numbers are lost, and what of the log counts.
+    pub fn finish(&mut self, partitions: &mut [SalvagedPartition]) {
+        let flushed: Vec<Seq> = partitions.iter().zip(&self.flushed).map(|(p, noted)| p.flushed.max(*noted)).collect();
+        let (lowest, highest) = (flushed.iter().min().copied(), flushed.iter().max().copied().unwrap_or(0));
+        if self.segments == 0 {
+            self.notes.push("the log is missing: what was in memory only is lost, nobody knows how much".to_owned());
+            self.lost.push(LostNumbers { first: lowest.unwrap_or(0) + 1, last: Seq::MAX });
+        } else if self.released > 0 && self.released >= self.needed {
+            self.notes.push("the oldest segment of the log is missing".to_owned());
+            self.lost.push(LostNumbers { first: self.needed.max(1), last: self.released });
+        }
+        if self.segments > 0 && highest >= self.expected.max(1) {
+            self.notes.push("the end of the log is missing".to_owned());
+            self.lose(highest);
+        }
+        if self.open_end {
+            self.notes.push("nobody knows where the log ended: what was in memory only may be lost".to_owned());
+            let first = self.expected.max(lowest.unwrap_or(0) + 1);
+            self.lost.push(LostNumbers { first, last: Seq::MAX });
+        }
+        // Also a gap in what has long been flushed is one: what is left of the log before it is out of date.
+        let whole = self.lost.is_empty();
+        // What every partition has in files is not lost with the log.
+        self.lost.retain(|lost| lowest.is_none_or(|lowest| lost.last > lowest));
+        for ((entries, flushed), partition) in self.entries.iter_mut().zip(&flushed).zip(partitions) {
+            partition.flushed = *flushed;
+            // With a gap, an old write in the log may have been deleted in the gap; in the files it was.
+            entries.retain(|entry| whole || entry.seq > *flushed);
+            entries.iter_mut().for_each(|entry| entry.latest = whole);
+        }
+    }
+}

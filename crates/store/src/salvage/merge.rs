@@ -1,0 +1,160 @@
+//! The entries of many files in one order.
+
+use super::Version;
+use crate::Result;
+use codec::entry::{Entry, EntryIter, Kind, Seq, compare};
+use env::Env;
+use sst::{DictionaryRegistry, NoCache, Reader, SstIter};
+use std::cmp::Ordering;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An entry, owned.
+#[derive(Debug, Clone)]
+pub(super) struct OwnedEntry {
+    pub key: Vec<u8>,
+    pub seq: Seq,
+    pub kind: Kind,
+    pub value: Vec<u8>,
+    /// It stands in the log, and the log has no gap.
+    pub latest: bool,
+}
+
+impl OwnedEntry {
+    pub fn of(entry: &Entry<'_>) -> Self {
+        let (key, value) = (entry.key.to_vec(), entry.value.to_vec());
+        Self { key, seq: entry.seq, kind: entry.kind, value, latest: false }
+    }
+}
+
+/// Takes what is left of a key: its versions, newest first.
+pub(super) type Visit<'a> = dyn FnMut(&[u8], &[Version]) -> Result<()> + 'a;
+
+/// The lowest and the highest key of something.
+pub(super) type KeyRange = (Vec<u8>, Vec<u8>);
+
+/// Where entries come from.
+pub(super) enum Content {
+    /// A file that is whole.
+    File { path: PathBuf, number: u64 },
+    /// What is left of another, or the log; sorted.
+    Loaded(Vec<OwnedEntry>),
+}
+
+/// Entries in their order.
+pub(super) struct Source {
+    pub content: Content,
+    pub smallest: Vec<u8>,
+    pub largest: Vec<u8>,
+    /// Ranges of keys in which other files have taken the place of this one. `None`: it was not replaced.
+    pub replaced: Option<Vec<KeyRange>>,
+}
+
+/// A source that is being read.
+struct Open<'a> {
+    source: &'a Source,
+    position: Position<'a>,
+}
+
+enum Position<'a> {
+    File(Box<SstIter>),
+    Loaded(&'a [OwnedEntry]),
+}
+
+impl Open<'_> {
+    fn at(&self) -> Option<(&[u8], Seq)> {
+        match &self.position {
+            Position::File(iter) => iter.valid().then(|| (iter.key(), iter.seq())),
+            Position::Loaded(rest) => rest.first().map(|entry| (entry.key.as_slice(), entry.seq)),
+        }
+    }
+
+    fn version(&self) -> Option<Version> {
+        let replaced = self.source.replaced.is_some();
+        match &self.position {
+            Position::File(iter) if iter.valid() => {
+                let (seq, kind, value) = (iter.seq(), iter.kind(), iter.value().to_vec());
+                Some(Version { seq, kind, value, latest: false, replaced })
+            }
+            Position::File(_) => None,
+            Position::Loaded(rest) => rest.first().map(|entry| Version {
+                seq: entry.seq,
+                kind: entry.kind,
+                value: entry.value.clone(),
+                latest: entry.latest,
+                replaced,
+            }),
+        }
+    }
+
+    fn next(&mut self) -> Result<()> {
+        match &mut self.position {
+            Position::File(iter) => iter.next()?,
+            Position::Loaded(rest) => *rest = rest.get(1..).unwrap_or(&[]),
+        }
+        Ok(())
+    }
+}
+
+/// Calls `visit` with the versions of each key from `low` to below `high`, newest first.
+pub(super) fn scan(
+    env: &Env,
+    sources: &[Source],
+    registry: &DictionaryRegistry,
+    (low, high): (&[u8], &[u8]),
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    let mut waiting: Vec<&Source> =
+        sources.iter().filter(|source| source.largest.as_slice() >= low && source.smallest.as_slice() < high).collect();
+    waiting.sort_by(|a, b| b.smallest.cmp(&a.smallest));
+    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut versions = Vec::new();
+    loop {
+        open.retain(|source| source.at().is_some_and(|(key, _)| key < high));
+        let mut key = lowest(&open).map(<[u8]>::to_vec);
+        // A file is opened when its turn comes, so that few are open at once.
+        while let Some(next) = waiting.pop_if(|next| key.as_ref().is_none_or(|key| next.smallest <= *key)) {
+            open.push(open_at(env, next, registry, low)?);
+            open.retain(|source| source.at().is_some_and(|(key, _)| key < high));
+            key = lowest(&open).map(<[u8]>::to_vec);
+        }
+        let Some(key) = key else { return Ok(()) };
+        versions.clear();
+        for source in &mut open {
+            let within = |(low, high): &KeyRange| *low <= key && key <= *high;
+            let covered = source.source.replaced.as_ref().is_some_and(|ranges| ranges.iter().any(within));
+            while source.at().is_some_and(|(at, _)| at == key) {
+                versions.extend(source.version().filter(|_| !covered));
+                source.next()?;
+            }
+        }
+        versions.sort_by(|a: &Version, b| {
+            // Of the same version in two places, the one that is less doubtful.
+            b.seq.cmp(&a.seq).then_with(|| b.latest.cmp(&a.latest)).then_with(|| a.replaced.cmp(&b.replaced))
+        });
+        versions.dedup_by_key(|version| version.seq);
+        if !versions.is_empty() {
+            visit(&key, &versions)?;
+        }
+    }
+}
+
+fn lowest<'a>(open: &'a [Open<'_>]) -> Option<&'a [u8]> {
+    open.iter().filter_map(Open::at).min_by(|a, b| compare(a.0, a.1, b.0, b.1)).map(|(key, _)| key)
+}
+
+fn open_at<'a>(env: &Env, source: &'a Source, registry: &DictionaryRegistry, low: &[u8]) -> Result<Open<'a>> {
+    let position = match &source.content {
+        Content::File { path, number } => {
+            let reader = Reader::open_unlisted(env, path, *number, Arc::new(NoCache), registry)?;
+            let mut iter = Arc::new(reader).iter(false);
+            iter.seek(low, codec::entry::MAX_SEQ)?;
+            Position::File(Box::new(iter))
+        }
+        Content::Loaded(entries) => {
+            let from = entries.partition_point(|entry| entry.key.as_slice().cmp(low) == Ordering::Less);
+            Position::Loaded(&entries[from..])
+        }
+    };
+    Ok(Open { source, position })
+}
