@@ -104,6 +104,9 @@ fn an_interrupt_gives_up_a_line_or_stops_a_command_and_never_ends_the_shell() {
     shell.exp_string("alluvium> ").expect("a prompt");
     say(&mut shell, "get pets nobody");
     shell.exp_string("alluvium: not found: \"nobody\"").expect("a failure");
+    // It stopped one command, and not the next.
+    say(&mut shell, "scan pets --from 41 --limit 1");
+    shell.exp_string("\"age\": 41\r\n").expect("a document");
     say(&mut shell, "count pets");
     shell.exp_string("100\r\n").expect("a count");
     shell.send_control('d').expect("a terminal");
