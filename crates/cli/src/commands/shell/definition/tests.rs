@@ -37,7 +37,9 @@ fn commands_are_read_without_what_the_shell_knows() {
 
 #[test]
 fn what_is_not_for_the_shell_is_refused() {
-    for line in ["demo", "shell my.db", "bench load my.db c", "gen comments", "config show", "nonsense"] {
+    for line in
+        ["demo", "shell my.db", "bench load my.db c", "gen comments", "build my.ro c x", "config show", "nonsense"]
+    {
         assert!(refused(None, line).contains("unrecognized subcommand"), "{line}");
     }
     let memory = refused(None, "count pets --memory 1G");
