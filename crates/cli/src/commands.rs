@@ -38,10 +38,10 @@ pub(crate) enum Command {
     /// Measure: bulk load, random gets, updates, key/value mixes
     #[command(subcommand)]
     Bench(bench::Command),
-    /// Make a checkpoint: a whole copy of a database, of links where that is possible
-    Checkpoint(checkpoint::Args),
     /// Build a read-only store, which many processes may read at once
     Build(build::Args),
+    /// Make a checkpoint: a whole copy of a database, of links where that is possible
+    Checkpoint(checkpoint::Args),
     /// List the collections
     Collections(collections::Args),
     /// Merge all files, and give back all space that can be
@@ -102,8 +102,8 @@ impl Command {
     pub(crate) fn run(self, config: &Config) -> Outcome {
         match self {
             Self::Bench(command) => command.run(),
-            Self::Checkpoint(args) => args.run(),
             Self::Build(args) => args.run(),
+            Self::Checkpoint(args) => args.run(),
             Self::Collections(args) => args.run(),
             Self::Compact(args) => args.run(),
             Self::Completions(args) => args.run(),
