@@ -22,6 +22,11 @@
 //!
 //! All types are `Send + Sync` and cheap to clone; any number of threads may use one database.
 //! There is no async runtime.
+//!
+//! What a database does by itself it tells through the crate [`log`](https://docs.rs/log), under the targets
+//! `alluvium::store` and `alluvium::files`: damage and poison are errors, torn tails, failed flushes and ended snapshots
+//! are warnings, opening and closing are information, flushes, compactions and slow operations are for debugging. Some
+//! of it is told while locks are held: a logger must not call the database.
 
 #![deny(missing_docs)]
 
