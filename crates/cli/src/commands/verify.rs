@@ -61,11 +61,7 @@ impl Args {
             out.json(&serde_json::json!({
                 "damage": findings,
                 "files": files,
-<<<<<<< HEAD
-                "bytes": disk_bytes,
-=======
                 "bytes": bytes,
->>>>>>> fde9071 (repair: what is whole of a damaged database in a new one, doubtful documents apart, and a report of what is lost)
                 "seconds": took.as_secs_f64(),
             }))?;
         } else {
@@ -73,14 +69,8 @@ impl Args {
                 out.text(&format!("{finding}\n"))?;
             }
             if findings.is_empty() {
-<<<<<<< HEAD
-                let files = text::counted(files as u64, "sorted file");
-                let (bytes, took) = (text::bytes(disk_bytes), text::duration(took));
-                out.text(&format!("no damage: {files} and {and}, {bytes}, checked in {took}\n"))?;
-=======
                 let (bytes, took) = (text::bytes(bytes), text::duration(took));
                 out.text(&format!("no damage: {what}, {bytes}, checked in {took}\n"))?;
->>>>>>> fde9071 (repair: what is whole of a damaged database in a new one, doubtful documents apart, and a report of what is lost)
             }
         }
         out.finish()?;
