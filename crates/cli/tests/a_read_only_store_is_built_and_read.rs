@@ -1,7 +1,7 @@
 //! A read-only store answers every command that reads as a database does that loaded the same file,
 //! refuses every one that writes, and says what is wrong with wrong input.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 
@@ -14,7 +14,7 @@ fn loaded_and_built(place: &Place) -> Vec<String> {
     let arguments = ["build", "c.ro", "comments", "c.jsonl", "--id-field", "id", "--memory", "8M"];
     let built = place.json(&[&arguments[..], &["--index-interval", "10,100", "--json"]].concat());
     assert_eq!(built["pairs"], 600);
-    assert!(built["disk_ratio"].as_f64().is_some_and(|ratio| ratio < 0.25), "{built}");
+    assert!(built["disk_ratio"].as_f64().expect("a ratio") < 0.25, "{built}");
     lines
 }
 
@@ -98,7 +98,7 @@ fn wrong_arguments_and_input_leave_nothing() {
     assert!(build(2, &["-", "-"]).contains("only once"));
     assert!(build(2, &["c.jsonl", "--key-values", "--id-field", "id"]).contains("--key-values"));
     assert!(place.bad(2, &["build", "x.ro", "system$", "c.jsonl"]).contains("not allowed"));
-    assert!(place.bad(3, &["get", "x.ro", "p", "a"]).contains("x.ro"));
+    assert!(!place.path("x.ro").is_dir());
 
     for (how, expected) in
         [("replace", "{\"_id\":1,\"b\":true}\n{\"_id\":2}\n"), ("skip", "{\"_id\":1}\n{\"_id\":2}\n")]

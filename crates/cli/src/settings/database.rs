@@ -151,7 +151,7 @@ impl DatabaseArgs {
     /// The read-only store that is there, opened, which takes no lock; nothing if there is none.
     /// `index_interval` chooses among its indexes.
     pub(crate) fn read_only(&self, index_interval: Option<u64>) -> Outcome<Option<ReadOnly>> {
-        if !ReadOnly::is_at(&self.path)? {
+        if session::database().is_some() || !ReadOnly::is_at(&self.path)? {
             return Ok(None);
         }
         let mut options = ReadOnlyOptions { index_interval, ..ReadOnlyOptions::default() };
