@@ -48,7 +48,7 @@ fn all_commands_that_read() {
         };
         assert!(on("c.ro") == on("c.db"), "{arguments:?}");
     }
-    for interval in ["10", "100"] {
+    for interval in ["10", "100", "0"] {
         let found = place.good(&["get", "c.ro", "comments", &first, "--index-interval", interval]);
         assert_eq!(found, place.good(&["get", "c.db", "comments", &first]));
     }

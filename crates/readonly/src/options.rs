@@ -108,8 +108,8 @@ impl BuildOptions {
 pub struct ReadOnlyOptions {
     /// Bytes of memory for cached blocks and indexes, 1 MiB or more. Default: 256 MiB.
     pub memory_bytes: usize,
-    /// The interval of the index file to read by. Default: the smallest that there is; without
-    /// index files, the index of the data blocks.
+    /// The interval of the index file to read by; 0 is the sorted file's own index, with an entry for
+    /// each data block. Default: the smallest that there is; without index files, the file's own.
     pub index_interval: Option<u64>,
 }
 

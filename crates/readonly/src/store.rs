@@ -131,6 +131,7 @@ impl ReadOnly {
             budget.set(Owner::Dictionaries, dictionaries.bytes());
             let chosen = match options.index_interval {
                 None => content.indexes.first(),
+                Some(0) => None,
                 Some(interval) => {
                     let found = content.indexes.iter().find(|meta| meta.interval == interval);
                     Some(found.ok_or_else(|| Error::NoSuchIndex {

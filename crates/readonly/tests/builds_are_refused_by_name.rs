@@ -102,6 +102,8 @@ fn an_interval_that_there_is_not() {
     let error = open(&env, Some(50)).map(drop).unwrap_err();
     assert_eq!(error.to_string(), "there is no index at the interval 50; this store has indexes at 10, 100");
     assert_eq!(open(&env, None).unwrap().stats().index_interval, Some(10), "the smallest by default");
+    assert_eq!(open(&env, Some(0)).unwrap().stats().index_interval, None, "the file's own");
+    assert_eq!(get(&open(&env, Some(0)).unwrap(), &some_pairs(1)[0].0).unwrap(), Some(some_pairs(1)[0].1.clone()));
 }
 
 #[test]

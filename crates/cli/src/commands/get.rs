@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Print one field a line instead of one document a line
     #[arg(long)]
     pretty: bool,
-    /// Of a read-only store: look up by the index at this interval; the default is the smallest that there is
+    /// Of a read-only store: look up by the index at this interval, 0 for that of the data blocks; the default is the smallest that there is
     #[arg(long, value_name = "N")]
     index_interval: Option<u64>,
 }

@@ -1,0 +1,16 @@
+//! Makes the fixture of the format anew: `cargo run -p alluvium-readonly --example fixture --
+//! crates/readonly/tests/fixtures/v1`, in which no store is. As long as version 1 may change.
+
+#[path = "../tests/common/fixture.rs"]
+mod fixture;
+
+use env::Env;
+use std::path::PathBuf;
+
+fn main() -> readonly::Result<()> {
+    let Some(dir) = std::env::args().nth(1).map(PathBuf::from) else {
+        eprintln!("usage: fixture DIR");
+        return Ok(());
+    };
+    fixture::build(Env { rng: Env::in_memory(1).rng, ..Env::os() }, &dir)
+}
