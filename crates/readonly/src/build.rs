@@ -84,7 +84,7 @@ impl Build {
     /// or what the file system says. The build is of no use then.
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let size = Arena::size_of(key, value);
-        if !self.arena.fits(size) {
+        if !self.arena.fits(size) || key.len().max(value.len()) > MAX_BYTES {
             self.check_size(key, value, size)?;
             self.spill()?;
         }
