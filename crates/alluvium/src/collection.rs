@@ -433,6 +433,30 @@ impl Collection {
         Scan::new(self.clone(), None)
     }
 
+    /// What sorted files hold of the collection's documents, and about how many there are. Reads a few blocks of
+    /// each sorted run; what is in memory only counts in the estimate.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// db.flush()?;
+    /// let stats = pets.stats()?;
+    /// assert_eq!(stats.keys, 1);
+    /// assert_eq!(stats.files + stats.shared_files, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn stats(&self) -> Result<store::TreeStats> {
+        let open = self.open()?;
+        self.store().tree_stats(open.documents).map_err(|error| self.named(error.into()))
+    }
+
     /// The number of documents. Walks all keys.
     ///
     /// ```

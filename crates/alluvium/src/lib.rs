@@ -77,7 +77,7 @@ pub use read_only::{ReadOnly, ReadOnlyBuild, ReadOnlyContent};
 pub use readonly::prefixed;
 pub use readonly::{Build, BuildOptions, BuildReport, OnDuplicate, ReadOnlyOptions, Stats as ReadOnlyStats};
 pub use space::Space;
-pub use store::{Compression, Durability, OpenReport, PartitionStats, Stats};
+pub use store::{Compression, Durability, OpenReport, PartitionStats, Stats, TreeStats};
 pub use typed::TypedCollection;
 pub use update::{ReturnDocument, UpdateResult, Version};
 

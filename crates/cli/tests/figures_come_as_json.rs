@@ -29,6 +29,17 @@ fn figures_come_as_json() {
     let entries: u64 =
         stats["partitions"].as_array().expect("four").iter().map(|p| p["entries"].as_u64().expect("n")).sum();
     assert!(entries >= 2000, "{stats}");
+    assert!(stats["space_amplification"].as_f64() >= Some(1.0), "{stats}");
+    assert!(stats["read_amplification"].as_u64() >= Some(2), "a memtable and a run: {stats}");
+    assert_eq!(stats["write_amplification"], Value::Null, "nothing was flushed since it was opened");
+    assert_eq!(stats["oldest_snapshot_seq"], Value::Null);
+    let of_c = place.json(&["stats", "db", "c", "--json"]);
+    let about = of_c["documents_estimated"].as_u64().expect("a number");
+    assert!((1900..=2100).contains(&about), "{of_c}");
+    assert_eq!(of_c["collection"], "main.c");
+    assert!(place.good(&["stats", "db", "c"]).contains("documents"));
+    assert!(place.good(&["stats", "db"]).contains("amplification"));
+    assert!(place.bad(3, &["stats", "db", "d"]).contains("main.d"));
     assert_eq!(place.json(&["delete", "db", "c", "evn2i5p", "--json"])["deleted"], 1);
     let verified = place.json(&["verify", "db", "--json"]);
     assert_eq!(verified["damage"], serde_json::json!([]));

@@ -1,5 +1,6 @@
 //! `alluvium stats`: figures of a database.
 
+mod collection;
 mod read_only;
 
 use crate::exit::Outcome;
@@ -10,10 +11,13 @@ use alluvium::{Database, PartitionStats, Stats};
 
 /// Arguments of `stats`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: alluvium stats my.db --json")]
+#[command(after_help = "Examples: alluvium stats my.db --json\n          alluvium stats my.db comments")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
+    /// Only this collection: a name, or LOGICAL.NAME; about how many documents, and what files hold of them
+    #[arg(value_name = "COLLECTION")]
+    collection: Option<String>,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -22,6 +26,9 @@ pub(crate) struct Args {
 impl Args {
     /// Prints the figures of the database as it was opened.
     pub(crate) fn run(&self) -> Outcome {
+        if let Some(name) = &self.collection {
+            return self.database.with(|database| collection::print(&database.collection(name), self.json));
+        }
         if let Some(store) = self.database.read_only(None)? {
             return read_only::print(&store, self.json);
         }
@@ -52,6 +59,23 @@ pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
             "entries": p.entries,
             "tombstones": p.tombstones,
             "trivial_moves": p.trivial_moves,
+            "ranges": p.ranges,
+            "range_bytes": p.range_bytes,
+            "base_bytes": p.base_bytes,
+            "live_bytes": p.live_bytes,
+            "memtable_bytes": p.memtable_bytes,
+            "sealed_memtables": p.sealed_memtables,
+            "sealed_memtable_bytes": p.sealed_memtable_bytes,
+            "flushes": p.flushes,
+            "taken_bytes": p.taken_bytes,
+            "flushed_bytes": p.flushed_bytes,
+            "compactions": p.compactions,
+            "compacted_bytes": p.compacted_bytes,
+            "compaction_debt_bytes": p.compaction_debt_bytes,
+            "files_held": p.files_held,
+            "space_amplification": p.space_amplification(),
+            "write_amplification": p.write_amplification(),
+            "read_amplification": p.read_amplification(),
         })
     };
     serde_json::json!({
@@ -64,6 +88,13 @@ pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
         "memtable_bytes": stats.memtable_bytes,
         "cache_bytes": stats.cache_bytes,
         "pinned_bytes": stats.pinned_bytes,
+        "sealed_memtable_bytes": stats.sealed_memtable_bytes,
+        "dictionary_bytes": stats.dictionary_bytes,
+        "job_bytes": stats.job_bytes,
+        "space_amplification": stats.space_amplification(),
+        "write_amplification": stats.write_amplification(),
+        "read_amplification": stats.read_amplification(),
+        "files_held": stats.files_held,
         "cache_hits": stats.cache_hits,
         "cache_misses": stats.cache_misses,
         "debt": stats.debt,
@@ -72,6 +103,7 @@ pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
         "admission_waited_seconds": stats.admission_waited.as_secs_f64(),
         "snapshots": stats.snapshots,
         "oldest_snapshot_age_seconds": stats.oldest_snapshot_age.map(|age| age.as_secs_f64()),
+        "oldest_snapshot_seq": stats.oldest_snapshot_seq,
         "snapshot_debt_bytes": stats.snapshot_debt_bytes,
         "deltas_refused": stats.deltas_refused,
         "visible": stats.visible,
@@ -84,9 +116,20 @@ fn snapshots(stats: &Stats) -> String {
     let oldest =
         stats.oldest_snapshot_age.map_or_else(String::new, |age| format!(", the oldest {}", text::duration(age)));
     format!(
-        "{}{oldest}, {} kept on disk for them",
+        "{}{oldest}, {} and {} kept on disk for them",
         text::count(stats.snapshots as u64),
-        text::bytes(stats.snapshot_debt_bytes)
+        text::bytes(stats.snapshot_debt_bytes),
+        text::counted(stats.files_held as u64, "dropped file")
+    )
+}
+
+fn amplification(stats: &Stats) -> String {
+    let times = |figure: Option<f64>| figure.map_or_else(|| "none yet".to_owned(), |figure| format!("{figure:.2}"));
+    format!(
+        "space {}, writes {}, a get looks at {} at most",
+        times(stats.space_amplification()),
+        times(stats.write_amplification()),
+        text::counted(stats.read_amplification() as u64, "place"),
     )
 }
 
@@ -110,14 +153,16 @@ fn describe(database: &Database, stats: &Stats) -> String {
         (
             "memory",
             format!(
-                "{} of {}: write buffers {}, cache {}, indexes {}",
-                text::bytes((stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes) as u64),
+                "{} of {}: write buffers {}, cache {}, indexes {}, flushes and merges {}",
+                text::bytes((stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes) as u64),
                 text::bytes(stats.memory_budget_bytes as u64),
                 text::bytes(stats.memtable_bytes as u64),
                 text::bytes(stats.cache_bytes as u64),
                 text::bytes(stats.pinned_bytes as u64),
+                text::bytes(stats.job_bytes as u64),
             ),
         ),
+        ("amplification", amplification(stats)),
         ("debt", format!("{:.2}, {} to compact", stats.debt, text::bytes(stats.compaction_debt_bytes))),
         ("snapshots", snapshots(stats)),
         ("opened in", text::duration(database.report().took)),
@@ -126,6 +171,14 @@ fn describe(database: &Database, stats: &Stats) -> String {
         rows.push((
             "compression",
             format!("{} of keys and rows in {} ({ratio:.3})", text::bytes(raw), text::bytes(bytes)),
+        ));
+    }
+    let ranges = sum(|p| p.ranges);
+    if ranges > 0 {
+        let memory = text::bytes(sum(|p| p.range_bytes));
+        rows.push((
+            "deleted ranges",
+            format!("{} until their files are merged, {memory} of memory", text::count(ranges)),
         ));
     }
     if stats.deltas_refused > 0 {
