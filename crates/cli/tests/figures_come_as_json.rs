@@ -35,7 +35,7 @@ fn figures_come_as_json() {
     assert_eq!(stats["oldest_snapshot_seq"], Value::Null);
     let of_c = place.json(&["stats", "db", "c", "--json"]);
     let about = of_c["documents_estimated"].as_u64().expect("a number");
-    assert!((1800..=2200).contains(&about), "{of_c}");
+    assert!((1000..=4000).contains(&about), "{of_c}");
     assert_eq!(of_c["collection"], "main.c");
     assert!(place.good(&["stats", "db", "c"]).contains("documents"));
     assert!(place.good(&["stats", "db"]).contains("amplification"));

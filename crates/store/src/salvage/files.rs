@@ -4,7 +4,8 @@ use super::Loss;
 use super::log::{SalvagedLog, most_frequent};
 use super::merge::{self, Content, KeyRange, OwnedEntry, Source, Visit};
 use crate::Result;
-use codec::entry::{MAX_SEQ, Seq};
+use codec::entry::{Kind, MAX_SEQ, Seq};
+use codec::ranges::RangeSet;
 use env::Env;
 use lsm::{AddedFile, VersionEdit};
 use sst::{Dictionary, DictionaryRegistry, WalkedFile};
@@ -16,6 +17,8 @@ use std::sync::Arc;
 pub(super) struct SalvagedPartition {
     sources: Vec<Source>,
     trees: BTreeSet<u32>,
+    /// The range tombstones of the manifest, where it is whole, and of the log.
+    ranges: RangeSet,
     registry: DictionaryRegistry,
     _dictionaries: Vec<Arc<Dictionary>>,
     /// Everything up to this number was in files.
@@ -28,7 +31,12 @@ impl SalvagedPartition {
     }
 
     /// Adds what the log has.
-    pub fn take_log(&mut self, mut entries: Vec<OwnedEntry>) {
+    pub fn take_log(&mut self, entries: Vec<OwnedEntry>) {
+        let (ranges, mut entries): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|entry| entry.kind == Kind::RangeDelete);
+        let ranges = ranges.iter().map(|range| RangeSet::one(&range.key, &range.value, range.seq)).collect();
+        // Nobody reads anything but the latest.
+        self.ranges = self.ranges.join(&RangeSet::union(ranges, &[MAX_SEQ]), &[MAX_SEQ]);
         entries.sort_by(|a, b| codec::entry::compare(&a.key, a.seq, &b.key, b.seq));
         self.trees.extend(entries.iter().map(|entry| tree_of(&entry.key)));
         self.sources.extend(loaded(entries));
@@ -36,7 +44,14 @@ impl SalvagedPartition {
 
     pub fn scan(&self, env: &Env, tree: u32, visit: &mut Visit<'_>) -> Result<()> {
         let (low, high) = (tree.to_be_bytes(), tree.saturating_add(1).to_be_bytes());
-        merge::scan(env, &self.sources, &self.registry, (&low, &high), visit)
+        merge::scan(env, &self.sources, &self.registry, (&low, &high), &mut |key, versions| {
+            let cover = self.ranges.cover(key, MAX_SEQ);
+            // Newest first; what a range tombstone hides is gone.
+            match &versions[..versions.partition_point(|version| version.seq > cover)] {
+                [] => Ok(()),
+                left => visit(key, left),
+            }
+        })
     }
 }
 
@@ -99,12 +114,16 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
             flushed: noted,
             found: &mut found,
         };
+        let mut ranges = RangeSet::default();
         match version {
-            Ok(version) => reading.named(&version)?,
+            Ok(version) => {
+                reading.named(&version)?;
+                ranges = version.ranges;
+            }
             Err(removed) => reading.all(&removed)?,
         }
         let Reading { registry, dictionaries, sources, trees, flushed, .. } = reading;
-        let partition = SalvagedPartition { sources, trees, registry, _dictionaries: dictionaries, flushed };
+        let partition = SalvagedPartition { sources, trees, ranges, registry, _dictionaries: dictionaries, flushed };
         found.partitions.push(partition);
     }
     Ok(found)
