@@ -52,7 +52,7 @@ impl Home {
 
     /// Dropped files that somebody still holds.
     pub fn held(&self) -> usize {
-        self.held.load(Ordering::Relaxed)
+        self.held.load(Ordering::Acquire)
     }
 
     /// Removes the dropped files that nobody holds. What cannot be removed now is a left-over
@@ -194,8 +194,9 @@ impl Drop for FileHandle {
     fn drop(&mut self) {
         // Only noted here: a reader that happens to be the last does no I/O for others.
         if *self.dropped.get_mut() {
-            self.home.held.fetch_sub(1, Ordering::Relaxed);
             self.home.dropped.lock().push(self.meta.number);
+            // After that: whoever finds nothing held can have it removed.
+            self.home.held.fetch_sub(1, Ordering::Release);
         }
     }
 }

@@ -274,7 +274,12 @@ impl Partition {
         // What was there when the partition was opened was named then, or removed. What readers hold goes later.
         for entry in env.fs.list(&self.home.dir)?.iter().filter(|_| self.home.held() == 0 && !self.closing()) {
             let named = |number| live.iter().any(|file| file.meta.number == number);
-            if crate::image::sst_number(&entry.name).is_some_and(|n| n < self.first_new_file() && !named(n)) {
+            if crate::image::sst_number(&entry.name).is_none_or(|n| n >= self.first_new_file() || named(n)) {
+                continue;
+            }
+            // Its last reader may have gone a moment ago.
+            self.home.remove_dropped();
+            if env.fs.exists(&self.home.dir.join(&entry.name))? {
                 let what = "nothing names this file: opening the database anew removes it";
                 damage.push(Error::corrupt(&self.home.dir.join(&entry.name), 0, what));
             }

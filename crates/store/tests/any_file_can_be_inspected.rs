@@ -58,6 +58,18 @@ fn rows(items: &[Item], list: &str) -> usize {
     items.iter().filter(|item| matches!(item, Item::Row(found, _) if *found == list)).count()
 }
 
+/// Where the edits of a manifest begin, but for the first.
+fn edits(items: &[Item]) -> Vec<u64> {
+    let offset = |item: &Item| match item {
+        Item::Row("edit", facts) => facts.iter().find_map(|fact| match fact {
+            ("offset", FactValue::Number(at)) => Some(*at),
+            _ => None,
+        }),
+        _ => None,
+    };
+    items.iter().filter_map(offset).skip(1).collect()
+}
+
 fn read(env: &Env, path: &Path) -> Vec<u8> {
     let file = env.fs.open(path, OpenMode::Read).unwrap();
     let mut bytes = vec![0; file.len().unwrap() as usize];
@@ -83,7 +95,8 @@ fn whole_files() {
                 // The registry's two keys, and ten; nobody needs the others.
                 assert_eq!(rows(&items, "entry"), 12);
             }
-            FileKind::Segment => assert_eq!((rows(&items, "record"), rows(&items, "operation")), (6, 15)),
+            // Five batches, the checkpoint's note, and what is left of the flush's.
+            FileKind::Segment => assert_eq!((rows(&items, "record"), rows(&items, "operation")), (7, 15)),
             FileKind::Manifest => assert_eq!((rows(&items, "edit"), rows(&items, "file")), (2, 1)),
             FileKind::Superblock => assert!(items.contains(&Item::Fact(("partitions", FactValue::Number(1))))),
             FileKind::Checkpoint => assert_eq!(rows(&items, "file"), 3),
@@ -132,10 +145,13 @@ fn cut_at_every_length_and_random() {
     for (kind, path) in files(&env) {
         let bytes = read(&env, &path);
         let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+        let (_, whole) = inspect(&env, &path).unwrap();
         for len in (0..=end).rev() {
             replace(&env, &path, &bytes[..len]);
             let (_, items) = inspect(&env, &path).unwrap();
-            assert!(damaged(&items), "{kind:?}, {len} bytes: {items:?}");
+            // Between two edits it is the manifest of an earlier moment: the log tells that there was more.
+            let earlier = kind == FileKind::Manifest && edits(&whole).contains(&(len as u64));
+            assert_eq!(damaged(&items), !earlier, "{kind:?}, {len} bytes: {items:?}");
         }
         for len in [0, 1, 40, 112, 128, 5000, 30_000] {
             let random: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(len).collect();
