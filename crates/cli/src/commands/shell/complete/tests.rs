@@ -65,5 +65,5 @@ fn a_command_alone_hints_at_what_it_takes() {
     let hint = |line: &str| helper.hint(line, line.len(), &Context::new(&history));
     let get = hint("get ").expect("a hint");
     assert_eq!((get.display(), get.completion()), ("<COLLECTION> <ID>...", None));
-    assert!(hint("stats ").is_none() && hint("nonsense ").is_none());
+    assert!(hint("verify ").is_none() && hint("nonsense ").is_none());
 }
