@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The file that stands in a dump until it is whole.
-const INCOMPLETE: &str = "incomplete";
+const INCOMPLETE: &str = "dump.incomplete";
 /// The ending of the files of documents that BSON cannot hold.
 const OTHERS_ENDING: &str = ".alluvium.jsonl";
 /// The ending of the files of documents.
@@ -116,7 +116,7 @@ fn prepare(env: &Env, dir: &Path) -> Result<()> {
             return Err(Error::Dump(what));
         }
     }
-    env.fs.create_dir_all(dir).map_err(storage)?;
+    env::create_dir_durably(&env.fs, dir).map_err(storage)?;
     env.fs.open(&dir.join(INCOMPLETE), OpenMode::CreateNew).map_err(storage)?;
     env.fs.sync_dir(dir).map_err(storage)?;
     Ok(())

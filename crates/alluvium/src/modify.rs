@@ -64,8 +64,8 @@ impl Collection {
     ///
     /// The document is locked while `change` runs, so `change` must not write to the database, nor
     /// wait for a thread that does: it could wait for itself. If the document has become much larger
-    /// than those changed before it, `change` is called once more, for the document as it is then:
-    /// memory is reserved before documents are locked, and its size is known only afterwards.
+    /// than those changed before it, `change` is called once more, for the document as it is then, if it
+    /// is still there: memory is reserved before documents are locked, and its size is known only afterwards.
     ///
     /// ```
     /// # fn main() -> alluvium::Result<()> {
@@ -93,7 +93,8 @@ impl Collection {
     pub(crate) fn rewrite(&self, id: Value, mut change: impl FnMut(&mut Draft) -> Result<Write>) -> Result<bool> {
         let open = self.open()?;
         let key = write::id_key(&id)?;
-        let mut bytes = open.modified.reserve();
+        // A guess is never refused, however large documents were before.
+        let mut bytes = open.modified.reserve().min(self.store().max_batch_bytes());
         loop {
             // Paid for before the first lock. What it does not suffice for gives the lock back, pays,
             // and starts over.
@@ -127,10 +128,10 @@ impl Collection {
             Write::Row | Write::Either(_) => encoded.put_draft(open, key.to_vec(), draft)?,
         }
         let bytes = encoded.bytes(open);
-        open.modified.note(bytes);
         if bytes > reserved {
             return Ok(Attempt::Larger(bytes));
         }
+        open.modified.note(bytes);
         encoded.commit(self.store(), open, self.durability(), Some(locks)).map_err(|e| self.named(e))?;
         Ok(Attempt::Done(true))
     }

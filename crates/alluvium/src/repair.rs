@@ -160,7 +160,12 @@ fn fill(salvage: &Salvage, database: &Database, options: &RepairOptions) -> Resu
     for (tree, known) in &trees.described {
         match read_description(&known.description) {
             Some((name, system)) => {
-                names.insert(name, (*tree, system.0, known.doubtful));
+                // Two of one name: a rename or a drop between them is lost. The newer has it.
+                if let Some(older) = names.insert(name.clone(), (*tree, system.0, known.doubtful)) {
+                    let other = free_name(&names, older.0)?;
+                    report.notes.push(format!("two collections are called {name}: the older one is {other} now"));
+                    names.insert(other, (older.0, older.1, true));
+                }
             }
             // A system tree goes with its collection.
             None if known.description == [crate::catalog::SYSTEM] => {}
@@ -168,13 +173,17 @@ fn fill(salvage: &Salvage, database: &Database, options: &RepairOptions) -> Resu
         }
     }
     for (tree, system) in &trees.nameless {
-        let name = FullName::new(RECOVERED, &format!("tree_{tree}"))?;
+        let name = free_name(&names, *tree)?;
         report.notes.push(format!("the name of a collection is lost: it is called {name}"));
         names.insert(name, (*tree, *system, true));
     }
     let taken: Vec<String> = names.keys().map(ToString::to_string).collect();
     for (name, (documents, system, doubtful)) in names {
         let mut doubtful_name = format!("{name}.doubtful");
+        if FullName::parse(&doubtful_name).is_err() {
+            // The longest names leave no room.
+            doubtful_name = format!("{RECOVERED}.tree_{documents}.doubtful");
+        }
         while taken.contains(&doubtful_name) {
             doubtful_name.push('_');
         }
@@ -184,6 +193,18 @@ fn fill(salvage: &Salvage, database: &Database, options: &RepairOptions) -> Resu
         report.collections.push(collection);
     }
     Ok(report)
+}
+
+/// A name for the collection of a tree that has none, or whose name another has.
+fn free_name<T>(names: &BTreeMap<FullName, T>, tree: u32) -> Result<FullName> {
+    let mut name = format!("tree_{tree}");
+    loop {
+        let free = FullName::new(RECOVERED, &name)?;
+        if !names.contains_key(&free) {
+            return Ok(free);
+        }
+        name.push('_');
+    }
 }
 
 /// Copies a tree that is no collection.

@@ -182,7 +182,8 @@ impl Collection {
     ) -> Result<Option<Document>> {
         let update = Update::parse(&update.into_map()?)?;
         let mut returned = None;
-        self.rewrite(id.into(), |draft| {
+        // The closure may have seen a document that was gone when it was to be written.
+        let found = self.rewrite(id.into(), |draft| {
             let context = self.context();
             if which == ReturnDocument::Before {
                 returned = Some(Document::from_map(&draft.clone().into_map()?)?);
@@ -193,7 +194,7 @@ impl Collection {
             }
             Ok(to_write(&update, &context, applied.changed))
         })?;
-        Ok(returned)
+        Ok(returned.filter(|_| found))
     }
 
     /// The document with this `_id` and its version.
@@ -244,7 +245,7 @@ impl Collection {
         let (id, map) = (id.into(), document.into_map()?);
         let key = write::id_key(&id)?;
         let mut same = false;
-        self.modify(id, |draft| {
+        let found = self.modify(id, |draft| {
             // The document is locked: what is visible of it stays so.
             let now = self.store().version(self.open()?.documents, &key)?;
             same = now == Some(version.0);
@@ -253,7 +254,7 @@ impl Collection {
             }
             Ok(same)
         })?;
-        Ok(same)
+        Ok(found && same)
     }
 
     fn update_parsed(&self, id: Value, update: &Update) -> Result<UpdateResult> {
@@ -263,7 +264,8 @@ impl Collection {
             changed = update.apply(draft, &context)?.changed;
             Ok(to_write(update, &context, changed))
         })?;
-        Ok(UpdateResult { matched_count: u64::from(found), modified_count: u64::from(changed), upserted_id: None })
+        let modified_count = u64::from(found && changed);
+        Ok(UpdateResult { matched_count: u64::from(found), modified_count, upserted_id: None })
     }
 
     fn context(&self) -> Context {

@@ -2,6 +2,7 @@
 //! nothing is out of date, and nothing was deleted; and the damaged database stays as it is.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use alluvium::Value;
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Database, Durability, ErrorKind, Map};
 use env::mem::MemFs;
@@ -306,4 +307,28 @@ fn what_is_no_database_is_refused() {
     let error = repair::repair(&env, Path::new("db"), Path::new("new"), &stopped).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Stopped);
     assert!(!mem.exists(Path::new("new")).unwrap() && !mem.exists(Path::new("new.incomplete")).unwrap());
+}
+
+#[test]
+fn what_was_folded_is_whole_though_the_log_has_its_last_delta() {
+    let mem = Arc::new(MemFs::new());
+    let db = open(&env_of(&mem), "db");
+    let pets = db.collection("pets").with_durability(Durability::Sync);
+    pets.put(1, r#"{"n": 0}"#).unwrap();
+    pets.apply(1, r#"{"$inc": {"n": 1}}"#).unwrap();
+    db.flush().unwrap();
+    // The log has only this one from here on.
+    pets.apply(1, r#"{"$inc": {"n": 1}}"#).unwrap();
+    let logs = contents(&*mem, "db/wal");
+    db.compact().unwrap();
+    let expected = documents(&db, "pets");
+    assert_eq!(expected[&1].get("n").and_then(Value::as_i64), Some(2));
+    db.close().unwrap();
+    // As after a crash before the segments were let go.
+    files(&*mem, Path::new("db/wal")).iter().for_each(|path| mem.remove(path).unwrap());
+    for (path, bytes) in &logs {
+        mem.open(path, OpenMode::CreateNew).unwrap().write_at(bytes, 0).unwrap();
+    }
+    let report = check(&mem, &expected, &[], "folded");
+    assert!(report.is_whole() && report.documents() == 1, "{report:?}");
 }

@@ -92,3 +92,28 @@ pub trait File: Send + Sync {
 
 /// A held lock; see [`Fs::try_lock`].
 pub trait FileLock: Send + Sync {}
+
+/// Makes a directory, with what is missing above it, and their names durable. Also if it is there already:
+/// whoever made it need not have synced its name.
+///
+/// # Errors
+/// What the file system says; some of the directories may be there then.
+pub fn create_dir_durably(fs: &Arc<dyn Fs>, path: &Path) -> Result<()> {
+    let mut parents = vec![parent_of(path)];
+    let mut at = parents[0];
+    while !fs.exists(at)? {
+        at = parent_of(at);
+        parents.push(at);
+    }
+    fs.create_dir_all(path)?;
+    parents.into_iter().try_for_each(|parent| fs.sync_dir(parent))
+}
+
+/// The directory that holds `path`: of a single name, the one that the process works in.
+pub fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => path,
+    }
+}

@@ -19,7 +19,7 @@ pub mod thread;
 
 pub use clock::{Clock, ManualClock};
 pub use error::{Error, Result};
-pub use fs::{DirEntry, File, FileLock, Fs, OpenMode};
+pub use fs::{DirEntry, File, FileLock, Fs, OpenMode, create_dir_durably, parent_of};
 pub use rng::{Rng, SeededRng};
 pub use stream::{FileReader, WholeFile};
 

@@ -124,6 +124,11 @@ impl Memtable {
         self.ranges.add(RangeSet::one(start, end, seq), snapshots);
     }
 
+    /// As [`Memtable::delete_range`], of many ranges at once.
+    pub fn delete_ranges(&self, ranges: RangeSet, snapshots: &[Seq]) {
+        self.ranges.add(ranges, snapshots);
+    }
+
     /// True if there are range tombstones, or may be in a moment. Cheap.
     #[inline]
     pub fn has_ranges(&self) -> bool {

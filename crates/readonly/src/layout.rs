@@ -192,7 +192,7 @@ impl Place {
     /// Takes a new or empty directory, or one in which a build was cut short, which is cleaned up.
     pub fn take(env: &Env, dir: &Path) -> Result<Self> {
         let created = !env.fs.exists(dir)?;
-        make_directory(env, dir)?;
+        env::create_dir_durably(&env.fs, dir)?;
         check_free(env, dir)?;
         let Some(lock) = env.fs.try_lock(&dir.join(LOCK))? else { return Err(Error::InUse(dir.to_owned())) };
         // Another build may have ended in between.
@@ -264,28 +264,6 @@ fn check_free(env: &Env, dir: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::NotEmpty(dir.to_owned()))
-}
-
-/// Makes the directory, with what is missing above it, and their names durable. Also if it is there
-/// already: whoever made it need not have synced its name.
-fn make_directory(env: &Env, dir: &Path) -> env::Result<()> {
-    let mut parents = vec![parent_of(dir)];
-    let mut at = parents[0];
-    while !env.fs.exists(at)? {
-        at = parent_of(at);
-        parents.push(at);
-    }
-    env.fs.create_dir_all(dir)?;
-    parents.into_iter().try_for_each(|parent| env.fs.sync_dir(parent))
-}
-
-/// The directory that holds `path`: of a single name, the one that the process works in.
-fn parent_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-        None => path,
-    }
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ impl Store {
         self.discard_damage()?;
         let building = Building::begin(&inner.env, dir, inner.options.disk_reserve())?;
         let id = inner.env.rng.next_u64();
-        let made = inner.pin().and_then(|pinned| inner.fill(&building, id, &pinned, base.as_ref(), options.copy));
+        let made = inner.pin().and_then(|pinned| inner.fill(&building, id, pinned, base.as_ref(), options.copy));
         match inner.ended(made) {
             Ok(mut report) => {
                 building.finish()?;
@@ -135,7 +135,7 @@ impl Inner {
         &self,
         building: &Building<'_>,
         id: u64,
-        pinned: &Pinned<'_>,
+        pinned: Pinned<'_>,
         base: Option<&Base>,
         copy: bool,
     ) -> Result<CheckpointReport> {
@@ -154,10 +154,15 @@ impl Inner {
             },
             report: CheckpointReport { id, seq: pinned.seq, ..CheckpointReport::default() },
         };
-        for (index, view) in (0..).zip(&pinned.views) {
+        // The log first: the views hold the files, and while files are copied the log is free again.
+        filling.log(&pinned)?;
+        let Pinned { views, _hold, .. } = pinned;
+        drop(_hold);
+        let log = std::mem::take(&mut filling.listing.files);
+        for (index, view) in (0..).zip(&views) {
             filling.partition(index, view)?;
         }
-        filling.log(pinned)?;
+        filling.listing.files.extend(log);
         building.write_file(listing::TEMPORARY, listing::NAME, &filling.listing.encode())?;
         let mut report = filling.report;
         report.files = filling.listing.files.len() as u64;

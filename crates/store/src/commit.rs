@@ -12,7 +12,8 @@ use crate::store::Inner;
 use crate::trees::SchemaChange;
 use crate::visibility::Ticket;
 use crate::{Durability, Error, Result};
-use codec::entry::{Entry, Kind, Seq};
+use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
+use codec::ranges::RangeSet;
 use env::sync::{Condvar, Mutex, spin_until};
 use memtable::Memtable;
 use std::collections::VecDeque;
@@ -255,9 +256,6 @@ impl Inner {
                 for partition in batch.touched() {
                     let memtable = self.partitions[partition as usize].active();
                     memtable.register_writer();
-                    if batch.ranges {
-                        memtable.expect_ranges();
-                    }
                     placed.memtables.push((partition, memtable));
                 }
                 (batch.len() as Seq, batch.bytes.as_slice())
@@ -281,6 +279,10 @@ impl Inner {
                 Work::Batch(batch, schema) => {
                     if let Some(change) = schema {
                         self.trees.change(change, placed.first);
+                    }
+                    // Before the batch is visible, and before a memtable of it can be sealed.
+                    if batch.ranges {
+                        placed.memtables.iter().for_each(|(_, memtable)| memtable.expect_ranges());
                     }
                     batch.len() as Seq
                 }
@@ -322,10 +324,12 @@ impl Inner {
         while let Some(((partition, memtable), left)) = applying.left.split_first() {
             memtable.apply(batch.entries(*partition, placed.first));
             if batch.ranges {
-                let snapshots = self.visibility.live();
-                for range in batch.deleted_ranges(*partition, placed.first) {
-                    memtable.delete_range(range.key, range.value, range.seq, &snapshots);
-                }
+                // No snapshot lies within the batch: of ranges that overlap the newest counts, so that many of them
+                // take no more room than their bounds.
+                let ranges = batch.deleted_ranges(*partition, placed.first);
+                let ranges = ranges.map(|range| RangeSet::one(range.key, range.value, range.seq)).collect();
+                let own = [placed.first.saturating_sub(1), MAX_SEQ];
+                memtable.delete_ranges(RangeSet::union(ranges, &own), &self.visibility.live());
             }
             if batch.deltas {
                 self.shorten_chains(batch, *partition, memtable, placed.first);

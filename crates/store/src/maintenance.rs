@@ -44,8 +44,9 @@ impl Store {
         if self.inner.damaged.swap(false, Ordering::SeqCst) {
             // The segment that was made when the store was opened says what was passed over. With a
             // note in it, it gives way to another.
-            self.inner.note_flushed(0)?;
-            self.flush()?;
+            let discarded = self.inner.note_flushed(0).and_then(|_| self.flush());
+            // Nothing is let go of then, and the next call tries again.
+            discarded.inspect_err(|_| self.inner.damaged.store(true, Ordering::SeqCst))?;
         }
         Ok(())
     }

@@ -189,26 +189,7 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Box<dyn F
 /// Makes the directory of a new database, with what is missing above it, and their names
 /// durable. Also if it is there already: whoever made it need not have synced its name.
 pub(crate) fn make_directory(env: &Env, path: &Path) -> Result<()> {
-    let mut parents = vec![parent_of(path)];
-    let mut at = parents[0];
-    while !env.fs.exists(at)? {
-        at = parent_of(at);
-        parents.push(at);
-    }
-    env.fs.create_dir_all(path)?;
-    for parent in parents {
-        env.fs.sync_dir(parent)?;
-    }
-    Ok(())
-}
-
-/// The directory that holds `path`: of a single name, the one that the process works in.
-pub(crate) fn parent_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-        None => path,
-    }
+    Ok(env::create_dir_durably(&env.fs, path)?)
 }
 
 /// Refuses a directory that is neither a database, nor empty, nor an unfinished creation.

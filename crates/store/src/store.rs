@@ -243,9 +243,7 @@ impl Store {
             let view = inner.partitions[partition].view();
             let seq = inner.visibility.visible();
             if view.needs_snapshot() {
-                let snapshot = inner.visibility.snapshot();
-                let view = inner.partitions[partition].view();
-                return inner.read(view.get_chained(internal, snapshot.seq(), value));
+                return inner.read_registered(partition, |view, seq| view.get_chained(internal, seq, value));
             }
             inner.read(view.get_chained(internal, seq, value))
         })
@@ -262,7 +260,12 @@ impl Store {
         inner.with_internal_key(tree, key, |internal, partition| {
             let view = inner.partitions[partition].view();
             inner.readable_at(tree, snapshot)?;
-            self.inner.read(view.get(internal, snapshot.seq(), value))
+            let found = self.inner.read(view.get(internal, snapshot.seq(), value))?;
+            // Range tombstones in memory are thinned under a reader whose snapshot has ended.
+            if view.needs_snapshot() {
+                snapshot.check()?;
+            }
+            Ok(found)
         })
     }
 
@@ -279,9 +282,8 @@ impl Store {
             let view = inner.partitions[partition].view();
             let seq = inner.visibility.visible();
             if view.needs_snapshot() {
-                let snapshot = inner.visibility.snapshot();
-                let view = inner.partitions[partition].view();
-                return Ok(view.find(internal, snapshot.seq(), &mut Vec::new())?.map(|(seq, _)| seq));
+                let found = inner.read_registered(partition, |view, seq| view.find(internal, seq, &mut Vec::new()))?;
+                return Ok(found.map(|(seq, _)| seq));
             }
             Ok(view.find(internal, seq, &mut Vec::new())?.map(|(seq, _)| seq))
         })
@@ -298,7 +300,11 @@ impl Store {
             let view = inner.partitions[partition].view();
             snapshot.check()?;
             inner.trees.check_readable(tree, snapshot.seq())?;
-            Ok(view.find(internal, snapshot.seq(), &mut Vec::new())?.map(|(seq, _)| seq))
+            let found = view.find(internal, snapshot.seq(), &mut Vec::new())?;
+            if view.needs_snapshot() {
+                snapshot.check()?;
+            }
+            Ok(found.map(|(seq, _)| seq))
         })
     }
 
@@ -324,6 +330,11 @@ impl Store {
     /// Takes a snapshot: the latest visible moment of the whole store.
     pub fn snapshot(&self) -> Snapshot {
         self.inner.visibility.snapshot()
+    }
+
+    /// The most bytes of a batch that the memory budget allows.
+    pub fn max_batch_bytes(&self) -> usize {
+        self.inner.options.max_batch_bytes()
     }
 
     /// The number of the last visible operation.
@@ -484,6 +495,21 @@ impl Drop for Store {
 }
 
 impl Inner {
+    /// Reads the latest moment of a partition under a snapshot, again if that was ended meanwhile.
+    fn read_registered<T>(&self, partition: usize, read: impl FnMut(&View, Seq) -> env::Result<T>) -> Result<T> {
+        let mut read = read;
+        loop {
+            let snapshot = self.visibility.snapshot();
+            let view = self.partitions[partition].view();
+            let found = self.read(read(&view, snapshot.seq()))?;
+            match snapshot.check() {
+                Ok(()) => return Ok(found),
+                Err(Error::SnapshotTooOld) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Calls `f` with the internal key and its partition, on the stack where it fits.
     fn with_internal_key<T>(&self, tree: TreeId, key: &[u8], f: impl FnOnce(&[u8], usize) -> Result<T>) -> Result<T> {
         let partition = match tree {

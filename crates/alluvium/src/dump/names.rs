@@ -3,10 +3,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// A longer name is shortened, so that with its endings it has at most 255 bytes.
-const MAX_STEM: usize = 238;
+/// A longer name is shortened, so that with its endings it has at most 255 bytes, also while it is written.
+const MAX_STEM: usize = 228;
+/// What `mongodump` shortens to.
+const MONGODUMP_STEM: usize = 238;
 /// So many bytes of a longer name are kept; `%24` and 27 characters of a hash follow.
-const KEPT: usize = 208;
+const KEPT: usize = 198;
 
 /// The name of the files of a collection, without endings: all but letters, digits and `-_.~` as `%` and two
 /// digits, and shortened if it is very long; the metadata have the whole name.
@@ -29,7 +31,7 @@ pub(super) fn file_stem(name: &str) -> String {
 
 /// True if the name is shortened, so that only the metadata have it.
 pub(super) fn is_shortened(stem: &str) -> bool {
-    stem.len() == MAX_STEM && stem.contains("%24")
+    matches!(stem.len(), MAX_STEM | MONGODUMP_STEM) && stem.contains("%24")
 }
 
 /// The name that a file's name stands for; nothing if it is none.

@@ -191,9 +191,10 @@ fn load(
         progress: Arc::new(Progress::default()),
         ..LoadOptions::default()
     };
-    // Restored before, and the documents are gone or others since: that is no reason not to restore.
+    // Restored before, and the documents are gone or others since: that is no reason not to restore. In an
+    // emptied collection nothing is left to go on from either.
     let finished = collection.loaded_before(&input, &load)?.is_some_and(|before| before.finished);
-    load.again = finished && (empty || options.on_duplicate.is_some());
+    load.again = empty || finished && options.on_duplicate.is_some();
     let report = collection.load(input, load)?;
     Progress::add(&options.progress.documents, report.documents + report.documents_before);
     Progress::add(&options.progress.bytes, report.bytes + report.resumed_at);

@@ -53,3 +53,26 @@ fn a_checked_update_writes_a_delta_where_that_is_smaller() {
         assert_eq!(deltas(), 0, "{update}");
     }
 }
+
+#[test]
+fn a_large_document_keeps_nobody_from_changing_small_ones() {
+    let env = Env::in_memory(1);
+    let db = Database::builder().env(env).memory(8 << 20).open("db").unwrap();
+    let c = db.collection("c");
+    c.put("large", r#"{"n": 0}"#).unwrap();
+    c.put("small", r#"{"n": 0}"#).unwrap();
+    let text = "x".repeat(1_400_000);
+    let grow = |draft: &mut Draft| {
+        draft.set("text", text.as_str())?;
+        Ok(true)
+    };
+    assert!(c.modify("large", grow).unwrap());
+    assert_eq!(c.update("small", r#"{"$set": {"n": 1}}"#).unwrap().modified_count, 1);
+    // Nor does one that is refused.
+    let refused = c.modify("small", |draft| {
+        draft.set("text", "x".repeat(5_000_000))?;
+        Ok(true)
+    });
+    assert!(refused.is_err());
+    assert_eq!(c.update("small", r#"{"$set": {"n": 2}}"#).unwrap().modified_count, 1);
+}

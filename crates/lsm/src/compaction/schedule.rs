@@ -208,6 +208,9 @@ impl Partition {
 
     /// Lets the range tombstones of a dead tree go.
     fn forget_tree(&self, tree: u32) -> Result<()> {
+        // Whoever closes passes here: afterwards the directory may be another's.
+        let _one_at_a_time = self.flushing.lock();
+        self.check_usable()?;
         let (low, high) =
             (tree.to_be_bytes(), tree.checked_add(1).map_or([0xff; 5].to_vec(), |t| t.to_be_bytes().to_vec()));
         let version = self.view().version.clone();

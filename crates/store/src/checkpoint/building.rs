@@ -4,8 +4,9 @@
 //! process that dies before leaves `DIR.incomplete`; the next attempt for the same `DIR` clears it.
 
 use crate::checkpoint::listing;
-use crate::open::{LOCK_NAME, LOG_DIR, make_directory, parent_of, remove_tree};
+use crate::open::{LOCK_NAME, LOG_DIR, make_directory, remove_tree};
 use crate::{Error, Result, superblock};
+use env::parent_of;
 use env::{Env, FileLock, OpenMode};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -88,9 +88,10 @@ impl SalvagedLog {
     fn begin(&mut self, head: &WalkedSegment, first: bool) {
         let Some(header) = head.header else { return };
         let last = header.previous.map_or(0, |end| end.last_seq);
-        if first {
+        // Before the first that can be read, `needed` tells whether something is missing.
+        if first || self.expected == 0 {
             self.released = last;
-        } else if self.expected > 0 {
+        } else {
             self.lose(last);
         }
         self.expected = header.first_seq;
@@ -99,6 +100,8 @@ impl SalvagedLog {
     fn group(&mut self, group: &Group<'_>) {
         if self.expected > 0 {
             self.lose(group.first_seq - 1);
+        } else {
+            self.released = group.first_seq.saturating_sub(1);
         }
         self.expected = group.last_seq + 1;
         for record in &group.records {

@@ -129,10 +129,20 @@ pub(super) fn scan(
             }
         }
         versions.sort_by(|a: &Version, b| {
-            // Of the same version in two places, the one that is less doubtful.
-            b.seq.cmp(&a.seq).then_with(|| b.latest.cmp(&a.latest)).then_with(|| a.replaced.cmp(&b.replaced))
+            // Of the same version in two places, the one that is less doubtful; but what was folded has the number of
+            // its newest delta, which alone is worth nothing when those before it are gone.
+            let folded = |version: &Version| version.kind == Kind::Folded;
+            let newest_first = b.seq.cmp(&a.seq).then_with(|| folded(b).cmp(&folded(a)));
+            newest_first.then_with(|| b.latest.cmp(&a.latest)).then_with(|| a.replaced.cmp(&b.replaced))
         });
-        versions.dedup_by_key(|version| version.seq);
+        versions.dedup_by(|again, kept| {
+            let same = again.seq == kept.seq;
+            if same {
+                kept.latest |= again.latest;
+                kept.replaced &= again.replaced;
+            }
+            same
+        });
         if !versions.is_empty() {
             visit(&key, &versions)?;
         }
