@@ -163,13 +163,14 @@ fn open(env: &Env, file: &Path) -> Result<Input> {
     let mut head = [0; Packing::HEAD_BYTES];
     let len = opened.read_at(&mut head, 0).map_err(store::Error::from)?;
     let packing = Packing::of(file, &head[..len]);
+    let identity = Identity::of_whole_file(env, file)?;
     if packing == Packing::Plain {
-        return Input::file(env, file);
+        return Ok(Input { identity: Some(identity), ..Input::file(env, file)? });
     }
     let reader = packing
         .reader(FileReader::new(opened))
         .map_err(|error| store::Error::from(env::Error::of_stream("read", file, error)))?;
-    Ok(Input::decoded(&file.display().to_string(), Identity::of_file(env, file)?, reader))
+    Ok(Input::decoded(&file.display().to_string(), identity, reader))
 }
 
 fn load(

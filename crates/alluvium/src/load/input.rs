@@ -52,6 +52,26 @@ impl Identity {
         Ok(Self { size, hash: codec::hash64(&start) })
     }
 
+    /// As [`Identity::of_file`], with a hash of all of the file: dumps of one collection are often of one size, and
+    /// differ in the middle.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`].
+    pub fn of_whole_file(env: &Env, path: &Path) -> Result<Self> {
+        let file = env.fs.open(path, OpenMode::Read).map_err(store::Error::from)?;
+        let size = file.len().map_err(store::Error::from)?;
+        let mut hasher = codec::Hasher64::default();
+        let mut piece = vec![0; size.min(HASHED_BYTES) as usize];
+        let mut at = 0;
+        while at < size {
+            let len = (size - at).min(HASHED_BYTES) as usize;
+            file.read_exact_at(&mut piece[..len], at).map_err(store::Error::from)?;
+            hasher.add(&piece[..len]);
+            at += len as u64;
+        }
+        Ok(Self { size, hash: hasher.finish() })
+    }
+
     /// One number for both.
     pub(crate) fn number(self) -> u64 {
         codec::checksum64(&self.size.to_le_bytes(), self.hash)

@@ -13,9 +13,9 @@ use crate::catalog::Open;
 use crate::{Collection, Durability, Error, MAX_DOCUMENT_BYTES, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use document::Value;
 use document::shape::{Shape, ShapeTable};
 use document::speculate::{Encoded, Encoder, LineError};
+use document::{Map, Value};
 use env::sync::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -375,9 +375,19 @@ impl Load<'_> {
         } else {
             encoder.encode_json_line(text, row, &mut parsed.keys)
         };
-        let encoded =
-            encoded.map_err(|e| self.refused(&e, place)).and_then(|encoded| check_size(text, place).map(|()| encoded));
+        let encoded = encoded
+            .map_err(|e| self.refused(&e, place))
+            .and_then(|encoded| check_size(text, place, |map| self.id_bytes(map)).map(|()| encoded));
         self.take(encoded, start, place, row, text, parsed);
+    }
+
+    /// What the `_id` that a document gets adds to its size.
+    fn id_bytes(&self, map: &Map) -> usize {
+        match map.get(&self.settings.id_field) {
+            Some(_) if self.settings.id_field == "_id" => 0,
+            Some(id) => ID_NAME_BYTES + document::bson::bson_size(id),
+            None => ID_NAME_BYTES + OBJECT_ID_BYTES,
+        }
     }
 
     /// Takes what came of a record: its row is in `row`, its key behind `start` of the keys.
@@ -529,13 +539,20 @@ impl Place {
     }
 }
 
-/// Refuses a text that is a document over the limit.
-fn check_size(text: &[u8], place: Place) -> std::result::Result<(), Refused> {
+/// What `_id` takes in BSON besides its value: the type, the name and its end.
+const ID_NAME_BYTES: usize = 5;
+const OBJECT_ID_BYTES: usize = 12;
+
+/// Refuses a text that is a document over the limit, with the bytes of the `_id` that it gets.
+fn check_size(text: &[u8], place: Place, id: impl Fn(&Map) -> usize) -> std::result::Result<(), Refused> {
     if text.len() < SURELY_SMALL {
         return Ok(());
     }
     let size = match document::json::parse(text) {
-        Ok(Value::Map(map)) => document::bson::document_size(&map),
+        Ok(Value::Map(map)) => {
+            let id = id(&map);
+            document::bson::document_size(&map) + id
+        }
         _ => 0,
     };
     check_document_size(size, place)

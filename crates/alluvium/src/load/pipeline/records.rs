@@ -123,7 +123,11 @@ impl Load<'_> {
             Ok(_) if parsed.keys[start..] != id => {
                 Err(place.refused("the value has an _id, which differs from the field's name".to_owned()))
             }
-            Ok(encoded) => check_size(text, inner).map(|()| encoded),
+            Ok(encoded) => {
+                let has_id = |map: &Map| map.get(ID).is_some();
+                let id = ID_NAME_BYTES + document::bson::bson_size(&name);
+                check_size(text, inner, |map| if has_id(map) { 0 } else { id }).map(|()| encoded)
+            }
             Err(LineError::NotADocument(_)) => {
                 let value = parser.parse(text).map_err(|e| self.refused(&e.into(), inner))?;
                 let map: Map = [(Value::from(ID), name), (Value::from("value"), value)].into_iter().collect();
