@@ -119,7 +119,8 @@ impl FramedSlicer {
                 break (self.framing.end(), Some(broken));
             }
             if self.ended {
-                break (bytes.len(), None);
+                // What closes the text is no slice's: a load that ends right before its last mark finds it again.
+                break (self.framing.end(), None);
             }
             match self.framing.end() {
                 0 if bytes.len() > MAX_LINE => {

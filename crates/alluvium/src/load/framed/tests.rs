@@ -219,3 +219,19 @@ fn bson_documents_are_counted() {
         }
     }
 }
+
+#[test]
+fn a_load_that_ends_behind_the_last_element_finds_the_end_again() {
+    for (text, outer) in [("[{\"a\":1}, {\"a\":2} ]\n", Outer::Array), ("{\"x\":{}, \"y\":{} }\n", Outer::Object)] {
+        for slice_bytes in [1, 9, 100] {
+            let cut = slices(text.as_bytes(), Box::new(JsonFraming::new(outer, true)), slice_bytes);
+            assert!(cut.iter().all(|slice| slice.broken.is_none()));
+            let end = cut.iter().map(|slice| slice.bytes.len()).sum::<usize>();
+            let rest = slices(&text.as_bytes()[end..], Box::new(JsonFraming::new(outer, false)), slice_bytes);
+            assert!(rest.is_empty(), "{slice_bytes}: {:?}", rest[0].broken);
+            // Cut off there, it is not whole.
+            let open = slices(&text.as_bytes()[end..end], Box::new(JsonFraming::new(outer, false)), slice_bytes);
+            assert!(open[0].broken.is_some());
+        }
+    }
+}
