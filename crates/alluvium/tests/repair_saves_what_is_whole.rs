@@ -299,6 +299,7 @@ fn what_is_no_database_is_refused() {
     assert_eq!(repair("db", "new"), ErrorKind::InUse);
     db.close().unwrap();
     assert_eq!(repair("db", "db"), ErrorKind::Open);
+    assert_eq!(repair("db", "db/new"), ErrorKind::Open);
     let stopped = RepairOptions::default();
     stopped.stop.store(true, std::sync::atomic::Ordering::Relaxed);
     let db = open(&env, "db");

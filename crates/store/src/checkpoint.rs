@@ -86,7 +86,6 @@ impl Store {
         let inner = &*self.inner;
         inner.writable()?;
         let started = inner.env.clock.now();
-        refuse_inside(&inner.env, dir)?;
         let base = options.base.as_deref().map(|path| Base::read(inner, path)).transpose()?;
         // A log that had damage has gaps, which a copy has not.
         self.discard_damage()?;

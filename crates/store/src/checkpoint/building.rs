@@ -38,6 +38,7 @@ pub(crate) struct Building<'a> {
 impl<'a> Building<'a> {
     /// Begins to make `target`, which must not exist, or be an empty directory.
     pub fn begin(env: &'a Env, target: &Path, reserve: u64) -> Result<Self> {
+        super::refuse_inside(env, target)?;
         check_target(env, target)?;
         let Some(name) = target.file_name() else { return Err(Error::TargetExists(target.to_owned())) };
         let mut name = name.to_owned();
