@@ -7,7 +7,7 @@
 //! `DIR/logical/pets.alluvium.jsonl`, in the form of [`document::json::print_exact`]. Restored, every document
 //! is what it was: all types, and the order of its fields.
 //!
-//! While a dump is being written, `DIR` holds a file `incomplete`.
+//! While a dump is being written, `DIR` holds a file `dump.incomplete`.
 
 mod names;
 mod read;
