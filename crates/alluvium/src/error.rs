@@ -221,7 +221,7 @@ fn store_kind(error: &store::Error) -> ErrorKind {
         E::Storage(_) => ErrorKind::Io,
         E::InUse(_) => ErrorKind::InUse,
         E::InvalidOption { .. } | E::BatchTooLarge { .. } => ErrorKind::Invalid,
-        E::NoSuchTree(_) => ErrorKind::Namespace,
+        E::NoSuchTree(_) | E::SchemaChanged(_) => ErrorKind::Namespace,
         E::NoSpace(_) => ErrorKind::NoSpace,
         E::Poisoned(_) | E::WorkerFailed(_) => ErrorKind::Poisoned,
         E::OutcomeUnknown(_) => ErrorKind::OutcomeUnknown,

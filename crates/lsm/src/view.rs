@@ -133,10 +133,19 @@ impl View {
     /// As [`View::get`].
     #[inline]
     pub fn get_chained(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<usize>> {
+        Ok(self.get_numbered(key, seq, value)?.map(|(_, deltas)| deltas))
+    }
+
+    /// As [`View::get`]; the number of the newest version, and how many deltas were folded; `None` if the key is absent.
+    ///
+    /// # Errors
+    /// As [`View::get`].
+    #[inline]
+    pub fn get_numbered(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, usize)>> {
         match self.find(key, seq, value)? {
-            Some((_, Kind::Put)) => Ok(Some(0)),
+            Some((found, Kind::Put)) => Ok(Some((found, 0))),
             None | Some((_, Kind::Delete | Kind::RangeDelete)) => Ok(None),
-            Some(_) => self.get_folded(key, seq, value),
+            Some((found, _)) => Ok(self.get_folded(key, seq, value)?.map(|deltas| (found, deltas))),
         }
     }
 

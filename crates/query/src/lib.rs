@@ -2,8 +2,10 @@
 //!
 //! - [`update`]: updates by operators, checked or as deltas
 //! - [`fold`]: a document and the deltas written after it
+//! - [`index`]: definitions of secondary indexes, and the entries that a document yields
 
 #![deny(missing_docs)]
 
 pub mod fold;
+pub mod index;
 pub mod update;

@@ -23,6 +23,10 @@ pub struct WriteBatch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) ops: Vec<Op>,
     pub(crate) trees: Vec<u32>,
+    /// The numbers that the operations take: index entries share that of the operation before them.
+    numbers: u32,
+    /// Trees, and the number of the last change of each that the batch was made under.
+    pub(crate) schemas: Vec<(u32, Seq)>,
     /// A put was added, so the batch makes the store larger.
     pub(crate) grows: bool,
     /// A delta was added.
@@ -37,8 +41,13 @@ pub(crate) struct Op {
     /// [`lock_hash`] of tree and key.
     pub hash: u64,
     pub at: u32,
+    /// Its number, counted from the batch's first.
+    number: u32,
     pub partition: u16,
 }
+
+/// On an operation's kind: it is an index entry, and has the number of the operation before it.
+const ENTRY: u8 = 0x80;
 
 /// The hash that the lock table knows a key by.
 pub(crate) fn lock_hash(tree: u32, key_hash: u64) -> u64 {
@@ -55,7 +64,8 @@ pub(crate) fn partition_of(hash: u64, partitions: u32) -> u32 {
 impl WriteBatch {
     pub(crate) fn new(partitions: u32) -> Self {
         let (bytes, ops, trees) = (vec![TAG_BATCH], Vec::new(), Vec::new());
-        Self { partitions, bytes, ops, trees, grows: false, deltas: false, ranges: false }
+        let (numbers, schemas) = (0, Vec::new());
+        Self { partitions, bytes, ops, trees, numbers, schemas, grows: false, deltas: false, ranges: false }
     }
 
     /// Sets `key` of `tree` to `value`.
@@ -89,6 +99,33 @@ impl WriteBatch {
     pub fn delta(&mut self, tree: TreeId, key: &[u8], delta: &[u8]) {
         self.push(Kind::Delta, tree.0, key, delta);
         (self.grows, self.deltas) = (true, true);
+    }
+
+    /// Sets an index entry of the operation before, which is on the document that the entry leads to: it goes to the same
+    /// partition and has the same number, so that whoever reads both can tell that they belong together. `tree`
+    /// is one of [`crate::Store::create_index_trees`]. Without effect in an empty batch.
+    pub fn put_entry(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
+        self.push_entry(Kind::Put, tree, key, value);
+    }
+
+    /// Removes an index entry of the document that the operation before is on; as [`WriteBatch::put_entry`].
+    pub fn delete_entry(&mut self, tree: TreeId, key: &[u8]) {
+        self.push_entry(Kind::Delete, tree, key, &[]);
+    }
+
+    fn push_entry(&mut self, kind: Kind, tree: TreeId, key: &[u8], value: &[u8]) {
+        let Some(owner) = self.ops.last().copied() else { return };
+        let at = self.bytes.len() as u32;
+        self.ops.push(Op { at, ..owner });
+        self.push_bytes(kind as u8 | ENTRY, tree.0, owner.partition, key, value);
+    }
+
+    /// The batch was made for `tree` as it is described since the operation with this number
+    /// ([`crate::Store::schema`]): if it has another description by the time the batch is numbered, nothing is written.
+    pub fn expect_schema(&mut self, tree: TreeId, schema: Seq) {
+        if !self.schemas.contains(&(tree.0, schema)) {
+            self.schemas.push((tree.0, schema));
+        }
     }
 
     /// Adds `value` to those under `key` of a multivalue tree; once more has no effect.
@@ -134,10 +171,15 @@ impl WriteBatch {
 
     /// Adds an operation with the hash that its lock goes by, and its partition.
     fn push_at(&mut self, kind: Kind, tree: u32, (hash, partition): (u64, u32), key: &[u8], value: &[u8]) {
-        let at = self.bytes.len() as u32;
-        self.ops.push(Op { hash, at, partition: partition as u16 });
+        let (at, partition) = (self.bytes.len() as u32, partition as u16);
+        self.ops.push(Op { hash, at, number: self.numbers, partition });
+        self.numbers += 1;
+        self.push_bytes(kind as u8, tree, partition, key, value);
+    }
+
+    fn push_bytes(&mut self, kind: u8, tree: u32, partition: u16, key: &[u8], value: &[u8]) {
         self.bytes.reserve(key.len() + value.len() + 16);
-        self.bytes.push(kind as u8);
+        self.bytes.push(kind);
         varint::put_u64(&mut self.bytes, u64::from(partition));
         varint::put_u64(&mut self.bytes, key.len() as u64 + 4);
         self.bytes.extend_from_slice(&tree.to_be_bytes());
@@ -148,9 +190,9 @@ impl WriteBatch {
         }
     }
 
-    /// The number of operations.
+    /// The number of operations, without index entries.
     pub fn len(&self) -> usize {
-        self.ops.len()
+        self.numbers as usize
     }
 
     /// True if there are no operations.
@@ -168,15 +210,26 @@ impl WriteBatch {
         self.bytes.reserve(bytes);
     }
 
-    /// Keeps the operations, counted from 0 in their order, for which `keep` is true.
+    /// Keeps the operations, counted from 0 in their order, for which `keep` is true, with their index entries.
     pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
         let old = std::mem::take(&mut self.bytes);
         let ops = std::mem::take(&mut self.ops);
         self.bytes.push(TAG_BATCH);
+        self.numbers = 0;
+        let mut last = None;
         for (at, op) in ops.iter().enumerate() {
             let end = ops.get(at + 1).map_or(old.len(), |next| next.at as usize);
-            if keep(at) {
-                self.ops.push(Op { at: self.bytes.len() as u32, ..*op });
+            let kept = match last {
+                Some((number, kept)) if number == op.number => kept,
+                _ => {
+                    let kept = keep(op.number as usize);
+                    self.numbers += u32::from(kept);
+                    kept
+                }
+            };
+            last = Some((op.number, kept));
+            if kept {
+                self.ops.push(Op { at: self.bytes.len() as u32, number: self.numbers - 1, ..*op });
                 self.bytes.extend_from_slice(old.get(op.at as usize..end).unwrap_or(&[]));
             }
         }
@@ -187,6 +240,8 @@ impl WriteBatch {
         self.bytes.truncate(1);
         self.ops.clear();
         self.trees.clear();
+        self.numbers = 0;
+        self.schemas.clear();
         (self.grows, self.deltas, self.ranges) = (false, false, false);
     }
 
@@ -202,10 +257,10 @@ impl WriteBatch {
 
     #[inline]
     fn operations(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
-        self.ops.iter().enumerate().filter(move |(_, op)| op.partition == partition).filter_map(move |(at, op)| {
+        self.ops.iter().filter(move |op| op.partition == partition).filter_map(move |op| {
             let mut input = self.bytes.get(op.at as usize..)?;
-            let (_, entry) = decode_op(&mut input, first + at as Seq).ok()?;
-            Some(entry)
+            let op = decode_op(&mut input, first + Seq::from(op.number)).ok()?;
+            Some(op.entry)
         })
     }
 
@@ -222,15 +277,26 @@ impl WriteBatch {
     }
 }
 
-/// Takes one operation off the front of `input`: its partition and its entry.
-fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<(u32, Entry<'a>)> {
+/// An operation, decoded.
+struct Decoded<'a> {
+    partition: u32,
+    entry: Entry<'a>,
+    /// It has the number of the operation before it.
+    shares: bool,
+}
+
+/// Takes one operation off the front of `input`. `seq` is the number that it has.
+fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<Decoded<'a>> {
     let (&kind, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
     *input = rest;
+    let shares = kind & ENTRY != 0;
     let kind = match kind {
         1 => Kind::Put,
         2 => Kind::Delete,
         3 => Kind::Delta,
         4 => Kind::RangeDelete,
+        _ if kind == Kind::Put as u8 | ENTRY => Kind::Put,
+        _ if kind == Kind::Delete as u8 | ENTRY => Kind::Delete,
         _ => return Err(DecodeError::Invalid("an unknown kind of operation")),
     };
     let partition = varint::get_u64(input)?;
@@ -243,7 +309,7 @@ fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<(u32, Entry<'a
     if kind == Kind::RangeDelete && (value <= key || !value.starts_with(&key[..4])) {
         return Err(DecodeError::Invalid("a range of keys that is empty or leaves its tree"));
     }
-    Ok((partition, Entry { key, seq, kind, value }))
+    Ok(Decoded { partition, entry: Entry { key, seq, kind, value }, shares })
 }
 
 /// A log record, decoded.
@@ -264,9 +330,16 @@ pub(crate) fn decode_record(payload: &[u8], first: Seq) -> codec::Result<LogReco
     let (&tag, mut input) = payload.split_first().ok_or(DecodeError::Truncated)?;
     match tag {
         TAG_BATCH => {
-            let mut ops = Vec::new();
+            let mut ops: Vec<(u32, Entry<'_>)> = Vec::new();
+            let mut next = first;
             while !input.is_empty() {
-                ops.push(decode_op(&mut input, first + ops.len() as Seq)?);
+                let Decoded { partition, mut entry, shares } = decode_op(&mut input, next)?;
+                match ops.last() {
+                    Some((owner, before)) if shares && *owner == partition => entry.seq = before.seq,
+                    _ if shares => return Err(DecodeError::Invalid("an index entry apart from its document")),
+                    _ => next += 1,
+                }
+                ops.push((partition, entry));
             }
             Ok(LogRecord::Batch(ops))
         }

@@ -249,6 +249,7 @@ impl Inner {
             Work::Batch(batch, schema) => {
                 if schema.is_none() {
                     self.trees.check_live(&batch.trees)?;
+                    self.trees.check_schemas(&batch.schemas)?;
                 }
                 if batch.is_empty() {
                     return Ok(placed);

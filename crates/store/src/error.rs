@@ -83,6 +83,9 @@ pub enum Error {
     /// A tree of the batch was dropped before the batch was numbered.
     #[error("tree {0} does not exist (it was dropped)")]
     NoSuchTree(u32),
+    /// A tree of the batch has another description than the batch was made under.
+    #[error("tree {0} was described anew while the batch was made: make it again")]
+    SchemaChanged(u32),
     /// The disk is full, or only [`crate::Options::disk_reserve_bytes`] are left; nothing was changed.
     /// Writes go on when there is space.
     #[error("the disk is full: nothing was written; free some space and try again ({0})")]

@@ -14,7 +14,7 @@ use crate::policy::StorePolicy;
 use crate::replay::{self, Replayed};
 use crate::store::Inner;
 use crate::superblock::{self, Superblock};
-use crate::trees::{NEXT_KEY, SYSTEM, TreeId, Trees};
+use crate::trees::{NEXT_KEY, Recovered, SYSTEM, TreeId, Trees};
 use crate::visibility::Visibility;
 use crate::workers::Workers;
 use crate::{Compression, Error, Options, Result};
@@ -22,7 +22,6 @@ use codec::entry::Seq;
 use env::sync::Mutex;
 use env::{Env, FileLock};
 use lsm::Partition;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -298,23 +297,26 @@ fn load_trees(partition: &Arc<Partition>, last: Seq, highest: u32, trees: &Trees
     // No further than its own tree: what stands behind may have deltas, which nobody can fold yet.
     let end = (SYSTEM.0 + 1).to_be_bytes();
     let mut iter = partition.iter(partition.view(), last, Bound::Unbounded, Bound::Excluded(&end));
-    let (mut live, mut multivalue) = (BTreeMap::new(), BTreeSet::new());
-    let mut next = 1;
+    let mut found = Recovered { next: 1, ..Recovered::default() };
     iter.seek(&SYSTEM.0.to_be_bytes())?;
     while iter.valid() && iter.key().starts_with(&SYSTEM.0.to_be_bytes()) {
         let key = iter.key().get(4..).unwrap_or(&[]);
-        if let (Some(id), b't') = (key.get(1..5), key.first().copied().unwrap_or(0)) {
-            let id = TreeId(u32::from_be_bytes([id[0], id[1], id[2], id[3]]));
-            live.insert(id, iter.value().to_vec());
-        } else if let (Some(id), b'm') = (key.get(1..5), key.first().copied().unwrap_or(0)) {
-            multivalue.insert(TreeId(u32::from_be_bytes([id[0], id[1], id[2], id[3]])));
-        } else if let (NEXT_KEY, Ok(bytes)) = (key, <[u8; 4]>::try_from(iter.value())) {
-            next = u32::from_le_bytes(bytes);
+        let id = key.get(1..).and_then(|id| id.first_chunk()).map(|id| TreeId(u32::from_be_bytes(*id)));
+        match (key.first(), id) {
+            (Some(b't'), Some(id)) => drop(found.live.insert(id, iter.value().to_vec())),
+            (Some(b'm'), Some(id)) => drop(found.multivalue.insert(id)),
+            (Some(b'i'), Some(id)) => drop(found.indexes.insert(id)),
+            _ => {
+                if let (NEXT_KEY, Ok(bytes)) = (key, <[u8; 4]>::try_from(iter.value())) {
+                    found.next = u32::from_le_bytes(bytes);
+                }
+            }
         }
         iter.next()?;
     }
-    let above = live.keys().next_back().map_or(highest, |id| id.0.max(highest)).saturating_add(1);
-    trees.recovered(live, multivalue, next.max(above));
+    let above = found.live.keys().next_back().map_or(highest, |id| id.0.max(highest)).saturating_add(1);
+    found.next = found.next.max(above);
+    trees.recovered(found);
     Ok(())
 }
 

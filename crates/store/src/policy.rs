@@ -27,7 +27,8 @@ impl lsm::Policy for StorePolicy {
     }
 
     fn wants_filter(&self, tree: u32) -> bool {
-        !self.trees.is_multivalue(TreeId(tree))
+        let tree = TreeId(tree);
+        !self.trees.is_multivalue(tree) && !self.trees.is_index(tree)
     }
 
     fn needs_numbers(&self, tree: u32) -> bool {

@@ -129,6 +129,11 @@ impl Scan {
         Ok(Some((iter.key().get(4..).unwrap_or(&[]), iter.value())))
     }
 
+    /// The number of the operation that wrote what was returned last, deltas too; 0 before the first and behind the last.
+    pub fn version(&self) -> codec::entry::Seq {
+        self.order.last().map_or(0, |&at| self.iters[at].seq())
+    }
+
     /// The snapshot that the scan reads.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot

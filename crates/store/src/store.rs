@@ -9,7 +9,9 @@ use crate::locks::LockTable;
 use crate::open::OpenReport;
 use crate::scan::{Bounds, Scan};
 use crate::superblock::Superblock;
-use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, TreeId, Trees, described_tree, multivalue_key, tree_key};
+use crate::trees::{
+    NEXT_KEY, SYSTEM, SchemaChange, TreeId, Trees, described_tree, index_key, multivalue_key, tree_key,
+};
 use crate::visibility::Visibility;
 use crate::workers::Workers;
 use crate::{Durability, Error, LockGuard, LockMode, Multivalue, Options, Result, Snapshot, WriteBatch};
@@ -415,7 +417,7 @@ impl Store {
         Ok(())
     }
 
-    fn change_schema(&self, change: SchemaChange) -> Result<()> {
+    pub(crate) fn change_schema(&self, change: SchemaChange) -> Result<()> {
         let mut batch = self.batch();
         for (id, description) in change.create.iter().chain(&change.describe) {
             batch.put(SYSTEM, &tree_key(*id), description);
@@ -423,8 +425,14 @@ impl Store {
         for id in &change.multivalue {
             batch.put(SYSTEM, &multivalue_key(*id), &[]);
         }
+        for id in &change.indexes {
+            batch.put(SYSTEM, &index_key(*id), &[]);
+        }
         for id in &change.drop {
             batch.delete(SYSTEM, &tree_key(*id));
+            if self.inner.trees.is_index(*id) {
+                batch.delete(SYSTEM, &index_key(*id));
+            }
             if self.inner.trees.is_multivalue(*id) {
                 batch.delete(SYSTEM, &multivalue_key(*id));
             }
@@ -511,7 +519,12 @@ impl Inner {
     }
 
     /// Calls `f` with the internal key and its partition, on the stack where it fits.
-    fn with_internal_key<T>(&self, tree: TreeId, key: &[u8], f: impl FnOnce(&[u8], usize) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_internal_key<T>(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        f: impl FnOnce(&[u8], usize) -> Result<T>,
+    ) -> Result<T> {
         let partition = match tree {
             SYSTEM => 0,
             _ => partition_of(codec::hash64(key), self.superblock.partitions) as usize,
@@ -543,7 +556,7 @@ impl Inner {
     }
 
     /// A read that failed because the store was closed meanwhile says so: another may remove files then.
-    fn read<T>(&self, result: env::Result<T>) -> Result<T> {
+    pub(crate) fn read<T>(&self, result: env::Result<T>) -> Result<T> {
         result.map_err(|error| self.open_for_reads().err().unwrap_or(error.into()))
     }
 

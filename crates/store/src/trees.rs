@@ -1,8 +1,9 @@
 //! The registry of trees: which exist, what their owner says of them, which were dropped.
 //!
 //! Kept in tree 0 of partition 0: key `t` + id (4 bytes, most significant first) holds a tree's
-//! description, key `m` + id marks one with many values under a key, key `n` the next id. Ids are never reused. In memory it is changed by the commit
-//! leader only, in number order with the batches that it governs.
+//! description, key `m` + id marks one with many values under a key, key `i` + id one of an
+//! index, key `n` the next id. Ids are never reused. In memory it is changed by the commit leader only, in number order
+//! with the batches that it governs.
 
 use crate::{Error, Result};
 use codec::entry::Seq;
@@ -39,14 +40,32 @@ pub(crate) fn multivalue_key(id: TreeId) -> Vec<u8> {
     key
 }
 
+/// The key that marks a tree as one of index entries.
+pub(crate) fn index_key(id: TreeId) -> Vec<u8> {
+    let mut key = b"i".to_vec();
+    key.extend_from_slice(&id.0.to_be_bytes());
+    key
+}
+
 /// A change of the set of trees; it rides with the batch that writes it down.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SchemaChange {
     pub create: Vec<(TreeId, Vec<u8>)>,
     /// Those among `create` that are multivalue trees.
     pub multivalue: Vec<TreeId>,
+    /// Those among `create` that are trees of index entries.
+    pub indexes: Vec<TreeId>,
     pub describe: Vec<(TreeId, Vec<u8>)>,
     pub drop: Vec<TreeId>,
+}
+
+/// What recovery found of the registry.
+#[derive(Debug, Default)]
+pub(crate) struct Recovered {
+    pub live: BTreeMap<TreeId, Vec<u8>>,
+    pub multivalue: BTreeSet<TreeId>,
+    pub indexes: BTreeSet<TreeId>,
+    pub next: u32,
 }
 
 /// The trees in memory.
@@ -57,6 +76,9 @@ pub(crate) struct Trees {
 struct Inner {
     live: BTreeMap<TreeId, Vec<u8>>,
     multivalue: BTreeSet<TreeId>,
+    indexes: BTreeSet<TreeId>,
+    /// Of trees that were described since open: the number of the last such change.
+    schemas: HashMap<TreeId, Seq>,
     /// Dropped trees whose keys may not go yet, with the number of the drop. A tree that is neither
     /// here nor live has none that anybody may read.
     dropped: HashMap<TreeId, Seq>,
@@ -65,16 +87,48 @@ struct Inner {
 
 impl Trees {
     pub fn new() -> Self {
-        let inner = Inner { live: BTreeMap::new(), multivalue: BTreeSet::new(), dropped: HashMap::new(), next: 1 };
+        let inner = Inner {
+            live: BTreeMap::new(),
+            multivalue: BTreeSet::new(),
+            indexes: BTreeSet::new(),
+            schemas: HashMap::new(),
+            dropped: HashMap::new(),
+            next: 1,
+        };
         Self { inner: RwLock::new(inner) }
     }
 
     /// Fills the registry from what recovery found.
-    pub fn recovered(&self, live: BTreeMap<TreeId, Vec<u8>>, multivalue: BTreeSet<TreeId>, next: u32) {
+    pub fn recovered(&self, found: Recovered) {
         let mut inner = self.inner.write();
-        inner.next = next;
-        inner.live = live;
-        inner.multivalue = multivalue;
+        inner.next = found.next;
+        inner.live = found.live;
+        inner.multivalue = found.multivalue;
+        inner.indexes = found.indexes;
+    }
+
+    /// True for a live tree of index entries.
+    pub fn is_index(&self, id: TreeId) -> bool {
+        self.inner.read().indexes.contains(&id)
+    }
+
+    /// The number of the last change of a tree's description since open; 0 if there was none.
+    pub fn schema(&self, id: TreeId) -> Seq {
+        self.inner.read().schemas.get(&id).copied().unwrap_or(0)
+    }
+
+    /// Errors if a tree has another description than the batch was made under.
+    pub fn check_schemas(&self, expected: &[(u32, Seq)]) -> Result<()> {
+        if expected.is_empty() {
+            return Ok(());
+        }
+        let inner = self.inner.read();
+        for &(tree, schema) in expected {
+            if inner.schemas.get(&TreeId(tree)).copied().unwrap_or(0) != schema {
+                return Err(Error::SchemaChanged(tree));
+            }
+        }
+        Ok(())
     }
 
     /// True for a multivalue tree that is live.
@@ -98,11 +152,15 @@ impl Trees {
         let mut inner = self.inner.write();
         for (id, description) in change.create.iter().chain(&change.describe) {
             inner.live.insert(*id, description.clone());
+            inner.schemas.insert(*id, seq);
         }
         inner.multivalue.extend(&change.multivalue);
+        inner.indexes.extend(&change.indexes);
         for id in &change.drop {
             inner.live.remove(id);
             inner.multivalue.remove(id);
+            inner.indexes.remove(id);
+            inner.schemas.remove(id);
             inner.dropped.insert(*id, seq);
         }
     }

@@ -74,3 +74,44 @@ fn polygenelubricants_has_a_partition() {
     let hash = codec::hash64(b"polygenelubricants");
     assert!(partition_of(hash, 3) < 3);
 }
+
+#[test]
+fn index_entries_have_place_and_number_of_their_document() {
+    let mut batch = WriteBatch::new(16);
+    batch.put_entry(TreeId(8), b"of nothing", b"");
+    assert!(batch.is_empty());
+    for id in [b"a", b"b", b"c"] {
+        batch.put(TreeId(7), id, b"1");
+        batch.delete_entry(TreeId(8), &[b"old", &id[..]].concat());
+        batch.put_entry(TreeId(9), &[b"new", &id[..]].concat(), b"t");
+    }
+    let read = |batch: &WriteBatch| {
+        let LogRecord::Batch(ops) = decode_record(&batch.bytes, 100).unwrap() else { panic!("a batch") };
+        let mut own: Vec<(u32, Seq, Kind, Vec<u8>)> = Vec::new();
+        for partition in batch.touched() {
+            let entries = batch.entries(partition, 100);
+            own.extend(entries.map(|e| (u32::from(partition), e.seq, e.kind, e.key.to_vec())));
+        }
+        let mut ops: Vec<_> = ops.into_iter().map(|(p, e)| (p, e.seq, e.kind, e.key.to_vec())).collect();
+        let by = |(place, seq, kind, key): &(u32, Seq, Kind, Vec<u8>)| (*place, *seq, *kind as u8, key.clone());
+        ops.sort_by_key(by);
+        own.sort_by_key(by);
+        assert_eq!(ops, own, "the log and the memtables get the same");
+        ops.sort_by_key(|(_, seq, _, _)| *seq);
+        ops
+    };
+    assert_eq!(batch.len(), 3);
+    for of_one in read(&batch).chunks(3) {
+        assert!(of_one.iter().all(|(place, seq, _, _)| (*place, *seq) == (of_one[0].0, of_one[0].1)));
+    }
+    batch.retain(|at| at != 1);
+    let left = read(&batch);
+    assert_eq!((batch.len(), left.len()), (2, 6));
+    assert!(left.iter().all(|(_, seq, _, key)| key.ends_with(if *seq == 100 { b"a" } else { b"c" })));
+    // An entry that comes first, or in another partition than what it follows, belongs to nothing.
+    let place = batch.ops[0].partition as u8;
+    let entry = [ENTRY | 1, place, 5, 0, 0, 0, 8, b'x', 0];
+    assert!(decode_record(&[&[TAG_BATCH][..], &entry].concat(), 1).is_err());
+    let document = [1, place + 1, 5, 0, 0, 0, 7, b'x', 0];
+    assert!(decode_record(&[&[TAG_BATCH][..], &document, &entry].concat(), 1).is_err());
+}

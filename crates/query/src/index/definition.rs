@@ -1,0 +1,267 @@
+//! What an index is over.
+
+use super::{IndexError, MAX_PARTS};
+use document::path::FieldPath;
+use document::{Map, Value};
+
+/// How a part of an index key is ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// From the least value to the greatest.
+    Ascending,
+    /// From the greatest value to the least.
+    Descending,
+    /// By a hash of the value: for equality only.
+    Hashed,
+}
+
+/// A part of an index key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Where its values are.
+    pub path: FieldPath,
+    /// How they are ordered.
+    pub order: Order,
+}
+
+/// A secondary index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    name: String,
+    parts: Vec<Part>,
+    unique: bool,
+    sparse: bool,
+    partial: Option<Map>,
+    expire_after_s: Option<u32>,
+}
+
+fn bad<T>(what: impl Into<String>) -> Result<T, IndexError> {
+    Err(IndexError::CannotCreateIndex(what.into()))
+}
+
+impl Definition {
+    /// Reads a definition: the keys, as `{author: 1, time: -1}`, and the options `name`, `unique`, `sparse`,
+    /// `partialFilterExpression`, `expireAfterSeconds`. `v` and `background` are passed over, and so is `key`.
+    ///
+    /// # Errors
+    /// [`IndexError::CannotCreateIndex`], [`IndexError::TypeMismatch`].
+    pub fn parse(keys: &Map, options: &Map) -> Result<Self, IndexError> {
+        let parts = parts(keys)?;
+        let mut index =
+            Self { name: String::new(), parts, unique: false, sparse: false, partial: None, expire_after_s: None };
+        index.name = index.usual_name();
+        for (name, value) in options.iter() {
+            index.option(name.as_str().unwrap_or_default(), value)?;
+        }
+        index.check()?;
+        Ok(index)
+    }
+
+    /// Reads a definition in one map, as [`Definition::to_map`] writes it and `listIndexes` shows it: the options, and the
+    /// keys under `key`.
+    ///
+    /// # Errors
+    /// As [`Definition::parse`].
+    pub fn from_map(map: &Map) -> Result<Self, IndexError> {
+        match map.get("key") {
+            Some(Value::Map(keys)) => Self::parse(keys, map),
+            Some(other) => {
+                Err(IndexError::TypeMismatch(format!("the keys of an index are a map, not {}", other.type_name())))
+            }
+            None => bad("an index needs keys: {key: {field: 1}}"),
+        }
+    }
+
+    /// The definition in one map: `v`, `key`, `name` and the options that are set.
+    pub fn to_map(&self) -> Map {
+        let mut map = Map::new();
+        map.push("v", 2);
+        map.push("key", self.keys_map());
+        map.push("name", self.name.as_str());
+        if self.unique {
+            map.push("unique", true);
+        }
+        if self.sparse {
+            map.push("sparse", true);
+        }
+        if let Some(filter) = &self.partial {
+            map.push("partialFilterExpression", filter.clone());
+        }
+        if let Some(seconds) = self.expire_after_s {
+            map.push("expireAfterSeconds", i64::from(seconds));
+        }
+        map
+    }
+
+    /// The keys as they are written: `{author: 1, time: -1}`.
+    pub fn keys_map(&self) -> Map {
+        let mut keys = Map::new();
+        for part in &self.parts {
+            let order = match part.order {
+                Order::Ascending => Value::Int32(1),
+                Order::Descending => Value::Int32(-1),
+                Order::Hashed => Value::from("hashed"),
+            };
+            keys.push(part.path.as_str(), order);
+        }
+        keys
+    }
+
+    /// The name, by which an index is dropped and hinted at.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The parts of the key, the first one first.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// True if no two documents may yield the same index key.
+    pub fn is_unique(&self) -> bool {
+        self.unique
+    }
+
+    /// True if documents in which all paths are missing have no entry.
+    pub fn is_sparse(&self) -> bool {
+        self.sparse
+    }
+
+    /// Only documents that match this filter have entries.
+    pub fn partial_filter(&self) -> Option<&Map> {
+        self.partial.as_ref()
+    }
+
+    /// Documents are deleted so many seconds after the date in the (only) part.
+    pub fn expire_after_s(&self) -> Option<u32> {
+        self.expire_after_s
+    }
+
+    /// True if both are over the same keys in the same order, whatever their names and options.
+    pub fn has_keys_of(&self, other: &Definition) -> bool {
+        self.parts == other.parts
+    }
+
+    fn usual_name(&self) -> String {
+        let parts = self.parts.iter().map(|part| {
+            let order = match part.order {
+                Order::Ascending => "1",
+                Order::Descending => "-1",
+                Order::Hashed => "hashed",
+            };
+            format!("{}_{order}", part.path)
+        });
+        parts.collect::<Vec<_>>().join("_")
+    }
+
+    fn option(&mut self, name: &str, value: &Value) -> Result<(), IndexError> {
+        let wrong = |wanted: &str| {
+            let what = format!("the index option {name} must be {wanted}, not {}", value.type_name());
+            Err(IndexError::TypeMismatch(what))
+        };
+        match (name, value) {
+            ("name", Value::String(text)) => self.name = text.to_string(),
+            ("name", _) => return wrong("a string"),
+            ("unique" | "sparse", _) => {
+                let Some(on) = truth(value) else { return wrong("a boolean") };
+                if name == "unique" { self.unique = on } else { self.sparse = on }
+            }
+            ("partialFilterExpression", Value::Map(filter)) => self.partial = Some(filter.clone()),
+            ("partialFilterExpression", _) => return wrong("a filter, as a map"),
+            ("expireAfterSeconds", _) if value.is_number() => {
+                let seconds = value.as_f64().unwrap_or(f64::NAN);
+                if !(0.0..=f64::from(i32::MAX)).contains(&seconds) {
+                    return bad(format!("expireAfterSeconds must be between 0 and {}, not {seconds}", i32::MAX));
+                }
+                self.expire_after_s = Some(seconds as u32);
+            }
+            ("expireAfterSeconds", _) => return wrong("a number"),
+            ("v" | "key" | "background" | "ns", _) => {}
+            _ => return bad(format!("the index option {name} is not supported")),
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), IndexError> {
+        if self.name.is_empty() || self.name.contains('\0') || self.name.len() > 255 {
+            return bad("the name of an index has 1 to 255 bytes and no zero character");
+        }
+        if self.name == "*" {
+            return bad("an index cannot have the name *, which stands for all");
+        }
+        if self.name == "_id_" {
+            return bad("the name _id_ is that of the index on _id, which every collection has");
+        }
+        let hashed = self.parts.iter().filter(|part| part.order == Order::Hashed).count();
+        if hashed > 1 {
+            return bad("an index has one hashed part at most");
+        }
+        if hashed > 0 && self.unique {
+            return bad("a hashed index cannot be unique: different values may have one hash");
+        }
+        if self.expire_after_s.is_some() && (self.parts.len() > 1 || hashed > 0) {
+            return bad("expireAfterSeconds needs an index with one part, which is not hashed");
+        }
+        if self.expire_after_s.is_some() && self.parts.iter().any(|part| part.path.as_str() == "_id") {
+            return bad("expireAfterSeconds cannot be used with _id");
+        }
+        if self.sparse && self.partial.is_some() {
+            return bad("an index cannot be sparse and have a partialFilterExpression: put {field: {$exists: true}} into it");
+        }
+        Ok(())
+    }
+}
+
+/// What MongoDB takes for true or false in an option.
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(on) => Some(*on),
+        _ => value.as_f64().map(|number| number != 0.0),
+    }
+}
+
+fn parts(keys: &Map) -> Result<Vec<Part>, IndexError> {
+    if keys.is_empty() {
+        return bad("an index needs a key: {field: 1}");
+    }
+    if keys.len() > MAX_PARTS {
+        return bad(format!("an index has at most {MAX_PARTS} parts"));
+    }
+    let mut parts: Vec<Part> = Vec::with_capacity(keys.len());
+    for (name, order) in keys.iter() {
+        let Some(name) = name.as_str() else { return bad("the paths of an index are strings") };
+        if name.split('.').any(|name| name.starts_with('$')) && !name.ends_with(".$**") && name != "$**" {
+            return bad(format!("the path {name} of an index has a name that begins with a dollar sign"));
+        }
+        if name.ends_with("$**") {
+            return bad("wildcard indexes are not supported");
+        }
+        let path: FieldPath = name.parse().map_err(|error| {
+            IndexError::CannotCreateIndex(format!("the path {name:?} of an index cannot be used: {error}"))
+        })?;
+        if parts.iter().any(|part| part.path == path) {
+            return bad(format!("the path {name} stands twice in an index"));
+        }
+        parts.push(Part { path, order: order_of(name, order)? });
+    }
+    if let [only] = parts.as_slice()
+        && only.path.as_str() == "_id"
+        && only.order != Order::Hashed
+    {
+        return bad("every collection has an index on _id");
+    }
+    Ok(parts)
+}
+
+fn order_of(name: &str, order: &Value) -> Result<Order, IndexError> {
+    match order {
+        Value::String(text) if &**text == "hashed" => Ok(Order::Hashed),
+        Value::String(kind) => bad(format!("indexes of kind {kind:?} are not supported ({name})")),
+        number if number.is_number() => match number.as_f64() {
+            Some(x) if x > 0.0 => Ok(Order::Ascending),
+            Some(x) if x < 0.0 => Ok(Order::Descending),
+            _ => bad(format!("the order of {name} in an index is 1 or -1, not 0 or NaN")),
+        },
+        other => bad(format!("the order of {name} in an index is 1, -1 or \"hashed\", not {}", other.type_name())),
+    }
+}

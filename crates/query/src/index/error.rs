@@ -1,0 +1,54 @@
+//! Why an index, or a document under an index, is refused.
+
+use document::row::RowError;
+
+/// Why an index, or a document under an index, is refused, with MongoDB's code for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexError {
+    /// A definition is none, or asks for what is not made here.
+    #[error("{0}")]
+    CannotCreateIndex(String),
+    /// An option is of the wrong type.
+    #[error("{0}")]
+    TypeMismatch(String),
+    /// Two parts of an index lead through different arrays of one document.
+    #[error("{0}")]
+    ParallelArrays(String),
+    /// A hashed part meets an array.
+    #[error("{0}")]
+    HashedArray(String),
+    /// A number in a path means an element of an array, and a field of its maps too.
+    #[error("{0}")]
+    AmbiguousPath(String),
+    /// An index key is longer than [`crate::index::MAX_KEY_BYTES`], or there are more than [`crate::index::MAX_KEYS`].
+    #[error("{0}")]
+    KeyTooLong(String),
+    /// The document is damaged.
+    #[error(transparent)]
+    Damaged(#[from] RowError),
+}
+
+impl IndexError {
+    /// MongoDB's number for the error.
+    pub fn code(&self) -> i32 {
+        self.number_and_name().0
+    }
+
+    /// MongoDB's name for the error.
+    pub fn code_name(&self) -> &'static str {
+        self.number_and_name().1
+    }
+
+    fn number_and_name(&self) -> (i32, &'static str) {
+        match self {
+            Self::CannotCreateIndex(_) => (67, "CannotCreateIndex"),
+            Self::TypeMismatch(_) => (14, "TypeMismatch"),
+            Self::ParallelArrays(_) => (171, "CannotIndexParallelArrays"),
+            Self::HashedArray(_) => (16766, "Location16766"),
+            Self::AmbiguousPath(_) => (16746, "Location16746"),
+            Self::KeyTooLong(_) => (17280, "KeyTooLong"),
+            Self::Damaged(_) => (1, "InternalError"),
+        }
+    }
+}
