@@ -18,6 +18,9 @@ use crate::decimal::Decimal;
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
 use codec::{DecodeError, Result, key};
 
+mod skip;
+pub use skip::skip;
+
 /// Added to the place of a first digit, so that it is positive; places stay within ±2^34.
 const PLACE_BIAS: i64 = 1 << 39;
 
@@ -55,6 +58,13 @@ pub fn id_key(value: &Value) -> std::result::Result<Vec<u8>, IdError> {
     let mut out = Vec::with_capacity(24);
     encode(value, &mut out);
     Ok(out)
+}
+
+/// A hash of the value's key: equal values have equal hashes. It is part of the format: it never changes.
+pub fn hash(value: &Value) -> u64 {
+    let mut out = Vec::with_capacity(24);
+    encode(value, &mut out);
+    codec::hash64(&out)
 }
 
 fn encode_rest(value: &Value, out: &mut Vec<u8>) {

@@ -44,7 +44,7 @@ struct Queue {
 /// What the leader is asked for.
 pub(crate) enum Work {
     /// Number, log and place a batch; with it, a change of the set of trees.
-    Batch(WriteBatch, Option<SchemaChange>),
+    Batch(WriteBatch, Option<Box<SchemaChange>>),
     /// Log a record that is not a batch. It takes one number.
     Note(Vec<u8>),
     /// Seal the memtables of these partitions.

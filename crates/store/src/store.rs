@@ -417,32 +417,6 @@ impl Store {
         Ok(())
     }
 
-    pub(crate) fn change_schema(&self, change: SchemaChange) -> Result<()> {
-        let mut batch = self.batch();
-        for (id, description) in change.create.iter().chain(&change.describe) {
-            batch.put(SYSTEM, &tree_key(*id), description);
-        }
-        for id in &change.multivalue {
-            batch.put(SYSTEM, &multivalue_key(*id), &[]);
-        }
-        for id in &change.indexes {
-            batch.put(SYSTEM, &index_key(*id), &[]);
-        }
-        for id in &change.drop {
-            batch.delete(SYSTEM, &tree_key(*id));
-            if self.inner.trees.is_index(*id) {
-                batch.delete(SYSTEM, &index_key(*id));
-            }
-            if self.inner.trees.is_multivalue(*id) {
-                batch.delete(SYSTEM, &multivalue_key(*id));
-            }
-        }
-        batch.put(SYSTEM, NEXT_KEY, &self.inner.trees.next().to_le_bytes());
-        let _admitted = self.inner.admit(batch.encoded_bytes())?;
-        self.inner.commit(Work::Batch(batch, Some(change)), self.inner.options.durability)?;
-        Ok(())
-    }
-
     /// The trees and their descriptions, by id.
     pub fn trees(&self) -> Vec<(TreeId, Vec<u8>)> {
         self.inner.trees.live()

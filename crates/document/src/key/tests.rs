@@ -117,3 +117,33 @@ proptest! {
         let _ = decode(&mut &bytes[..at]);
     }
 }
+
+proptest! {
+    #[test]
+    fn skipping_takes_what_decoding_takes(a in arbitrary::value(), b in arbitrary::value()) {
+        let mut both = key_of(&a);
+        let first = both.len();
+        both.extend(key_of(&b));
+        for inverted in [false, true] {
+            if inverted {
+                both.iter_mut().for_each(|byte| *byte = !*byte);
+            }
+            let mut input = &both[..];
+            skip(&mut input, inverted).unwrap();
+            prop_assert_eq!(both.len() - input.len(), first);
+            skip(&mut input, inverted).unwrap();
+            prop_assert!(input.is_empty());
+            for cut in 0..first {
+                prop_assert!(skip(&mut &both[..cut], inverted).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn skipping_damage_ends(bytes in proptest::collection::vec(any::<u8>(), 0..64), inverted: bool) {
+        let mut input = &bytes[..];
+        if skip(&mut input, inverted).is_ok() {
+            prop_assert!(input.len() < bytes.len());
+        }
+    }
+}

@@ -206,7 +206,9 @@ impl Definition {
             return bad("expireAfterSeconds cannot be used with _id");
         }
         if self.sparse && self.partial.is_some() {
-            return bad("an index cannot be sparse and have a partialFilterExpression: put {field: {$exists: true}} into it");
+            return bad(
+                "an index cannot be sparse and have a partialFilterExpression: put {field: {$exists: true}} into it",
+            );
         }
         Ok(())
     }
@@ -265,3 +267,6 @@ fn order_of(name: &str, order: &Value) -> Result<Order, IndexError> {
         other => bad(format!("the order of {name} in an index is 1, -1 or \"hashed\", not {}", other.type_name())),
     }
 }
+
+#[cfg(test)]
+mod tests;

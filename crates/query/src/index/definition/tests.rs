@@ -1,0 +1,78 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use super::*;
+use document::json;
+
+fn map(text: &str) -> Map {
+    let Value::Map(map) = json::parse(text.replace('\'', "\"").as_bytes()).unwrap() else { panic!("a map") };
+    map
+}
+
+#[test]
+fn what_is_defined_is_shown_and_read_back() {
+    let cases = [
+        ("{'a':1}", "{}", "{'v':2,'key':{'a':1},'name':'a_1'}"),
+        (
+            "{'a.b':-3.5,'c':'hashed','d':7}",
+            "{'name':'mine','v':2,'background':true}",
+            "{'v':2,'key':{'a.b':-1,'c':'hashed','d':1},'name':'mine'}",
+        ),
+        ("{'a':1}", "{'unique':1,'sparse':false}", "{'v':2,'key':{'a':1},'name':'a_1','unique':true}"),
+        (
+            "{'a':1}",
+            "{'expireAfterSeconds':60,'sparse':true}",
+            "{'v':2,'key':{'a':1},'name':'a_1','sparse':true,'expireAfterSeconds':60}",
+        ),
+        (
+            "{'a':1}",
+            "{'partialFilterExpression':{'b':{'$gt':5}}}",
+            "{'v':2,'key':{'a':1},'name':'a_1','partialFilterExpression':{'b':{'$gt':5}}}",
+        ),
+    ];
+    for (keys, options, shown) in cases {
+        let index = Definition::parse(&map(keys), &map(options)).unwrap();
+        let mut expected = map(shown);
+        if let Some(seconds) = expected.get_mut("expireAfterSeconds") {
+            *seconds = Value::Int64(60);
+        }
+        assert_eq!(index.to_map(), expected);
+        assert_eq!(Definition::from_map(&index.to_map()).unwrap(), index);
+    }
+}
+
+#[test]
+fn what_is_no_index_is_refused() {
+    let cases = [
+        ("{}", "{}", 67),
+        ("{'a':0}", "{}", 67),
+        ("{'a':true}", "{}", 67),
+        ("{'a':'text'}", "{}", 67),
+        ("{'a':'2dsphere'}", "{}", 67),
+        ("{'':1}", "{}", 67),
+        ("{'a..b':1}", "{}", 67),
+        ("{'$a':1}", "{}", 67),
+        ("{'a.$**':1}", "{}", 67),
+        ("{'_id':1}", "{}", 67),
+        ("{'a':'hashed','b':'hashed'}", "{}", 67),
+        ("{'a':'hashed'}", "{'unique':true}", 67),
+        ("{'a':1}", "{'name':''}", 67),
+        ("{'a':1}", "{'name':'*'}", 67),
+        ("{'a':1}", "{'name':'_id_'}", 67),
+        ("{'a':1}", "{'name':5}", 14),
+        ("{'a':1}", "{'unique':'yes'}", 14),
+        ("{'a':1}", "{'expireAfterSeconds':'1'}", 14),
+        ("{'a':1}", "{'expireAfterSeconds':-1}", 67),
+        ("{'a':1}", "{'expireAfterSeconds':1e10}", 67),
+        ("{'a':1,'b':1}", "{'expireAfterSeconds':1}", 67),
+        ("{'a':1}", "{'partialFilterExpression':1}", 14),
+        ("{'a':1}", "{'partialFilterExpression':{},'sparse':true}", 67),
+        ("{'a':1}", "{'collation':{'locale':'de'}}", 67),
+    ];
+    for (keys, options, code) in cases {
+        let error = Definition::parse(&map(keys), &map(options)).unwrap_err();
+        assert_eq!(error.code(), code, "{keys} {options}: {error}");
+        assert!(!error.to_string().is_empty());
+    }
+    let many: Map = (0..33).map(|n| (format!("f{n}"), 1)).collect();
+    assert_eq!(Definition::parse(&many, &Map::new()).unwrap_err().code(), 67);
+    assert!(Definition::from_map(&map("{'name':'a'}")).is_err());
+}

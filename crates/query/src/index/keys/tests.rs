@@ -1,0 +1,129 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use super::*;
+use document::json;
+use proptest::prelude::*;
+
+fn map(text: &str) -> Map {
+    let Value::Map(map) = json::parse(text.as_bytes()).unwrap() else { panic!("a map") };
+    map
+}
+
+fn index(keys: &str, options: &str) -> Definition {
+    Definition::parse(&map(keys), &map(options)).unwrap()
+}
+
+/// The values of each key, as text; missing values as `-`.
+fn keys_text(index: &Definition, document: &Map) -> String {
+    let found = match index.keys(document) {
+        Ok(found) => found,
+        Err(error) => return error.code_name().to_owned(),
+    };
+    let show = |value: &Option<Value>| match value {
+        None => "-".to_owned(),
+        Some(Value::Undefined) => "undefined".to_owned(),
+        Some(value) => {
+            let mut out = Vec::new();
+            json::print_map(&Map::from([("", value.clone())]), json::Format::RELAXED, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            text[4..text.len() - 1].to_owned()
+        }
+    };
+    let keys = found.keys.iter().map(|key| {
+        let mut entry = key.bytes.clone();
+        entry.extend_from_slice(b"\x0f id");
+        assert_eq!(index.key_len(&entry).unwrap(), key.bytes.len());
+        let values = index.values(&key.bytes, &key.values).unwrap();
+        values.iter().map(show).collect::<Vec<_>>().join(",")
+    });
+    let keys = keys.collect::<Vec<_>>().join(" | ");
+    match found.multikey {
+        0 => keys,
+        bits => format!("{keys} multikey {bits:b}"),
+    }
+}
+
+#[test]
+fn keys_follow_mongodb() {
+    let cases = [
+        ("{'a':1}", "{}", "{'a':5}", "5"),
+        ("{'a':1}", "{}", "{'b':5}", "-"),
+        ("{'a':1}", "{}", "{'a':null}", "null"),
+        ("{'a':1}", "{}", "{'a':5.0}", "5.0"),
+        ("{'a':1}", "{}", "{'a':{'b':1}}", "{\"b\":1}"),
+        ("{'a':1,'b':-1}", "{}", "{'a':'x','b':2.5}", "\"x\",2.5"),
+        ("{'a':1,'b':-1}", "{}", "{'b':'x'}", "-,\"x\""),
+        ("{'a.b':1}", "{}", "{'a':{'b':1}}", "1"),
+        ("{'a.b':1}", "{}", "{'a':{'c':1}}", "-"),
+        ("{'a.b':1}", "{}", "{'a':7}", "-"),
+        ("{'a':1}", "{}", "{'a':[1,2,2,1.0]}", "1 | 2 multikey 1"),
+        ("{'a':1}", "{}", "{'a':[]}", "undefined multikey 1"),
+        ("{'a':1}", "{}", "{'a':[[1,2],3]}", "3 | [1,2] multikey 1"),
+        ("{'a':1}", "{}", "{'a':[null]}", "null multikey 1"),
+        ("{'a.b':1}", "{}", "{'a':[]}", "- multikey 1"),
+        ("{'a.b':1}", "{}", "{'a':[{'b':1},{'b':2},{'c':3},4]}", "- | 1 | 2 multikey 1"),
+        ("{'a.b':1}", "{}", "{'a':[[{'b':1}]]}", "- multikey 1"),
+        ("{'a.b':1}", "{}", "{'a':[{'b':[1,2]},{'b':[3]}]}", "1 | 2 | 3 multikey 1"),
+        ("{'a.0':1}", "{}", "{'a':[7,8]}", "7"),
+        ("{'a.1':1}", "{}", "{'a':[7]}", "-"),
+        ("{'a.0':1}", "{}", "{'a':[[7,8]]}", "7 | 8 multikey 1"),
+        ("{'a.0':1}", "{}", "{'a':{'0':5}}", "5"),
+        ("{'a.0':1}", "{}", "{'a':[{'0':5}]}", "Location16746"),
+        ("{'a.5':1}", "{}", "{'a':[{'5':1},{'5':2}]}", "1 | 2 multikey 1"),
+        ("{'a.0.b':1}", "{}", "{'a':[{'b':5},{'b':6}]}", "5"),
+        ("{'a':1,'b':1}", "{}", "{'a':[1,2],'b':3}", "1,3 | 2,3 multikey 1"),
+        ("{'a':1,'b':1}", "{}", "{'a':[1,2],'b':[3]}", "CannotIndexParallelArrays"),
+        ("{'a':1,'b':1}", "{}", "{'a':[],'b':[]}", "CannotIndexParallelArrays"),
+        ("{'a.b':1,'a.c':-1}", "{}", "{'a':[{'b':1,'c':2},{'b':3,'c':4}]}", "1,2 | 3,4 multikey 11"),
+        ("{'a.b':1,'a.c':1}", "{}", "{'a':[{'b':1,'c':[5,6]},{'c':4}]}", "-,4 | 1,5 | 1,6 multikey 11"),
+        ("{'a.b':1,'a.c':1}", "{}", "{'a':[{'b':[1],'c':[5]}]}", "CannotIndexParallelArrays"),
+        ("{'a':1,'a.b':1}", "{}", "{'a':[{'b':1}]}", "{\"b\":1},1 multikey 11"),
+        ("{'a':1}", "{'sparse':true}", "{'b':1}", ""),
+        ("{'a':1}", "{'sparse':true}", "{'a':null}", "null"),
+        ("{'a':1,'b':1}", "{'sparse':true}", "{'b':1}", "-,1"),
+        ("{'a':'hashed'}", "{}", "{'a':[1]}", "Location16766"),
+        ("{'a':'hashed','b':1}", "{}", "{'a':1,'b':2}", "-,2"),
+    ];
+    for (keys, options, document, expected) in cases {
+        let text = |text: &str| text.replace('\'', "\"");
+        let index = index(&text(keys), &text(options));
+        assert_eq!(keys_text(&index, &map(&text(document))), expected, "{keys} {options} {document}");
+    }
+}
+
+#[test]
+fn a_hash_is_of_the_value_whatever_its_type() {
+    let index = index(r#"{"a":"hashed"}"#, "{}");
+    let key = |value: Value| index.keys(&Map::from([("a", value)])).unwrap().keys[0].bytes.clone();
+    assert_eq!(key(Value::Int32(5)), key(Value::from(5.0)));
+    assert_ne!(key(Value::Int32(5)), key(Value::Int32(6)));
+    assert_eq!(key(Value::Int32(5)).len(), 8);
+}
+
+#[test]
+fn a_key_has_its_limit() {
+    let index = index(r#"{"a":1}"#, "{}");
+    let key = |len: usize| index.keys(&Map::from([("a", Value::from("x".repeat(len)))]));
+    assert!(key(MAX_KEY_BYTES - 3).is_ok());
+    assert_eq!(key(MAX_KEY_BYTES - 2).unwrap_err().code(), 17280);
+}
+
+proptest! {
+    /// Keys sort as their values do, part by part; and what was stored comes back, type and all.
+    #[test]
+    fn keys_have_the_order_of_the_values(
+        a in document::arbitrary::value(), b in document::arbitrary::value(),
+        c in document::arbitrary::value(), d in document::arbitrary::value(),
+    ) {
+        let index = index(r#"{"x":1,"y":-1}"#, "{}");
+        let plain = |value: &Value| !matches!(value, Value::Array(_));
+        prop_assume!([&a, &b, &c, &d].into_iter().all(plain));
+        let of = |x: &Value, y: &Value| {
+            let found = index.keys(&Map::from([("x", x.clone()), ("y", y.clone())])).unwrap();
+            found.keys[0].clone()
+        };
+        let (one, two) = (of(&a, &b), of(&c, &d));
+        let order = document::compare::compare(&a, &c).then(document::compare::compare(&d, &b));
+        prop_assert_eq!(one.bytes.cmp(&two.bytes), order);
+        prop_assert_eq!(index.values(&one.bytes, &one.values).unwrap(), vec![Some(a), Some(b)]);
+    }
+}
