@@ -248,8 +248,8 @@ impl Inner {
             Work::Note(note) => (1, note.as_slice()),
             Work::Batch(batch, schema) => {
                 if schema.is_none() {
-                    self.trees.check_live(&batch.trees)?;
                     self.trees.check_schemas(&batch.schemas)?;
+                    self.trees.check_live(&batch.trees)?;
                 }
                 if batch.is_empty() {
                     return Ok(placed);

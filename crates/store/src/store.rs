@@ -9,9 +9,7 @@ use crate::locks::LockTable;
 use crate::open::OpenReport;
 use crate::scan::{Bounds, Scan};
 use crate::superblock::Superblock;
-use crate::trees::{
-    NEXT_KEY, SYSTEM, SchemaChange, TreeId, Trees, described_tree, index_key, multivalue_key, tree_key,
-};
+use crate::trees::{SYSTEM, SchemaChange, TreeId, Trees, described_tree};
 use crate::visibility::Visibility;
 use crate::workers::Workers;
 use crate::{Durability, Error, LockGuard, LockMode, Multivalue, Options, Result, Snapshot, WriteBatch};
