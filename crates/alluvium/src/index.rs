@@ -75,7 +75,7 @@ impl Index {
         Some((documents, Self { tree, definition, ready, multikey: Arc::new(AtomicU32::new(multikey)), built }))
     }
 
-    /// The keys that a document yields: none if the index is partial and its filter does not match.
+    /// The keys that a document yields.
     pub fn keys(&self, document: &Map) -> Result<Keys> {
         Ok(self.definition.keys(document)?)
     }
@@ -103,7 +103,7 @@ impl Index {
 
     fn filter_paths(&self) -> Vec<Vec<&str>> {
         let mut paths = Vec::new();
-        if let Some(filter) = self.definition.partial_filter() {
+        if let Some(filter) = self.definition.partial_filter_map() {
             collect_paths(filter, &mut paths);
         }
         paths

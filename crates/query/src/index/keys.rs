@@ -50,11 +50,18 @@ impl Definition {
         self.parts().iter().map(|part| part.path.first())
     }
 
-    /// The keys of a document. The partial filter is not looked at: a document that does not match it yields none.
+    /// The keys of a document: none if the index is partial and its filter does not match.
     ///
     /// # Errors
     /// [`IndexError`]: the document cannot be indexed.
     pub fn keys(&self, document: &Map) -> Result<Keys, IndexError> {
+        match self.partial_filter() {
+            Some(filter) if !filter.matches_map(document) => Ok(Keys::default()),
+            _ => self.all_keys(document),
+        }
+    }
+
+    fn all_keys(&self, document: &Map) -> Result<Keys, IndexError> {
         let names = self.parts().iter().map(|part| part.path.names().collect()).collect();
         let mut expansion = Expansion { index: self, names, found: Keys::default() };
         let at: Vec<At<'_>> = expansion.names.iter().map(|names| follow(document, names)).collect();
@@ -72,6 +79,11 @@ impl Definition {
     /// # Errors
     /// As [`Definition::keys`]; [`IndexError::Damaged`].
     pub fn keys_of(&self, document: &Document) -> Result<Keys, IndexError> {
+        if let Some(filter) = self.partial_filter()
+            && !filter.matches(document)?
+        {
+            return Ok(Keys::default());
+        }
         let mut fields: Vec<&str> = self.fields().collect();
         fields.sort_unstable();
         fields.dedup();
@@ -81,7 +93,7 @@ impl Definition {
                 map.push(*name, value.to_value()?);
             }
         }
-        self.keys(&map)
+        self.all_keys(&map)
     }
 
     /// The length of the index key that the key of an entry begins with; the `_id`'s key follows.

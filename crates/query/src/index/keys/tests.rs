@@ -80,6 +80,8 @@ fn keys_follow_mongodb() {
         ("{'a':1}", "{'sparse':true}", "{'b':1}", ""),
         ("{'a':1}", "{'sparse':true}", "{'a':null}", "null"),
         ("{'a':1,'b':1}", "{'sparse':true}", "{'b':1}", "-,1"),
+        ("{'a':1}", "{'partialFilterExpression':{'b':{'$gt':5}}}", "{'a':1,'b':6}", "1"),
+        ("{'a':1}", "{'partialFilterExpression':{'b':{'$gt':5}}}", "{'a':1,'b':5}", ""),
         ("{'a':'hashed'}", "{}", "{'a':[1]}", "Location16766"),
         ("{'a':'hashed','b':1}", "{}", "{'a':1,'b':2}", "-,2"),
     ];
