@@ -79,6 +79,8 @@ pub(crate) struct Catalog {
     names: RwLock<BTreeMap<FullName, Entry>>,
     /// Held while the set of collections changes.
     change: Mutex<()>,
+    /// Held exclusively while indexes come or go: see [`Catalog::hold_indexes`].
+    loads: RwLock<()>,
     /// The names are those of every snapshot from this number on; [`CHANGING`] while they change.
     settled: AtomicU64,
     folds: Arc<Folds>,
@@ -143,7 +145,13 @@ impl Catalog {
                 names.insert(name, Entry { documents, system, indexes, open: None });
             }
         }
-        Ok(Self { names: RwLock::new(names), change: Mutex::new(()), settled: AtomicU64::new(store.visible()), folds })
+        Ok(Self {
+            names: RwLock::new(names),
+            change: Mutex::new(()),
+            loads: RwLock::new(()),
+            settled: AtomicU64::new(store.visible()),
+            folds,
+        })
     }
 
     /// Begins to change names, before anything is written.
@@ -259,6 +267,7 @@ impl Catalog {
     /// Renames a collection. An error if the new name is taken.
     pub fn rename(&self, store: &Store, from: &FullName, to: &FullName) -> Result<()> {
         let _change = self.changing(store);
+        let _indexes = self.loads.write();
         let Some(mut entry) = self.names.read().get(from).cloned() else {
             return Err(self.missing(store, from));
         };

@@ -10,15 +10,20 @@ use crate::catalog::Open;
 use crate::{Error, Result};
 use codec::varint;
 use document::{Document, Map, Value, encoding};
+use env::sync::Mutex;
 use query::index::{Definition, Keys};
 use query::update::Update;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use store::{Seq, Store, TreeId};
 
+mod build;
 mod entries;
+pub(crate) mod scan;
 mod unique;
 
+pub use build::IndexProgress;
+pub(crate) use build::finish;
 pub(crate) use entries::Entries;
 
 /// First byte of a description: an index.
@@ -43,6 +48,8 @@ pub(crate) struct Index {
     pub multikey: Arc<AtomicU32>,
     /// Partitions whose documents are built into it, while it is being built.
     pub built: Vec<u32>,
+    /// Held by whoever builds it.
+    pub building: Arc<Mutex<()>>,
 }
 
 impl Index {
@@ -72,7 +79,17 @@ impl Index {
         }
         let Value::Map(map) = encoding::decode(input).ok()? else { return None };
         let definition = Arc::new(Definition::from_map(&map).ok()?);
-        Some((documents, Self { tree, definition, ready, multikey: Arc::new(AtomicU32::new(multikey)), built }))
+        Some((
+            documents,
+            Self {
+                tree,
+                definition,
+                ready,
+                multikey: Arc::new(AtomicU32::new(multikey)),
+                built,
+                building: Arc::default(),
+            },
+        ))
     }
 
     /// The keys that a document yields.
@@ -83,6 +100,11 @@ impl Index {
     /// As [`Index::keys`], decoding only what is needed.
     pub fn keys_of(&self, document: &Document) -> Result<Keys> {
         Ok(self.definition.keys_of(document)?)
+    }
+
+    /// True if it has all entries that are visible at a snapshot.
+    pub fn serves(&self, snapshot: &crate::Snapshot) -> bool {
+        self.ready.is_some_and(|ready| ready <= snapshot.store.seq())
     }
 
     /// The names of the documents' fields that it reads, some of them more than once.

@@ -101,7 +101,7 @@ impl Partition {
     }
 
     /// Lets new files sink as far as they can, and reserves their places.
-    fn sink_outputs(&self, added: &mut [AddedFile]) -> Ticket {
+    pub(crate) fn sink_outputs(&self, added: &mut [AddedFile]) -> Ticket {
         let mut running = self.jobs.lock();
         let version = self.view().version.clone();
         let layout = job::layout(&version, &running, &HashSet::new(), &HashMap::new(), 0);

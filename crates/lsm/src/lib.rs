@@ -19,6 +19,7 @@ mod estimate;
 mod files;
 mod flush;
 pub mod image;
+mod ingest;
 mod iter;
 mod kept;
 mod manifest;

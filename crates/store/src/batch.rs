@@ -103,7 +103,7 @@ impl WriteBatch {
 
     /// Sets an index entry of the operation before, which is on the document that the entry leads to: it goes to the same
     /// partition and has the same number, so that whoever reads both can tell that they belong together. `tree`
-    /// is one of [`crate::Store::create_index_trees`]. Without effect in an empty batch.
+    /// is one of [`crate::Store::change_trees`]. Without effect in an empty batch.
     pub fn put_entry(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push_entry(Kind::Put, tree, key, value);
     }
@@ -208,6 +208,17 @@ impl WriteBatch {
     /// Makes room for `bytes` more.
     pub fn reserve(&mut self, bytes: usize) {
         self.bytes.reserve(bytes);
+    }
+
+    /// Keys and values of the puts on a tree that are no index entries, in their order.
+    pub fn puts(&self, tree: TreeId) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let tree = tree.0.to_be_bytes();
+        self.ops.iter().filter_map(move |op| {
+            let mut input = self.bytes.get(op.at as usize..)?;
+            let op = decode_op(&mut input, 0).ok()?;
+            let key = op.entry.key.strip_prefix(&tree)?;
+            (op.entry.kind == Kind::Put && !op.shares).then_some((key, op.entry.value))
+        })
     }
 
     /// Keeps the operations, counted from 0 in their order, for which `keep` is true, with their index entries.

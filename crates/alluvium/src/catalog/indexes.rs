@@ -5,6 +5,7 @@ use super::{Catalog, Entry, describe_documents};
 use crate::index::{Index, IndexSet};
 use crate::names::FullName;
 use crate::{Error, Result};
+use env::sync::RwLockReadGuard;
 use query::index::Definition;
 use std::sync::Arc;
 use store::{Seq, Store, TreeChanges, TreeId};
@@ -18,9 +19,16 @@ impl Catalog {
         drop(self.change.lock());
     }
 
+    /// As long as it is held no index comes or goes: what was made under the indexes of now is not sent back. Whoever holds
+    /// it must not wait for [`Catalog::settle`].
+    pub fn hold_indexes(&self) -> RwLockReadGuard<'_, ()> {
+        self.loads.read()
+    }
+
     /// Adds an index, to be built; that which is there if it is the same. True if it was added.
     pub fn add_index(&self, store: &Store, name: &FullName, definition: Definition) -> Result<(Arc<Index>, bool)> {
         let _change = self.change.lock();
+        let _indexes = self.loads.write();
         store.check_open()?;
         let mut entry = self.entry(store, name)?;
         if let Some(same) = like(&entry.indexes, &definition)? {
@@ -36,6 +44,7 @@ impl Catalog {
             ready: None,
             multikey: Arc::default(),
             built: Vec::new(),
+            building: Arc::default(),
         };
         let documents = (entry.documents, describe_documents(name, entry.system));
         let trees = store.change_trees(1, |ids| {
@@ -63,6 +72,7 @@ impl Catalog {
         change: impl FnOnce(&mut Index),
     ) -> Result<Arc<Index>> {
         let _change = self.change.lock();
+        let _indexes = self.loads.write();
         let mut entry = self.entry(store, name)?;
         let mut indexes = entry.indexes.indexes.clone();
         let Some(at) = indexes.iter().position(|index| index.tree == tree) else {
@@ -84,28 +94,49 @@ impl Catalog {
 
     /// Drops the index with this name, or all of them (`None`).
     pub fn drop_indexes(&self, store: &Store, name: &FullName, index: Option<&str>) -> Result<()> {
-        let _change = self.change.lock();
-        let mut entry = self.entry(store, name)?;
-        let goes = |known: &Arc<Index>| index.is_none_or(|index| known.definition.name() == index);
-        let (dropped, left): (Vec<_>, Vec<_>) = entry.indexes.indexes.iter().cloned().partition(goes);
-        if let (true, Some(index)) = (dropped.is_empty(), index) {
-            return Err(Error::NoSuchIndex { collection: name.to_string(), index: index.to_owned() });
+        let goes = |known: &Index| index.is_none_or(|index| known.definition.name() == index);
+        match (self.drop_where(store, name, goes)?, index) {
+            (0, Some(index)) => Err(Error::NoSuchIndex { collection: name.to_string(), index: index.to_owned() }),
+            _ => Ok(()),
         }
+    }
+
+    /// Drops the index with this tree, if it is there still.
+    pub fn drop_tree(&self, store: &Store, name: &FullName, tree: TreeId) -> Result<()> {
+        self.drop_where(store, name, |index| index.tree == tree).map(drop)
+    }
+
+    /// Drops indexes, and returns how many.
+    fn drop_where(&self, store: &Store, name: &FullName, goes: impl Fn(&Index) -> bool) -> Result<usize> {
+        let _change = self.change.lock();
+        let _indexes = self.loads.write();
+        let mut entry = self.entry(store, name)?;
+        let all = entry.indexes.indexes.iter().cloned();
+        let (dropped, left): (Vec<_>, Vec<_>) = all.partition(|index| goes(index));
         if dropped.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let describe = vec![(entry.documents, describe_documents(name, entry.system))];
         let drop = dropped.iter().map(|index| index.tree).collect();
         store.change_trees(0, |_| TreeChanges { describe, drop, ..TreeChanges::default() })?;
         self.set_indexes(store, name, &mut entry, left);
-        Ok(())
+        Ok(dropped.len())
     }
 
-    /// The collections that have indexes that are not ready.
+    /// The indexes that are not ready, with their collections.
     pub fn unfinished_indexes(&self) -> Vec<(FullName, Arc<Index>)> {
+        self.indexes_where(|index| index.ready.is_none())
+    }
+
+    /// The indexes that are ready, with their collections.
+    pub fn ready_indexes(&self) -> Vec<(FullName, Arc<Index>)> {
+        self.indexes_where(|index| index.ready.is_some())
+    }
+
+    fn indexes_where(&self, wanted: impl Fn(&Index) -> bool) -> Vec<(FullName, Arc<Index>)> {
         let names = self.names.read();
         let all = names.iter().flat_map(|(name, entry)| entry.indexes.indexes.iter().map(move |index| (name, index)));
-        all.filter(|(_, index)| index.ready.is_none()).map(|(name, index)| (name.clone(), index.clone())).collect()
+        all.filter(|(_, index)| wanted(index)).map(|(name, index)| (name.clone(), index.clone())).collect()
     }
 
     fn entry(&self, store: &Store, name: &FullName) -> Result<Entry> {

@@ -51,12 +51,14 @@ impl Entries {
 
     /// The batch has put the document: adds its entries.
     pub fn put(&mut self, batch: &mut WriteBatch, id: &[u8], document: &Map) -> Result<()> {
-        self.put_all(batch, id, |index| index.keys(document))
+        let keys = self.set.indexes.iter().map(|index| index.keys(document)).collect::<Result<Vec<_>>>()?;
+        self.put_keys(batch, id, &keys);
+        Ok(())
     }
 
-    /// As [`Entries::put`], of a document that is not decoded.
-    pub fn put_of(&mut self, batch: &mut WriteBatch, id: &[u8], document: &Document) -> Result<()> {
-        self.put_all(batch, id, |index| index.keys_of(document))
+    /// The keys of a document, for [`Entries::put_keys`].
+    pub fn keys_of(&self, document: &Document) -> Result<Vec<Keys>> {
+        self.set.indexes.iter().map(|index| index.keys_of(document)).collect()
     }
 
     /// The batch has deleted the document without looking, or changed what no index reads.
@@ -100,21 +102,20 @@ impl Entries {
         Ok(())
     }
 
-    fn put_all(&mut self, batch: &mut WriteBatch, id: &[u8], keys: impl Fn(&Index) -> Result<Keys>) -> Result<()> {
+    /// The batch has put a document with these keys, an index each: adds its entries.
+    pub fn put_keys(&mut self, batch: &mut WriteBatch, id: &[u8], keys: &[Keys]) {
         if self.is_empty() {
-            return Ok(());
+            return;
         }
         self.forget(id);
         let set = self.set.clone();
-        for index in &set.indexes {
-            let found = keys(index)?;
-            self.note(index, id, &found);
+        for (index, found) in set.indexes.iter().zip(keys) {
+            self.note(index, id, found);
             for key in &found.keys {
                 self.entry(&key.bytes, id);
                 batch.put_entry(index.tree, &self.entry, &key.values);
             }
         }
-        Ok(())
     }
 
     fn entry(&mut self, key: &[u8], id: &[u8]) {
@@ -140,6 +141,11 @@ impl Entries {
     /// What [`super::mark_multikey`] must be told before the batch is written.
     pub fn take_multikey(&mut self) -> Vec<(TreeId, u32)> {
         std::mem::take(&mut self.multikey)
+    }
+
+    /// Forgets the unique keys of documents that are taken out of the batch.
+    pub fn keep(&mut self, mut keeps: impl FnMut(&[u8]) -> bool) {
+        self.claims.retain(|id, _| keeps(id));
     }
 
     /// True if keys are to be locked and looked for before the batch is written.

@@ -62,7 +62,14 @@ pub(crate) fn of_key(key: &[u8]) -> Bounds {
 }
 
 /// True if the document with this key, as it is now, yields the index key.
-fn yields(store: &Store, open: &Open, name: &FullName, index: &Index, id: &[u8], key: &[u8]) -> Result<bool> {
+pub(super) fn yields(
+    store: &Store,
+    open: &Open,
+    name: &FullName,
+    index: &Index,
+    id: &[u8],
+    key: &[u8],
+) -> Result<bool> {
     let mut row = Vec::new();
     if !store.get(open.documents, id, &mut row)? {
         return Ok(false);
@@ -78,7 +85,7 @@ fn duplicate(name: &FullName, claim: &Claim, other: &[u8]) -> Error {
 }
 
 /// The error for a document whose key another one has.
-pub(crate) fn duplicate_key(name: &FullName, index: &Index, key: &[u8], other: &[u8]) -> Error {
+pub(super) fn duplicate_key(name: &FullName, index: &Index, key: &[u8], other: &[u8]) -> Error {
     let values = index.definition.values(key, &[]).unwrap_or_default();
     let parts = index.definition.parts().iter().zip(values);
     let parts = parts.map(|(part, value)| format!("{}: {}", part.path, id_text(&value.unwrap_or(Value::Null))));
