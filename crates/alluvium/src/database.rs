@@ -419,6 +419,10 @@ impl Database {
     /// # Errors
     /// As [`Database::flush`].
     pub fn compact(&self) -> Result<()> {
+        if !self.inner.catalog.ready_indexes().is_empty() {
+            self.flush()?;
+            self.sweep_indexes()?;
+        }
         Ok(self.inner.store.compact()?)
     }
 

@@ -20,6 +20,7 @@ use store::{Seq, Store, TreeId};
 mod build;
 mod entries;
 pub(crate) mod scan;
+mod sweep;
 mod unique;
 
 pub use build::IndexProgress;

@@ -36,7 +36,7 @@ mod view;
 pub use budget::{Budget, Charge, Owner};
 pub use cache::Cache;
 pub use compaction::picker;
-pub use compaction::{CompactionJob, Outcome};
+pub use compaction::{CompactionJob, Drops, Outcome, Swept};
 pub use edit::{AddedFile, VersionEdit};
 pub use iter::PartitionIter;
 pub use manifest::DroppedTail;
