@@ -20,7 +20,7 @@ use crate::workers::Workers;
 use crate::{Compression, Error, Options, Result};
 use codec::entry::Seq;
 use env::sync::Mutex;
-use env::{Env, FileLock};
+use env::{Env, FileLock, OpenMode};
 use lsm::Partition;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -59,6 +59,10 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     options.check()?;
     let started = env.clock.now();
     let lock = lock_directory(&env, path, &options)?;
+    if options.direct_io {
+        // A file system that cannot do without the page cache says so now, not at the first flush.
+        env.fs.open_direct(&path.join(LOCK_NAME), OpenMode::Read)?;
+    }
     let (superblock, created) = read_or_begin(&env, path, &options)?;
     options.partitions = Some(superblock.partitions);
     let clock = env.clock.clone();
@@ -334,6 +338,7 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
     lsm.dictionary_file_bytes = (options.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
     lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
     lsm.target_file_bytes = options.sorted_file_bytes();
+    lsm.direct_io = options.direct_io;
     lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).max(64 << 10);
     lsm
 }

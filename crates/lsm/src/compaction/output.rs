@@ -383,7 +383,7 @@ impl<'a> Output<'a> {
         if exclusive && self.tree.is_some_and(|tree| !shared.policy.wants_filter(tree)) {
             options.filter_bits_per_key = 0;
         }
-        let writer = Writer::create(&shared.env, &self.home.path(number), number, options)?;
+        let writer = Writer::create(&shared.sorted_env, &self.home.path(number), number, options)?;
         let (trees, readers) = (Vec::new(), Vec::new());
         Ok(OpenFile { writer, trees, shadowed: 0, readers, exclusive, dictionary_id })
     }
