@@ -59,10 +59,6 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     options.check()?;
     let started = env.clock.now();
     let lock = lock_directory(&env, path, &options)?;
-    if options.direct_io {
-        // A file system that cannot do without the page cache says so now, not at the first flush.
-        env.fs.open_direct(&path.join(LOCK_NAME), OpenMode::Read)?;
-    }
     let (superblock, created) = read_or_begin(&env, path, &options)?;
     options.partitions = Some(superblock.partitions);
     let clock = env.clock.clone();
@@ -186,7 +182,12 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Box<dyn F
         make_directory(env, path)?;
     }
     let lock = env.fs.try_lock(&path.join(LOCK_NAME))?;
-    lock.ok_or_else(|| Error::InUse(path.to_owned()))
+    let lock = lock.ok_or_else(|| Error::InUse(path.to_owned()))?;
+    if options.direct_io {
+        // A file system that cannot do without the page cache says so now, not at the first flush.
+        env.fs.open_direct(&path.join(LOCK_NAME), OpenMode::Read)?;
+    }
+    Ok(lock)
 }
 
 /// Makes the directory of a new database, with what is missing above it, and their names
