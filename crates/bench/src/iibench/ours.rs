@@ -1,7 +1,7 @@
 //! Alluvium as an engine of iibench: its documents, and its key/value store alone.
 
 use super::engine::{Engine, Failure, Session, Sizes};
-use super::row::{INDEXES, Pairs, ROW_KEY_BYTES, Row};
+use super::row::{Field, INDEXES, Pairs, ROW_KEY_BYTES, Row};
 use super::run::Settings;
 use alluvium::{Collection, Database, Durability, Map};
 use std::ops::Bound;
@@ -34,8 +34,8 @@ pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn En
             // As the peers: the log is written, and no insert waits for the disk.
             let database = builder.durability(Durability::Bulk).open(path)?;
             let collection = database.create_collection("receipts")?;
-            declare_indexes(&collection, settings.indexes)?;
-            Box::new(Documents { database, collection })
+            let indexes = declare_indexes(&collection, settings.indexes)?;
+            Box::new(Documents { database, collection, indexes })
         }
         Layer::Pairs => {
             let options = Options { memory_bytes: memory, direct_io: settings.direct, ..Options::default() };
@@ -48,22 +48,22 @@ pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn En
     })
 }
 
-/// Declares the first so many of the secondary indexes: the one place that knows how.
-fn declare_indexes(_collection: &Collection, indexes: usize) -> Result<(), Failure> {
-    match INDEXES[..indexes].first() {
-        None => Ok(()),
-        Some(_) => Err("collections have no secondary indexes yet: ask for none, or for the pairs below".into()),
-    }
+/// Declares the first so many of the secondary indexes: the one place that knows how. Their names.
+fn declare_indexes(collection: &Collection, indexes: usize) -> Result<Vec<String>, Failure> {
+    let keys = |index: &[Field]| -> Map { index.iter().map(|field| (field.name(), 1)).collect() };
+    INDEXES[..indexes].iter().map(|index| Ok(collection.create_index(keys(index))?)).collect()
 }
 
 struct Documents {
     database: Database,
     collection: Collection,
+    /// Their names.
+    indexes: Vec<String>,
 }
 
 impl Engine for Documents {
     fn session(&self) -> Result<Box<dyn Session + '_>, Failure> {
-        Ok(Box::new(DocumentSession { collection: &self.collection, maps: Vec::new() }))
+        Ok(Box::new(DocumentSession { engine: self, maps: Vec::new() }))
     }
 
     fn settle(&self) -> Result<(), Failure> {
@@ -72,7 +72,11 @@ impl Engine for Documents {
 
     fn sizes(&self) -> Result<Sizes, Failure> {
         let rows = self.collection.stats()?;
-        Ok(Sizes { rows: rows.bytes + rows.shared_bytes, indexes: Vec::new() })
+        let indexes = self.indexes.iter().map(|index| {
+            let size = self.collection.index_size(index)?;
+            Ok::<_, Failure>(size.bytes + size.shared_bytes)
+        });
+        Ok(Sizes { rows: rows.bytes + rows.shared_bytes, indexes: indexes.collect::<Result<_, _>>()? })
     }
 
     fn close(self: Box<Self>) -> Result<(), Failure> {
@@ -81,7 +85,7 @@ impl Engine for Documents {
 }
 
 struct DocumentSession<'a> {
-    collection: &'a Collection,
+    engine: &'a Documents,
     maps: Vec<Map>,
 }
 
@@ -91,15 +95,18 @@ impl Session for DocumentSession<'_> {
     }
 
     fn insert(&mut self) -> Result<(), Failure> {
-        self.collection.insert_many(std::mem::take(&mut self.maps))?;
+        self.engine.collection.insert_many(std::mem::take(&mut self.maps))?;
         Ok(())
     }
 
-    fn query(&mut self, index: usize, from: &Row, limit: usize, _fetch: bool) -> Result<Option<usize>, Failure> {
+    fn query(&mut self, index: usize, from: &Row, limit: usize, fetch: bool) -> Result<Option<usize>, Failure> {
         if index > 0 {
-            return Ok(None);
+            let Some(name) = self.engine.indexes.get(index - 1) else { return Ok(None) };
+            let from = from.document();
+            let snapshot = self.engine.database.snapshot();
+            return Ok(Some(self.engine.collection.index_walk(&snapshot, name, &from, limit, fetch)?));
         }
-        let cursor = self.collection.scan().from(from.id).limit(limit as u64).run()?;
+        let cursor = self.engine.collection.scan().from(from.id).limit(limit as u64).run()?;
         let mut found = 0;
         for document in cursor {
             document?;
