@@ -258,20 +258,26 @@ impl WriteBatch {
 
     /// The entries for one partition, numbered from `first`; without deletes of ranges.
     pub(crate) fn entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
-        self.operations(partition, first).filter(|entry| entry.kind != Kind::RangeDelete)
+        self.marked_entries(partition, first).map(|(entry, _)| entry)
+    }
+
+    /// As [`WriteBatch::entries`]; true for index entries.
+    pub(crate) fn marked_entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = (Entry<'_>, bool)> {
+        self.operations(partition, first).filter(|(entry, _)| entry.kind != Kind::RangeDelete)
     }
 
     /// The deletes of ranges for one partition, numbered from `first`: key and value are the bounds.
     pub(crate) fn deleted_ranges(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
-        self.operations(partition, first).filter(|entry| entry.kind == Kind::RangeDelete)
+        let operations = self.operations(partition, first).map(|(entry, _)| entry);
+        operations.filter(|entry| entry.kind == Kind::RangeDelete)
     }
 
     #[inline]
-    fn operations(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
+    fn operations(&self, partition: u16, first: Seq) -> impl Iterator<Item = (Entry<'_>, bool)> {
         self.ops.iter().filter(move |op| op.partition == partition).filter_map(move |op| {
             let mut input = self.bytes.get(op.at as usize..)?;
             let op = decode_op(&mut input, first + Seq::from(op.number)).ok()?;
-            Some(op.entry)
+            Some((op.entry, op.shares))
         })
     }
 
