@@ -14,13 +14,13 @@ use env::sync::Mutex;
 use query::index::{Definition, Keys};
 use query::update::Update;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use store::{Seq, Store, TreeId};
 
 mod build;
 mod entries;
 pub(crate) mod scan;
-mod sweep;
+pub(crate) mod sweep;
 mod unique;
 
 pub use build::IndexProgress;
@@ -51,6 +51,8 @@ pub(crate) struct Index {
     pub built: Vec<u32>,
     /// Held by whoever builds it.
     pub building: Arc<Mutex<()>>,
+    /// The bits of a double: how many keys a document yields, if a sweep has told it; else 0.
+    pub keys_per_document: Arc<AtomicU64>,
 }
 
 impl Index {
@@ -89,6 +91,7 @@ impl Index {
                 multikey: Arc::new(AtomicU32::new(multikey)),
                 built,
                 building: Arc::default(),
+                keys_per_document: Arc::default(),
             },
         ))
     }

@@ -1,5 +1,5 @@
-//! What a database does by itself beside its store: it goes on with index builds that were interrupted, and deletes what
-//! has expired.
+//! What a database does by itself beside its store: it goes on with index builds that were interrupted, deletes what
+//! has expired, and sweeps indexes of stale entries.
 //!
 //! The thread holds the database, but not a handle: when the last handle goes, it is told to stop and waited for.
 
@@ -10,7 +10,7 @@ use env::sync::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// How often expired documents are looked for, as MongoDB does.
+/// How often expired documents are looked for, as MongoDB does, and stale index entries.
 const EXPIRE_EVERY: Duration = Duration::from_secs(60);
 
 /// Whether background work is to end.
@@ -89,6 +89,9 @@ impl Database {
         while self.inner.tasks.wait(EXPIRE_EVERY) {
             if let Err(error) = self.delete_expired() {
                 log::warn!(target: "alluvium::index", "expired documents stay for now: {error}");
+            }
+            if let Err(error) = crate::index::sweep::sweep_where_due(self) {
+                log::warn!(target: "alluvium::index", "stale index entries stay for now: {error}");
             }
         }
     }
