@@ -3,9 +3,11 @@
 //! - [`update`]: updates by operators, checked or as deltas
 //! - [`fold`]: a document and the deltas written after it
 //! - [`index`]: definitions of secondary indexes, and the entries that a document yields
+//! - [`sort`]: sort keys, and the first documents by them
 
 #![deny(missing_docs)]
 
 pub mod fold;
 pub mod index;
+pub mod sort;
 pub mod update;
