@@ -13,6 +13,7 @@ use crate::key;
 use crate::shape::{FieldKind, Shape, ShapeTable, hash_fields};
 use crate::value::{MAX_DEPTH, Map, Value};
 
+mod compare;
 mod size;
 mod view;
 

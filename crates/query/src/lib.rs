@@ -1,12 +1,14 @@
 //! What is asked of documents and done to them, as pure functions: no storage, no clock, no I/O.
 //!
 //! - [`update`]: updates by operators, checked or as deltas
+//! - [`filter`]: which documents match
 //! - [`fold`]: a document and the deltas written after it
 //! - [`index`]: definitions of secondary indexes, and the entries that a document yields
 //! - [`sort`]: sort keys, and the first documents by them
 
 #![deny(missing_docs)]
 
+pub mod filter;
 pub mod fold;
 pub mod index;
 pub mod sort;

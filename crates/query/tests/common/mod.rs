@@ -47,3 +47,13 @@ fn stored_with_shapes(map: &Map) -> (Document, Arc<ShapeTable>) {
 pub fn plain(map: &Map) -> Draft {
     Draft::new(Document::from_map(map).unwrap()).unwrap()
 }
+
+/// A document that has an `_id` and is stored under a shape.
+pub fn stored_document(map: &Map) -> Document {
+    let options = ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() };
+    let table = Arc::new(ShapeTable::new(options));
+    let (mut row, mut shapes) = (Vec::new(), Vec::new());
+    encode_row(map, &table, None, &mut row, &mut shapes).unwrap();
+    let id = key::id_key(map.get("_id").unwrap()).unwrap();
+    Document::from_row(&table, &id, row).unwrap()
+}

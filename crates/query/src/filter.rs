@@ -1,0 +1,219 @@
+//! Filters, as `{age: {$gte: 18}, tags: "news"}`: which documents, and which elements of arrays.
+//!
+//! The operators: `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`, `$nin`, `$and`, `$or`, `$nor`, `$not`, `$exists`,
+//! `$type`, `$all`, `$elemMatch`, `$size`, `$mod`, `$regex` (with `$options`), `$bitsAllSet`, `$bitsAnySet`,
+//! `$bitsAllClear`, `$bitsAnyClear`; `$comment` is passed over. Rules are those of MongoDB from version 8.0 on:
+//!
+//! - **Paths.** Names lead into maps. An array in the way stands for its elements that are maps; a number also for the
+//!   element at that position. An array at the end stands for its elements and for itself, but for `$size` and
+//!   `$elemMatch`, which ask for the array, and where a position led to it. Arrays directly within arrays are not entered.
+//! - **What is not there** counts as null, where a path ends in a map, or before a value that is no map. In an array
+//!   without maps a path finds nothing, not even null: `{"a.b": null}` does not match `{a: [1]}`.
+//! - **Comparison** is in the one order of all values ([`document::compare`]), numbers by value whatever their types. Ranges
+//!   are of the operand's type only: `{$gt: 5}` matches numbers, `{$gt: "a"}` strings and symbols. Min and max key are
+//!   compared with everything. NaN equals NaN, and is in no range of numbers.
+//! - **Equality** with a map is that of all its fields in their order. Null does not equal undefined.
+//! - **Regular expressions** are those of the crate `regex`: they take time in proportion to the text, and have no
+//!   look-around and no back-references. `$` is the very end of the text, and `\d`, `\w`, `\b` know all of Unicode. They
+//!   match strings, symbols, and stored regular expressions that are the same.
+//! - **Negations** (`$ne`, `$nin`, `$not`, `$nor`) match what the rest does not, so also documents without the field.
+//!
+//! ```
+//! use document::{Document, json};
+//! use query::filter::Filter;
+//!
+//! let filter = json::parse(br#"{"tags": "news", "score": {"$gte": 5, "$lt": 10}}"#)?;
+//! let filter = Filter::parse(filter.as_map().ok_or("no map")?)?;
+//! assert!(filter.matches(&Document::from_json(r#"{"tags": ["news", "art"], "score": 7.5}"#)?)?);
+//! assert!(!filter.matches(&Document::from_json(r#"{"tags": "news", "score": "7"}"#)?)?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+
+use document::json::Format;
+use document::path::FieldPath;
+use document::row::{RowError, ValueRef};
+use document::{Document, MAX_DEPTH, Map, Value, bson, json};
+
+mod bits;
+mod error;
+mod eval;
+mod node;
+mod parse;
+mod pattern;
+mod print;
+mod tree;
+mod types;
+
+pub use error::FilterError;
+use node::Decoded;
+use tree::{Clause, Condition, Path};
+
+/// The largest filter, as BSON. MongoDB's limit of documents.
+pub const MAX_FILTER_BYTES: usize = 16 << 20;
+
+/// Which documents are meant.
+///
+/// Two filters are equal if they have the same conditions, in whatever order and words they were written: `{a: 1}` is
+/// `{a: {$eq: 1}}`. As text ([`fmt::Display`]) both are `{"a":{"$eq":1}}`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
+    /// All hold for a document that matches. In one order, none twice.
+    clauses: Vec<Clause>,
+}
+
+impl Filter {
+    /// Reads a filter. One without conditions matches everything.
+    ///
+    /// # Errors
+    /// [`FilterError`]: an operator that is not known or not supported, by its name; an operand that its operator does not
+    /// take; a regular expression that is none; more than [`MAX_FILTER_BYTES`] bytes or [`MAX_DEPTH`] levels.
+    pub fn parse(filter: &Map) -> Result<Self, FilterError> {
+        check_bounds(filter)?;
+        parse::filter(filter)
+    }
+
+    /// A filter of these conditions.
+    fn of(mut clauses: Vec<Clause>) -> Self {
+        print::sort(&mut clauses);
+        Self { clauses }
+    }
+
+    /// True if the document matches. Of it no more is decoded than the conditions look at.
+    ///
+    /// # Errors
+    /// [`RowError`] if what is looked at is damaged.
+    pub fn matches(&self, document: &Document) -> Result<bool, RowError> {
+        if self.clauses.is_empty() {
+            return Ok(true);
+        }
+        self.matches_node(&ValueRef::Map(document.map()?))
+    }
+
+    /// As [`Filter::matches`], of a document that is decoded whole.
+    pub fn matches_map(&self, document: &Map) -> bool {
+        let Ok(matches) = self.matches_node(&Decoded::Map(document));
+        matches
+    }
+
+    /// True if the value is a map that matches. For values of any type there is [`ElementFilter`].
+    pub fn matches_value(&self, value: &Value) -> bool {
+        value.as_map().is_some_and(|map| self.matches_map(map))
+    }
+
+    /// True if a document whose only field is this one matches: a filter of array elements under a name, as
+    /// `{"grade.score": {$gt: 5}}` for `$[grade]`.
+    pub fn matches_named(&self, name: &str, value: &Value) -> bool {
+        let Ok(matches) = self.matches_node(&Decoded::Named(name, value));
+        matches
+    }
+
+    /// Where in the array at the path `array` the first element lies for which a condition of the filter holds: what the
+    /// positional operator `$` stands for. Negations give no position; `$elemMatch` is asked before others.
+    ///
+    /// None if there is no such element, or no array, or the filter has no condition that leads into it.
+    ///
+    /// # Errors
+    /// [`RowError`] if what is looked at is damaged.
+    pub fn position(&self, document: &Document, array: &FieldPath) -> Result<Option<usize>, RowError> {
+        self.position_in(&ValueRef::Map(document.map()?), &Path::new(array.as_str()))
+    }
+
+    /// As [`Filter::position`], of a document that is decoded whole.
+    pub fn position_in_map(&self, document: &Map, array: &FieldPath) -> Option<usize> {
+        let Ok(position) = self.position_in(&Decoded::Map(document), &Path::new(array.as_str()));
+        position
+    }
+
+    /// True if every document matches, for there are no conditions.
+    pub fn is_empty(&self) -> bool {
+        self.clauses.is_empty()
+    }
+
+    /// The filter in its one form. [`Filter::parse`] reads it as an equal filter.
+    pub fn to_map(&self) -> Map {
+        print::to_map(self)
+    }
+
+    /// The values that the filter demands at paths without positions, for a document that an upsert inserts: conditions
+    /// `$eq`, and `$in` of one value, that are not inside `$or`, `$nor` or `$not`. In the order of their paths; a path may
+    /// come twice.
+    pub fn equalities(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.clauses.iter().filter_map(|clause| match clause {
+            Clause::Field { path, condition: Condition::Test(test) } => {
+                test.only_value().map(|value| (&*path.text, value))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// The filter as JSON in its one form; types that JSON does not have as Extended JSON.
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match json::to_string(&Value::Map(self.to_map()), Format::RELAXED) {
+            Ok(text) => f.write_str(&text),
+            Err(error) => write!(f, "<{error}>"),
+        }
+    }
+}
+
+/// Which elements of an array are meant: what `$elemMatch` and `$pull` take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ElementFilter {
+    form: Form,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Form {
+    /// Of the element itself.
+    Element(Vec<Condition>),
+    /// Of an element's fields, or positions if it is an array; other elements do not match.
+    Fields(Filter),
+}
+
+impl ElementFilter {
+    /// Reads a condition for elements: operators, as `{$gte: 5}`, for the element itself; a map without, as `{x: 1}`, for
+    /// the fields of elements that are maps; any other value for what equals it, or a regular expression matches.
+    ///
+    /// # Errors
+    /// As [`Filter::parse`].
+    pub fn parse(condition: &Value) -> Result<Self, FilterError> {
+        match condition {
+            Value::Map(map) => {
+                check_bounds(map)?;
+                parse::element("an element", map)
+            }
+            value => {
+                check_bounds(&Map::from([("$eq", value.clone())]))?;
+                parse::equal_element(value)
+            }
+        }
+    }
+
+    /// True if the element matches. Elements of an array that is itself the element are not looked at, but by operators
+    /// for arrays.
+    pub fn matches(&self, element: &Value) -> bool {
+        let Ok(matches) = self.matches_node(&Decoded::from(element));
+        matches
+    }
+}
+
+/// Bounds what reading and matching can take, and how deep they recurse.
+fn check_bounds(filter: &Map) -> Result<(), FilterError> {
+    let deep = |value: &Value| value.is_deeper_than(MAX_DEPTH - 1);
+    if filter.entries.iter().any(|(name, value)| deep(name) || deep(value)) {
+        return Err(FilterError::TooDeep(format!("the filter nests deeper than {MAX_DEPTH} levels")));
+    }
+    let size = bson::document_size(filter);
+    if size > MAX_FILTER_BYTES {
+        return Err(FilterError::TooLarge(format!(
+            "the filter has {size} bytes as BSON; the limit is {MAX_FILTER_BYTES}"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! Whether documents match.
+
+use std::cmp::Ordering;
+
+use super::bits::{truncated, whole};
+use super::node::{Kind, Node};
+use super::tree::{Clause, Comparison, Condition, In, Operand, Path, Step, Test};
+use super::{ElementFilter, Filter, Form};
+
+impl Filter {
+    /// Whether a map, or an array whose positions are its names, matches.
+    pub(super) fn matches_node<N: Node>(&self, root: &N) -> Result<bool, N::Error> {
+        for clause in &self.clauses {
+            if !clause.holds(root)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Clause {
+    fn holds<N: Node>(&self, root: &N) -> Result<bool, N::Error> {
+        match self {
+            Self::Field { path, condition } => condition.holds(&mut |test| at_path(root, path, test)),
+            Self::Or(branches) => any(branches.iter().map(Ok), |branch| branch.matches_node(root)),
+            Self::Nor(branches) => Ok(!any(branches.iter().map(Ok), |branch| branch.matches_node(root))?),
+        }
+    }
+}
+
+impl Condition {
+    fn holds<E>(&self, test: &mut dyn FnMut(&Test) -> Result<bool, E>) -> Result<bool, E> {
+        match self {
+            Self::Test(it) => test(it),
+            Self::Not(conditions) => Ok(!all(conditions, test)?),
+        }
+    }
+}
+
+fn all<E>(conditions: &[Condition], test: &mut dyn FnMut(&Test) -> Result<bool, E>) -> Result<bool, E> {
+    for condition in conditions {
+        if !condition.holds(test)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn any<T, E>(
+    mut items: impl Iterator<Item = Result<T, E>>,
+    mut wanted: impl FnMut(T) -> Result<bool, E>,
+) -> Result<bool, E> {
+    items.try_fold(false, |found, item| Ok(found || wanted(item?)?))
+}
+
+/// Whether one of the values at a path passes.
+#[inline]
+fn at_path<N: Node>(root: &N, path: &Path, test: &Test) -> Result<bool, N::Error> {
+    in_map(root, &path.steps, test)
+}
+
+fn in_map<N: Node>(map: &N, steps: &[Step], test: &Test) -> Result<bool, N::Error> {
+    let Some((step, rest)) = steps.split_first() else { return Ok(false) };
+    let Some(value) = map.field(&step.name)? else { return Ok(test.passes_missing()) };
+    match value.kind() {
+        Kind::Array if rest.is_empty() => {
+            Ok((!test.is_of_arrays() && in_elements(&value, test)?) || passes(test, &value)?)
+        }
+        Kind::Array => in_array(&value, rest, test),
+        _ if rest.is_empty() => passes(test, &value),
+        Kind::Map => in_map(&value, rest, test),
+        Kind::Scalar => Ok(test.passes_missing()),
+    }
+}
+
+fn in_elements<N: Node>(array: &N, test: &Test) -> Result<bool, N::Error> {
+    for element in array.elements() {
+        if passes(test, &element?)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// An array in the way stands for its elements that are maps, and for the element whose position is the next name.
+fn in_array<N: Node>(array: &N, steps: &[Step], test: &Test) -> Result<bool, N::Error> {
+    for (at, element) in array.elements().enumerate() {
+        if in_element(&element?, at, steps, test)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn in_element<N: Node>(element: &N, at: usize, steps: &[Step], test: &Test) -> Result<bool, N::Error> {
+    let kind = element.kind();
+    if kind == Kind::Map && in_map(element, steps, test)? {
+        return Ok(true);
+    }
+    match steps {
+        // An array that lies at a position is not entered, as in MongoDB.
+        [step] if step.position == Some(at) => passes(test, element),
+        [step, rest @ ..] if step.position == Some(at) => match kind {
+            Kind::Map => in_map(element, rest, test),
+            Kind::Array => in_array(element, rest, test),
+            Kind::Scalar => Ok(false),
+        },
+        _ => Ok(false),
+    }
+}
+
+/// Whether a single value passes; elements of an array are not looked at.
+fn passes<N: Node>(test: &Test, value: &N) -> Result<bool, N::Error> {
+    Ok(match test {
+        Test::Compare(comparison, operand) => return comparison.passes(operand, value),
+        Test::In(list) => return list.passes(value),
+        Test::Exists => true,
+        Test::Type(types) => types.contains(value.type_code()),
+        Test::Mod { divisor, remainder } => value
+            .number()
+            .and_then(|number| truncated(&number))
+            .is_some_and(|number| number.wrapping_rem(*divisor) == *remainder),
+        Test::Regex(pattern) => match value.text() {
+            Some(text) => pattern.is_match(text),
+            None => value.regex().is_some_and(|stored| pattern.is(stored)),
+        },
+        Test::Bits(bits) => match value.bytes() {
+            Some(bytes) => bits.match_bytes(bytes),
+            None => value.number().and_then(|number| whole(&number)).is_some_and(|number| bits.match_number(number)),
+        },
+        Test::Size(size) => value.len().is_some_and(|len| len as u64 == *size),
+        Test::ElemMatch(filter) => return any(value.elements(), |element| filter.matches_node(&element)),
+    })
+}
+
+impl Comparison {
+    /// Whether a value that stands so to the operand is on the right side.
+    pub(super) fn takes(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+        }
+    }
+
+    /// Only values of the operand's type are beside it, or all if it is an end of the order.
+    #[inline]
+    fn passes<N: Node>(self, operand: &Operand, value: &N) -> Result<bool, N::Error> {
+        if !operand.is_end && value.rank() != operand.rank {
+            return Ok(false);
+        }
+        let order = value.compare(&operand.value)?;
+        // NaN is neither above nor below a number.
+        let apart = order.is_ne() && !operand.is_end && (operand.is_nan || value.is_nan());
+        Ok(self.takes(order) && !apart)
+    }
+}
+
+impl In {
+    fn passes<N: Node>(&self, value: &N) -> Result<bool, N::Error> {
+        let (mut low, mut high) = (0, self.values.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match value.compare(&self.values[middle])? {
+                Ordering::Equal => return Ok(true),
+                Ordering::Less => high = middle,
+                Ordering::Greater => low = middle + 1,
+            }
+        }
+        if self.patterns.is_empty() {
+            return Ok(false);
+        }
+        Ok(match value.text() {
+            Some(text) => self.patterns.iter().any(|pattern| pattern.is_match(text)),
+            None => value.regex().is_some_and(|stored| self.patterns.iter().any(|pattern| pattern.is(stored))),
+        })
+    }
+}
+
+impl ElementFilter {
+    pub(super) fn matches_node<N: Node>(&self, element: &N) -> Result<bool, N::Error> {
+        match &self.form {
+            Form::Element(conditions) => all(conditions, &mut |test| passes(test, element)),
+            Form::Fields(filter) => Ok(element.kind() != Kind::Scalar && filter.matches_node(element)?),
+        }
+    }
+}
+
+impl Filter {
+    /// The position in the array at `array` of the first element for which a condition that leads into it holds.
+    pub(super) fn position_in<N: Node>(&self, root: &N, array: &Path) -> Result<Option<usize>, N::Error> {
+        // A condition on elements as wholes says more than one on a field of theirs.
+        let is_elem_match =
+            |clause: &&Clause| matches!(clause, Clause::Field { condition: Condition::Test(Test::ElemMatch(_)), .. });
+        let first = self.clauses.iter().filter(is_elem_match);
+        let then = self.clauses.iter().filter(|clause| !is_elem_match(clause));
+        for clause in first.chain(then) {
+            let found = match clause {
+                Clause::Field { path, condition: Condition::Test(test) } => position(root, path, test, array)?,
+                Clause::Or(branches) => or_position(branches, root, array)?,
+                _ => None,
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn or_position<N: Node>(branches: &[Filter], root: &N, array: &Path) -> Result<Option<usize>, N::Error> {
+    for branch in branches {
+        if branch.matches_node(root)?
+            && let Some(at) = branch.position_in(root, array)?
+        {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+fn position<N: Node>(root: &N, path: &Path, test: &Test, array: &Path) -> Result<Option<usize>, N::Error> {
+    let Some(rest) = path.steps.strip_prefix(&array.steps[..]) else { return Ok(None) };
+    let mut value = root.clone();
+    for step in &array.steps {
+        match value.field(&step.name)? {
+            Some(next) if value.kind() == Kind::Map => value = next,
+            _ => return Ok(None),
+        }
+    }
+    for (at, element) in value.elements().enumerate() {
+        let element = element?;
+        let found = match (rest, test) {
+            ([], Test::ElemMatch(filter)) => filter.matches_node(&element)?,
+            ([], test) => passes(test, &element)?,
+            (rest, test) => in_element(&element, at, rest, test)?,
+        };
+        if found {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}

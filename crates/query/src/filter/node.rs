@@ -1,0 +1,295 @@
+//! What filters look at: values inside rows, and decoded ones, through one trait.
+
+use std::cmp::Ordering;
+use std::convert::Infallible;
+
+use document::compare::{compare, compare_maps, type_rank};
+use document::path::array_index;
+use document::row::{ArrayIter, RowError, ValueRef};
+use document::value::{Double, Regex};
+use document::{Map, Value};
+
+use super::types::type_code;
+
+/// How a value is entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Map,
+    Array,
+    Scalar,
+}
+
+/// A value that a filter looks at.
+pub(super) trait Node: Clone {
+    /// Why looking can fail.
+    type Error;
+
+    fn kind(&self) -> Kind;
+
+    /// The first field with this name, of a map; the element at this position, of an array.
+    fn field(&self, name: &str) -> Result<Option<Self>, Self::Error>;
+
+    /// The elements of an array, none of anything else.
+    fn elements(&self) -> impl Iterator<Item = Result<Self, Self::Error>>;
+
+    /// The number of elements of an array.
+    fn len(&self) -> Option<usize>;
+
+    /// [`document::compare::type_rank`].
+    fn rank(&self) -> u8;
+
+    /// [`document::compare::compare`].
+    fn compare(&self, operand: &Value) -> Result<Ordering, Self::Error>;
+
+    /// The text of a string or symbol.
+    fn text(&self) -> Option<&str>;
+
+    /// The bytes of a binary value.
+    fn bytes(&self) -> Option<&[u8]>;
+
+    /// BSON's number for the type.
+    fn type_code(&self) -> i32;
+
+    fn is_nan(&self) -> bool;
+
+    /// The number, if it is one.
+    fn number(&self) -> Option<Value>;
+
+    fn regex(&self) -> Option<&Regex>;
+}
+
+impl Node for ValueRef<'_> {
+    type Error = RowError;
+
+    #[inline]
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Map(_) => Kind::Map,
+            Self::Array(_) => Kind::Array,
+            _ => Kind::Scalar,
+        }
+    }
+
+    #[inline]
+    fn field(&self, name: &str) -> Result<Option<Self>, RowError> {
+        match self {
+            Self::Map(map) => map.get(name),
+            Self::Array(array) => match array_index(name) {
+                Some(at) => array.get(at),
+                None => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn elements(&self) -> impl Iterator<Item = Result<Self, RowError>> {
+        let elements: Option<ArrayIter<'_>> = match self {
+            Self::Array(array) => Some(array.iter()),
+            _ => None,
+        };
+        elements.into_iter().flatten()
+    }
+
+    fn len(&self) -> Option<usize> {
+        match self {
+            Self::Array(array) => Some(array.len()),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn rank(&self) -> u8 {
+        self.type_rank()
+    }
+
+    #[inline]
+    fn compare(&self, operand: &Value) -> Result<Ordering, RowError> {
+        ValueRef::compare(self, operand)
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            Self::Other(value) => text_of(value),
+            _ => None,
+        }
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Binary(_, bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    fn type_code(&self) -> i32 {
+        match self {
+            Self::Null => type_code(&Value::Null),
+            Self::Bool(_) => type_code(&Value::Bool(false)),
+            Self::Int32(_) => type_code(&Value::Int32(0)),
+            Self::Int64(_) => type_code(&Value::Int64(0)),
+            Self::Double(_) => type_code(&Value::Double(Double(0.0))),
+            Self::String(_) => type_code(&Value::String(String::new())),
+            Self::ObjectId(_) => type_code(&Value::ObjectId([0; 12])),
+            Self::DateTime(_) => type_code(&Value::DateTime(0)),
+            Self::Binary(..) => 5,
+            Self::Array(_) => type_code(&Value::Array(Vec::new())),
+            Self::Map(_) => type_code(&Value::Map(Map::new())),
+            Self::Other(value) => type_code(value),
+        }
+    }
+
+    #[inline]
+    fn is_nan(&self) -> bool {
+        match self {
+            Self::Double(x) => x.is_nan(),
+            Self::Other(value) => is_nan(value),
+            _ => false,
+        }
+    }
+
+    fn number(&self) -> Option<Value> {
+        match self {
+            Self::Int32(n) => Some(Value::Int32(*n)),
+            Self::Int64(n) => Some(Value::Int64(*n)),
+            Self::Double(x) => Some(Value::Double(Double(*x))),
+            Self::Other(value) => Some(value).filter(|value| value.is_number()).cloned(),
+            _ => None,
+        }
+    }
+
+    fn regex(&self) -> Option<&Regex> {
+        match self {
+            Self::Other(value) => regex_of(value),
+            _ => None,
+        }
+    }
+}
+
+/// A decoded value.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Decoded<'a> {
+    Map(&'a Map),
+    /// A map of one field that nobody made.
+    Named(&'a str, &'a Value),
+    /// No map.
+    Value(&'a Value),
+}
+
+impl<'a> From<&'a Value> for Decoded<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Map(map) => Self::Map(map),
+            value => Self::Value(value),
+        }
+    }
+}
+
+impl<'a> Decoded<'a> {
+    fn value(&self) -> Option<&'a Value> {
+        match self {
+            Self::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl Node for Decoded<'_> {
+    type Error = Infallible;
+
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Map(_) | Self::Named(..) => Kind::Map,
+            Self::Value(Value::Array(_)) => Kind::Array,
+            Self::Value(_) => Kind::Scalar,
+        }
+    }
+
+    fn field(&self, name: &str) -> Result<Option<Self>, Infallible> {
+        Ok(match self {
+            Self::Map(map) => map.get(name).map(Self::from),
+            Self::Named(only, value) => (*only == name).then(|| Self::from(*value)),
+            Self::Value(Value::Array(elements)) => array_index(name).and_then(|at| elements.get(at)).map(Self::from),
+            Self::Value(_) => None,
+        })
+    }
+
+    fn elements(&self) -> impl Iterator<Item = Result<Self, Infallible>> {
+        let elements = self.value().and_then(Value::as_array).unwrap_or_default();
+        elements.iter().map(|element| Ok(Self::from(element)))
+    }
+
+    fn len(&self) -> Option<usize> {
+        self.value().and_then(Value::as_array).map(<[Value]>::len)
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Value(value) => type_rank(value),
+            _ => type_rank(&Value::Map(Map::new())),
+        }
+    }
+
+    fn compare(&self, operand: &Value) -> Result<Ordering, Infallible> {
+        Ok(match (self, operand) {
+            (Self::Map(map), Value::Map(operand)) => compare_maps(map, operand),
+            (Self::Named(name, value), Value::Map(operand)) => {
+                compare_maps(&Map::from([(*name, (*value).clone())]), operand)
+            }
+            (Self::Value(value), operand) => compare(value, operand),
+            (_, operand) => self.rank().cmp(&type_rank(operand)),
+        })
+    }
+
+    fn text(&self) -> Option<&str> {
+        self.value().and_then(text_of)
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Value(Value::Binary(binary)) => Some(&binary.bytes),
+            _ => None,
+        }
+    }
+
+    fn type_code(&self) -> i32 {
+        match self {
+            Self::Value(value) => type_code(value),
+            _ => type_code(&Value::Map(Map::new())),
+        }
+    }
+
+    fn is_nan(&self) -> bool {
+        self.value().is_some_and(is_nan)
+    }
+
+    fn number(&self) -> Option<Value> {
+        self.value().filter(|value| value.is_number()).cloned()
+    }
+
+    fn regex(&self) -> Option<&Regex> {
+        self.value().and_then(regex_of)
+    }
+}
+
+pub(super) fn is_nan(value: &Value) -> bool {
+    match value {
+        Value::Double(Double(x)) => x.is_nan(),
+        Value::Decimal(decimal) => decimal.is_nan(),
+        _ => false,
+    }
+}
+
+fn text_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) | Value::Symbol(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn regex_of(value: &Value) -> Option<&Regex> {
+    match value {
+        Value::Regex(regex) => Some(regex),
+        _ => None,
+    }
+}

@@ -1,0 +1,333 @@
+//! Reading filters: MongoDB's documents of conditions.
+
+use document::{MAX_DEPTH, Map, Value};
+
+use super::bits::{Bits, Wanted, truncated};
+use super::pattern::Pattern;
+use super::tree::{Clause, Comparison, Condition, In, Operand, Path, Test};
+use super::types::TypeSet;
+use super::{ElementFilter, Filter, FilterError, Form};
+
+/// Operators of MongoDB that are not made here; all others are unknown there, too.
+const UNSUPPORTED: [&str; 21] = [
+    "$where",
+    "$expr",
+    "$text",
+    "$jsonSchema",
+    "$near",
+    "$nearSphere",
+    "$geoNear",
+    "$geoWithin",
+    "$geoIntersects",
+    "$within",
+    "$geometry",
+    "$center",
+    "$centerSphere",
+    "$box",
+    "$polygon",
+    "$maxDistance",
+    "$minDistance",
+    "$sampleRate",
+    "$rand",
+    "$alwaysTrue",
+    "$alwaysFalse",
+];
+
+/// Names that stand in the place of fields: a map that begins with one is no list of operators for a value.
+const OF_DOCUMENTS: [&str; 8] = ["$and", "$or", "$nor", "$comment", "$where", "$expr", "$text", "$jsonSchema"];
+
+/// Each may be followed as a field of maps and as a position, so what a document can cost grows with their number.
+const POSITIONS_MAX: usize = 16;
+
+type Result<T> = std::result::Result<T, FilterError>;
+
+/// A document of conditions that all hold. It nests no deeper than [`MAX_DEPTH`], which bounds the recursion.
+pub(super) fn filter(map: &Map) -> Result<Filter> {
+    let mut clauses = Vec::with_capacity(map.len());
+    for (name, operand) in &map.entries {
+        let name = name.as_str().ok_or_else(|| bad("a filter has a name that is no string"))?;
+        match name {
+            "$and" => clauses.extend(list(name, operand)?.into_iter().flat_map(|filter| filter.clauses)),
+            "$or" => clauses.extend(or(list(name, operand)?)),
+            "$nor" => clauses.push(Clause::Nor(list(name, operand)?)),
+            "$comment" => {}
+            name if name.starts_with('$') => return Err(unknown_at_top(name)),
+            name => field(name, operand, &mut clauses)?,
+        }
+    }
+    Ok(Filter::of(clauses))
+}
+
+fn list(name: &str, operand: &Value) -> Result<Vec<Filter>> {
+    let wrong = || bad(format!("{name} takes an array of one or more maps"));
+    let Value::Array(filters) = operand else { return Err(wrong()) };
+    if filters.is_empty() {
+        return Err(wrong());
+    }
+    let read = |operand: &Value| filter(operand.as_map().ok_or_else(wrong)?);
+    filters.iter().map(read).collect()
+}
+
+/// Branches within branches are taken out; a single one is no choice.
+fn or(filters: Vec<Filter>) -> Vec<Clause> {
+    let mut branches = Vec::with_capacity(filters.len());
+    for mut filter in filters {
+        match &mut filter.clauses[..] {
+            [Clause::Or(inner)] => branches.append(inner),
+            _ => branches.push(filter),
+        }
+    }
+    match <[Filter; 1]>::try_from(branches) {
+        Ok([only]) => only.clauses,
+        Err(branches) => vec![Clause::Or(branches)],
+    }
+}
+
+fn field(name: &str, operand: &Value, clauses: &mut Vec<Clause>) -> Result<()> {
+    let path = path(name)?;
+    let conditions = match operand {
+        Value::Map(map) if is_operators(map) => conditions(name, map)?,
+        value => vec![Condition::Test(equality(name, value)?)],
+    };
+    clauses.extend(conditions.into_iter().map(|condition| Clause::Field { path: path.clone(), condition }));
+    Ok(())
+}
+
+/// The path to a field. A name in it may be empty, as a field's name may be.
+pub(super) fn path(text: &str) -> Result<Path> {
+    let path = Path::new(text);
+    if path.steps.len() > MAX_DEPTH {
+        return Err(FilterError::TooDeep(format!("a path in a filter has more than {MAX_DEPTH} names")));
+    }
+    if path.steps.iter().filter(|step| step.position.is_some()).count() > POSITIONS_MAX {
+        return Err(FilterError::TooDeep(format!("a path in a filter has more than {POSITIONS_MAX} positions")));
+    }
+    Ok(path)
+}
+
+/// True if a map holds operators for a value: its first name begins with a dollar sign, and it is no reference to a
+/// document of another collection.
+fn is_operators(map: &Map) -> bool {
+    let first = map.entries.first().and_then(|(name, _)| name.as_str());
+    let is_reference = || matches!(first, Some("$ref" | "$id" | "$db")) && map.contains("$ref") && map.contains("$id");
+    first.is_some_and(|name| name.starts_with('$')) && !is_reference()
+}
+
+/// A value in the place of operators: what equals it, or what a regular expression matches.
+fn equality(field: &str, value: &Value) -> Result<Test> {
+    match value {
+        Value::Regex(regex) => Pattern::parse(&regex.pattern, &regex.options).map(Test::Regex),
+        value => comparison(field, "$eq", Comparison::Equal, value),
+    }
+}
+
+fn comparison(field: &str, name: &str, comparison: Comparison, value: &Value) -> Result<Test> {
+    match value {
+        Value::Regex(_) if comparison != Comparison::Equal => {
+            Err(bad(format!("{name} of '{field}' cannot compare with a regular expression")))
+        }
+        value => Ok(Test::Compare(comparison, operand(field, name, value)?)),
+    }
+}
+
+fn operand(field: &str, name: &str, value: &Value) -> Result<Operand> {
+    if *value == Value::Undefined {
+        return Err(bad(format!("{name} of '{field}' cannot compare with undefined: take null, or $exists")));
+    }
+    Ok(Operand::new(value.clone()))
+}
+
+/// The operators for one value.
+fn conditions(field: &str, map: &Map) -> Result<Vec<Condition>> {
+    let mut all = Vec::with_capacity(map.len());
+    for (name, operand) in &map.entries {
+        let name =
+            name.as_str().ok_or_else(|| bad(format!("an operator for '{field}' has a name that is no string")))?;
+        match name {
+            "$all" => all.extend(self::all(field, operand)?),
+            "$ne" | "$nin" | "$not" => match <[Condition; 1]>::try_from(negated(field, name, operand)?) {
+                // What is negated twice holds.
+                Ok([Condition::Not(inner)]) => all.extend(inner),
+                Ok(one) => all.push(Condition::Not(one.into())),
+                Err(several) => all.push(Condition::Not(several)),
+            },
+            "$exists" if !is_true(operand) => all.push(Condition::Not(vec![Condition::Test(Test::Exists)])),
+            "$regex" => all.push(Condition::Test(regex(operand, map)?)),
+            "$options" if map.contains("$regex") => {}
+            name => all.push(Condition::Test(test(field, name, operand)?)),
+        }
+    }
+    Ok(all)
+}
+
+/// What must not hold.
+fn negated(field: &str, name: &str, operand: &Value) -> Result<Vec<Condition>> {
+    let test = match (name, operand) {
+        ("$ne", Value::Regex(_)) => {
+            return Err(bad(format!("$ne of '{field}' cannot take a regular expression: write {{$not: …}}")));
+        }
+        ("$ne", value) => comparison(field, name, Comparison::Equal, value)?,
+        ("$nin", list) => Test::In(self::list_of(field, name, list)?),
+        (_, Value::Regex(_)) => equality(field, operand)?,
+        (_, Value::Map(map)) if is_operators(map) => return conditions(field, map),
+        _ => return Err(bad(format!("$not of '{field}' takes a map of operators or a regular expression"))),
+    };
+    Ok(vec![Condition::Test(test)])
+}
+
+fn test(field: &str, name: &str, operand: &Value) -> Result<Test> {
+    if let Some(comparison) = Comparison::of_name(name) {
+        return self::comparison(field, name, comparison, operand);
+    }
+    if let Some(wanted) = Wanted::of_name(name) {
+        return Bits::parse(wanted, operand).map(Test::Bits);
+    }
+    match name {
+        "$in" => list_of(field, name, operand).map(Test::In),
+        "$exists" => Ok(Test::Exists),
+        "$type" => TypeSet::parse(operand).map(Test::Type),
+        "$mod" => modulo(field, operand),
+        "$size" => size(field, operand),
+        "$elemMatch" => elem_match(field, operand),
+        "$options" => Err(bad(format!("$options of '{field}' needs $regex beside it"))),
+        name if UNSUPPORTED.contains(&name) => Err(unsupported(name)),
+        name if name.starts_with('$') => Err(bad(format!("there is no operator {name}, which '{field}' has"))),
+        name => {
+            Err(bad(format!("'{name}' stands among operators for '{field}' and is none: to compare maps, write $eq")))
+        }
+    }
+}
+
+fn list_of(field: &str, name: &str, operand: &Value) -> Result<In> {
+    let Value::Array(list) = operand else {
+        let found = operand.type_name();
+        return Err(bad(format!("{name} of '{field}' takes an array, this is of type {found}")));
+    };
+    let (mut values, mut patterns) = (Vec::with_capacity(list.len()), Vec::new());
+    for value in list {
+        match value {
+            Value::Regex(regex) => patterns.push(Pattern::parse(&regex.pattern, &regex.options)?),
+            Value::Map(map) if is_operators(map) => {
+                return Err(bad(format!("{name} of '{field}' holds operators: it takes values")));
+            }
+            value => values.push(self::operand(field, name, value)?.value),
+        }
+    }
+    Ok(In::new(values, patterns))
+}
+
+/// Each of the values must be there; nothing matches none of them.
+fn all(field: &str, operand: &Value) -> Result<Vec<Condition>> {
+    let Value::Array(list) = operand else {
+        let found = operand.type_name();
+        return Err(bad(format!("$all of '{field}' takes an array, this is of type {found}")));
+    };
+    if list.is_empty() {
+        return Ok(vec![Condition::Test(Test::In(In::new(Vec::new(), Vec::new())))]);
+    }
+    let elem_match = |map: &Map| map.entries.first().is_some_and(|(name, _)| name.as_str() == Some("$elemMatch"));
+    let elem_matches = list.iter().filter(|value| value.as_map().is_some_and(elem_match)).count();
+    if elem_matches > 0 && elem_matches < list.len() {
+        return Err(bad(format!("$all of '{field}' takes $elemMatch for all of its elements or for none")));
+    }
+    let one = |value: &Value| match value {
+        Value::Map(map) if elem_match(map) && map.len() == 1 => conditions(field, map),
+        Value::Map(map) if is_operators(map) => {
+            Err(bad(format!("$all of '{field}' holds operators: it takes values, or {{$elemMatch: …}} alone")))
+        }
+        value => Ok(vec![Condition::Test(equality(field, value)?)]),
+    };
+    Ok(list.iter().map(one).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// Whether `$exists` asks for what is there.
+fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Undefined => false,
+        Value::Bool(flag) => *flag,
+        number if number.is_number() => number.as_f64() != Some(0.0),
+        _ => true,
+    }
+}
+
+fn modulo(field: &str, operand: &Value) -> Result<Test> {
+    let wrong = |what: &str| bad(format!("$mod of '{field}' {what}: it takes [divisor, remainder]"));
+    let Value::Array(both) = operand else { return Err(wrong("is no array")) };
+    let [divisor, remainder] = &both[..] else { return Err(wrong("has not two elements")) };
+    match (truncated(divisor), truncated(remainder)) {
+        (Some(0), _) => Err(wrong("cannot divide by 0")),
+        (Some(divisor), Some(remainder)) => Ok(Test::Mod { divisor, remainder }),
+        _ => Err(wrong("has what is no number of 64 bits")),
+    }
+}
+
+fn size(field: &str, operand: &Value) -> Result<Test> {
+    match operand.as_i64().map(u64::try_from) {
+        Some(Ok(size)) => Ok(Test::Size(size)),
+        _ => Err(bad(format!("$size of '{field}' takes a whole number that is not negative"))),
+    }
+}
+
+fn regex(operand: &Value, map: &Map) -> Result<Test> {
+    let options = match map.get("$options") {
+        None => None,
+        Some(Value::String(options)) => Some(options.as_str()),
+        Some(other) => return Err(bad(format!("$options takes a string, this is of type {}", other.type_name()))),
+    };
+    let pattern = match (operand, options) {
+        (Value::String(pattern), options) => Pattern::parse(pattern, options.unwrap_or_default()),
+        (Value::Regex(regex), Some(_)) if !regex.options.is_empty() => {
+            Err(bad("a regular expression has its own options: leave $options away"))
+        }
+        (Value::Regex(regex), options) => Pattern::parse(&regex.pattern, options.unwrap_or(&regex.options)),
+        (other, _) => {
+            let found = other.type_name();
+            Err(bad(format!("$regex takes a string or a regular expression, this is of type {found}")))
+        }
+    };
+    pattern.map(Test::Regex)
+}
+
+fn elem_match(field: &str, operand: &Value) -> Result<Test> {
+    match operand {
+        Value::Map(map) => element(field, map).map(Test::ElemMatch),
+        other => {
+            let found = other.type_name();
+            Err(bad(format!("$elemMatch of '{field}' takes a map of conditions, this is of type {found}")))
+        }
+    }
+}
+
+/// Conditions for an element: operators for itself, or conditions on its fields.
+pub(super) fn element(field: &str, map: &Map) -> Result<ElementFilter> {
+    let of_document = |(name, _): &(Value, Value)| name.as_str().is_some_and(|name| OF_DOCUMENTS.contains(&name));
+    let form = if is_operators(map) && !map.entries.first().is_some_and(of_document) {
+        Form::Element(conditions(field, map)?)
+    } else {
+        Form::Fields(filter(map)?)
+    };
+    Ok(ElementFilter { form })
+}
+
+/// The elements that equal a value, or that a regular expression matches.
+pub(super) fn equal_element(value: &Value) -> Result<ElementFilter> {
+    Ok(ElementFilter { form: Form::Element(vec![Condition::Test(equality("an element", value)?)]) })
+}
+
+fn unknown_at_top(name: &str) -> FilterError {
+    if UNSUPPORTED.contains(&name) {
+        return unsupported(name);
+    }
+    bad(match name {
+        "$not" => "$not stands behind a field's name; to negate a whole filter, write {$nor: [filter]}".to_owned(),
+        name => format!("there is no operator {name} in the place of a field: it may belong behind a field's name"),
+    })
+}
+
+fn unsupported(name: &str) -> FilterError {
+    FilterError::NotSupported(format!("the operator {name} is not supported in filters"))
+}
+
+fn bad(message: impl Into<String>) -> FilterError {
+    FilterError::bad(message)
+}

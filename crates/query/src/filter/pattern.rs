@@ -1,0 +1,101 @@
+//! Regular expressions in filters.
+
+use document::Value;
+use document::value::Regex as Stored;
+use regex::{Regex, RegexBuilder};
+
+use super::FilterError;
+
+/// The most memory that a compiled pattern may take, and as much again for the tables that searching fills.
+const COMPILED_BYTES_MAX: usize = 1 << 20;
+
+/// How deep groups in a pattern may nest.
+const NEST_MAX: u32 = 100;
+
+/// MongoDB's limit for the length of a pattern.
+const PATTERN_BYTES_MAX: usize = 16_384;
+
+/// A compiled pattern. Equality is that of pattern and options.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    source: Stored,
+    regex: Regex,
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source
+    }
+}
+
+impl Eq for Pattern {}
+
+impl Pattern {
+    /// Compiles a pattern with options among `imsx`; `u` is taken and changes nothing.
+    pub fn parse(pattern: &str, options: &str) -> Result<Self, FilterError> {
+        if pattern.len() > PATTERN_BYTES_MAX {
+            let len = pattern.len();
+            return Err(FilterError::InvalidRegex(format!(
+                "a regular expression has {len} bytes; the limit is {PATTERN_BYTES_MAX}"
+            )));
+        }
+        if pattern.contains('\0') || options.contains('\0') {
+            return Err(FilterError::bad("a regular expression or its options have a zero character"));
+        }
+        if let Some(option) = options.chars().find(|option| !"imsxu".contains(*option)) {
+            return Err(FilterError::InvalidRegexOptions(format!(
+                "'{option}' is no option of a regular expression: take i, m, s or x"
+            )));
+        }
+        let mut sorted: Vec<char> = options.chars().filter(|option| *option != 'u').collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let has = |option| sorted.contains(&option);
+        let built = RegexBuilder::new(pattern)
+            .case_insensitive(has('i'))
+            .multi_line(has('m'))
+            .dot_matches_new_line(has('s'))
+            .ignore_whitespace(has('x'))
+            .size_limit(COMPILED_BYTES_MAX)
+            .dfa_size_limit(COMPILED_BYTES_MAX)
+            .nest_limit(NEST_MAX)
+            .build();
+        let regex = built.map_err(|error| refused(pattern, &error))?;
+        Ok(Self { source: Stored { pattern: pattern.to_owned(), options: sorted.into_iter().collect() }, regex })
+    }
+
+    /// True if the pattern is found anywhere in the text.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+
+    /// True if a stored regular expression is this one.
+    pub fn is(&self, stored: &Stored) -> bool {
+        let known = |option: &char| *option != 'u';
+        self.source.pattern == stored.pattern && stored.options.chars().filter(known).eq(self.source.options.chars())
+    }
+
+    pub fn source(&self) -> &Stored {
+        &self.source
+    }
+
+    /// The pattern as a value.
+    pub fn to_value(&self) -> Value {
+        Value::Regex(Box::new(self.source.clone()))
+    }
+}
+
+fn refused(pattern: &str, error: &regex::Error) -> FilterError {
+    let shown: String = pattern.chars().take(100).collect();
+    FilterError::InvalidRegex(match error {
+        regex::Error::CompiledTooBig(_) => {
+            format!("the regular expression '{shown}' is too large once it is compiled: repeat less")
+        }
+        error => {
+            // The last line says what is wrong; those before it draw the pattern.
+            let text = error.to_string();
+            let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            format!("the regular expression '{shown}' is not understood: {reason}")
+        }
+    })
+}

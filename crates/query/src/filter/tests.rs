@@ -1,0 +1,32 @@
+//! Equal filters have one text, whatever their words.
+
+use super::*;
+
+fn filter(text: &str) -> Filter {
+    let value = json::parse(text.as_bytes()).unwrap();
+    Filter::parse(value.as_map().unwrap()).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+#[test]
+fn filters_that_say_the_same_are_equal() {
+    for (a, b) in [
+        (r#"{"a":1}"#, r#"{"a":{"$eq":1}}"#),
+        (r#"{"b":1,"a":2}"#, r#"{"$and":[{"a":2},{"b":1},{"a":{"$eq":2}}]}"#),
+        (r#"{"a":{"$lt":5,"$gt":1}}"#, r#"{"a":{"$gt":1},"$and":[{"a":{"$lt":5}}]}"#),
+        (r#"{"a":{"$in":[2,1,2]}}"#, r#"{"a":{"$in":[1,2]}}"#),
+        (r#"{"$or":[{"a":1},{"$or":[{"b":1},{"c":1}]}]}"#, r#"{"$or":[{"a":1},{"b":1},{"c":1}]}"#),
+        (r#"{"$or":[{"a":1}]}"#, r#"{"a":1}"#),
+        (r#"{"a":{"$not":{"$not":{"$gt":1}}}}"#, r#"{"a":{"$gt":1}}"#),
+        (r#"{"a":{"$all":[1,2]}}"#, r#"{"$and":[{"a":2},{"a":1}]}"#),
+        (r#"{"a":{"$regex":"x","$options":"si"}}"#, r#"{"a":{"$regularExpression":{"pattern":"x","options":"isu"}}}"#),
+        (r#"{"a":{"$bitsAllSet":[0,2]}}"#, r#"{"a":{"$bitsAllSet":5}}"#),
+        (r#"{"a":{"$type":"number"}}"#, r#"{"a":{"$type":[1,"int",18,"decimal"]}}"#),
+        (r#"{"a":1,"$comment":"why"}"#, r#"{"a":1}"#),
+    ] {
+        assert_eq!(filter(a), filter(b), "{a} {b}");
+        assert_eq!(filter(a).to_string(), filter(b).to_string());
+    }
+    for (a, b) in [(r#"{"a":1}"#, r#"{"a":2}"#), (r#"{"a":{"$gt":1}}"#, r#"{"a":{"$gte":1}}"#)] {
+        assert_ne!(filter(a), filter(b), "{a} {b}");
+    }
+}

@@ -1,0 +1,189 @@
+//! What a filter is, once it is read.
+
+use document::Value;
+use document::compare::{compare, equal, type_rank};
+use document::path::array_index;
+
+use super::bits::Bits;
+use super::node::is_nan;
+use super::pattern::Pattern;
+use super::types::TypeSet;
+use super::{ElementFilter, Filter};
+
+/// One of the conditions that a document must all meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Clause {
+    /// What lies at a path.
+    Field { path: Path, condition: Condition },
+    /// At least one of two or more.
+    Or(Vec<Filter>),
+    /// None of them.
+    Nor(Vec<Filter>),
+}
+
+/// The way to what a condition looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Path {
+    pub text: Box<str>,
+    pub steps: Box<[Step]>,
+}
+
+/// A name, and the position in arrays that it also stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub name: Box<str>,
+    pub position: Option<usize>,
+}
+
+impl Path {
+    pub fn new(text: &str) -> Self {
+        let step = |name: &str| Step { name: name.into(), position: array_index(name) };
+        Self { text: text.into(), steps: text.split('.').map(step).collect() }
+    }
+}
+
+/// A test of the values at a path, or of an element of an array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// One of the values passes.
+    Test(Test),
+    /// Not all of these hold.
+    Not(Vec<Condition>),
+}
+
+/// A test of a single value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Test {
+    Compare(Comparison, Operand),
+    In(In),
+    Exists,
+    Type(TypeSet),
+    Mod {
+        divisor: i64,
+        remainder: i64,
+    },
+    Regex(Pattern),
+    Bits(Bits),
+    /// The value is an array of so many elements.
+    Size(u64),
+    /// The value is an array that has an element like this.
+    ElemMatch(ElementFilter),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+}
+
+impl Comparison {
+    pub fn of_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "$eq" => Self::Equal,
+            "$gt" => Self::Greater,
+            "$gte" => Self::GreaterOrEqual,
+            "$lt" => Self::Less,
+            "$lte" => Self::LessOrEqual,
+            _ => return None,
+        })
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Equal => "$eq",
+            Self::Greater => "$gt",
+            Self::GreaterOrEqual => "$gte",
+            Self::Less => "$lt",
+            Self::LessOrEqual => "$lte",
+        }
+    }
+}
+
+/// What is compared with, and what of it is asked each time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Operand {
+    pub value: Value,
+    pub rank: u8,
+    pub is_nan: bool,
+    /// Below or above values of all types.
+    pub is_end: bool,
+}
+
+impl Operand {
+    pub fn new(value: Value) -> Self {
+        let is_end = matches!(value, Value::MinKey | Value::MaxKey);
+        Self { rank: type_rank(&value), is_nan: is_nan(&value), is_end, value }
+    }
+}
+
+/// A list of values and patterns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct In {
+    /// In order, no two equal.
+    pub values: Vec<Value>,
+    pub patterns: Vec<Pattern>,
+    pub has_null: bool,
+}
+
+impl In {
+    pub fn new(mut values: Vec<Value>, mut patterns: Vec<Pattern>) -> Self {
+        values.sort_by(compare);
+        values.dedup_by(|a, b| equal(a, b));
+        let key = |pattern: &Pattern| (pattern.source().pattern.clone(), pattern.source().options.clone());
+        patterns.sort_by_cached_key(key);
+        patterns.dedup();
+        let has_null = values.contains(&Value::Null);
+        Self { values, patterns, has_null }
+    }
+}
+
+impl Test {
+    /// Whether a path that leads nowhere passes.
+    pub fn passes_missing(&self) -> bool {
+        match self {
+            // What is not there counts as null.
+            Self::Compare(comparison, operand) => {
+                let order = compare(&Value::Null, &operand.value);
+                let comparable = operand.is_end || operand.value == Value::Null;
+                comparable && comparison.takes(order)
+            }
+            Self::In(list) => list.has_null,
+            _ => false,
+        }
+    }
+
+    /// Whether the test is of an array as a whole, and not of its elements, too.
+    pub fn is_of_arrays(&self) -> bool {
+        matches!(self, Self::Size(_) | Self::ElemMatch(_))
+    }
+
+    /// The one value that passes, if there is but one.
+    pub fn only_value(&self) -> Option<&Value> {
+        match self {
+            Self::Compare(Comparison::Equal, operand) => Some(&operand.value),
+            Self::In(list) if list.patterns.is_empty() => match &list.values[..] {
+                [only] => Some(only),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The operator's name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Compare(comparison, _) => comparison.name(),
+            Self::In(_) => "$in",
+            Self::Exists => "$exists",
+            Self::Type(_) => "$type",
+            Self::Mod { .. } => "$mod",
+            Self::Regex(_) => "$regex",
+            Self::Bits(bits) => bits.wanted.name(),
+            Self::Size(_) => "$size",
+            Self::ElemMatch(_) => "$elemMatch",
+        }
+    }
+}
