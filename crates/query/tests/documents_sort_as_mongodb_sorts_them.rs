@@ -13,6 +13,7 @@ use document::{Document, Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use query::index::{Definition, IndexError};
 use query::sort::{Direction, Sort, SortError, TopK};
 
 /// The keys of both forms of a document, which are the same.
@@ -154,6 +155,17 @@ proptest! {
         }
         if let ([Some(a), Some(b)], [Ok(key_a), Ok(key_b)]) = (&expected, &keys) {
             prop_assert_eq!(key_a.cmp(key_b), compare_tuples(&sort, a, b));
+        }
+    }
+
+    /// So an index on the parts gives the order of the sort.
+    #[test]
+    fn a_sort_key_is_the_least_index_key(sort in sort(), map in document()) {
+        let index = Definition::parse(&sort.to_map(), &Map::new()).unwrap();
+        match (key(&sort, &map), index.keys(&map)) {
+            (Ok(key), Ok(keys)) => prop_assert_eq!(&key, &keys.keys[0].bytes),
+            (Err(SortError::ParallelArrays(..)), Err(IndexError::ParallelArrays(_))) => {}
+            (a, b) => prop_assert!(false, "{:?} {:?}", a, b),
         }
     }
 

@@ -25,22 +25,12 @@ pub fn draft_of(map: &Map) -> Draft {
 
 /// As [`draft_of`], and the shapes.
 pub fn stored(map: &Map) -> (Draft, Arc<ShapeTable>) {
-    let (document, table) = stored_with_shapes(map);
-    (Draft::new(document).unwrap(), table)
-}
-
-/// A document that has an `_id` and is stored under a shape.
-pub fn stored_document(map: &Map) -> Document {
-    stored_with_shapes(map).0
-}
-
-fn stored_with_shapes(map: &Map) -> (Document, Arc<ShapeTable>) {
     let options = ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() };
     let table = Arc::new(ShapeTable::new(options));
     let (mut row, mut shapes) = (Vec::new(), Vec::new());
     encode_row(map, &table, None, &mut row, &mut shapes).unwrap();
     let id = key::id_key(map.get("_id").unwrap()).unwrap();
-    (Document::from_row(&table, &id, row).unwrap(), table)
+    (Draft::new(Document::from_row(&table, &id, row).unwrap()).unwrap(), table)
 }
 
 /// A draft of a document that describes itself.
