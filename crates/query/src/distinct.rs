@@ -81,9 +81,8 @@ impl Distinct {
     /// # Errors
     /// [`DistinctError::Path`].
     pub fn new(path: &str) -> Result<Self, DistinctError> {
-        let path = path
-            .parse()
-            .map_err(|error| DistinctError::Path(format!("'{path}' has no distinct values, for {error}")))?;
+        let path =
+            path.parse().map_err(|error| DistinctError::Path(format!("{path:?} has no distinct values: {error}")))?;
         Ok(Self { path, values: BTreeMap::new(), bytes: 0, key: Vec::new() })
     }
 

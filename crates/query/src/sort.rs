@@ -17,6 +17,8 @@ use std::cmp::Ordering;
 use document::path::FieldPath;
 use document::{Document, Map, Value};
 
+use crate::location;
+
 mod error;
 mod key;
 mod top;
@@ -137,10 +139,10 @@ impl Sort {
 }
 
 fn direction(name: &str, value: &Value) -> Result<Direction, SortError> {
-    if name.starts_with('$') && !is_reference(name) {
+    if name.split('.').next().is_some_and(location::is_dollar_name) {
         return Err(match name {
             "$natural" => SortError::Unsupported("sorting by $natural is not supported: sort by a field".to_owned()),
-            _ => SortError::Path(format!("the path '{name}' in a sort begins with a dollar sign"), 16410),
+            _ => SortError::Path(format!("the path '{name}' in a sort begins with a dollar sign"), location::DOLLAR),
         });
     }
     match value {
@@ -160,24 +162,9 @@ fn direction(name: &str, value: &Value) -> Result<Direction, SortError> {
     }
 }
 
-/// The fields of MongoDB's references to documents of other collections are the only ones whose names begin so there.
-fn is_reference(name: &str) -> bool {
-    ["$id", "$ref", "$db"].contains(&name.split('.').next().unwrap_or(name))
-}
-
 fn path(name: &str) -> Result<FieldPath, SortError> {
-    name.parse().map_err(|error| SortError::Path(format!("'{name}' is no path to sort by: {error}"), code_of(name)))
-}
-
-/// MongoDB's number for the error of a path that is none.
-pub(crate) fn code_of(path: &str) -> i32 {
-    match path {
-        "" => 40352,
-        path if path.contains('\0') => 16411,
-        path if path.ends_with('.') => 40353,
-        path if path.split('.').any(str::is_empty) => 15998,
-        _ => 5_984_700,
-    }
+    name.parse()
+        .map_err(|error| SortError::Path(format!("{name:?} is no path to sort by: {error}"), location::of_path(name)))
 }
 
 #[cfg(test)]

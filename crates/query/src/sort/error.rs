@@ -2,6 +2,8 @@
 
 use document::row::RowError;
 
+use crate::location;
+
 /// Why a sort is refused, or a document cannot be sorted by it, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -61,7 +63,7 @@ impl SortError {
         match self {
             Self::Direction(_) => (15974, "Location15974"),
             Self::NotADirection(_) => (15975, "Location15975"),
-            Self::Path(_, code) => (*code, location(*code)),
+            Self::Path(_, code) => (*code, location::name(*code)),
             Self::Duplicate(_) => (7_472_500, "Location7472500"),
             Self::TooManyParts => (13103, "Location13103"),
             Self::Unsupported(_) => (9, "FailedToParse"),
@@ -70,17 +72,5 @@ impl SortError {
             Self::Memory { .. } => (292, "QueryExceededMemoryLimitNoDiskUseAllowed"),
             Self::Damaged(_) => (301, "DataCorruptionDetected"),
         }
-    }
-}
-
-/// MongoDB's name for the number of an error of a path.
-pub(crate) fn location(code: i32) -> &'static str {
-    match code {
-        15998 => "Location15998",
-        16410 => "Location16410",
-        16411 => "Location16411",
-        40352 => "Location40352",
-        40353 => "Location40353",
-        _ => "Location5984700",
     }
 }

@@ -199,7 +199,7 @@ impl<'p> Least<'p, '_> {
             let mut states = states.clone();
             for index in through {
                 if ends(&states[*index]) {
-                    let value = if whole { ValueRef::Array(array.clone()) } else { element.clone() };
+                    let value = if whole { ValueRef::Array(array) } else { element.clone() };
                     states[*index] = State::Fixed(value);
                 }
             }
