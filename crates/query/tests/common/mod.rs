@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
 pub mod arbitrary;
+pub mod golden;
 
 use std::sync::Arc;
 
