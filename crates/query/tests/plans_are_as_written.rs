@@ -24,6 +24,13 @@ struct Known {
     distinct: Vec<u64>,
 }
 
+impl Known {
+    fn index(&self) -> Index<'_> {
+        let Self { definition, multikey, entries, distinct } = self;
+        Index { definition, multikey: *multikey, entries: *entries, distinct, bytes: entries * 20 }
+    }
+}
+
 #[derive(Default)]
 struct Scene {
     documents: u64,
@@ -67,13 +74,7 @@ impl Scene {
         let paths = question.get("needs").and_then(Value::as_array);
         let paths: Option<Vec<FieldPath>> =
             paths.map(|paths| paths.iter().map(|path| path.as_str().unwrap().parse().unwrap()).collect());
-        let index = |known: &'_ Known| -> Index<'_> {
-            let Known { multikey, entries, .. } = *known;
-            // The lifetimes of all are that of the scene.
-            Index { definition: &known.definition, multikey, entries, distinct: &[], bytes: entries * 20 }
-        };
-        let mut indexes: Vec<Index<'_>> = self.indexes.iter().map(index).collect();
-        indexes.iter_mut().zip(&self.indexes).for_each(|(index, known)| index.distinct = &known.distinct);
+        let indexes: Vec<Index<'_>> = self.indexes.iter().map(Known::index).collect();
         let hint = question.get("hint").map(|hint| match hint {
             Value::String(name) => Hint::Name(name),
             Value::Map(keys) => Hint::Keys(keys),

@@ -136,6 +136,7 @@ impl Node {
             Self::Intersection(_) => "intersection".to_owned(),
             Self::Sort { by, first: Some(first), .. } => format!("sort by {}, the first {first}", of_sort(by)),
             Self::Sort { by, .. } => format!("sort by {}", of_sort(by)),
+            Self::Limit { skip: 0, limit: Some(limit), .. } => format!("take {limit}"),
             Self::Limit { skip, limit: Some(limit), .. } => format!("skip {skip}, take {limit}"),
             Self::Limit { skip, .. } => format!("skip {skip}"),
         }
