@@ -172,7 +172,7 @@ impl Node {
             Self::Intersection(_) => ("AND_HASH", Map::new()),
             Self::Sort { by, first, .. } => {
                 let mut rest = Map::from([("sortPattern", pattern(by))]);
-                first.into_iter().for_each(|first| rest.push("limitAmount", *first));
+                first.iter().for_each(|first| rest.push("limitAmount", *first));
                 ("SORT", rest)
             }
             Self::Limit { skip, limit, .. } => {
