@@ -64,13 +64,8 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let clock = env.clock.clone();
     let visibility = Visibility::new(0, clock, options.snapshot_max_age);
     let trees = Arc::new(Trees::new());
-    let policy = StorePolicy {
-        visibility: visibility.clone(),
-        trees: trees.clone(),
-        fold: options.fold.clone(),
-        wal: OnceLock::new(),
-    };
-    let policy = Arc::new(policy);
+    let (fold, wal) = (options.fold.clone(), OnceLock::new());
+    let policy = Arc::new(StorePolicy { visibility: visibility.clone(), trees: trees.clone(), fold, wal });
     let jobs = (options.memory_bytes / 8).min(24 << 20);
     let budget = lsm::Budget::with_shares(options.memory_bytes, options.memtable_bytes(), jobs);
     let lsm_options = lsm_options(&options, superblock);
