@@ -89,7 +89,7 @@ impl Database {
             return Err(crate::Error::NeverChanges(path.to_owned()));
         }
         let folds = Arc::new(Folds::default());
-        let options = Options { fold: Some(folds.clone()), ..options };
+        let options = Options { fold: Some(folds.clone()), definitions: Some(folds.clone()), ..options };
         let store = Store::open(env.clone(), path, options)?;
         let catalog = Catalog::load(&store, folds)?;
         // If it cannot be done now, a later flush does it.

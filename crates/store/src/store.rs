@@ -511,7 +511,12 @@ impl Inner {
     }
 
     /// Calls `f` with the internal key and its partition, on the stack where it fits.
-    fn with_internal_key<T>(&self, tree: TreeId, key: &[u8], f: impl FnOnce(&[u8], usize) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_internal_key<T>(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        f: impl FnOnce(&[u8], usize) -> Result<T>,
+    ) -> Result<T> {
         let partition = match tree {
             SYSTEM => 0,
             _ => partition_of(codec::hash64(key), self.superblock.partitions) as usize,

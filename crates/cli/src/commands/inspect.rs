@@ -20,7 +20,7 @@ use std::path::PathBuf;
 Reads a sorted file (blocks, index, filter, dictionary, properties), a segment of the log (records, and where it ends and \
 why), a manifest (edits and files), a superblock or the listing of a checkpoint. It needs no lock and changes nothing; of \
 a database that is in use, the last bytes of log and manifests may be on their way. Keys are shown as the _id that they \
-are, if they are one, and values as text with what is not printable escaped. With --json each line is an object: those \
+are, if they are one; documents in a sorted file as JSON, and other values as text with what is not printable escaped. With --json each line is an object: those \
 with \"row\" tell of one block, record, edit, file or entry, those with \"damage\" of damage, and the last of the file.")]
 pub(crate) struct Args {
     /// The file
@@ -81,6 +81,7 @@ fn as_text(out: &mut Output, item: Item) -> Outcome {
             let facts: Vec<String> = facts.iter().map(|(name, value)| format!("{name} {}", show(value))).collect();
             out.text(&format!("  {list}: {}\n", facts.join(", ")))
         }
+        Item::Definitions(..) => Ok(()),
         Item::Damage(offset, what) => out.text(&format!("damage at offset {offset}: {what}\n")),
     }
 }
@@ -97,6 +98,7 @@ fn as_json(out: &mut Output, whole: &mut Map<String, Value>, item: Item) -> Outc
             row.extend(facts.into_iter().map(field));
             out.json(&Value::Object(row))
         }
+        Item::Definitions(..) => Ok(()),
         Item::Damage(offset, what) => out.json(&json!({ "damage": what, "offset": offset })),
     }
 }
@@ -105,7 +107,7 @@ fn show(value: &FactValue) -> String {
     match value {
         FactValue::Number(n) => n.to_string(),
         FactValue::Id(id) => format!("{id:016x}"),
-        FactValue::Text(text) => text.clone(),
+        FactValue::Text(text) | FactValue::Json(text) => text.clone(),
         FactValue::Key(key) => id_of(key).unwrap_or_else(|| escaped(key)),
         FactValue::Bytes(bytes) => escaped(bytes),
         FactValue::Numbers(numbers) => {
@@ -120,6 +122,7 @@ fn to_json(value: FactValue) -> Value {
         FactValue::Number(n) => json!(n),
         FactValue::Id(id) => json!(format!("{id:016x}")),
         FactValue::Text(text) => json!(text),
+        FactValue::Json(document) => serde_json::from_str(&document).unwrap_or(Value::String(document)),
         FactValue::Key(key) => json!({ "id": id_of(&key), "hex": hex(&key) }),
         FactValue::Bytes(bytes) => json!(hex(&bytes)),
         FactValue::Numbers(numbers) => json!(numbers),
