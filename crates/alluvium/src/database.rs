@@ -8,6 +8,7 @@ use crate::{Builder, Collection, LogicalDatabase, OpenReport, Result, Stats, Wri
 use env::Env;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::{Options, Store};
 
 /// An open database. Cheap to clone; closed when the last clone is dropped, or by
@@ -415,6 +416,26 @@ impl Database {
     /// As [`Database::flush`].
     pub fn compact(&self) -> Result<()> {
         Ok(self.inner.store.compact()?)
+    }
+
+    /// As [`Database::compact`], until somebody sets `stop`: it ends within a second or so. What was merged by then
+    /// stays merged, and nothing else has changed.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// db.compact_unless(&stop)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::flush`]; [`crate::ErrorKind::Stopped`] if it was stopped.
+    pub fn compact_unless(&self, stop: &AtomicBool) -> Result<()> {
+        if self.inner.store.compact_unless(stop)? { Ok(()) } else { Err(crate::Error::Stopped) }
     }
 
     /// Closes the database, so that it can be opened again at once. Collections, snapshots, cursors and

@@ -5,7 +5,7 @@ use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result};
 use codec::entry::Seq;
 use env::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A log of a single segment is not worth a flush, for want of space, up to this many bytes.
 const SMALL_LOG: u64 = 128 << 10;
@@ -56,14 +56,24 @@ impl Store {
     /// # Errors
     /// As [`Store::flush`].
     pub fn settle(&self) -> Result<()> {
+        self.settle_unless(&AtomicBool::new(false)).map(drop)
+    }
+
+    fn settle_unless(&self, stop: &AtomicBool) -> Result<bool> {
         self.flush()?;
         let inner = &self.inner;
         loop {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
             if !inner.options.background {
-                return self.run_pending();
+                if self.run_one_pending()? {
+                    continue;
+                }
+                return Ok(true);
             }
             if inner.partitions.iter().all(|p| !p.compaction_due()) && inner.workers.busy() == 0 {
-                return Ok(());
+                return Ok(true);
             }
             inner.check_progress()?;
             inner.workers.signal();
@@ -76,12 +86,38 @@ impl Store {
     /// # Errors
     /// As [`Store::flush`].
     pub fn compact(&self) -> Result<()> {
-        self.settle()?;
+        self.compact_unless(&AtomicBool::new(false)).map(drop)
+    }
+
+    /// As [`Store::compact`], until somebody sets `stop`: false then, within a second or so. What was merged by
+    /// then stays merged, and nothing else has changed.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// assert!(store.compact_unless(&stop)?);
+    /// # store.close()
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::flush`].
+    pub fn compact_unless(&self, stop: &AtomicBool) -> Result<bool> {
+        if !self.settle_unless(stop)? {
+            return Ok(false);
+        }
         // So that the space of trees dropped a moment ago is given back too.
         self.inner.ended(self.inner.purge_dropped())?;
-        let mut partitions = self.inner.partitions.iter();
-        let compacted = partitions.try_for_each(|partition| partition.compact_all());
-        self.inner.ended(compacted.map_err(Error::from))
+        for partition in &self.inner.partitions {
+            let compacted = partition.compact_all_unless(&|| stop.load(Ordering::Relaxed));
+            if !self.inner.ended(compacted.map_err(Error::from))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Does pending background work on this thread until there is none. For stores opened with

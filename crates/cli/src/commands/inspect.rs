@@ -40,7 +40,7 @@ const SHOWN_BYTES: usize = 120;
 impl Args {
     /// Prints what stands in the file.
     pub(crate) fn run(&self) -> Outcome {
-        Stop::at_once()?;
+        let stop = Stop::at_once()?;
         let env = Env::os();
         if env.fs.list(&self.file).is_ok() {
             let what = format!("{} is a directory: name a file in it (`verify` checks them all)", self.file.display());
@@ -54,6 +54,7 @@ impl Args {
         let options = InspectOptions { entries: self.entries };
         inspect::file(&env, &self.file, options, &mut |item| {
             // A reader that goes away, or a full disk: the rest is read in vain, and told to nobody.
+            failed = failed.take().or_else(|| stop.check().err());
             if failed.is_none() {
                 damaged += u64::from(matches!(item, Item::Damage(..)));
                 let told = if self.json { as_json(&mut out, &mut whole, item) } else { as_text(&mut out, item) };
