@@ -17,6 +17,19 @@ const MANY_SEGMENTS: u64 = 32;
 impl Store {
     /// Makes every write so far durable. The acknowledgement of a bulk load.
     ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Bulk)?;
+    /// store.sync()?; // now it survives power loss
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Poisoned`] or [`Error::OutcomeUnknown`]: the log failed.
     pub fn sync(&self) -> Result<()> {
@@ -25,6 +38,20 @@ impl Store {
     }
 
     /// Writes everything in memory to sorted files. Returns when it is there.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Periodic)?;
+    /// store.flush()?;
+    /// assert!(store.stats().partitions.iter().any(|partition| partition.files > 0));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// What keeps the flush from going on, such as [`Error::NoSpace`].
@@ -37,6 +64,15 @@ impl Store {
     /// [`crate::Options::accept_log_damage`], so that the next open is not refused. Until then all
     /// of it is kept, so that nothing is forgotten of what was lost: called once the consequences
     /// are written. Without damage it does nothing.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// store.discard_damage()?; // nothing was damaged
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Store::flush`]; the log goes with a later flush then.
@@ -52,6 +88,16 @@ impl Store {
     }
 
     /// Flushes, and waits until no compaction is due: the state in which figures are taken.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// store.settle()?;
+    /// println!("{} bytes on disk", store.stats().disk_bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Store::flush`].
@@ -82,6 +128,15 @@ impl Store {
     }
 
     /// Merges every partition into one sorted run and gives back all space that can be.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// store.compact()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Store::flush`].
@@ -123,6 +178,17 @@ impl Store {
     /// Does pending background work on this thread until there is none. For stores opened with
     /// `background: false`.
     ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let options = Options { background: false, ..Options::default() };
+    /// # let store = Store::open(env::Env::in_memory(2), std::path::Path::new("db"), options)?;
+    /// store.run_pending()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Store::flush`].
     pub fn run_pending(&self) -> Result<()> {
@@ -131,6 +197,15 @@ impl Store {
     }
 
     /// Does one piece of pending background work on this thread; false if there was none.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// while store.run_one_pending()? {}
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Store::flush`].

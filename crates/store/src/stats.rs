@@ -157,16 +157,44 @@ pub struct TreeStats {
 impl Store {
     /// Bytes of the disk that writes leave free: [`crate::Options::disk_reserve_bytes`], or what follows from the
     /// other options.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert!(store.disk_reserve_bytes() > 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn disk_reserve_bytes(&self) -> u64 {
         self.inner.options.disk_reserve()
     }
 
     /// Figures of the running store. Costs microseconds, not I/O.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert_eq!(store.stats().partitions.len(), store.partitions() as usize);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stats(&self) -> Stats {
         self.inner.stats()
     }
 
     /// Figures of one tree. Reads a few blocks of each sorted run.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// println!("{:?}", store.tree_stats(pets)?);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`crate::Error::NoSuchTree`], or as [`Store::get`].

@@ -15,6 +15,15 @@ impl Store {
     /// made. The manifests, the superblock and the log, read anew. Returns the damage found, one error for each
     /// damaged place.
     ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert!(store.verify()?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// What keeps the check itself from going on.
     pub fn verify(&self) -> Result<Vec<Error>> {
