@@ -304,7 +304,11 @@ impl Inner {
     ) -> Result<T> {
         let partition = match tree {
             SYSTEM => 0,
-            _ => partition_of(codec::hash64(key), self.superblock.partitions) as usize,
+            _ => {
+                let hash = codec::hash64(key);
+                self.shared.cache.count_get(hash);
+                partition_of(hash, self.superblock.partitions) as usize
+            }
         };
         let mut short = [0u8; 128];
         let len = key.len() + 4;
