@@ -97,6 +97,8 @@ pub struct WalkedFile {
     pub footer: Option<FooterFacts>,
     /// The properties, if they are whole.
     pub properties: Option<Properties>,
+    /// The opaque bytes given to the writer, if they are whole.
+    pub aux: Option<Vec<u8>>,
     /// What cannot be read, in the order of the file.
     pub lost: Vec<LostBlock>,
     /// Whole data blocks.
@@ -281,6 +283,9 @@ impl Walker<'_> {
                 Ok(properties) => self.found.properties = Some(properties),
                 Err(error) => return Ok(Some(error.to_string())),
             }
+        }
+        if role == Role::Aux {
+            self.found.aux = Some(content[..raw_bytes as usize].to_vec());
         }
         let block = match shape.map(|shape| Block::decode(content, shape)).transpose() {
             Ok(block) => block,

@@ -64,8 +64,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let clock = env.clock.clone();
     let visibility = Visibility::new(0, clock, options.snapshot_max_age);
     let trees = Arc::new(Trees::new());
-    let (fold, wal) = (options.fold.clone(), OnceLock::new());
-    let policy = Arc::new(StorePolicy { visibility: visibility.clone(), trees: trees.clone(), fold, wal });
+    let policy = Arc::new(StorePolicy::new(&visibility, &trees, &options));
     let jobs = (options.memory_bytes / 8).min(24 << 20);
     let budget = lsm::Budget::with_shares(options.memory_bytes, options.memtable_bytes(), jobs);
     let lsm_options = lsm_options(&options, superblock);
@@ -117,6 +116,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         report,
         lock: Mutex::new(Some(lock)),
     });
+    let _first = policy.inner.set(Arc::downgrade(&inner));
     // Without it the database is whole, only longer to open the next time.
     let _why_not = inner.trim_log(segments);
     Ok(inner)

@@ -2,6 +2,7 @@
 
 use super::{Fact, FactValue, InspectOptions, Item, Visit, id, number, text};
 use crate::Result;
+use crate::definitions::unpack;
 use codec::entry::{Entry, Kind};
 use env::{Env, OpenMode};
 use sst::{DictionaryRegistry, FileMeta};
@@ -71,6 +72,13 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
     let file_number = number_of(env, path)?;
     visit(Item::Fact(number("number", file_number)))?;
     let registry = DictionaryRegistry::new();
+    if options.entries {
+        // They stand at the end.
+        let walked = sst::walk_file(env, path, file_number, &registry, &mut |_| Ok(()))?;
+        for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
+            visit(Item::Definitions(tree, definitions))?;
+        }
+    }
     let mut told = Ok(());
     // The blocks come first, since they are told of as they are read.
     let walked = sst::walk_file(env, path, file_number, &registry, &mut |block| {
@@ -119,6 +127,10 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
         visit(Item::Fact(("inputs", FactValue::Numbers(properties.inputs.clone()))))?;
         let trees = properties.trees.iter().map(|tree| u64::from(*tree)).collect();
         visit(Item::Fact(("trees", FactValue::Numbers(trees))))?;
+    }
+    for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
+        let numbers = definitions.into_keys().map(u64::from).collect();
+        visit(Item::Row("shapes", vec![number("tree", tree.into()), ("numbers", FactValue::Numbers(numbers))]))?;
     }
     visit(Item::Fact(number("entries_read", walked.entries)))?;
     walked.lost.into_iter().try_for_each(|lost| {

@@ -4,6 +4,7 @@ use super::Loss;
 use super::log::{SalvagedLog, most_frequent};
 use super::merge::{self, Content, KeyRange, OwnedEntry, Source, Visit};
 use crate::Result;
+use crate::definitions::{Defined, unpack};
 use codec::entry::{Kind, MAX_SEQ, Seq};
 use codec::ranges::RangeSet;
 use env::Env;
@@ -19,6 +20,8 @@ pub(super) struct SalvagedPartition {
     trees: BTreeSet<u32>,
     /// The range tombstones of the manifest, where it is whole, and of the log.
     ranges: RangeSet,
+    /// What values use, as the files say that hold them.
+    pub defined: Defined,
     registry: DictionaryRegistry,
     _dictionaries: Vec<Arc<Dictionary>>,
     /// Everything up to this number was in files.
@@ -111,6 +114,7 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
             dictionaries: Vec::new(),
             sources: Vec::new(),
             trees: BTreeSet::new(),
+            defined: Defined::new(),
             flushed: noted,
             found: &mut found,
         };
@@ -122,8 +126,9 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
             }
             Err(removed) => reading.all(&removed)?,
         }
-        let Reading { registry, dictionaries, sources, trees, flushed, .. } = reading;
-        let partition = SalvagedPartition { sources, trees, ranges, registry, _dictionaries: dictionaries, flushed };
+        let Reading { registry, dictionaries, sources, trees, defined, flushed, .. } = reading;
+        let partition =
+            SalvagedPartition { sources, trees, ranges, defined, registry, _dictionaries: dictionaries, flushed };
         found.partitions.push(partition);
     }
     Ok(found)
@@ -185,6 +190,7 @@ struct Reading<'a> {
     dictionaries: Vec<Arc<Dictionary>>,
     sources: Vec<Source>,
     trees: BTreeSet<u32>,
+    defined: Defined,
     flushed: Seq,
     found: &'a mut Found,
 }
@@ -272,6 +278,9 @@ impl Reading<'_> {
         let walked = sst::walk_file(self.env, path, number, &self.registry, &mut |_| Ok(()))?;
         self.dictionaries.extend(walked.dictionary.clone());
         self.dictionaries.dedup_by_key(|dictionary| dictionary.id());
+        for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
+            self.defined.entry(tree).or_default().extend(definitions);
+        }
         self.found.files += 1;
         self.found.blocks += walked.data_blocks;
         Ok(walked)
