@@ -1,7 +1,11 @@
 //! What the manifest knows of a file, and what a check of it finds.
 
 use codec::entry::Seq;
+use codec::limits::{LAST_SEQ, at_most, get_number, get_seq};
 use codec::{DecodeError, varint};
+
+/// What is out of range, in errors.
+const SEQ: &str = "a sequence number";
 
 /// What a [`crate::Writer`] is told at the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,14 +65,15 @@ impl FileMeta {
     /// # Errors
     /// [`DecodeError`] if the input ends within it or a number is out of range.
     pub fn decode(input: &mut &[u8]) -> codec::Result<Self> {
-        let number = varint::get_u64(input)?;
-        let bytes = varint::get_u64(input)?;
+        let number = get_number(input, "a file number")?;
+        let bytes = get_number(input, "the length of a file")?;
         let footer_checksum = get_fixed(input)?;
         let smallest = varint::get_bytes(input)?.to_vec();
         let largest = varint::get_bytes(input)?.to_vec();
-        let min_seq = varint::get_u64(input)?;
-        let range = varint::get_u64(input)?;
-        let max_seq = min_seq.checked_add(range).ok_or(DecodeError::Invalid("a sequence number"))?;
+        let (min_seq, range) = (get_seq(input, SEQ)?, get_seq(input, SEQ)?);
+        // Neither has 57 bits.
+        let max_seq = at_most(min_seq + range, LAST_SEQ, SEQ)?;
+        let entries = get_number(input, "a number of entries")?;
         Ok(Self {
             number,
             bytes,
@@ -77,9 +82,9 @@ impl FileMeta {
             largest,
             min_seq,
             max_seq,
-            entries: varint::get_u64(input)?,
-            tombstones: varint::get_u64(input)?,
-            raw_bytes: varint::get_u64(input)?,
+            entries,
+            tombstones: at_most(varint::get_u64(input)?, entries, "more tombstones than entries")?,
+            raw_bytes: get_number(input, "a number of bytes")?,
             dictionary_id: get_fixed(input)?,
         })
     }

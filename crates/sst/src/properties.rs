@@ -1,6 +1,7 @@
 //! The properties of a file: what the manifest knows, and more, kept for salvage and tools.
 
 use crate::FileMeta;
+use codec::limits::get_number;
 use codec::{DecodeError, Result, varint};
 
 /// What a file says about itself.
@@ -61,10 +62,11 @@ impl Properties {
         let meta = FileMeta::decode(input)?;
         let mut numbers = [0; 6];
         for number in &mut numbers {
-            *number = varint::get_u64(input)?;
+            *number = get_number(input, "a number of blocks or bytes")?;
         }
         let [data_blocks, partitions, data_bytes, index_bytes, block_bytes, filter_bits_per_key] = numbers;
-        let inputs = (0..get_count(input)?).map(|_| varint::get_u64(input)).collect::<Result<Vec<_>>>()?;
+        let inputs =
+            (0..get_count(input)?).map(|_| get_number(input, "an input's number")).collect::<Result<Vec<_>>>()?;
         let mut trees = Vec::new();
         let mut last = 0u32;
         for _ in 0..get_count(input)? {

@@ -304,7 +304,8 @@ fn load_trees(partition: &Arc<Partition>, last: Seq, highest: u32, trees: &Trees
     while iter.valid() && iter.key().starts_with(&SYSTEM.0.to_be_bytes()) {
         let key = iter.key().get(4..).unwrap_or(&[]);
         if let (Some(id), b't') = (key.get(1..5), key.first().copied().unwrap_or(0)) {
-            let id = TreeId(u32::from_be_bytes([id[0], id[1], id[2], id[3]]));
+            let what = |_| env::Error::corrupt(partition.dir(), 0, "the registry of trees names one that cannot be");
+            let id = TreeId(codec::limits::tree_of(id).map_err(what)?);
             live.insert(id, iter.value().to_vec());
         } else if let (Some(id), b'm') = (key.get(1..5), key.first().copied().unwrap_or(0)) {
             multivalue.insert(TreeId(u32::from_be_bytes([id[0], id[1], id[2], id[3]])));
@@ -332,6 +333,8 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
     lsm.dictionary_file_bytes = (options.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
     lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
     lsm.target_file_bytes = options.sorted_file_bytes();
-    lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).max(64 << 10);
+    // Far below where an edit is refused.
+    let most = codec::limits::MAX_RANGE_BYTES as u64 / 4;
+    lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).clamp(64 << 10, most);
     lsm
 }

@@ -10,6 +10,7 @@ use crate::layout::{
 use crate::window::Window;
 use crate::{Record, segment};
 use codec::entry::Seq;
+use codec::limits::{LAST_SEQ, MAX_NUMBER};
 use env::{Env, Error, OpenMode, Result};
 use std::path::{Path, PathBuf};
 
@@ -116,6 +117,8 @@ pub fn list_segments(env: &Env, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
         .iter()
         .filter(|entry| !entry.is_dir)
         .filter_map(|entry| Some((segment::number(&entry.name)?, dir.join(&entry.name))))
+        // No segment has a higher one, and whoever opens the log says so.
+        .filter(|(number, _)| *number <= MAX_NUMBER)
         .collect();
     segments.sort_unstable();
     Ok(segments)
@@ -145,7 +148,7 @@ pub fn walk_segment(
         Err(NotAHeader::Newer(found)) => {
             return Err(Error::NewerFormat { path: path.to_owned(), found, supported: VERSION });
         }
-        Err(NotAHeader::Invalid) => None,
+        Err(NotAHeader::Invalid | NotAHeader::Impossible) => None,
     };
     let mut found = WalkedSegment { file_bytes: window.len(), end: GROUPS_AT, ..WalkedSegment::default() };
     found.header = header.map(|h| SegmentHeader {
@@ -208,7 +211,7 @@ impl Walker<'_> {
         if self.limit.checked_sub(at).is_none_or(|left| group.group_len() > left) {
             return Ok(Err("the file ends within a group"));
         }
-        if group.first_seq == 0 || group.first_seq > group.last_seq || group.last_seq == Seq::MAX {
+        if group.first_seq == 0 || group.first_seq > group.last_seq || group.last_seq > LAST_SEQ {
             return Ok(Err("the numbers of a group are impossible"));
         }
         let body = self.window.bytes(at + GROUP_HEADER_LEN as u64, group.body_len as usize)?;

@@ -74,3 +74,18 @@ fn polygenelubricants_has_a_partition() {
     let hash = codec::hash64(b"polygenelubricants");
     assert!(partition_of(hash, 3) < 3);
 }
+
+#[test]
+fn numbers_above_their_limits_are_refused() {
+    use codec::limits::{LAST_SEQ, MAX_NUMBER, MAX_TREE};
+    let note = |needed, seq| decode_record(&encode_flushed(needed, std::iter::once((0, seq))), 1).is_ok();
+    assert!(note(MAX_NUMBER, LAST_SEQ));
+    assert!(!note(MAX_NUMBER + 1, 1) && !note(1, LAST_SEQ + 1) && !note(u64::MAX, 1) && !note(1, u64::MAX));
+    let put = |tree: u32| {
+        let mut bytes = vec![TAG_BATCH, Kind::Put as u8, 0];
+        varint::put_bytes(&mut bytes, &tree.to_be_bytes());
+        varint::put_bytes(&mut bytes, b"value");
+        decode_record(&bytes, 1).is_ok()
+    };
+    assert!(put(MAX_TREE) && !put(MAX_TREE + 1));
+}
