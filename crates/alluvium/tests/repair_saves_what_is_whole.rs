@@ -5,6 +5,7 @@
 use alluvium::Value;
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Database, Durability, ErrorKind, Map};
+use env::fault::{Fault, FaultFs, OpKind};
 use env::mem::MemFs;
 use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
 use std::collections::BTreeMap;
@@ -97,10 +98,18 @@ fn number(key: &[u8]) -> Option<i64> {
 
 /// Repairs the database, and checks the copy against what was in it.
 fn check(mem: &Arc<MemFs>, expected: &Documents, deleted: &[i64], what: &str) -> RepairReport {
+    check_on(mem, None, expected, deleted, what)
+}
+
+/// The same on a disk that fails like this.
+fn check_on(mem: &Arc<MemFs>, fault: Option<Fault>, expected: &Documents, deleted: &[i64], what: &str) -> RepairReport {
     let env = env_of(mem);
     let before = contents(&**mem, "db");
     let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
-    let report = repair::repair(&env, Path::new("db"), Path::new("new"), &options);
+    let disk = FaultFs::over(mem.clone());
+    fault.into_iter().for_each(|fault| disk.inject(fault));
+    let failing = Env { fs: Arc::new(disk), ..env.clone() };
+    let report = repair::repair(&failing, Path::new("db"), Path::new("new"), &options);
     let report = report.unwrap_or_else(|e| panic!("{what}: {e}"));
     assert!(contents(&**mem, "db") == before, "{what}: the damaged database is not as it was");
     let db = open(&env, "new");
@@ -171,6 +180,38 @@ fn with_any_byte_changed() {
         }
         assert!(doubtful > 0 && lost > 0, "nothing was ever doubtful or lost: the test means nothing");
         assert!(seen["sst"] > 300 && seen["log"] > 50, "{seen:?}");
+    }
+}
+
+#[test]
+fn with_any_sector_unreadable() {
+    const SECTOR: u64 = 4096;
+    for flushed in [true, false] {
+        let (mem, expected, deleted) = database(flushed);
+        let (mut named, mut saved) = (BTreeMap::<String, u32>::new(), 0);
+        for path in files(&*mem, Path::new("db")) {
+            let len = read(&*mem, &path).len() as u64;
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            for from in (0..len).step_by(SECTOR as usize) {
+                let what = format!("{}, offset {from} cannot be read", path.display());
+                let fault = Fault::nth(1).of(OpKind::Read).on(path.to_string_lossy()).touching(from..from + SECTOR);
+                let damaged = Arc::new(mem.kill_clone());
+                let report = check_on(&damaged, Some(fault.from_then_on()), &expected, &deleted, &what);
+                let told = report.losses.iter().map(|loss| &loss.what).chain(&report.notes);
+                if told.filter(|text| text.contains("cannot be read") || text.contains("cannot read")).count() > 0 {
+                    *named.entry(name.split(['-', '.']).next_back().unwrap_or("").to_owned()).or_default() += 1;
+                }
+                saved += report.documents() + report.doubtful();
+            }
+            let what = format!("{} cannot be opened", path.display());
+            let fault = Fault::nth(1).of(OpKind::Open).on(path.to_string_lossy()).from_then_on();
+            check_on(&Arc::new(mem.kill_clone()), Some(fault), &expected, &deleted, &what);
+        }
+        for dir in ["db/p000", "db/wal"] {
+            let fault = Fault::nth(1).of(OpKind::List).on(dir).from_then_on();
+            check_on(&Arc::new(mem.kill_clone()), Some(fault), &expected, &deleted, &format!("{dir} cannot be listed"));
+        }
+        assert!(named["sst"] > 3 && named["log"] > 2 && named["1"] > 1 && saved > 400, "{named:?}, {saved} documents");
     }
 }
 

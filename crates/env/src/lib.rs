@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+mod around;
 mod clock;
 mod error;
 pub mod fault;
@@ -17,6 +18,7 @@ mod stream;
 pub mod sync;
 pub mod thread;
 
+pub use around::{AroundReader, FILLER, Unreadable};
 pub use clock::{Clock, ManualClock};
 pub use error::{Error, Result};
 pub use fs::{DirEntry, File, FileLock, Fs, OpenMode, create_dir_durably, parent_of};

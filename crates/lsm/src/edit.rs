@@ -203,6 +203,7 @@ fn decode_clean(input: &mut &[u8], added: &mut [AddedFile]) -> codec::Result<()>
 fn decode_added(input: &mut &[u8]) -> codec::Result<AddedFile> {
     let run = get_number(input, RUN)?;
     let meta = FileMeta::decode(input)?;
+    at_most(meta.max_seq, LAST_SEQ, SEQ)?;
     if meta.smallest > meta.largest {
         return Err(DecodeError::Invalid("a file whose key range is empty"));
     }

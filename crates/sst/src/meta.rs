@@ -1,7 +1,7 @@
 //! What the manifest knows of a file, and what a check of it finds.
 
-use codec::entry::Seq;
-use codec::limits::{LAST_SEQ, at_most, get_number, get_seq};
+use codec::entry::{MAX_SEQ, Seq};
+use codec::limits::{at_most, get_number};
 use codec::{DecodeError, varint};
 
 /// What is out of range, in errors.
@@ -70,9 +70,9 @@ impl FileMeta {
         let footer_checksum = get_fixed(input)?;
         let smallest = varint::get_bytes(input)?.to_vec();
         let largest = varint::get_bytes(input)?.to_vec();
-        let (min_seq, range) = (get_seq(input, SEQ)?, get_seq(input, SEQ)?);
+        let (min_seq, range) = (get_number(input, SEQ)?, get_number(input, SEQ)?);
         // Neither has 57 bits.
-        let max_seq = at_most(min_seq + range, LAST_SEQ, SEQ)?;
+        let max_seq = at_most(min_seq + range, MAX_SEQ, SEQ)?;
         let entries = get_number(input, "a number of entries")?;
         Ok(Self {
             number,

@@ -3,7 +3,7 @@
 use crate::layout::{self, End, GROUPS_AT, GroupHeader, Header, SEAL_AT, Seeds};
 use crate::recover::{self, Replayed, Segment};
 use crate::segment::{self, NotCreated};
-use crate::walk::{Walk, limit_of, records_from, walk_segment};
+use crate::walk::{Walk, check_whole, limit_of, records_from, walk_segment};
 use crate::{Options, Position, Purpose, Record, Recovery};
 use codec::entry::Seq;
 use codec::limits::MAX_NUMBER;
@@ -196,9 +196,7 @@ impl Wal {
                 true => Ok(()),
                 false => records_from(group, from, visit),
             })?;
-            if let Some(gap) = found.gaps.first() {
-                return Err(Error::corrupt(&path, gap.offset, gap.what));
-            }
+            check_whole(&path, &found)?;
             last_seq = found.last_seq;
         }
         match last_seq < to {
