@@ -281,6 +281,45 @@ fn files_that_a_compaction_has_replaced_bring_nothing_back() {
 }
 
 #[test]
+fn a_file_replaced_two_compactions_ago_brings_nothing_back() {
+    let (mem, _, deleted) = database(true);
+    let db = open(&env_of(&mem), "db");
+    let pets = db.collection("pets").with_durability(Durability::Sync);
+    // Somebody reads all the time, so no file is removed.
+    let mut reading = pets.scan().run().unwrap();
+    assert!(reading.next().is_some());
+    let old: Vec<_> = sorted_files(&*mem);
+    db.compact().unwrap();
+    let first: Vec<_> = sorted_files(&*mem).into_iter().filter(|path| !old.contains(path)).collect();
+    for n in (0..60).step_by(2).filter(|n| !deleted.contains(n)) {
+        pets.put(n, r#"{"again":true}"#).unwrap();
+    }
+    db.flush().unwrap();
+    db.compact().unwrap();
+    let expected = documents(&db, "pets");
+    let killed = Arc::new(mem.kill_clone());
+    drop(reading);
+    // Of the old files only the oldest of each partition are left, without the tombstones; the outputs of the
+    // first compaction are gone; and the manifests are lost.
+    for partition in ["db/p000", "db/p001"] {
+        let mut gone: Vec<_> = old.iter().filter(|path| path.starts_with(partition)).collect();
+        gone.sort_unstable();
+        let there = |path: &&PathBuf| path.starts_with(partition) && killed.exists(path).unwrap();
+        let replaced = first.iter().filter(there);
+        gone[1..].iter().copied().chain(replaced).for_each(|path| killed.remove(path).unwrap());
+    }
+    let manifests = files(&*killed, Path::new("db"));
+    manifests.iter().filter(|p| p.to_string_lossy().contains("MANIFEST")).for_each(|p| killed.remove(p).unwrap());
+    let report = check(&killed, &expected, &deleted, "without manifests");
+    assert_eq!(report.documents(), expected.len() as u64, "{report:?}");
+    assert!(report.lost_numbers.is_empty() && report.doubtful() > 0, "the old file was not there: {report:?}");
+}
+
+fn sorted_files(fs: &dyn Fs) -> Vec<PathBuf> {
+    files(fs, Path::new("db")).into_iter().filter(|path| path.to_string_lossy().ends_with(".sst")).collect()
+}
+
+#[test]
 fn a_gap_in_a_log_that_is_flushed_brings_nothing_back() {
     let (mem, expected, deleted) = database(false);
     let logs: Vec<_> = contents(&*mem, "db/wal");

@@ -329,6 +329,7 @@ impl Partition {
             version = before.apply(&edit, &self.home).map_err(refused)?;
         }
         self.written(manifest.append(&edit))?;
+        self.home.note_replaced(&edit.removed);
         self.install(version.clone(), flushed);
         self.measure_debt(&version);
         let gone: Vec<_> = {

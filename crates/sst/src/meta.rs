@@ -12,6 +12,8 @@ const SEQ: &str = "a sequence number";
 pub struct FooterInfo {
     /// The numbers of the files that the compaction read; empty for a flush.
     pub inputs: Vec<u64>,
+    /// The numbers of files that were replaced before, and may not be removed yet: somebody reads them still.
+    pub replaced: Vec<u64>,
     /// Opaque bytes, kept for salvage (the shapes that the file's rows use).
     pub aux: Vec<u8>,
 }

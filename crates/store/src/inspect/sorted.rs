@@ -117,6 +117,9 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
         visit(Item::Fact(number("block_bytes", properties.block_bytes)))?;
         visit(Item::Fact(number("filter_bits_per_key", properties.filter_bits_per_key)))?;
         visit(Item::Fact(("inputs", FactValue::Numbers(properties.inputs.clone()))))?;
+        if !properties.replaced.is_empty() {
+            visit(Item::Fact(("replaced_before", FactValue::Numbers(properties.replaced.clone()))))?;
+        }
         let trees = properties.trees.iter().map(|tree| u64::from(*tree)).collect();
         visit(Item::Fact(("trees", FactValue::Numbers(trees))))?;
     }

@@ -264,6 +264,10 @@ impl Reading<'_> {
             for input in &properties.inputs {
                 replaced.entry(*input).or_default().push(range.clone());
             }
+            for number in &properties.replaced {
+                // By files that need not be there any more, nor have had the same keys: all of it is doubtful.
+                replaced.entry(*number).or_default();
+            }
             // Memtables are flushed in their order: all before it is in files too.
             self.flushed = self.flushed.max(properties.meta.max_seq);
             self.trees.extend(&properties.trees);
