@@ -304,7 +304,12 @@ fn load_trees(partition: &Arc<Partition>, last: Seq, highest: u32, trees: &Trees
         let key = iter.key().get(4..).unwrap_or(&[]);
         let id = key.get(1..).and_then(|id| id.first_chunk()).map(|id| TreeId(u32::from_be_bytes(*id)));
         match (key.first(), id) {
-            (Some(b't'), Some(id)) => drop(found.live.insert(id, iter.value().to_vec())),
+            (Some(b't'), Some(id)) => {
+                let what =
+                    |_| env::Error::corrupt(partition.dir(), 0, "the registry of trees names one that cannot be");
+                codec::limits::tree_of(&id.0.to_be_bytes()).map_err(what)?;
+                found.live.insert(id, iter.value().to_vec());
+            }
             (Some(b'm'), Some(id)) => drop(found.multivalue.insert(id)),
             (Some(b'i'), Some(id)) => drop(found.indexes.insert(id)),
             _ => {
@@ -336,6 +341,8 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
     lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
     lsm.target_file_bytes = options.sorted_file_bytes();
     lsm.direct_io = options.direct_io;
-    lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).max(64 << 10);
+    // Far below where an edit is refused.
+    let most = codec::limits::MAX_RANGE_BYTES as u64 / 4;
+    lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).clamp(64 << 10, most);
     lsm
 }

@@ -430,7 +430,8 @@ impl<'a> Output<'a> {
         self.streaming = false;
         let Some(open) = self.open.take() else { return Ok(()) };
         let aux = self.home.shared.policy.aux(&open.used, &|| self.aux_of_inputs());
-        let meta = open.writer.finish(FooterInfo { inputs: self.plan.inputs.clone(), aux })?;
+        let meta =
+            open.writer.finish(FooterInfo { inputs: self.plan.inputs.clone(), replaced: self.home.replaced(), aux })?;
         if let (true, [tree], true) = (open.exclusive, open.trees.as_slice(), open.dictionary_id != 0) {
             self.home.shared.trees.achieved(*tree, open.dictionary_id, meta.bytes, meta.raw_bytes);
         }
