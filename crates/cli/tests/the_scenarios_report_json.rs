@@ -120,6 +120,8 @@ fn rows_are_inserted_under_indexes() {
     assert_eq!(report["sizes"]["indexes"].as_array().map(Vec::len), Some(2));
     assert_eq!(report["queries"].as_array().map(Vec::len), Some(5), "by _id, and two indexes without and with rows");
     assert!(report["load"]["harness_cpu_seconds"].as_f64() < report["load"]["cpu_seconds"].as_f64(), "{report}");
+    let report = place.json(&run(&["indexed", "--json"]));
+    assert_eq!(report["sizes"]["indexes"].as_array().map(Vec::len), Some(3));
     let text = place.good(&run(&["documents", "--indexes", "0"]));
     assert!(text.contains("CPU µs an insert, net, settled") && text.contains("query by _id"), "{text}");
     let again = place.bad(2, &run(&["documents", "--indexes", "0"]));
