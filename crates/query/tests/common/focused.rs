@@ -47,7 +47,7 @@ fn operators() -> BoxedStrategy<Value> {
     let end = select(vec![Value::MinKey, Value::MaxKey, Value::Array(vec![1.into()]), Value::Array(Vec::new())]);
     let operand = prop_oneof![8 => small().boxed(), 1 => end.boxed()];
     let one = prop_oneof![
-        6 => (select(vec!["$eq", "$eq", "$gt", "$gte", "$lt", "$lte", "$ne"]), operand),
+        8 => (select(vec!["$eq", "$eq", "$eq", "$gt", "$gte", "$lt", "$lte", "$ne"]), operand),
         1 => (select(vec!["$in", "$nin"]), vec(small(), 1..3).prop_map(Value::Array)),
         1 => (Just("$exists"), any::<bool>().prop_map(Value::from)),
         1 => (Just("$size"), (0i32..2).prop_map(Value::from)),
@@ -81,7 +81,8 @@ fn condition() -> BoxedStrategy<Value> {
 }
 
 fn conjunction() -> BoxedStrategy<Map> {
-    let path = select(vec!["a", "a", "a.b", "a.b", "a.c", "a.c", "b", "c", "a.0", "a.0.b"]);
+    let often = select(vec!["a.b", "a.c", "a"]);
+    let path = prop_oneof![4 => often, 1 => select(vec!["b", "c", "a.0", "a.0.b"])];
     vec((path, condition()), 1..4)
         .prop_map(|fields| {
             let mut map = Map::new();
