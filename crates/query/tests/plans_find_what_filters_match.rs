@@ -311,3 +311,31 @@ proptest! {
         check(&world, &filter, &sort, &counts, needs, limit);
     }
 }
+
+/// Conditions on two fields of maps in one array may be met by two of the maps; those of one `$elemMatch` by one only.
+#[test]
+fn two_elements_may_meet_two_conditions() {
+    let definition = |keys: &str| Definition::parse(&common::map_of(keys), &Map::new()).unwrap();
+    let documents = [
+        r#"{"_id":0,"a":[{"b":1,"c":2},{"b":3,"c":4}]}"#,
+        r#"{"_id":1,"a":[{"b":1,"c":4}]}"#,
+        r#"{"_id":2,"a":[{"b":[1,3],"c":2},{"c":4}]}"#,
+        r#"{"_id":3,"a":[{"b":[{"x":1,"y":2},{"x":3,"y":4}]}]}"#,
+    ];
+    let world = World {
+        documents: documents.map(common::map_of).to_vec(),
+        indexes: [r#"{"a.b":1,"a.c":1}"#, r#"{"a.c":-1,"a.b":1}"#, r#"{"a.b.x":1,"a.b.y":1}"#].map(definition).to_vec(),
+    };
+    for filter in [
+        r#"{"a.b":1,"a.c":4}"#,
+        r#"{"a":{"$elemMatch":{"b":1,"c":4}}}"#,
+        r#"{"a":{"$elemMatch":{"b":1}},"a.c":4}"#,
+        r#"{"$and":[{"a":{"$elemMatch":{"b":1}}},{"a":{"$elemMatch":{"c":4}}}]}"#,
+        r#"{"a":{"$elemMatch":{"b.x":1,"b.y":4}}}"#,
+        r#"{"a.b":{"$elemMatch":{"x":1,"y":4}}}"#,
+        r#"{"a.b":{"$gt":1,"$lt":3}}"#,
+        r#"{"a.b":{"$gt":2,"$lt":2}}"#,
+    ] {
+        check(&world, &common::map_of(filter), &[], &[100, 100, 100], Needs::Documents, None);
+    }
+}

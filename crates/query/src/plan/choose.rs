@@ -364,10 +364,10 @@ fn without(filter: &Filter, clauses: &[usize]) -> Filter {
 
 /// An index is used only if every document that matches has entries in it.
 fn usable(filter: &Filter, definition: &Definition) -> Result<(), String> {
-    if let Some(partial) = definition.partial_filter() {
-        if !implies::implies(filter, partial) {
-            return Err(format!("it is partial, and the filter does not say {partial}"));
-        }
+    if let Some(partial) = definition.partial_filter()
+        && !implies::implies(filter, partial)
+    {
+        return Err(format!("it is partial, and the filter does not say {partial}"));
     }
     if definition.is_sparse() && !scan::has_all(filter, definition) {
         return Err("it is sparse, and the filter may match documents without its fields".to_owned());

@@ -92,8 +92,24 @@ fn conjunction() -> BoxedStrategy<Map> {
         .boxed()
 }
 
+/// Two plain conditions, which documents often meet.
+fn pair() -> impl Strategy<Value = Map> {
+    let path = select(vec!["a.b", "a.c", "a", "b"]);
+    let one = (path, select(vec!["$eq", "$eq", "$gte", "$lt"]), (0i32..4).prop_map(Value::from));
+    vec(one, 2).prop_map(|all| {
+        let mut map = Map::new();
+        let condition = |(path, name, operand)| (path, Value::Map(Map::from([(name, operand)])));
+        all.into_iter().map(condition).for_each(|(path, condition)| drop(map.insert(path, condition)));
+        map
+    })
+}
+
 /// A filter that is read without an error.
 pub fn filter() -> impl Strategy<Value = Map> {
+    prop_oneof![1 => pair(), 1 => conditions()]
+}
+
+fn conditions() -> impl Strategy<Value = Map> {
     let branches = vec(conjunction(), 2..3).prop_map(|all| Value::Array(all.into_iter().map(Value::Map).collect()));
     let more = prop_oneof![3 => Just(None), 1 => (select(vec!["$or", "$and", "$nor"]), branches).prop_map(Some)];
     (conjunction(), more).prop_map(|(mut map, more)| {
