@@ -1,15 +1,13 @@
 //! Write batches over collections.
 
-use crate::catalog::Open;
-use crate::error::id_text;
-use crate::write::{self, mark_shapes, put_shapes};
+use crate::write;
 use crate::{Collection, Database, Durability, Error, IntoDocument, Result};
-use document::row::encode_row;
-use document::shape::Shape;
 use document::{Map, Value};
-use std::collections::HashMap;
-use std::sync::Arc;
+use query::update::Update;
 use store::{LockMode, TreeId};
+
+mod plan;
+use plan::Plan;
 
 /// Puts, inserts, deletes and blind updates over any collections of a database: all of them happen, at one
 /// moment, or none. Operations on one document take effect in their order.
@@ -36,8 +34,8 @@ enum Operation {
     Put(Map),
     Insert(Map),
     Delete(Value),
-    /// The `_id`, and the update as a delta.
-    Apply(Value, Vec<u8>),
+    /// The `_id`, the update, and the update as a delta.
+    Apply(Value, Update, Vec<u8>),
 }
 
 impl WriteBatch {
@@ -94,8 +92,9 @@ impl WriteBatch {
     pub fn apply(&mut self, collection: &Collection, id: impl Into<Value>, update: impl IntoDocument) -> Result<()> {
         let id = id.into();
         write::id_key(&id)?;
-        let delta = collection.delta(update)?;
-        self.operations.push((collection.clone(), Operation::Apply(id, delta)));
+        let update = Update::parse(&update.into_map()?)?;
+        let delta = update.to_delta(&collection.context())?;
+        self.operations.push((collection.clone(), Operation::Apply(id, update, delta)));
         Ok(())
     }
 
@@ -117,8 +116,10 @@ impl WriteBatch {
     pub fn commit(self) -> Result<()> {
         loop {
             match self.try_commit() {
-                // A collection was dropped meanwhile: it is looked up, or created, again.
-                Err(Error::Store(store::Error::NoSuchTree(_))) => {}
+                // A collection was dropped meanwhile, or has other indexes: it is looked up, or created, again.
+                Err(Error::Store(store::Error::NoSuchTree(_) | store::Error::SchemaChanged(_))) => {
+                    self.database.inner.catalog.settle();
+                }
                 result => return result,
             }
         }
@@ -126,64 +127,36 @@ impl WriteBatch {
 
     fn try_commit(&self) -> Result<()> {
         let store = &self.database.inner.store;
-        let mut batch = store.batch();
-        let mut shapes: Vec<(Arc<Open>, Vec<Arc<Shape>>)> = Vec::new();
-        let mut inserts: Vec<(Arc<Open>, Vec<u8>, String)> = Vec::new();
-        // Whether the last operation on a document has left it there.
-        let mut left: HashMap<(TreeId, Vec<u8>), bool> = HashMap::new();
-        let mut locks = Vec::new();
-        let mut row = Vec::new();
-        for (collection, operation) in &self.operations {
-            let open = collection.open_or_create()?;
-            let (key, mode) = match operation {
-                Operation::Delete(id) => {
-                    let key = write::id_key(id)?;
-                    batch.delete(open.documents, &key);
-                    left.insert((open.documents, key.clone()), false);
-                    (key, LockMode::Shared)
+        let plan = Plan::new(&self.operations)?;
+        let mut claimed: Vec<(TreeId, Vec<u8>)> = Vec::new();
+        let mut reserved = plan.guess(store);
+        loop {
+            // What reads nothing is encoded before the first lock, when its size can be paid for exactly.
+            let early = if plan.reads { None } else { Some(plan.encode(&self.database, &self.operations)?) };
+            if let Some(encoded) = early.as_ref() {
+                reserved = encoded.batch.encoded_bytes();
+                claimed = encoded.claimed();
+                if encoded.mark_multikey(store)? {
+                    continue;
                 }
-                Operation::Apply(id, delta) => {
-                    let key = write::id_key(id)?;
-                    batch.delta(open.documents, &key, delta);
-                    (key, LockMode::Shared)
-                }
-                Operation::Put(map) | Operation::Insert(map) => {
-                    let (key, id) = write::checked_key(map)?;
-                    row.clear();
-                    let mut new_shapes = Vec::new();
-                    encode_row(map, &open.shapes, None, &mut row, &mut new_shapes)
-                        .map_err(|e| Error::InvalidDocument(e.to_string()))?;
-                    batch.put(open.documents, &key, &row);
-                    shapes.push((open.clone(), new_shapes));
-                    let insert = matches!(operation, Operation::Insert(_));
-                    let before = left.insert((open.documents, key.clone()), true);
-                    if insert {
-                        let name = collection.full_name()?;
-                        match before {
-                            Some(true) => return Err(Error::DuplicateKey { collection: name, id: id_text(id) }),
-                            Some(false) => {}
-                            None => inserts.push((open.clone(), key.clone(), name)),
-                        }
-                    }
-                    (key, if insert { LockMode::Exclusive } else { LockMode::Shared })
-                }
-            };
-            locks.push((open.documents, key, mode));
-        }
-        for (open, new_shapes) in &shapes {
-            put_shapes(&mut batch, open, new_shapes);
-        }
-        let _admitted = store.admit(batch.encoded_bytes())?;
-        let guard = store.lock_all(locks.iter().map(|(t, k, m)| (*t, k.as_slice(), *m)));
-        for (open, key, name) in inserts {
-            if store.contains(open.documents, &key)? {
-                return Err(Error::DuplicateKey { collection: name, id: crate::read::key_text(&key) });
             }
+            let _admitted = store.admit(reserved)?;
+            let claims = claimed.iter().map(|(tree, key)| (*tree, key.as_slice(), LockMode::Exclusive));
+            let guard = store.lock_all(plan.locks().chain(claims));
+            let encoded = match early {
+                Some(encoded) => encoded,
+                None => plan.encode(&self.database, &self.operations)?,
+            };
+            let wanted = encoded.claimed();
+            let lacking = wanted.iter().any(|key| !claimed.contains(key));
+            if plan.reads && (lacking || encoded.batch.encoded_bytes() > reserved || encoded.finds_arrays()) {
+                drop((guard, _admitted));
+                encoded.mark_multikey(store)?;
+                reserved = reserved.max(encoded.batch.encoded_bytes());
+                claimed.extend(wanted);
+                continue;
+            }
+            return encoded.write(store, self.durability, &guard);
         }
-        store.write_locked(batch, self.durability, &guard)?;
-        for (open, new_shapes) in &shapes {
-            mark_shapes(open, new_shapes);
-        }
-        Ok(())
     }
 }

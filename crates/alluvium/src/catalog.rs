@@ -4,6 +4,7 @@
 //! loads). The description of a tree says which; it is written in the same batch as the tree.
 
 use crate::fold::Folds;
+use crate::index::{Index, IndexSet};
 use crate::modify::TypicalWrite;
 use crate::names::FullName;
 use crate::{Error, Result};
@@ -33,11 +34,20 @@ pub(crate) struct Open {
     pub shapes: Arc<ShapeTable>,
     /// What a change of a document writes.
     pub modified: TypicalWrite,
+    indexes: RwLock<Arc<IndexSet>>,
+    /// Held while an index is described anew.
+    pub index_change: Mutex<()>,
 }
 
 impl Open {
-    pub fn new(documents: TreeId, system: TreeId, shapes: Arc<ShapeTable>) -> Arc<Self> {
-        Arc::new(Self { documents, system, shapes, modified: TypicalWrite::default() })
+    pub fn new(documents: TreeId, system: TreeId, shapes: Arc<ShapeTable>, indexes: Arc<IndexSet>) -> Arc<Self> {
+        let (indexes, index_change) = (RwLock::new(indexes), Mutex::new(()));
+        Arc::new(Self { documents, system, shapes, modified: TypicalWrite::default(), indexes, index_change })
+    }
+
+    /// The indexes, as of now.
+    pub fn indexes(&self) -> Arc<IndexSet> {
+        self.indexes.read().clone()
     }
 }
 
@@ -69,6 +79,8 @@ pub(crate) struct Catalog {
     names: RwLock<BTreeMap<FullName, Entry>>,
     /// Held while the set of collections changes.
     change: Mutex<()>,
+    /// Held exclusively while indexes come or go: see [`Catalog::hold_indexes`].
+    loads: RwLock<()>,
     /// The names are those of every snapshot from this number on; [`CHANGING`] while they change.
     settled: AtomicU64,
     folds: Arc<Folds>,
@@ -95,22 +107,51 @@ impl Drop for Changing<'_> {
 struct Entry {
     documents: TreeId,
     system: TreeId,
+    indexes: Arc<IndexSet>,
     open: Option<Arc<Open>>,
+}
+
+impl Entry {
+    /// The trees of the collection.
+    fn trees(&self) -> Vec<TreeId> {
+        let indexes = self.indexes.indexes.iter().map(|index| index.tree);
+        [self.documents, self.system].into_iter().chain(indexes).collect()
+    }
+
+    fn set_indexes(&mut self, indexes: IndexSet) {
+        self.indexes = Arc::new(indexes);
+        if let Some(open) = &self.open {
+            *open.indexes.write() = self.indexes.clone();
+        }
+    }
 }
 
 impl Catalog {
     /// Reads the catalogue from the store's registry of trees.
     pub fn load(store: &Store, folds: Arc<Folds>) -> Result<Self> {
         let mut names = BTreeMap::new();
-        for (documents, description) in store.trees() {
+        let trees = store.trees();
+        let mut indexes: BTreeMap<TreeId, Vec<Arc<Index>>> = BTreeMap::new();
+        for (documents, index) in trees.iter().filter_map(|(tree, description)| Index::read(*tree, description)) {
+            indexes.entry(documents).or_default().push(Arc::new(index));
+        }
+        for (documents, description) in trees {
             if let Some((name, system)) = read_description(&description) {
                 if !store.report().lost.is_empty() {
                     raise_shapes(store, &name, system)?;
                 }
-                names.insert(name, Entry { documents, system, open: None });
+                let indexes = indexes.remove(&documents).unwrap_or_default();
+                let indexes = Arc::new(IndexSet { schema: store.schema(documents), indexes });
+                names.insert(name, Entry { documents, system, indexes, open: None });
             }
         }
-        Ok(Self { names: RwLock::new(names), change: Mutex::new(()), settled: AtomicU64::new(store.visible()), folds })
+        Ok(Self {
+            names: RwLock::new(names),
+            change: Mutex::new(()),
+            loads: RwLock::new(()),
+            settled: AtomicU64::new(store.visible()),
+            folds,
+        })
     }
 
     /// Begins to change names, before anything is written.
@@ -156,7 +197,7 @@ impl Catalog {
         }
         let shapes = load_shapes(store, name, entry.system, None)?;
         self.folds.learn(entry.documents, &shapes);
-        let open = Open::new(entry.documents, entry.system, shapes);
+        let open = Open::new(entry.documents, entry.system, shapes, entry.indexes);
         if let Some(entry) = self.names.write().get_mut(name) {
             entry.open = Some(open.clone());
         }
@@ -205,8 +246,9 @@ impl Catalog {
         let (system, documents) = (trees[0], trees[1]);
         let shapes = Arc::new(ShapeTable::new(ShapeOptions::default()));
         self.folds.learn(documents, &shapes);
-        let open = Open::new(documents, system, shapes);
-        let entry = Entry { documents, system, open: Some(open.clone()) };
+        let indexes = Arc::new(IndexSet { schema: store.schema(documents), indexes: Vec::new() });
+        let open = Open::new(documents, system, shapes, indexes.clone());
+        let entry = Entry { documents, system, indexes, open: Some(open.clone()) };
         self.names.write().insert(name.clone(), entry);
         Ok(open)
     }
@@ -217,7 +259,7 @@ impl Catalog {
         let Some(entry) = self.names.read().get(name).cloned() else {
             return Err(self.missing(store, name));
         };
-        store.drop_trees(&[entry.documents, entry.system])?;
+        store.drop_trees(&entry.trees())?;
         self.names.write().remove(name);
         Ok(())
     }
@@ -225,7 +267,8 @@ impl Catalog {
     /// Renames a collection. An error if the new name is taken.
     pub fn rename(&self, store: &Store, from: &FullName, to: &FullName) -> Result<()> {
         let _change = self.changing(store);
-        let Some(entry) = self.names.read().get(from).cloned() else {
+        let _indexes = self.loads.write();
+        let Some(mut entry) = self.names.read().get(from).cloned() else {
             return Err(self.missing(store, from));
         };
         store.check_open()?;
@@ -234,6 +277,8 @@ impl Catalog {
         }
         let description = describe_documents(to, entry.system);
         store.describe_trees(&[(entry.documents, &description)])?;
+        let indexes = entry.indexes.indexes.clone();
+        entry.set_indexes(IndexSet { schema: store.schema(entry.documents), indexes });
         let mut names = self.names.write();
         names.remove(from);
         names.insert(to.clone(), entry);
@@ -291,6 +336,8 @@ pub(crate) fn load_shapes(
     let table = ShapeTable::open(ShapeOptions::default(), shapes, next);
     Ok(Arc::new(table.map_err(|e| damaged(e.to_string()))?))
 }
+
+mod indexes;
 
 #[cfg(test)]
 mod tests;

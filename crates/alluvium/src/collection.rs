@@ -183,21 +183,25 @@ impl Collection {
         self.database.inner.catalog.find_or_create(self.store(), self.name()?)
     }
 
-    /// A write that needs the collection found it dropped: named as if it had been found so before.
-    pub(crate) fn named(&self, error: Error) -> Error {
-        match (error, self.name()) {
-            (Error::Store(store::Error::NoSuchTree(_)), Ok(name)) => {
-                Error::NoSuchCollection { name: name.to_string(), nearest: None }
-            }
-            (error, _) => error,
-        }
-    }
-
-    /// Runs a write, again if the collection is dropped while it is being prepared.
+    /// Runs a write, again if the collection is dropped or gets other indexes while it is being prepared.
     pub(crate) fn retry<T>(&self, mut write: impl FnMut(&Arc<Open>) -> Result<T>) -> Result<T> {
         loop {
             match write(&self.open_or_create()?) {
-                Err(Error::Store(store::Error::NoSuchTree(_))) => {}
+                Err(Error::Store(store::Error::NoSuchTree(_) | store::Error::SchemaChanged(_))) => {
+                    self.database.inner.catalog.settle();
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// As [`Collection::retry`], for a write that needs the collection.
+    pub(crate) fn retry_existing<T>(&self, mut write: impl FnMut(&Arc<Open>) -> Result<T>) -> Result<T> {
+        loop {
+            match write(&self.open()?) {
+                Err(Error::Store(store::Error::NoSuchTree(_) | store::Error::SchemaChanged(_))) => {
+                    self.database.inner.catalog.settle();
+                }
                 result => return result,
             }
         }
@@ -259,16 +263,17 @@ impl Collection {
     }
 
     fn insert_maps(&self, open: &Open, maps: &[Map]) -> Result<()> {
-        let mut encoded = Encoded::new(self.store().batch());
+        let (store, name) = (self.store(), self.name()?);
+        let mut encoded = Encoded::new(store, open);
         for map in maps {
             encoded.put(open, map, None)?;
         }
-        let name = self.name()?;
-        let _admitted = self.store().admit(encoded.bytes(open))?;
-        let keys = || encoded.keys.iter().map(Vec::as_slice);
-        let locks = self.store().lock(open.documents, keys(), LockMode::Exclusive);
-        encoded.refuse_existing(self.store(), open, name, maps)?;
-        encoded.commit(self.store(), open, self.durability, Some(&locks))
+        encoded.prepare(store, open)?;
+        let _admitted = store.admit(encoded.bytes(open))?;
+        let locks = encoded.lock(store, open, LockMode::Exclusive);
+        encoded.refuse_existing(store, open, name, maps)?;
+        encoded.entries.check_unique(store, open, name)?;
+        encoded.commit_locked(store, open, self.durability, &locks)
     }
 
     /// Puts a document under `id`, replacing the one that is there. Reads nothing.
@@ -293,9 +298,9 @@ impl Collection {
         let mut map = document.into_map()?;
         write::set_id(&mut map, id.into())?;
         self.retry(|open| {
-            let mut encoded = Encoded::new(self.store().batch());
+            let mut encoded = Encoded::new(self.store(), open);
             encoded.put(open, &map, None)?;
-            encoded.commit(self.store(), open, self.durability, None)
+            encoded.commit_blind(self.store(), open, self.name()?, self.durability)
         })
     }
 
@@ -317,10 +322,12 @@ impl Collection {
     /// # Errors
     /// [`Error::NoSuchCollection`], [`Error::InvalidId`], or as for any write.
     pub fn delete(&self, id: impl Into<Value>) -> Result<()> {
-        let open = self.open()?;
-        let mut encoded = Encoded::new(self.store().batch());
-        encoded.delete(&open, &write::id_key(&id.into())?);
-        encoded.commit(self.store(), &open, self.durability, None).map_err(|e| self.named(e))
+        let key = write::id_key(&id.into())?;
+        self.retry_existing(|open| {
+            let mut encoded = Encoded::new(self.store(), open);
+            encoded.delete(open, &key);
+            encoded.commit_blind(self.store(), open, self.name()?, self.durability)
+        })
     }
 
     /// Deletes the document with this `_id` and tells whether it was there: reads.
@@ -339,18 +346,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::delete`].
     pub fn delete_one(&self, id: impl Into<Value>) -> Result<bool> {
-        let open = self.open()?;
-        let key = write::id_key(&id.into())?;
-        let _admitted = self.store().admit(key.len() + 32)?;
-        let keys = [key.as_slice()];
-        let locks = self.store().lock(open.documents, keys, LockMode::Exclusive);
-        if !self.store().contains(open.documents, &key)? {
-            return Ok(false);
-        }
-        let mut encoded = Encoded::new(self.store().batch());
-        encoded.delete(&open, &key);
-        encoded.commit(self.store(), &open, self.durability, Some(&locks)).map_err(|e| self.named(e))?;
-        Ok(true)
+        Ok(self.remove(id.into(), |_| Ok(true))?.is_some())
     }
 
     /// The document with this `_id`.
@@ -453,8 +449,12 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn stats(&self) -> Result<store::TreeStats> {
-        let open = self.open()?;
-        self.store().tree_stats(open.documents).map_err(|error| self.named(error.into()))
+        let (name, open) = (self.name()?.clone(), self.open()?);
+        self.store().tree_stats(open.documents).map_err(|error| match error {
+            // Dropped meanwhile: named as if it had been found so before.
+            store::Error::NoSuchTree(_) => self.database.inner.catalog.missing(self.store(), &name),
+            error => error.into(),
+        })
     }
 
     /// The number of documents. Walks all keys.

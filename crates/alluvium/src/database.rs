@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::fold::Folds;
 use crate::names::FullName;
 use crate::past::Past;
+use crate::tasks::{Handle, Tasks};
 use crate::{Builder, Collection, LogicalDatabase, OpenReport, Result, Stats, WriteBatch};
 use env::Env;
 use std::path::Path;
@@ -15,12 +16,16 @@ use store::{Options, Store};
 #[derive(Clone)]
 pub struct Database {
     pub(crate) inner: Arc<DatabaseInner>,
+    /// None where the database works for itself. It is what is dropped that counts.
+    #[allow(dead_code)]
+    pub(crate) handle: Option<Arc<Handle>>,
 }
 
 pub(crate) struct DatabaseInner {
     pub store: Store,
     pub catalog: Catalog,
     pub env: Env,
+    pub tasks: Tasks,
 }
 
 /// A moment of the whole database. It never changes; reads at it see what was visible then, under the
@@ -94,7 +99,7 @@ impl Database {
         let catalog = Catalog::load(&store, folds)?;
         // If it cannot be done now, a later flush does it.
         let _later = store.discard_damage();
-        Ok(Self { inner: Arc::new(DatabaseInner { store, catalog, env }) })
+        Ok(Self::start(DatabaseInner { store, catalog, env, tasks: Tasks::default() }))
     }
 
     /// What opening found: whether the last close was clean, what was replayed, what was lost.
@@ -414,6 +419,10 @@ impl Database {
     /// # Errors
     /// As [`Database::flush`].
     pub fn compact(&self) -> Result<()> {
+        if !self.inner.catalog.ready_indexes().is_empty() {
+            self.flush()?;
+            self.sweep_indexes()?;
+        }
         Ok(self.inner.store.compact()?)
     }
 
@@ -435,6 +444,7 @@ impl Database {
     /// [`crate::ErrorKind::Io`] if the log could not be sealed; acknowledged writes are safe even
     /// then.
     pub fn close(&self) -> Result<()> {
+        self.inner.tasks.stop();
         Ok(self.inner.store.close()?)
     }
 

@@ -2,6 +2,7 @@
 
 use document::Value;
 use document::row::RowError;
+use query::index::IndexError;
 use query::update::UpdateError;
 use std::path::PathBuf;
 
@@ -89,6 +90,40 @@ pub enum Error {
         collection: String,
         /// The `_id`, as extended JSON.
         id: String,
+    },
+    /// A document would have the key of another in a unique index.
+    #[error(
+        "document {id} of collection {collection} has the key {key} of the unique index {index} already: change \
+         the key, or drop the index"
+    )]
+    DuplicateIndexKey {
+        /// The collection's full name.
+        collection: String,
+        /// The index.
+        index: String,
+        /// The key, as extended JSON.
+        key: String,
+        /// The `_id` of the document that has it, as extended JSON.
+        id: String,
+    },
+    /// An index is wrong by itself, or cannot take a document.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// There is an index that is nearly the same.
+    #[error("{what}")]
+    IndexConflict {
+        /// MongoDB's code: 85 for other options, 86 for other keys.
+        code: i32,
+        /// What is the same, and what to do.
+        what: String,
+    },
+    /// There is no such index.
+    #[error("collection {collection} has no index {index}: `index list` shows those that it has")]
+    NoSuchIndex {
+        /// The collection's full name.
+        collection: String,
+        /// The name that was asked for.
+        index: String,
     },
     /// There is no such collection.
     #[error("there is no collection {name}{}", suggestion(.nearest))]
@@ -185,13 +220,19 @@ impl Error {
             Self::Store(error) => store_kind(error),
             Self::ReadOnly(error) => read_only_kind(error),
             Self::NeverChanges(_) => ErrorKind::Open,
-            Self::DuplicateKey { .. } | Self::LoadDuplicate { .. } => ErrorKind::DuplicateKey,
-            Self::NoSuchCollection { .. } | Self::CollectionExists(_) => ErrorKind::Namespace,
+            Self::DuplicateKey { .. } | Self::LoadDuplicate { .. } | Self::DuplicateIndexKey { .. } => {
+                ErrorKind::DuplicateKey
+            }
+            Self::NoSuchCollection { .. } | Self::CollectionExists(_) | Self::NoSuchIndex { .. } => {
+                ErrorKind::Namespace
+            }
             Self::InvalidName { .. }
             | Self::InvalidDocument(_)
             | Self::InvalidId(_)
             | Self::Json(_)
             | Self::Update(_)
+            | Self::Index(_)
+            | Self::IndexConflict { .. }
             | Self::Load(_)
             | Self::Export(_)
             | Self::OtherContent { .. }

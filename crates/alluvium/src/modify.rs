@@ -1,12 +1,15 @@
 //! Reading a document, changing it and writing it back, with no write of others in between.
 
 use crate::catalog::Open;
+use crate::index::mark_multikey;
 use crate::read::Reader;
 use crate::write::{self, Encoded};
 use crate::{Collection, Result};
-use document::{Draft, Value};
+use document::{Document, Draft, Value};
+use query::update::Update;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use store::{LockGuard, LockMode};
+use store::{LockGuard, LockMode, TreeId};
 
 /// What one attempt came to.
 enum Attempt {
@@ -14,6 +17,10 @@ enum Attempt {
     Done(bool),
     /// So many bytes are to be written, more than were reserved. Nothing was written.
     Larger(usize),
+    /// It is the first document with an array where an index leads. Nothing was written.
+    Arrays(Vec<(TreeId, u32)>),
+    /// Unique keys are to be locked, too. Nothing was written.
+    Keys(Vec<(TreeId, Vec<u8>)>),
 }
 
 /// What is to be written of a document that was read.
@@ -23,6 +30,7 @@ pub(crate) enum Write {
     Row,
     /// The draft, or this delta, which makes the same of the document.
     Either(Vec<u8>),
+    Delete,
 }
 
 /// A delta is written in place of a row that is so many times as large, at least.
@@ -39,7 +47,7 @@ const LEAST: usize = 1 << 10;
 
 impl TypicalWrite {
     /// What to reserve: enough for most.
-    fn reserve(&self) -> usize {
+    pub fn reserve(&self) -> usize {
         let typical = self.0.load(Ordering::Relaxed);
         (typical + typical / 4).max(LEAST)
     }
@@ -86,53 +94,109 @@ impl Collection {
     /// As [`Collection::get`] and [`Collection::put`]; an error of `change` is returned and nothing
     /// is written.
     pub fn modify(&self, id: impl Into<Value>, mut change: impl FnMut(&mut Draft) -> Result<bool>) -> Result<bool> {
-        self.rewrite(id.into(), |draft| Ok(if change(draft)? { Write::Row } else { Write::Nothing }))
+        self.rewrite(id.into(), None, |draft| Ok(if change(draft)? { Write::Row } else { Write::Nothing }))
     }
 
-    /// [`Collection::modify`], where what is written may be a delta.
-    pub(crate) fn rewrite(&self, id: Value, mut change: impl FnMut(&mut Draft) -> Result<Write>) -> Result<bool> {
-        let open = self.open()?;
+    /// [`Collection::modify`], where what is written may be a delta: `update`'s, if it is that which is made.
+    pub(crate) fn rewrite(
+        &self,
+        id: Value,
+        update: Option<&Update>,
+        mut change: impl FnMut(&mut Draft) -> Result<Write>,
+    ) -> Result<bool> {
         let key = write::id_key(&id)?;
+        self.retry_existing(|open| self.rewrite_in(open, (&key, &id), update, &mut change))
+    }
+
+    /// Deletes the document with this `_id` if `goes` says so; returns it.
+    pub(crate) fn remove(
+        &self,
+        id: Value,
+        mut goes: impl FnMut(&Document) -> Result<bool>,
+    ) -> Result<Option<Document>> {
+        let key = write::id_key(&id)?;
+        let mut removed = None;
+        self.retry_existing(|open| {
+            self.rewrite_in(open, (&key, &id), None, &mut |draft: &mut Draft| {
+                let document = draft.original().clone();
+                if !goes(&document)? {
+                    removed = None;
+                    return Ok(Write::Nothing);
+                }
+                removed = Some(document);
+                Ok(Write::Delete)
+            })
+            .map(|found| removed.take().filter(|_| found))
+        })
+    }
+
+    fn rewrite_in(
+        &self,
+        open: &Arc<Open>,
+        (key, id): (&[u8], &Value),
+        update: Option<&Update>,
+        change: &mut impl FnMut(&mut Draft) -> Result<Write>,
+    ) -> Result<bool> {
+        let store = self.store();
         // A guess is never refused, however large documents were before.
-        let mut bytes = open.modified.reserve().min(self.store().max_batch_bytes());
+        let mut bytes = open.modified.reserve().min(store.max_batch_bytes());
+        let mut claimed: Vec<(TreeId, Vec<u8>)> = Vec::new();
         loop {
             // Paid for before the first lock. What it does not suffice for gives the lock back, pays,
             // and starts over.
-            let _admitted = self.store().admit(bytes)?;
-            let locks = self.store().lock(open.documents, [key.as_slice()], LockMode::Exclusive);
-            match self.attempt(&open, &key, &id, bytes, &locks, &mut change)? {
+            let _admitted = store.admit(bytes)?;
+            let claims = claimed.iter().map(|(tree, key)| (*tree, key.as_slice(), LockMode::Exclusive));
+            let locks = store.lock_all(claims.chain([(open.documents, key, LockMode::Exclusive)]));
+            let attempt = self.attempt(open, (key, id, update), (bytes, &claimed), &locks, change)?;
+            drop((locks, _admitted));
+            match attempt {
                 Attempt::Done(found) => return Ok(found),
                 Attempt::Larger(needed) => bytes = needed,
+                Attempt::Arrays(marks) => mark_multikey(store, open, &marks)?,
+                Attempt::Keys(keys) => claimed.extend(keys),
             }
         }
     }
 
     fn attempt(
         &self,
-        open: &std::sync::Arc<Open>,
-        key: &[u8],
-        id: &Value,
-        reserved: usize,
+        open: &Arc<Open>,
+        (key, id, update): (&[u8], &Value, Option<&Update>),
+        (reserved, claimed): (usize, &[(TreeId, Vec<u8>)]),
         locks: &LockGuard,
         change: &mut impl FnMut(&mut Draft) -> Result<Write>,
     ) -> Result<Attempt> {
-        let reader = Reader { store: self.store(), open: open.clone(), name: self.name()?, snapshot: None };
-        let Some((document, deltas)) = reader.get_chained(key, id)? else { return Ok(Attempt::Done(false)) };
-        let mut draft = reader.draft(document)?;
-        let mut encoded = Encoded::new(self.store().batch());
+        let (store, name) = (self.store(), self.name()?);
+        let reader = Reader { store, open: open.clone(), name, snapshot: None };
+        // The indexes first: what is read belongs to these or later ones, of which the batch will be told.
+        let mut encoded = Encoded::new(store, open);
+        let Some((before, deltas)) = reader.get_chained(key, id)? else { return Ok(Attempt::Done(false)) };
+        let mut draft = reader.draft(before.clone())?;
         match change(&mut draft)? {
             Write::Nothing => return Ok(Attempt::Done(true)),
+            Write::Delete => encoded.delete_found(open, key, &before)?,
             Write::Either(delta) if deltas < DELTAS_MAX && is_worth_it(&delta, &draft) => {
-                encoded.batch.delta(open.documents, key, &delta);
+                let touched = update.is_none_or(|update| encoded.entries.set().is_touched_by(update));
+                encoded.delta_changed(open, key, &delta, touched.then_some((&before, &draft)))?;
             }
-            Write::Row | Write::Either(_) => encoded.put_draft(open, key.to_vec(), draft)?,
+            Write::Row | Write::Either(_) => encoded.put_changed(open, key.to_vec(), &before, draft)?,
+        }
+        let marks = encoded.entries.take_multikey();
+        if !marks.is_empty() {
+            return Ok(Attempt::Arrays(marks));
+        }
+        let more = encoded.entries.claimed().filter(|(tree, key)| !claimed.iter().any(|(t, k)| t == tree && k == key));
+        let more: Vec<_> = more.map(|(tree, key)| (tree, key.to_vec())).collect();
+        if !more.is_empty() {
+            return Ok(Attempt::Keys(more));
         }
         let bytes = encoded.bytes(open);
         if bytes > reserved {
             return Ok(Attempt::Larger(bytes));
         }
         open.modified.note(bytes);
-        encoded.commit(self.store(), open, self.durability(), Some(locks)).map_err(|e| self.named(e))?;
+        encoded.entries.check_unique(store, open, name)?;
+        encoded.commit_locked(store, open, self.durability(), locks)?;
         Ok(Attempt::Done(true))
     }
 }

@@ -75,7 +75,7 @@ impl Catalog {
             None => load_shapes(store, name, system, Some(&snapshot.store))?,
         };
         self.folds().learn(documents, &shapes);
-        let open = Open::new(documents, system, shapes);
+        let open = Open::new(documents, system, shapes, Arc::default());
         known.insert(documents, open.clone());
         Ok(open)
     }

@@ -117,18 +117,33 @@ impl Collection {
     /// # Errors
     /// [`Error::Update`] if the update is wrong by itself; as for any write.
     pub fn apply(&self, id: impl Into<Value>, update: impl IntoDocument) -> Result<()> {
-        let delta = self.delta(update)?;
-        let key = write::id_key(&id.into())?;
-        let open = self.open()?;
-        let mut encoded = Encoded::new(self.store().batch());
-        encoded.batch.delta(open.documents, &key, &delta);
-        encoded.commit(self.store(), &open, self.durability, None).map_err(|e| self.named(e))
+        let update = Update::parse(&update.into_map()?)?;
+        let delta = update.to_delta(&self.context())?;
+        let id = id.into();
+        let key = write::id_key(&id)?;
+        let blind = self.retry_existing(|open| {
+            let mut encoded = Encoded::new(self.store(), open);
+            if encoded.entries.set().is_touched_by(&update) {
+                return Ok(false);
+            }
+            encoded.batch.delta(open.documents, &key, &delta);
+            encoded.commit_blind(self.store(), open, self.name()?, self.durability)?;
+            Ok(true)
+        })?;
+        match if blind { Ok(true) } else { self.apply_checked(id, &update) } {
+            // As if it had been blind: what cannot be applied leaves the document as it is.
+            Ok(_) | Err(Error::Update(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
-    /// The delta of an update.
-    pub(crate) fn delta(&self, update: impl IntoDocument) -> Result<Vec<u8>> {
-        let update = Update::parse(&update.into_map()?)?;
-        Ok(update.to_delta(&self.context())?)
+    /// What a blind update does to a document whose index entries change with it.
+    fn apply_checked(&self, id: Value, update: &Update) -> Result<bool> {
+        self.rewrite(id, Some(update), |draft| {
+            let context = self.context();
+            let changed = update.apply(draft, &context)?.changed;
+            Ok(to_write(update, &context, changed))
+        })
     }
 
     /// Puts another document in the place of the one with this `_id`, if there is one.
@@ -183,7 +198,7 @@ impl Collection {
         let update = Update::parse(&update.into_map()?)?;
         let mut returned = None;
         // The closure may have seen a document that was gone when it was to be written.
-        let found = self.rewrite(id.into(), |draft| {
+        let found = self.rewrite(id.into(), Some(&update), |draft| {
             let context = self.context();
             if which == ReturnDocument::Before {
                 returned = Some(Document::from_map(&draft.clone().into_map()?)?);
@@ -259,7 +274,7 @@ impl Collection {
 
     fn update_parsed(&self, id: Value, update: &Update) -> Result<UpdateResult> {
         let mut changed = false;
-        let found = self.rewrite(id, |draft| {
+        let found = self.rewrite(id, Some(update), |draft| {
             let context = self.context();
             changed = update.apply(draft, &context)?.changed;
             Ok(to_write(update, &context, changed))
@@ -268,7 +283,7 @@ impl Collection {
         Ok(UpdateResult { matched_count: u64::from(found), modified_count, upserted_id: None })
     }
 
-    fn context(&self) -> Context {
+    pub(crate) fn context(&self) -> Context {
         Context { time_ms: self.time_ms(), inserting: false }
     }
 

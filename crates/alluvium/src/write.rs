@@ -2,14 +2,15 @@
 
 use crate::catalog::{Open, shape_key};
 use crate::error::id_text;
+use crate::index::{Entries, mark_multikey};
 use crate::names::FullName;
 use crate::{Durability, Error, MAX_DOCUMENT_BYTES, Result, new_object_id};
 use document::row::encode_row;
 use document::shape::Shape;
-use document::{Draft, Map, Value};
+use document::{Document, Draft, Map, Value};
 use env::Env;
 use std::sync::Arc;
-use store::{LockGuard, Store, WriteBatch};
+use store::{LockGuard, LockMode, Store, WriteBatch};
 
 /// The field that identifies a document.
 const ID: &str = "_id";
@@ -77,11 +78,16 @@ pub(crate) struct Encoded {
     /// So many of them are in the batch.
     shapes_put: usize,
     row: Vec<u8>,
+    pub entries: Entries,
 }
 
 impl Encoded {
-    pub fn new(batch: WriteBatch) -> Self {
-        Self { batch, keys: Vec::new(), new_shapes: Vec::new(), shapes_put: 0, row: Vec::new() }
+    /// A batch under the indexes that the collection has now.
+    pub fn new(store: &Store, open: &Open) -> Self {
+        let mut batch = store.batch();
+        let entries = Entries::new(open.indexes());
+        batch.expect_schema(open.documents, entries.schema());
+        Self { batch, keys: Vec::new(), new_shapes: Vec::new(), shapes_put: 0, row: Vec::new(), entries }
     }
 
     /// Adds a put of a document that has its `_id`.
@@ -91,12 +97,55 @@ impl Encoded {
         encode_row(map, &open.shapes, id_copy, &mut self.row, &mut self.new_shapes)
             .map_err(|e| Error::InvalidDocument(e.to_string()))?;
         self.batch.put(open.documents, &key, &self.row);
+        self.entries.put(&mut self.batch, &key, map)?;
         self.keys.push(key);
         Ok(())
     }
 
+    /// Adds a put of a changed document that was `before`; `key` is its key.
+    pub fn put_changed(&mut self, open: &Open, key: Vec<u8>, before: &Document, draft: Draft) -> Result<()> {
+        if self.entries.is_empty() {
+            return self.put_draft(open, key, draft);
+        }
+        draft.bson_size_over(MAX_DOCUMENT_BYTES)?.map_or(Ok(()), check_size)?;
+        let id = draft.id().clone();
+        let id_copy = draft.id_copy().map(str::to_owned);
+        let mut map = draft.into_map()?;
+        set_id(&mut map, id)?;
+        self.row.clear();
+        encode_row(&map, &open.shapes, id_copy.as_deref(), &mut self.row, &mut self.new_shapes)
+            .map_err(|e| Error::InvalidDocument(e.to_string()))?;
+        self.batch.put(open.documents, &key, &self.row);
+        self.entries.change(&mut self.batch, &key, before, Some(&map), true)?;
+        self.keys.push(key);
+        Ok(())
+    }
+
+    /// Adds a delta: of a document that was read and what it makes of it, if index entries may change.
+    pub fn delta_changed(
+        &mut self,
+        open: &Open,
+        key: &[u8],
+        delta: &[u8],
+        changed: Option<(&Document, &Draft)>,
+    ) -> Result<()> {
+        self.batch.delta(open.documents, key, delta);
+        let Some((before, after)) = changed.filter(|_| !self.entries.is_empty()) else { return Ok(()) };
+        let mut fields = Map::new();
+        for index in &self.entries.set().indexes {
+            for name in index.fields() {
+                if !fields.contains(name)
+                    && let Some(value) = after.get(name)?
+                {
+                    fields.push(name, value);
+                }
+            }
+        }
+        self.entries.change(&mut self.batch, key, before, Some(&fields), false)
+    }
+
     /// Adds a put of a changed document; `key` is that of the document as it was.
-    pub fn put_draft(&mut self, open: &Open, key: Vec<u8>, draft: Draft) -> Result<()> {
+    fn put_draft(&mut self, open: &Open, key: Vec<u8>, draft: Draft) -> Result<()> {
         draft.bson_size_over(MAX_DOCUMENT_BYTES)?.map_or(Ok(()), check_size)?;
         self.row.clear();
         if draft.encode_row(&open.shapes, &mut self.row, &mut self.new_shapes)? {
@@ -112,9 +161,31 @@ impl Encoded {
         self.put(open, &map, id_copy.as_deref())
     }
 
-    /// Adds a delete.
+    /// Adds a delete, without looking what there is.
     pub fn delete(&mut self, open: &Open, key: &[u8]) {
         self.batch.delete(open.documents, key);
+        self.entries.forget(key);
+    }
+
+    /// Adds a delete of a document that was read.
+    pub fn delete_found(&mut self, open: &Open, key: &[u8], before: &Document) -> Result<()> {
+        self.batch.delete(open.documents, key);
+        self.entries.change(&mut self.batch, key, before, None, true)
+    }
+
+    /// What is to be seen to before the first lock is taken: see [`mark_multikey`].
+    pub fn prepare(&mut self, store: &Store, open: &Open) -> Result<()> {
+        match self.entries.take_multikey() {
+            marks if marks.is_empty() => Ok(()),
+            marks => mark_multikey(store, open, &marks),
+        }
+    }
+
+    /// Locks the documents, and the unique keys that they have.
+    pub fn lock(&self, store: &Store, open: &Open, mode: LockMode) -> LockGuard {
+        let documents = self.keys.iter().map(|key| (open.documents, key.as_slice(), mode));
+        let claimed = self.entries.claimed().map(|(tree, key)| (tree, key, LockMode::Exclusive));
+        store.lock_all(documents.chain(claimed))
     }
 
     /// Errors if one of the documents is in the collection, or twice in the batch. The caller holds
@@ -142,19 +213,31 @@ impl Encoded {
         self.batch.encoded_bytes()
     }
 
-    /// Writes the batch, with the definitions of the shapes that are not visible yet.
-    pub fn commit(
+    /// Writes the batch, with the definitions of the shapes that are not visible yet. The caller holds the locks.
+    pub fn commit_locked(
         mut self,
         store: &Store,
         open: &Open,
         durability: Durability,
-        locks: Option<&LockGuard>,
+        locks: &LockGuard,
     ) -> Result<()> {
         self.bytes(open);
-        match locks {
-            Some(locks) => store.write_locked(self.batch, durability, locks)?,
-            None => store.write(self.batch, durability)?,
-        };
+        store.write_locked(self.batch, durability, locks)?;
+        mark_shapes(open, &self.new_shapes);
+        Ok(())
+    }
+
+    /// Writes a batch that does not depend on what is there, but for unique keys.
+    pub fn commit_blind(mut self, store: &Store, open: &Open, name: &FullName, durability: Durability) -> Result<()> {
+        self.prepare(store, open)?;
+        let bytes = self.bytes(open);
+        if self.entries.has_claims() {
+            let _admitted = store.admit(bytes)?;
+            let locks = self.lock(store, open, LockMode::Shared);
+            self.entries.check_unique(store, open, name)?;
+            return self.commit_locked(store, open, durability, &locks);
+        }
+        store.write(self.batch, durability)?;
         mark_shapes(open, &self.new_shapes);
         Ok(())
     }

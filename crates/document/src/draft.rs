@@ -39,6 +39,11 @@ impl Draft {
         Ok(Self { document, state: State::Fields(Vec::new()) })
     }
 
+    /// The document as it was.
+    pub fn original(&self) -> &Document {
+        &self.document
+    }
+
     /// The `_id` of the document as it was; null if it had none.
     pub fn id(&self) -> &Value {
         self.document.id()

@@ -133,8 +133,13 @@ impl FaultFs {
     }
 }
 
-impl Fs for FaultFs {
-    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+impl FaultFs {
+    fn open_with(
+        &self,
+        path: &Path,
+        mode: OpenMode,
+        open: impl FnOnce() -> Result<Arc<dyn File>>,
+    ) -> Result<Arc<dyn File>> {
         let (kind, op) = match mode {
             OpenMode::Read | OpenMode::ReadWrite => (OpKind::Open, "open"),
             OpenMode::CreateNew => (OpKind::Create, "create"),
@@ -146,9 +151,19 @@ impl Fs for FaultFs {
                     let file = mem.open_file(path, mode)?;
                     FaultFile { inner: Arc::clone(&file) as Arc<dyn File>, mem: Some(file), control }
                 }
-                None => FaultFile { inner: self.inner.open(path, mode)?, mem: None, control },
+                None => FaultFile { inner: open()?, mem: None, control },
             }) as Arc<dyn File>)
         })
+    }
+}
+
+impl Fs for FaultFs {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.open_with(path, mode, || self.inner.open(path, mode))
+    }
+
+    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.open_with(path, mode, || self.inner.open_direct(path, mode))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {

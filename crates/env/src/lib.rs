@@ -7,6 +7,7 @@
 #![deny(missing_docs)]
 
 mod clock;
+mod direct;
 mod error;
 pub mod fault;
 mod fs;
@@ -18,6 +19,7 @@ pub mod sync;
 pub mod thread;
 
 pub use clock::{Clock, ManualClock};
+pub use direct::{DIRECT_BLOCK_BYTES, DirectFs};
 pub use error::{Error, Result};
 pub use fs::{DirEntry, File, FileLock, Fs, OpenMode, create_dir_durably, parent_of};
 pub use rng::{Rng, SeededRng};

@@ -129,7 +129,8 @@ impl FileHandle {
         if self.open.get().is_none() {
             let shared = &self.home.shared;
             let path = self.home.path(self.meta.number);
-            let reader = Reader::open(&shared.env, &path, &self.meta, shared.cache.clone(), &shared.dictionaries)?;
+            let reader =
+                Reader::open(&shared.sorted_env, &path, &self.meta, shared.cache.clone(), &shared.dictionaries)?;
             let charge = shared.budget.charge(Owner::Pinned, reader.pinned_bytes() + std::mem::size_of::<Self>());
             shared.budget.set(Owner::Dictionaries, shared.dictionaries.bytes());
             let _ = self.open.set(Open { reader: Arc::new(reader), _charge: charge });

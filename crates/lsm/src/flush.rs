@@ -77,7 +77,7 @@ impl Partition {
         // Older memtables were flushed before this one, so what is older lies in runs.
         let at_bottom = |key: &[u8]| version.nothing_below(run, key);
         let copy = Copy::new(retention, policy, &mut output, &at_bottom);
-        let (_, refused) = copy.run(&mut memtable.iter(), &|| false)?;
+        let refused = copy.run(&mut memtable.iter(), &|| false)?.refused;
         let mut files = output.finish()?;
         Counters::add(&self.counters.deltas_refused, refused);
         mark_clean(&mut files, &[&ranges, &version.ranges], oldest.min(last_seq));
@@ -101,7 +101,7 @@ impl Partition {
     }
 
     /// Lets new files sink as far as they can, and reserves their places.
-    fn sink_outputs(&self, added: &mut [AddedFile]) -> Ticket {
+    pub(crate) fn sink_outputs(&self, added: &mut [AddedFile]) -> Ticket {
         let mut running = self.jobs.lock();
         let version = self.view().version.clone();
         let layout = job::layout(&version, &running, &HashSet::new(), &HashMap::new(), 0);

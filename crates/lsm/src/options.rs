@@ -46,6 +46,8 @@ pub struct Options {
     /// work; more of them when they are a quarter of what they may hide, too. A scan steps over them
     /// one by one. Default: 4096.
     pub few_tombstones: u64,
+    /// Sorted files are read and written without the system's page cache. Default: false.
+    pub direct_io: bool,
     /// A manifest that grows beyond this, and beyond four times its first frame, is written anew.
     /// Default: 1 MiB.
     pub manifest_bytes: u64,
@@ -68,6 +70,7 @@ impl Default for Options {
             max_job_bytes: 192 << 20,
             max_range_bytes: 1 << 20,
             few_tombstones: 4096,
+            direct_io: false,
             manifest_bytes: 1 << 20,
         }
     }
@@ -131,6 +134,8 @@ pub trait Policy: Send + Sync {
 pub struct Shared {
     /// The outside world.
     pub env: Env,
+    /// The same, for the content of sorted files: by [`Options::direct_io`] without the page cache.
+    pub(crate) sorted_env: Env,
     /// The options.
     pub options: Options,
     /// The block cache.
@@ -150,8 +155,13 @@ impl Shared {
     /// What partitions share, with a new cache that fits `budget`.
     pub fn new(env: Env, options: Options, budget: Arc<Budget>, policy: Arc<dyn Policy>) -> Arc<Self> {
         let cache = Cache::new(&budget);
+        let sorted_env = match options.direct_io {
+            true => Env { fs: Arc::new(env::DirectFs::new(env.fs.clone())), ..env.clone() },
+            false => env.clone(),
+        };
         Arc::new(Self {
             env,
+            sorted_env,
             options,
             cache,
             budget,

@@ -7,6 +7,7 @@
 //! - [`distinct`]: the distinct values of a field
 //! - [`projection`]: which fields of a document
 //! - [`sort`]: sort keys, and the first documents by them
+//! - [`plan`]: how the documents that a query asks for are found
 
 #![deny(missing_docs)]
 
@@ -15,6 +16,7 @@ pub mod filter;
 pub mod fold;
 pub mod index;
 mod location;
+pub mod plan;
 pub mod projection;
 pub mod sort;
 pub mod update;

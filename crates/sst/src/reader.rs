@@ -192,7 +192,7 @@ impl Reader {
     }
 
     /// About how many entries lie from `lower` to below `upper`: exact within a block, else told from the
-    /// number of blocks between and the entries of the first. Reads the blocks at both ends.
+    /// number of blocks between and the entries of one in the middle. Reads that one and the blocks at both ends.
     ///
     /// # Errors
     /// As [`Reader::get`].
@@ -208,7 +208,22 @@ impl Reader {
             0 => to.block - from.block - 1,
             partitions => (from.blocks - from.block - 1) + (partitions - 1) * from.blocks + to.block,
         };
-        Ok((from.entries - from.before + blocks * from.entries + to.before) as u64)
+        // Blocks at the ends hold other keys too, and those may be packed quite differently.
+        let typical = if blocks == 0 { 0 } else { self.entries_in_the_middle(&from, &to)? };
+        Ok((from.entries - from.before + blocks * typical + to.before) as u64)
+    }
+
+    /// The entries of a block about halfway between two places that are not of one block.
+    fn entries_in_the_middle(&self, from: &Place, to: &Place) -> Result<usize> {
+        let index = (from.partition + to.partition).div_ceil(2);
+        let partition = self.partition(index)?;
+        let block = match (index == from.partition, index == to.partition) {
+            (true, _) => (from.block + to.block) / 2,
+            (false, true) => to.block / 2,
+            (false, false) => partition.len() / 2,
+        };
+        let handle = self.data_handle(index, &partition, block)?;
+        Ok(self.cached(handle, Role::Data, Shape::Entries)?.len())
     }
 
     /// Where the first entry at or above `key` would stand.

@@ -103,7 +103,7 @@ impl WriteBatch {
 
     /// Sets an index entry of the operation before, which is on the document that the entry leads to: it goes to the same
     /// partition and has the same number, so that whoever reads both can tell that they belong together. `tree`
-    /// is one of [`crate::Store::create_index_trees`]. Without effect in an empty batch.
+    /// is one of [`crate::Store::change_trees`]. Without effect in an empty batch.
     pub fn put_entry(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push_entry(Kind::Put, tree, key, value);
     }
@@ -210,6 +210,17 @@ impl WriteBatch {
         self.bytes.reserve(bytes);
     }
 
+    /// Keys and values of the puts on a tree that are no index entries, in their order.
+    pub fn puts(&self, tree: TreeId) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let tree = tree.0.to_be_bytes();
+        self.ops.iter().filter_map(move |op| {
+            let mut input = self.bytes.get(op.at as usize..)?;
+            let op = decode_op(&mut input, 0).ok()?;
+            let key = op.entry.key.strip_prefix(&tree)?;
+            (op.entry.kind == Kind::Put && !op.shares).then_some((key, op.entry.value))
+        })
+    }
+
     /// Keeps the operations, counted from 0 in their order, for which `keep` is true, with their index entries.
     pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
         let old = std::mem::take(&mut self.bytes);
@@ -247,20 +258,26 @@ impl WriteBatch {
 
     /// The entries for one partition, numbered from `first`; without deletes of ranges.
     pub(crate) fn entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
-        self.operations(partition, first).filter(|entry| entry.kind != Kind::RangeDelete)
+        self.marked_entries(partition, first).map(|(entry, _)| entry)
+    }
+
+    /// As [`WriteBatch::entries`]; true for index entries.
+    pub(crate) fn marked_entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = (Entry<'_>, bool)> {
+        self.operations(partition, first).filter(|(entry, _)| entry.kind != Kind::RangeDelete)
     }
 
     /// The deletes of ranges for one partition, numbered from `first`: key and value are the bounds.
     pub(crate) fn deleted_ranges(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
-        self.operations(partition, first).filter(|entry| entry.kind == Kind::RangeDelete)
+        let operations = self.operations(partition, first).map(|(entry, _)| entry);
+        operations.filter(|entry| entry.kind == Kind::RangeDelete)
     }
 
     #[inline]
-    fn operations(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
+    fn operations(&self, partition: u16, first: Seq) -> impl Iterator<Item = (Entry<'_>, bool)> {
         self.ops.iter().filter(move |op| op.partition == partition).filter_map(move |op| {
             let mut input = self.bytes.get(op.at as usize..)?;
             let op = decode_op(&mut input, first + Seq::from(op.number)).ok()?;
-            Some(op.entry)
+            Some((op.entry, op.shares))
         })
     }
 

@@ -20,11 +20,11 @@ use crate::workers::Workers;
 use crate::{Compression, Error, Options, Result};
 use codec::entry::Seq;
 use env::sync::Mutex;
-use env::{Env, FileLock};
+use env::{Env, FileLock, OpenMode};
 use lsm::Partition;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -64,13 +64,8 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let clock = env.clock.clone();
     let visibility = Visibility::new(0, clock, options.snapshot_max_age);
     let trees = Arc::new(Trees::new());
-    let policy = StorePolicy {
-        visibility: visibility.clone(),
-        trees: trees.clone(),
-        fold: options.fold.clone(),
-        wal: OnceLock::new(),
-    };
-    let policy = Arc::new(policy);
+    let (fold, wal) = (options.fold.clone(), OnceLock::new());
+    let policy = Arc::new(StorePolicy { visibility: visibility.clone(), trees: trees.clone(), fold, wal });
     let jobs = (options.memory_bytes / 8).min(24 << 20);
     let budget = lsm::Budget::with_shares(options.memory_bytes, options.memtable_bytes(), jobs);
     let lsm_options = lsm_options(&options, superblock);
@@ -113,6 +108,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         workers: Workers::new(count),
         syncer,
         holds: Holds::default(),
+        ingested: AtomicU64::new(0),
         poisoned: OnceLock::new(),
         closed: AtomicBool::new(false),
         schema: Mutex::new(()),
@@ -182,7 +178,12 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Box<dyn F
         make_directory(env, path)?;
     }
     let lock = env.fs.try_lock(&path.join(LOCK_NAME))?;
-    lock.ok_or_else(|| Error::InUse(path.to_owned()))
+    let lock = lock.ok_or_else(|| Error::InUse(path.to_owned()))?;
+    if options.direct_io {
+        // A file system that cannot do without the page cache says so now, not at the first flush.
+        env.fs.open_direct(&path.join(LOCK_NAME), OpenMode::Read)?;
+    }
+    Ok(lock)
 }
 
 /// Makes the directory of a new database, with what is missing above it, and their names
@@ -334,6 +335,7 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
     lsm.dictionary_file_bytes = (options.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
     lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
     lsm.target_file_bytes = options.sorted_file_bytes();
+    lsm.direct_io = options.direct_io;
     lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).max(64 << 10);
     lsm
 }

@@ -145,7 +145,13 @@ pub(crate) fn run(collection: &Collection, input: Input, options: LoadOptions) -
         random: collection.database.inner.env.rng.next_u64() as u32,
         before,
     };
-    let target = Target::Collection(CollectionTarget { store, open, mark_key });
+    let target = Target::Collection(CollectionTarget {
+        store,
+        catalog: &collection.database.inner.catalog,
+        name: collection.name()?.clone(),
+        open,
+        mark_key,
+    });
     go(target, plan, input, options)
 }
 
@@ -407,17 +413,22 @@ impl Load<'_> {
                         parsed.shapes.push(shape);
                     }
                 }
-                parsed.rows.put(&parsed.keys[start..], row);
+                if let Err(error) = parsed.rows.put(&parsed.keys[start..], row) {
+                    return self.refuse(place.refused(error.to_string()), start, place, text, parsed);
+                }
                 parsed.key_ends.push(parsed.keys.len());
                 parsed.lines.push(place);
             }
-            Err(refused) => {
-                parsed.keys.truncate(start);
-                parsed.fatal = self.settings.on_bad == OnBad::Error;
-                let text = if parsed.fatal { Vec::new() } else { text.to_vec() };
-                parsed.bad.push(BadLine { place, refused, text });
-            }
+            Err(refused) => self.refuse(refused, start, place, text, parsed),
         }
+    }
+
+    /// Takes note of a record that cannot be stored.
+    fn refuse(&self, refused: Refused, start: usize, place: Place, text: &[u8], parsed: &mut Parsed) {
+        parsed.keys.truncate(start);
+        parsed.fatal = self.settings.on_bad == OnBad::Error;
+        let text = if parsed.fatal { Vec::new() } else { text.to_vec() };
+        parsed.bad.push(BadLine { place, refused, text });
     }
 
     /// Where and why a record that begins at `place` is refused.

@@ -8,12 +8,13 @@
 //! base files (so that runs above stay cut as the base is), and where a tree's keys leave the
 //! range of everything below, so that what follows can sink to the base by an edit alone.
 
+use crate::dictionary::sample;
 use crate::files::Home;
 use crate::version::{BASE, Run, Version};
 use crate::{AddedFile, Charge, Owner, tree_of};
 use codec::entry::{Entry, Kind, Seq};
 use env::Result;
-use sst::{Compression, Dictionary, FooterInfo, Writer, WriterOptions};
+use sst::{Compression, Dictionary, FooterInfo, Sampler, Writer, WriterOptions};
 use std::sync::Arc;
 
 /// Staged values shorter than this in sum tell nothing about a ratio.
@@ -75,8 +76,18 @@ impl Stage {
         Some(&self.bytes[staged.start..staged.start + staged.key_len])
     }
 
-    fn values(&self) -> Vec<&[u8]> {
-        (0..self.entries.len()).map(|at| self.entry(at).0.value).collect()
+    /// Trains a dictionary on what is staged: on the values, or, where keys are most of it, on blocks
+    /// as they will be written.
+    fn train(&self, block_bytes: usize, max_bytes: usize) -> Option<Dictionary> {
+        let values: usize = self.entries.iter().map(|staged| staged.value_len).sum();
+        let entries = (0..self.entries.len()).map(|at| self.entry(at).0);
+        if values * 2 >= self.bytes.len() {
+            let values: Vec<&[u8]> = entries.map(|entry| entry.value).collect();
+            return Dictionary::train(&sample(&values), max_bytes);
+        }
+        let mut sampler = Sampler::new(block_bytes);
+        entries.for_each(|entry| sampler.add(entry));
+        sampler.train(max_bytes)
     }
 
     fn clear(&mut self) {
@@ -324,8 +335,9 @@ impl<'a> Output<'a> {
         {
             shared.trees.adopt(tree, known);
         }
-        let values = || self.stage.values();
-        let chosen = shared.trees.choose(tree, &shared.dictionaries, shared.options.dictionary_bytes, &values);
+        let options = &shared.options;
+        let train = || self.stage.train(options.writer.block_bytes, options.dictionary_bytes);
+        let chosen = shared.trees.choose(tree, &shared.dictionaries, &train);
         shared.budget.set(Owner::Dictionaries, shared.dictionaries.bytes());
         chosen
     }
@@ -383,7 +395,7 @@ impl<'a> Output<'a> {
         if exclusive && self.tree.is_some_and(|tree| !shared.policy.wants_filter(tree)) {
             options.filter_bits_per_key = 0;
         }
-        let writer = Writer::create(&shared.env, &self.home.path(number), number, options)?;
+        let writer = Writer::create(&shared.sorted_env, &self.home.path(number), number, options)?;
         let (trees, readers) = (Vec::new(), Vec::new());
         Ok(OpenFile { writer, trees, shadowed: 0, readers, exclusive, dictionary_id })
     }

@@ -1,6 +1,7 @@
 //! What an index is over.
 
 use super::{IndexError, MAX_PARTS};
+use crate::filter::Filter;
 use document::path::FieldPath;
 use document::{Map, Value};
 
@@ -31,7 +32,7 @@ pub struct Definition {
     parts: Vec<Part>,
     unique: bool,
     sparse: bool,
-    partial: Option<Map>,
+    partial: Option<(Map, Filter)>,
     expire_after_s: Option<u32>,
 }
 
@@ -84,7 +85,7 @@ impl Definition {
         if self.sparse {
             map.push("sparse", true);
         }
-        if let Some(filter) = &self.partial {
+        if let Some(filter) = self.partial_filter_map() {
             map.push("partialFilterExpression", filter.clone());
         }
         if let Some(seconds) = self.expire_after_s {
@@ -128,8 +129,13 @@ impl Definition {
     }
 
     /// Only documents that match this filter have entries.
-    pub fn partial_filter(&self) -> Option<&Map> {
-        self.partial.as_ref()
+    pub fn partial_filter(&self) -> Option<&Filter> {
+        self.partial.as_ref().map(|(_, filter)| filter)
+    }
+
+    /// That filter as it was written.
+    pub fn partial_filter_map(&self) -> Option<&Map> {
+        self.partial.as_ref().map(|(map, _)| map)
     }
 
     /// Documents are deleted so many seconds after the date in the (only) part.
@@ -166,7 +172,7 @@ impl Definition {
                 let Some(on) = truth(value) else { return wrong("a boolean") };
                 if name == "unique" { self.unique = on } else { self.sparse = on }
             }
-            ("partialFilterExpression", Value::Map(filter)) => self.partial = Some(filter.clone()),
+            ("partialFilterExpression", Value::Map(map)) => self.partial = Some((map.clone(), partial(map)?)),
             ("partialFilterExpression", _) => return wrong("a filter, as a map"),
             ("expireAfterSeconds", _) if value.is_number() => {
                 let seconds = value.as_f64().unwrap_or(f64::NAN);
@@ -212,6 +218,42 @@ impl Definition {
         }
         Ok(())
     }
+}
+
+/// Reads a partial filter: MongoDB allows equality, `$exists: true`, `$gt`, `$gte`, `$lt`, `$lte`, `$type`, `$in`, `$and`, `$or`.
+fn partial(map: &Map) -> Result<Filter, IndexError> {
+    let filter = Filter::parse(map)
+        .map_err(|error| IndexError::CannotCreateIndex(format!("the partialFilterExpression is wrong: {error}")))?;
+    check_partial(map)?;
+    Ok(filter)
+}
+
+fn check_partial(map: &Map) -> Result<(), IndexError> {
+    for (name, operand) in map.iter() {
+        let name = name.as_str().unwrap_or_default();
+        match (name, operand) {
+            ("$and" | "$or", Value::Array(filters)) => {
+                filters.iter().filter_map(Value::as_map).try_for_each(check_partial)?;
+            }
+            ("$exists", on) if truth(on) == Some(false) => {
+                return bad("a partialFilterExpression cannot have $exists: false");
+            }
+            ("$eq" | "$gt" | "$gte" | "$lt" | "$lte" | "$in" | "$type" | "$exists" | "$comment", _) => {}
+            (operator, _) if operator.starts_with('$') => {
+                return bad(format!("a partialFilterExpression cannot have {operator}"));
+            }
+            (_, Value::Regex(_)) => return bad("a partialFilterExpression cannot have regular expressions"),
+            (_, Value::Map(operators)) if operators.iter().any(|(name, _)| starts_with_dollar(name)) => {
+                check_partial(operators)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn starts_with_dollar(name: &Value) -> bool {
+    name.as_str().is_some_and(|name| name.starts_with('$'))
 }
 
 /// What MongoDB takes for true or false in an option.

@@ -2,15 +2,18 @@
 
 use super::super::progress::{Mark, Progress};
 use super::{BadLine, Load, OnDuplicate, Parsed, Place};
-use crate::catalog::Open;
+use crate::catalog::{Catalog, Open};
+use crate::index::{Entries, mark_multikey};
+use crate::names::FullName;
 use crate::write::{mark_shapes, put_shapes};
 use crate::{Durability, Error, Result};
 use codec::varint;
+use document::Document;
 use document::shape::ShapeTable;
 use env::Env;
-use env::sync::Mutex;
+use env::sync::{Mutex, RwLockReadGuard};
 use std::sync::Arc;
-use store::{LockMode, Store, TreeId, WriteBatch};
+use store::{LockMode, Store, WriteBatch};
 
 /// Where the documents go.
 pub(super) enum Target<'a> {
@@ -21,6 +24,8 @@ pub(super) enum Target<'a> {
 /// A collection.
 pub(super) struct CollectionTarget<'a> {
     pub store: &'a Store,
+    pub catalog: &'a Catalog,
+    pub name: FullName,
     pub open: Arc<Open>,
     /// The key of what is known of loads of this input.
     pub mark_key: Option<Vec<u8>>,
@@ -41,17 +46,58 @@ pub(crate) struct BuildTarget {
 /// Rows on their way to the target; their keys stand beside.
 pub(super) enum Rows {
     /// As they will stand in the log.
-    Batch(TreeId, WriteBatch),
+    Batch(Box<BatchRows>),
     /// One after the other, each after its length.
     Plain(Vec<u8>),
 }
 
-impl Rows {
+/// Rows for a collection, with their index entries.
+pub(super) struct BatchRows {
+    batch: WriteBatch,
+    open: Arc<Open>,
+    entries: Entries,
+}
+
+impl BatchRows {
+    fn new(batch: WriteBatch, open: &Arc<Open>) -> Self {
+        Self { batch, open: open.clone(), entries: Entries::new(open.indexes()) }
+    }
+
     #[inline]
-    pub fn put(&mut self, key: &[u8], row: &[u8]) {
+    fn put(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
+        if self.entries.is_empty() {
+            self.batch.put(self.open.documents, key, row);
+            return Ok(());
+        }
+        let damaged = |e: document::row::RowError| Error::InvalidDocument(e.to_string());
+        let document = Document::from_row(&self.open.shapes, key, row).map_err(damaged)?;
+        let keys = self.entries.keys_of(&document)?;
+        self.batch.put(self.open.documents, key, row);
+        self.entries.put_keys(&mut self.batch, key, &keys);
+        Ok(())
+    }
+
+    /// The same rows, with entries for the indexes that there are now.
+    fn made_again(self, store: &Store) -> Result<Self> {
+        let mut again = Self::new(store.batch(), &self.open);
+        again.batch.reserve(self.batch.encoded_bytes());
+        for (key, row) in self.batch.puts(self.open.documents) {
+            again.put(key, row)?;
+        }
+        Ok(again)
+    }
+}
+
+impl Rows {
+    /// Adds a row. An error if an index cannot take the document; nothing is added then.
+    #[inline]
+    pub fn put(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
         match self {
-            Self::Batch(tree, batch) => batch.put(*tree, key, row),
-            Self::Plain(bytes) => varint::put_bytes(bytes, row),
+            Self::Batch(rows) => rows.put(key, row),
+            Self::Plain(bytes) => {
+                varint::put_bytes(bytes, row);
+                Ok(())
+            }
         }
     }
 }
@@ -63,7 +109,7 @@ impl Target<'_> {
             Self::Collection(target) => {
                 let mut batch = target.store.batch();
                 batch.reserve(bytes);
-                Rows::Batch(target.open.documents, batch)
+                Rows::Batch(Box::new(BatchRows::new(batch, &target.open)))
             }
             Self::Build(_) => Rows::Plain(Vec::with_capacity(bytes)),
         }
@@ -86,6 +132,23 @@ impl CollectionTarget<'_> {
         batch.put(self.open.system, key, &Mark { finished: true, ..mark }.encode());
         self.store.write(batch, durability)?;
         Ok(())
+    }
+
+    /// The rows under the indexes that there are now. As long as the guard is held no index comes or goes.
+    fn settle(&self, mut rows: BatchRows) -> Result<(BatchRows, RwLockReadGuard<'_, ()>)> {
+        loop {
+            let marks = rows.entries.take_multikey();
+            if !marks.is_empty() {
+                mark_multikey(self.store, &self.open, &marks)?;
+            }
+            let settled = self.catalog.hold_indexes();
+            if rows.entries.schema() == self.store.schema(self.open.documents) {
+                return Ok((rows, settled));
+            }
+            drop(settled);
+            self.catalog.settle();
+            rows = rows.made_again(self.store)?;
+        }
     }
 
     /// For each document, whether its `_id` is taken: in the collection, or earlier in the slice.
@@ -131,22 +194,28 @@ impl Load<'_> {
         mut parsed: Parsed,
         before: Mark,
     ) -> Result<Mark> {
-        let CollectionTarget { store, open, mark_key } = target;
+        let CollectionTarget { store, open, mark_key, .. } = target;
         let progress = &*self.progress;
-        let Rows::Batch(_, mut batch) = std::mem::replace(&mut parsed.rows, Rows::Plain(Vec::new())) else {
+        let Rows::Batch(rows) = std::mem::replace(&mut parsed.rows, Rows::Plain(Vec::new())) else {
             return Err(Error::Load("a batch of the load is missing; please report this".to_owned()));
         };
         let count = parsed.key_ends.len();
         // Locks also under `replace`: another writer's insert must not look while this one writes.
         let exclusive = self.settings.on_duplicate != OnDuplicate::Replace;
         let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
+        let (rows, _same_indexes) = target.settle(*rows)?;
+        let BatchRows { mut batch, mut entries, .. } = rows;
+        batch.expect_schema(open.documents, entries.schema());
         let _admitted = store.admit(batch.encoded_bytes() + 64)?;
-        let keys = (0..count).map(|at| parsed.key(at));
-        let locks = store.lock(open.documents, keys, mode);
+        let documents = (0..count).map(|at| (open.documents, parsed.key(at), mode));
+        let claimed: Vec<_> = entries.claimed().map(|(tree, key)| (tree, key.to_vec())).collect();
+        let claims = claimed.iter().map(|(tree, key)| (*tree, key.as_slice(), LockMode::Exclusive));
+        let locks = store.lock_all(documents.chain(claims));
         let mut failure = self.fatal_line(&parsed, before);
         let mut left = count;
         if exclusive {
-            let taken = target.taken_keys(&parsed, locks.len())?;
+            let distinct = if claimed.is_empty() { locks.len() } else { 0 };
+            let taken = target.taken_keys(&parsed, distinct)?;
             if self.settings.on_duplicate == OnDuplicate::Error {
                 if let Some(first) = taken.iter().position(|t| *t) {
                     // Documents stand before a fatal line: this failure is the earlier one.
@@ -160,7 +229,21 @@ impl Load<'_> {
                 left = taken.iter().filter(|t| !**t).count();
                 Progress::add(&progress.duplicates, (count - left) as u64);
             }
+            if left < count {
+                let gone = |at: &usize| if failure.is_some() { *at >= left } else { taken[*at] };
+                let kept: hashbrown::HashSet<&[u8]> =
+                    (0..count).filter(|at| !gone(at)).map(|at| parsed.key(at)).collect();
+                entries.keep(|id| kept.contains(id));
+                if entries.replaces() {
+                    // Of several puts of a document another is left: its keys are locked, too.
+                    let open = target.open.clone();
+                    let again = BatchRows { batch, open, entries }.made_again(store)?;
+                    (batch, entries) = (again.batch, again.entries);
+                    batch.expect_schema(target.open.documents, entries.schema());
+                }
+            }
         }
+        entries.check_unique(store, open, &target.name)?;
         let mark = self.end_of(&mut parsed, &failure, before, left)?;
         put_shapes(&mut batch, open, &parsed.shapes);
         if let Some(key) = mark_key {

@@ -65,6 +65,9 @@ fn what_is_no_index_is_refused() {
         ("{'a':1,'b':1}", "{'expireAfterSeconds':1}", 67),
         ("{'a':1}", "{'partialFilterExpression':1}", 14),
         ("{'a':1}", "{'partialFilterExpression':{},'sparse':true}", 67),
+        ("{'a':1}", "{'partialFilterExpression':{'b':{'$foo':1}}}", 67),
+        ("{'a':1}", "{'partialFilterExpression':{'b':{'$ne':1}}}", 67),
+        ("{'a':1}", "{'partialFilterExpression':{'$or':[{'b':{'$exists':false}}]}}", 67),
         ("{'a':1}", "{'collation':{'locale':'de'}}", 67),
     ];
     for (keys, options, code) in cases {

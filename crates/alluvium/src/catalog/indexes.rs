@@ -1,0 +1,177 @@
+//! Which indexes a collection has: made, made ready, dropped. Every change gives the collection's tree of documents
+//! a new schema number, so that batches made before it are sent back.
+
+use super::{Catalog, Entry, describe_documents};
+use crate::index::{Index, IndexSet};
+use crate::names::FullName;
+use crate::{Error, Result};
+use env::sync::RwLockReadGuard;
+use query::index::Definition;
+use std::sync::Arc;
+use store::{Seq, Store, TreeChanges, TreeId};
+
+/// The most indexes of a collection, that on `_id` included: MongoDB's limit.
+const MAX_INDEXES: usize = 64;
+
+impl Catalog {
+    /// Returns when no change of names or indexes is under way: what a batch was refused for can be seen then.
+    pub fn settle(&self) {
+        drop(self.change.lock());
+    }
+
+    /// As long as it is held no index comes or goes: what was made under the indexes of now is not sent back. Whoever holds
+    /// it must not wait for [`Catalog::settle`].
+    pub fn hold_indexes(&self) -> RwLockReadGuard<'_, ()> {
+        self.loads.read()
+    }
+
+    /// Adds an index, to be built; that which is there if it is the same. True if it was added.
+    pub fn add_index(&self, store: &Store, name: &FullName, definition: Definition) -> Result<(Arc<Index>, bool)> {
+        let _change = self.change.lock();
+        let _indexes = self.loads.write();
+        store.check_open()?;
+        let mut entry = self.entry(store, name)?;
+        if let Some(same) = like(&entry.indexes, &definition)? {
+            return Ok((same, false));
+        }
+        if entry.indexes.indexes.len() + 1 >= MAX_INDEXES {
+            let what = format!("collection {name} has {} indexes: {MAX_INDEXES} are the limit", MAX_INDEXES);
+            return Err(Error::Index(query::index::IndexError::CannotCreateIndex(what)));
+        }
+        let mut index = Index {
+            tree: TreeId(0),
+            definition: Arc::new(definition),
+            ready: None,
+            multikey: Arc::default(),
+            built: Vec::new(),
+            building: Arc::default(),
+            keys_per_document: Arc::default(),
+        };
+        let documents = (entry.documents, describe_documents(name, entry.system));
+        let trees = store.change_trees(1, |ids| {
+            index.tree = ids[0];
+            TreeChanges {
+                create: vec![index.describe(documents.0)],
+                describe: vec![documents],
+                ..TreeChanges::default()
+            }
+        })?;
+        debug_assert_eq!(trees, [index.tree]);
+        let index = Arc::new(index);
+        let mut indexes = entry.indexes.indexes.clone();
+        indexes.push(index.clone());
+        self.set_indexes(store, name, &mut entry, indexes);
+        Ok((index, true))
+    }
+
+    /// Replaces what is known of an index that is being built: `change` is given a copy. An error if it was dropped.
+    pub fn update_index(
+        &self,
+        store: &Store,
+        name: &FullName,
+        tree: TreeId,
+        change: impl FnOnce(&mut Index),
+    ) -> Result<Arc<Index>> {
+        let _change = self.change.lock();
+        let _indexes = self.loads.write();
+        let mut entry = self.entry(store, name)?;
+        let mut indexes = entry.indexes.indexes.clone();
+        let Some(at) = indexes.iter().position(|index| index.tree == tree) else {
+            return Err(Error::NoSuchIndex { collection: name.to_string(), index: format!("tree {}", tree.0) });
+        };
+        let mut index = (*indexes[at]).clone();
+        change(&mut index);
+        let documents = (entry.documents, describe_documents(name, entry.system));
+        // Marks of arrays are made under the same lock: none is lost.
+        let open = entry.open.clone();
+        let _marks = open.as_ref().map(|open| open.index_change.lock());
+        let described = (tree, index.describe(entry.documents));
+        store.change_trees(0, |_| TreeChanges { describe: vec![documents, described], ..TreeChanges::default() })?;
+        let index = Arc::new(index);
+        indexes[at] = index.clone();
+        self.set_indexes(store, name, &mut entry, indexes);
+        Ok(index)
+    }
+
+    /// Drops the index with this name, or all of them (`None`).
+    pub fn drop_indexes(&self, store: &Store, name: &FullName, index: Option<&str>) -> Result<()> {
+        let goes = |known: &Index| index.is_none_or(|index| known.definition.name() == index);
+        match (self.drop_where(store, name, goes)?, index) {
+            (0, Some(index)) => Err(Error::NoSuchIndex { collection: name.to_string(), index: index.to_owned() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Drops the index with this tree, if it is there still.
+    pub fn drop_tree(&self, store: &Store, name: &FullName, tree: TreeId) -> Result<()> {
+        self.drop_where(store, name, |index| index.tree == tree).map(drop)
+    }
+
+    /// Drops indexes, and returns how many.
+    fn drop_where(&self, store: &Store, name: &FullName, goes: impl Fn(&Index) -> bool) -> Result<usize> {
+        let _change = self.change.lock();
+        let _indexes = self.loads.write();
+        let mut entry = self.entry(store, name)?;
+        let all = entry.indexes.indexes.iter().cloned();
+        let (dropped, left): (Vec<_>, Vec<_>) = all.partition(|index| goes(index));
+        if dropped.is_empty() {
+            return Ok(0);
+        }
+        let describe = vec![(entry.documents, describe_documents(name, entry.system))];
+        let drop = dropped.iter().map(|index| index.tree).collect();
+        store.change_trees(0, |_| TreeChanges { describe, drop, ..TreeChanges::default() })?;
+        self.set_indexes(store, name, &mut entry, left);
+        Ok(dropped.len())
+    }
+
+    /// The indexes that are not ready, with their collections.
+    pub fn unfinished_indexes(&self) -> Vec<(FullName, Arc<Index>)> {
+        self.indexes_where(|index| index.ready.is_none())
+    }
+
+    /// The indexes that are ready, with their collections.
+    pub fn ready_indexes(&self) -> Vec<(FullName, Arc<Index>)> {
+        self.indexes_where(|index| index.ready.is_some())
+    }
+
+    fn indexes_where(&self, wanted: impl Fn(&Index) -> bool) -> Vec<(FullName, Arc<Index>)> {
+        let names = self.names.read();
+        let all = names.iter().flat_map(|(name, entry)| entry.indexes.indexes.iter().map(move |index| (name, index)));
+        all.filter(|(_, index)| wanted(index)).map(|(name, index)| (name.clone(), index.clone())).collect()
+    }
+
+    fn entry(&self, store: &Store, name: &FullName) -> Result<Entry> {
+        let entry = self.names.read().get(name).cloned();
+        entry.ok_or_else(|| self.missing(store, name))
+    }
+
+    /// Called under `change`, so that nobody else has changed the entry meanwhile but to open the collection.
+    fn set_indexes(&self, store: &Store, name: &FullName, entry: &mut Entry, indexes: Vec<Arc<Index>>) {
+        let schema: Seq = store.schema(entry.documents);
+        if let Some(entry) = self.names.write().get_mut(name) {
+            entry.set_indexes(IndexSet { schema, indexes });
+        }
+    }
+}
+
+/// The index that is the same as `wanted`; an error if one is nearly so, by MongoDB's rules.
+fn like(set: &IndexSet, wanted: &Definition) -> Result<Option<Arc<Index>>> {
+    for index in &set.indexes {
+        let known = &*index.definition;
+        if known == wanted {
+            return Ok(Some(index.clone()));
+        }
+        if known.name() == wanted.name() {
+            let what = format!(
+                "there is an index {} over other keys or with other options: drop it first, or choose another name",
+                known.name()
+            );
+            return Err(Error::IndexConflict { code: 86, what });
+        }
+        if known.has_keys_of(wanted) && known.partial_filter() == wanted.partial_filter() {
+            let what = format!("the index {} has the same keys: drop it first", known.name());
+            return Err(Error::IndexConflict { code: 85, what });
+        }
+    }
+    Ok(None)
+}

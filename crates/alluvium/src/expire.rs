@@ -1,0 +1,126 @@
+//! Expiry: documents whose date in an index with `expireAfterSeconds` has passed are deleted.
+
+use crate::index::Index;
+use crate::index::scan::IndexScan;
+use crate::names::FullName;
+use crate::{Collection, Database, Result};
+use document::{Value, key};
+use query::index::Order;
+use std::ops::Bound;
+use std::sync::Arc;
+use store::Bounds;
+
+/// So many documents are found at one snapshot and then deleted one by one.
+const AT_A_TIME: usize = 1000;
+
+impl Database {
+    /// Deletes the documents that have expired: those with a date, at the path of an index with `expireAfterSeconds`, that
+    /// lies so many seconds or more in the past. Of several dates in an array the first counts. Returns how many. A database
+    /// does that by itself every minute.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let sessions = db.collection("sessions");
+    /// sessions.create_index_with(r#"{"seen": 1}"#, r#"{"expireAfterSeconds": 3600}"#)?;
+    /// sessions.put(1, r#"{"seen": {"$date": "2001-01-01T00:00:00Z"}}"#)?;
+    /// sessions.put(2, r#"{"seen": "a text never expires"}"#)?;
+    /// assert_eq!(db.delete_expired()?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for any read and write; what was deleted before stays so.
+    pub fn delete_expired(&self) -> Result<u64> {
+        let mut deleted = 0;
+        for (name, index) in self.inner.catalog.ready_indexes() {
+            let Some(after_s) = index.definition.expire_after_s() else { continue };
+            let now_ms = self.inner.env.clock.unix_millis();
+            let cutoff_ms = now_ms.saturating_sub(i64::from(after_s) * 1000);
+            let collection = Collection::new(self.clone(), Ok(name.clone()));
+            match self.expire_in(&collection, &name, &index, cutoff_ms) {
+                Ok(count) => deleted += count,
+                // Dropped meanwhile.
+                Err(crate::Error::NoSuchCollection { .. } | crate::Error::Store(store::Error::NoSuchTree(_))) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(deleted)
+    }
+
+    fn expire_in(&self, collection: &Collection, name: &FullName, index: &Arc<Index>, cutoff_ms: i64) -> Result<u64> {
+        let mut deleted = 0;
+        loop {
+            let found = self.expired(collection, name, index, cutoff_ms)?;
+            let all = found.len() < AT_A_TIME;
+            let mut gone = 0;
+            for id in found {
+                if self.inner.tasks.stopping() {
+                    return Ok(deleted);
+                }
+                // Read again, under its lock: it may have been given more time.
+                let removed = collection.remove(id, |document| {
+                    // An index that is dropped meanwhile, with its collection perhaps, deletes nothing any more.
+                    let known = collection.open()?.indexes();
+                    if !known.indexes.iter().any(|known| known.tree == index.tree) {
+                        return Ok(false);
+                    }
+                    let keys = index.keys_of(document)?.keys;
+                    let (low, high) = dates(index, cutoff_ms);
+                    Ok(keys.iter().any(|key| key.bytes >= low && key.bytes <= high))
+                })?;
+                gone += u64::from(removed.is_some());
+            }
+            deleted += gone;
+            if all || gone == 0 {
+                return Ok(deleted);
+            }
+        }
+    }
+
+    /// The `_id`s of documents that have expired, some of them.
+    fn expired(
+        &self,
+        collection: &Collection,
+        name: &FullName,
+        index: &Arc<Index>,
+        cutoff_ms: i64,
+    ) -> Result<Vec<Value>> {
+        let snapshot = self.snapshot();
+        let open = collection.open()?;
+        let (low, mut high) = dates(index, cutoff_ms);
+        // Beyond the key of any `_id`.
+        high.push(0xff);
+        let bounds = Bounds { lower: Bound::Included(low), upper: Bound::Excluded(high), reverse: false };
+        let mut scan = IndexScan::new(&self.inner.store, &open, name, index.clone(), bounds, &snapshot)?;
+        let mut found = Vec::new();
+        while let Some(document) = scan.next_document()? {
+            if !found.contains(document.id()) {
+                found.push(document.id().clone());
+            }
+            if found.len() == AT_A_TIME {
+                break;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The least and the greatest index key of dates up to the cutoff.
+fn dates(index: &Index, cutoff_ms: i64) -> (Vec<u8>, Vec<u8>) {
+    let of = |ms: i64| {
+        let mut bytes = Vec::new();
+        key::encode(&Value::DateTime(ms), &mut bytes);
+        bytes
+    };
+    let (first, last) = (of(i64::MIN), of(cutoff_ms));
+    match index.definition.parts().first().map(|part| part.order) {
+        Some(Order::Descending) => {
+            let inverted = |bytes: Vec<u8>| bytes.into_iter().map(|byte| !byte).collect();
+            (inverted(last), inverted(first))
+        }
+        _ => (first, last),
+    }
+}

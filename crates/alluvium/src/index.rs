@@ -1,0 +1,201 @@
+//! Secondary indexes: what a collection has of them, and the entries of documents on their way into a batch.
+//!
+//! Entries are written blind: a put writes those of the document as it is, and leaves those of what was there before.
+//! Whoever reads an entry proves it (`docs/decisions/0029-blind-index-entries.md`). Two rules carry this:
+//!
+//! - A *full write* (put or insert) writes every entry that the document yields, under its own number.
+//! - A write that has read the document, whatever it writes, deletes those entries that are not yielded any more.
+
+use crate::Result;
+use crate::catalog::Open;
+use codec::varint;
+use document::{Document, Map, Value, encoding};
+use env::sync::Mutex;
+use query::index::{Definition, IndexError, Keys};
+use query::update::Update;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use store::{Seq, Store, TreeId};
+
+mod build;
+mod entries;
+pub(crate) mod scan;
+pub(crate) mod sweep;
+mod unique;
+
+pub use build::IndexProgress;
+pub(crate) use build::finish;
+pub(crate) use entries::Entries;
+
+/// First byte of a description: an index.
+pub(crate) const INDEX: u8 = 3;
+
+/// The indexes of a collection, as of one schema number.
+#[derive(Debug, Default)]
+pub(crate) struct IndexSet {
+    /// [`Store::schema`] of the tree of documents: a batch that was made with other indexes is sent back.
+    pub schema: Seq,
+    pub indexes: Vec<Arc<Index>>,
+}
+
+/// An index.
+#[derive(Debug, Clone)]
+pub(crate) struct Index {
+    pub tree: TreeId,
+    pub definition: Arc<Definition>,
+    /// It has the entries of everything that is visible at this number and later. `None` while it is being built.
+    pub ready: Option<Seq>,
+    /// Bit n: part n leads through an array in some document. Set before a batch with such a document is numbered.
+    pub multikey: Arc<AtomicU32>,
+    /// Partitions whose documents are built into it, while it is being built.
+    pub built: Vec<u32>,
+    /// Held by whoever builds it.
+    pub building: Arc<Mutex<()>>,
+    /// The bits of a double: how many keys a document yields, if a sweep has told it; else 0.
+    pub keys_per_document: Arc<AtomicU64>,
+}
+
+impl Index {
+    /// The description of its tree.
+    pub fn describe(&self, documents: TreeId) -> Vec<u8> {
+        self.described_with(documents, self.multikey.load(Ordering::SeqCst))
+    }
+
+    fn described_with(&self, documents: TreeId, multikey: u32) -> Vec<u8> {
+        let mut out = vec![INDEX];
+        varint::put_u64(&mut out, u64::from(documents.0));
+        varint::put_u64(&mut out, self.ready.map_or(0, |ready| ready + 1));
+        varint::put_u64(&mut out, u64::from(multikey));
+        varint::put_u64(&mut out, self.built.len() as u64);
+        self.built.iter().for_each(|partition| varint::put_u64(&mut out, u64::from(*partition)));
+        encoding::encode(&Value::Map(self.definition.to_map()), &mut out);
+        out
+    }
+
+    /// Reads a description: the tree of the documents, and the index. `None` if it is that of something else.
+    pub fn read(tree: TreeId, description: &[u8]) -> Option<(TreeId, Self)> {
+        let (&INDEX, mut input) = description.split_first()? else { return None };
+        let input = &mut input;
+        let documents = TreeId(u32::try_from(varint::get_u64(input).ok()?).ok()?);
+        let ready = varint::get_u64(input).ok()?.checked_sub(1);
+        let multikey = u32::try_from(varint::get_u64(input).ok()?).ok()?;
+        let count = varint::get_u64(input).ok()?;
+        let mut built = Vec::new();
+        for _ in 0..count {
+            built.push(u32::try_from(varint::get_u64(input).ok()?).ok()?);
+        }
+        let Value::Map(map) = encoding::decode(input).ok()? else { return None };
+        let definition = Arc::new(Definition::from_map(&map).ok()?);
+        Some((
+            documents,
+            Self {
+                tree,
+                definition,
+                ready,
+                multikey: Arc::new(AtomicU32::new(multikey)),
+                built,
+                building: Arc::default(),
+                keys_per_document: Arc::default(),
+            },
+        ))
+    }
+
+    /// The keys that a document yields.
+    pub fn keys(&self, document: &Map) -> Result<Keys> {
+        Ok(self.definition.keys(document)?)
+    }
+
+    /// As [`Index::keys`], decoding only what is needed.
+    pub fn keys_of(&self, document: &Document) -> Result<Keys> {
+        Ok(self.definition.keys_of(document)?)
+    }
+
+    /// As [`Index::keys_of`], of a document that is there already. One that the index cannot take has no entries: it is older
+    /// than the index, which is being built, and will not be ready.
+    pub fn old_keys_of(&self, document: &Document) -> Result<Keys> {
+        match self.definition.keys_of(document) {
+            Err(IndexError::Damaged(error)) => Err(IndexError::Damaged(error).into()),
+            other => Ok(other.unwrap_or_default()),
+        }
+    }
+
+    /// True if it has all entries that are visible at a snapshot.
+    pub fn serves(&self, snapshot: &crate::Snapshot) -> bool {
+        self.ready.is_some_and(|ready| ready <= snapshot.store.seq())
+    }
+
+    /// The names of the documents' fields that it reads, some of them more than once.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        let filter = self.filter_paths().into_iter().filter_map(|path| path.first().copied());
+        self.definition.fields().chain(filter)
+    }
+
+    /// True if an update may change what a document yields.
+    fn is_touched_by(&self, update: &Update) -> bool {
+        let own = self.definition.parts().iter().map(|part| names_of(part.path.as_str()));
+        let own: Vec<Vec<&str>> = own.chain(self.filter_paths()).collect();
+        update.paths().any(|path| {
+            let path = names_of(path.as_str());
+            own.iter().any(|own| own.iter().zip(&path).all(|(a, b)| a == b))
+        })
+    }
+
+    fn filter_paths(&self) -> Vec<Vec<&str>> {
+        let mut paths = Vec::new();
+        if let Some(filter) = self.definition.partial_filter_map() {
+            collect_paths(filter, &mut paths);
+        }
+        paths
+    }
+}
+
+/// The names of a path, without positions in arrays: what leads to an element changes the array.
+fn names_of(path: &str) -> Vec<&str> {
+    path.split('.').filter(|name| document::path::array_index(name).is_none() && !name.starts_with('$')).collect()
+}
+
+/// The paths that a filter looks at.
+fn collect_paths<'a>(filter: &'a Map, paths: &mut Vec<Vec<&'a str>>) {
+    for (name, operand) in filter.iter() {
+        match (name.as_str().unwrap_or_default(), operand) {
+            (operator, Value::Array(filters)) if operator.starts_with('$') => {
+                filters.iter().filter_map(Value::as_map).for_each(|filter| collect_paths(filter, paths));
+            }
+            (operator, _) if operator.starts_with('$') => {}
+            (path, _) => paths.push(names_of(path)),
+        }
+    }
+}
+
+impl IndexSet {
+    /// True if an update may change what a document yields under some index: it cannot be blind then.
+    pub fn is_touched_by(&self, update: &Update) -> bool {
+        self.indexes.iter().any(|index| index.is_touched_by(update))
+    }
+
+    /// The index with this name.
+    pub fn find(&self, name: &str) -> Option<&Arc<Index>> {
+        self.indexes.iter().find(|index| index.definition.name() == name)
+    }
+
+    pub fn has_unique(&self) -> bool {
+        self.indexes.iter().any(|index| index.definition.is_unique())
+    }
+}
+
+/// Writes down that parts of indexes lead through arrays, before the first such document is written. Holds no locks.
+pub(crate) fn mark_multikey(store: &Store, open: &Open, marks: &[(TreeId, u32)]) -> Result<()> {
+    let _one_at_a_time = open.index_change.lock();
+    let set = open.indexes();
+    for (tree, bits) in marks {
+        let Some(index) = set.indexes.iter().find(|index| index.tree == *tree) else { continue };
+        let before = index.multikey.load(Ordering::SeqCst);
+        if before | bits == before {
+            continue;
+        }
+        // Others go by what they see: a batch of theirs may be numbered at once, so the mark has its number first.
+        store.describe_trees(&[(*tree, &index.described_with(open.documents, before | bits))])?;
+        index.multikey.store(before | bits, Ordering::SeqCst);
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! Building an index over documents that are there already.
+//!
+//! 1. The definition is written down, under a new schema number: from then on every batch carries entries of the index.
+//! 2. Per partition: a snapshot is taken, which sees all that was numbered before the definition. The documents are
+//!    walked, and their entries, with the *documents'* numbers, are sorted and put into the partition as runs. Then the
+//!    partition is noted as built, so that after a kill the build goes on with the next.
+//! 3. All partitions are built. A unique index is looked through for keys that two documents have.
+//! 4. The index is written down as ready from the number on that is visible then; older snapshots do not use it.
+//!
+//! Others write all the while. What is written after the snapshot has its own entries, with higher numbers; an entry of the
+//! build whose document has changed is stale, and is found to be so as any other.
+
+use super::unique::{duplicate_key, yields};
+use super::{Index, mark_multikey};
+use crate::catalog::Open;
+use crate::names::FullName;
+use crate::read::decode;
+use crate::{Database, Error, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::{Bounds, EntryRun, TreeId};
+
+/// How far the build of an index is. Cheap to clone; its clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct IndexProgress {
+    documents: Arc<AtomicU64>,
+}
+
+impl IndexProgress {
+    /// Documents whose entries are made so far, by this process.
+    pub fn documents(&self) -> u64 {
+        self.documents.load(Ordering::Relaxed)
+    }
+}
+
+/// The most bytes of a run of entries that is gathered in memory.
+const RUN_BYTES_MAX: usize = 64 << 20;
+
+/// Builds an index that was added, or waits for whoever does, and then looks again.
+pub(crate) fn finish(
+    db: &Database,
+    name: &FullName,
+    index: &Arc<Index>,
+    progress: &IndexProgress,
+) -> Result<Arc<Index>> {
+    let _one_at_a_time = index.building.lock();
+    let open = db.inner.catalog.require(&db.inner.store, name)?;
+    let now = open.indexes().indexes.iter().find(|known| known.tree == index.tree).cloned();
+    match now {
+        Some(now) if now.ready.is_some() => Ok(now),
+        Some(now) => build(db, name, &now, progress),
+        None => Err(Error::NoSuchIndex { collection: name.to_string(), index: index.definition.name().to_owned() }),
+    }
+}
+
+/// Builds an index that was added. Returns when it is ready. If it cannot be, it is dropped, unless the database fails or is
+/// closed: then the build goes on when it is opened again.
+fn build(db: &Database, name: &FullName, index: &Arc<Index>, progress: &IndexProgress) -> Result<Arc<Index>> {
+    let built = build_all(db, name, index, progress);
+    if let Err(error) = &built
+        && ends_the_index(error)
+    {
+        // Somebody else may have dropped it already.
+        let _gone = db.inner.catalog.drop_tree(&db.inner.store, name, index.tree);
+    }
+    built
+}
+
+/// True if documents do not go with the index: trying again would not help.
+fn ends_the_index(error: &Error) -> bool {
+    matches!(error, Error::Index(_) | Error::DuplicateIndexKey { .. })
+}
+
+fn build_all(db: &Database, name: &FullName, index: &Arc<Index>, progress: &IndexProgress) -> Result<Arc<Index>> {
+    let (store, catalog) = (&db.inner.store, &db.inner.catalog);
+    let open = catalog.require(store, name)?;
+    let mut built = index.built.clone();
+    for partition in 0..store.partitions() {
+        if built.contains(&partition) {
+            continue;
+        }
+        build_partition(db, name, &open, index, partition, progress)?;
+        built.push(partition);
+        catalog.update_index(store, name, index.tree, |index| index.built.clone_from(&built))?;
+    }
+    if index.definition.is_unique() {
+        check_unique(db, name, &open, index)?;
+    }
+    // Everything in the runs has numbers up to here.
+    let ready = store.visible();
+    catalog.update_index(store, name, index.tree, |index| (index.ready, index.built) = (Some(ready), Vec::new()))
+}
+
+fn build_partition(
+    db: &Database,
+    name: &FullName,
+    open: &Open,
+    index: &Index,
+    partition: u32,
+    progress: &IndexProgress,
+) -> Result<()> {
+    let store = &db.inner.store;
+    let limit = (store.max_batch_bytes() / 2).clamp(64 << 10, RUN_BYTES_MAX);
+    let mut run = EntryRun::new(index.tree);
+    let mut from = Bounds::all();
+    loop {
+        // A snapshot of its own for each run: one that is kept for long would be ended.
+        if db.inner.tasks.stopping() {
+            return Err(Error::Store(store::Error::Closed));
+        }
+        let snapshot = store.snapshot();
+        let admitted = store.admit(limit)?;
+        let mut marks: Vec<(TreeId, u32)> = Vec::new();
+        let mut scan = store.scan_partition(open.documents, partition, from.clone(), &snapshot)?;
+        let mut next = None;
+        loop {
+            let version = match scan.next()? {
+                None => break,
+                Some((key, row)) => {
+                    let document = decode(&open.shapes, name, key, row.to_vec())?;
+                    let keys = index.keys_of(&document)?;
+                    if keys.multikey & !index.multikey.load(Ordering::SeqCst) != 0 {
+                        marks.push((index.tree, keys.multikey));
+                    }
+                    (key.to_vec(), keys)
+                }
+            };
+            let (key, keys) = version;
+            for found in &keys.keys {
+                run.push(&[found.bytes.as_slice(), &key].concat(), scan.version(), &found.values);
+            }
+            progress.documents.fetch_add(1, Ordering::Relaxed);
+            if run.bytes() >= limit {
+                next = Some(key);
+                break;
+            }
+        }
+        drop((scan, snapshot));
+        drop(admitted);
+        if !marks.is_empty() {
+            mark_multikey(store, open, &marks)?;
+        }
+        store.ingest(partition, &mut run)?;
+        run.clear();
+        match next {
+            Some(key) => from.lower = std::ops::Bound::Excluded(key),
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Errors if two documents have one key, at one snapshot: documents of different moments may have had the same key one
+/// after the other. The last note has a number below it, so what was numbered before the note is visible, and what was
+/// encoded before it was sent back: whoever is not visible looks for its keys among all entries.
+fn check_unique(db: &Database, name: &FullName, open: &Open, index: &Index) -> Result<()> {
+    let store = &db.inner.store;
+    let snapshot = store.snapshot();
+    let mut scan = store.scan(index.tree, Bounds::all(), Some(&snapshot))?;
+    // The entries of one key so far: those whose documents yield it.
+    let (mut key, mut owner): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
+    // The first entry of a key is proved only when there is a second.
+    let mut proved = false;
+    while let Some((entry, _)) = scan.next()? {
+        let len = index.definition.key_len(entry).map_err(|e| damaged_entry(name, index, &e))?;
+        let (found, id) = entry.split_at(len);
+        if found != key.as_slice() {
+            (key, owner, proved) = (found.to_vec(), Some(id.to_vec()), false);
+            continue;
+        }
+        if let Some(first) = &owner
+            && !proved
+        {
+            proved = true;
+            if !yields((store, Some(&snapshot)), open, name, index, first, &key)? {
+                owner = None;
+            }
+        }
+        if yields((store, Some(&snapshot)), open, name, index, id, &key)? {
+            if let Some(first) = &owner
+                && first.as_slice() != id
+            {
+                return Err(duplicate_key(name, index, &key, first));
+            }
+            (owner, proved) = (Some(id.to_vec()), true);
+        }
+    }
+    Ok(())
+}
+
+/// The error for an entry that is none.
+pub(crate) fn damaged_entry(name: &FullName, index: &Index, error: &codec::DecodeError) -> Error {
+    Error::DamagedDocument {
+        collection: name.to_string(),
+        id: format!("(index {})", index.definition.name()),
+        reason: error.to_string(),
+    }
+}

@@ -1,0 +1,191 @@
+//! Entries of documents, put into a batch behind the documents.
+
+use super::{Index, IndexSet};
+use crate::Result;
+use document::{Document, Map};
+use hashbrown::HashMap;
+use query::index::Keys;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use store::{Seq, TreeId, WriteBatch};
+
+/// The indexes that a batch is made for, and what must be seen to before it is written.
+pub(crate) struct Entries {
+    set: Arc<IndexSet>,
+    /// What parts lead through arrays, and were not known to: see [`super::mark_multikey`].
+    multikey: Vec<(TreeId, u32)>,
+    /// The unique index keys that each document of the batch has when the batch is done, by the key of its `_id`. Only
+    /// with unique indexes.
+    pub(super) claims: HashMap<Vec<u8>, Vec<Claim>>,
+    /// Those that a later put of the same document in the batch has taken from it.
+    replaced: Vec<Claim>,
+    unique: bool,
+    entry: Vec<u8>,
+    value: Vec<u8>,
+}
+
+/// A key that nobody else may have.
+#[derive(Debug, Clone)]
+pub(super) struct Claim {
+    pub index: Arc<Index>,
+    pub key: Vec<u8>,
+}
+
+impl Entries {
+    /// For a batch under these indexes.
+    pub fn new(set: Arc<IndexSet>) -> Self {
+        let unique = set.has_unique();
+        let (multikey, claims, replaced, entry, value) = Default::default();
+        Self { set, multikey, claims, replaced, unique, entry, value }
+    }
+
+    /// The number of the schema that the batch is made under.
+    pub fn schema(&self) -> Seq {
+        self.set.schema
+    }
+
+    pub fn set(&self) -> &Arc<IndexSet> {
+        &self.set
+    }
+
+    /// The document's keys are not looked at if there is no index.
+    pub fn is_empty(&self) -> bool {
+        self.set.indexes.is_empty()
+    }
+
+    /// The batch has put the document: adds its entries.
+    pub fn put(&mut self, batch: &mut WriteBatch, id: &[u8], document: &Map) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.forget(id);
+        let set = self.set.clone();
+        for index in &set.indexes {
+            self.entry.clear();
+            self.value.clear();
+            // Mostly there is one key, and nothing to be kept of it.
+            let plain = !index.definition.is_unique();
+            if plain && index.definition.plain_key(document, &mut self.entry, &mut self.value) {
+                self.entry.extend_from_slice(id);
+                batch.put_entry(index.tree, &self.entry, &self.value);
+                continue;
+            }
+            let keys = index.keys(document)?;
+            self.put_keys_of(batch, id, index, &keys);
+        }
+        Ok(())
+    }
+
+    /// The keys of a document, for [`Entries::put_keys`].
+    pub fn keys_of(&self, document: &Document) -> Result<Vec<Keys>> {
+        self.set.indexes.iter().map(|index| index.keys_of(document)).collect()
+    }
+
+    /// The batch has deleted the document without looking, or changed what no index reads.
+    pub fn forget(&mut self, id: &[u8]) {
+        if self.unique
+            && let Some(before) = self.claims.insert(id.to_vec(), Vec::new())
+        {
+            self.replaced.extend(before);
+        }
+    }
+
+    /// True if the batch puts a document twice: whoever takes one of the puts out makes the entries again.
+    pub fn replaces(&self) -> bool {
+        !self.replaced.is_empty()
+    }
+
+    /// The batch has written a document that was `before`: adds deletes of the entries that it does not yield any more, and
+    /// the entries that it yields (`full`: all of them; else those that it did not yield before).
+    pub fn change(
+        &mut self,
+        batch: &mut WriteBatch,
+        id: &[u8],
+        before: &Document,
+        after: Option<&Map>,
+        full: bool,
+    ) -> Result<()> {
+        self.forget(id);
+        let set = self.set.clone();
+        for index in &set.indexes {
+            let old = index.old_keys_of(before)?;
+            let new = after.map(|after| index.keys(after)).transpose()?.unwrap_or_default();
+            let is_in = |keys: &Keys, key: &[u8]| keys.keys.binary_search_by(|k| k.bytes.as_slice().cmp(key)).ok();
+            for key in &old.keys {
+                if is_in(&new, &key.bytes).is_none() {
+                    self.entry(&key.bytes, id);
+                    batch.delete_entry(index.tree, &self.entry);
+                }
+            }
+            self.note(index, id, &new);
+            for key in &new.keys {
+                let same = is_in(&old, &key.bytes).is_some_and(|at| old.keys[at] == *key);
+                if full || !same {
+                    self.entry(&key.bytes, id);
+                    batch.put_entry(index.tree, &self.entry, &key.values);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The batch has put a document with these keys, an index each: adds its entries.
+    pub fn put_keys(&mut self, batch: &mut WriteBatch, id: &[u8], keys: &[Keys]) {
+        if self.is_empty() {
+            return;
+        }
+        self.forget(id);
+        let set = self.set.clone();
+        for (index, found) in set.indexes.iter().zip(keys) {
+            self.put_keys_of(batch, id, index, found);
+        }
+    }
+
+    fn put_keys_of(&mut self, batch: &mut WriteBatch, id: &[u8], index: &Arc<Index>, found: &Keys) {
+        self.note(index, id, found);
+        for key in &found.keys {
+            self.entry(&key.bytes, id);
+            batch.put_entry(index.tree, &self.entry, &key.values);
+        }
+    }
+
+    fn entry(&mut self, key: &[u8], id: &[u8]) {
+        self.entry.clear();
+        self.entry.extend_from_slice(key);
+        self.entry.extend_from_slice(id);
+    }
+
+    /// Takes note of arrays, and of keys that must be the document's alone.
+    fn note(&mut self, index: &Arc<Index>, id: &[u8], found: &Keys) {
+        if found.multikey & !index.multikey.load(Ordering::SeqCst) != 0 {
+            match self.multikey.iter_mut().find(|(tree, _)| *tree == index.tree) {
+                Some((_, bits)) => *bits |= found.multikey,
+                None => self.multikey.push((index.tree, found.multikey)),
+            }
+        }
+        if index.definition.is_unique() {
+            let claims = self.claims.entry_ref(id).or_default();
+            claims.extend(found.keys.iter().map(|key| Claim { index: index.clone(), key: key.bytes.clone() }));
+        }
+    }
+
+    /// What [`super::mark_multikey`] must be told before the batch is written.
+    pub fn take_multikey(&mut self) -> Vec<(TreeId, u32)> {
+        std::mem::take(&mut self.multikey)
+    }
+
+    /// Forgets the unique keys of documents that are taken out of the batch.
+    pub fn keep(&mut self, mut keeps: impl FnMut(&[u8]) -> bool) {
+        self.claims.retain(|id, _| keeps(id));
+    }
+
+    /// True if keys are to be locked and looked for before the batch is written.
+    pub fn has_claims(&self) -> bool {
+        self.claims.values().any(|claims| !claims.is_empty())
+    }
+
+    /// The keys to be locked, each exclusively: also those that are yielded in between.
+    pub fn claimed(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
+        self.claims.values().flatten().chain(&self.replaced).map(|claim| (claim.index.tree, claim.key.as_slice()))
+    }
+}

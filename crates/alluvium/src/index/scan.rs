@@ -1,0 +1,138 @@
+//! Entries that are proved: those whose documents yield them at the snapshot.
+
+use super::Index;
+use super::build::damaged_entry;
+use crate::catalog::Open;
+use crate::names::FullName;
+use crate::read::decode;
+use crate::{Result, Snapshot};
+use document::{Document, Value};
+use std::sync::Arc;
+use store::{Bounds, Store};
+
+/// What a scan did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Examined {
+    /// Entries looked at.
+    pub keys: u64,
+    /// Entries that were not proved by their number alone, so that keys were made of the document.
+    pub validated: u64,
+    /// Entries that their documents do not yield.
+    pub stale: u64,
+    /// Documents read.
+    pub documents: u64,
+}
+
+/// A scan over an index within bounds of entry keys, in their order.
+pub(crate) struct IndexScan<'a> {
+    store: &'a Store,
+    open: &'a Arc<Open>,
+    name: &'a FullName,
+    index: Arc<Index>,
+    snapshot: &'a Snapshot,
+    scan: store::Scan,
+    pub examined: Examined,
+    entry: Vec<u8>,
+    value: Vec<u8>,
+    key_len: usize,
+    row: Vec<u8>,
+}
+
+impl<'a> IndexScan<'a> {
+    /// A scan at a snapshot, which is not older than the index is ready.
+    pub fn new(
+        store: &'a Store,
+        open: &'a Arc<Open>,
+        name: &'a FullName,
+        index: Arc<Index>,
+        bounds: Bounds,
+        snapshot: &'a Snapshot,
+    ) -> Result<Self> {
+        let scan = store.scan(index.tree, bounds, Some(&snapshot.store))?;
+        let (entry, value, row) = (Vec::new(), Vec::new(), Vec::new());
+        let examined = Examined::default();
+        Ok(Self { store, open, name, index, snapshot, scan, examined, entry, value, key_len: 0, row })
+    }
+
+    /// Moves to the next entry, proved or not; false at the end.
+    pub fn advance(&mut self) -> Result<bool> {
+        let Some((entry, value)) = self.scan.next()? else { return Ok(false) };
+        self.entry.clear();
+        self.entry.extend_from_slice(entry);
+        self.value.clear();
+        self.value.extend_from_slice(value);
+        self.examined.keys += 1;
+        let len = self.index.definition.key_len(&self.entry);
+        self.key_len = len.map_err(|e| damaged_entry(self.name, &self.index, &e))?;
+        Ok(true)
+    }
+
+    /// The next document of a proved entry. One that yields several entries comes several times.
+    pub fn next_document(&mut self) -> Result<Option<Document>> {
+        while self.advance()? {
+            if let Some(document) = self.prove()? {
+                return Ok(Some(document));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Moves to the next proved entry, and reads its document only if the numbers do not prove it. False at the end.
+    pub fn next_entry(&mut self) -> Result<bool> {
+        while self.advance()? {
+            let id = &self.entry[self.key_len..];
+            let version = self.store.version_at(&self.snapshot.store, self.open.documents, id)?;
+            // Only writes that leave the document there put entries, and each has a number of its own.
+            if version == Some(self.scan.version()) || (version.is_some() && self.prove()?.is_some()) {
+                return Ok(true);
+            }
+            self.examined.stale += u64::from(version.is_none());
+        }
+        Ok(false)
+    }
+
+    /// The document of the entry at hand, if it yields that; the entry's value is then as the document has it.
+    fn prove(&mut self) -> Result<Option<Document>> {
+        let id = &self.entry[self.key_len..];
+        let number = self.store.get_numbered_at(&self.snapshot.store, self.open.documents, id, &mut self.row)?;
+        let Some(number) = number else {
+            self.examined.stale += 1;
+            return Ok(None);
+        };
+        self.examined.documents += 1;
+        let document = decode(&self.open.shapes, self.name, id, std::mem::take(&mut self.row))?;
+        if number == self.scan.version() {
+            return Ok(Some(document));
+        }
+        self.examined.validated += 1;
+        let keys = self.index.keys_of(&document)?.keys;
+        let own = &self.entry[..self.key_len];
+        match keys.binary_search_by(|key| key.bytes.as_slice().cmp(own)) {
+            Ok(at) => {
+                self.value.clone_from(&keys[at].values);
+                Ok(Some(document))
+            }
+            Err(_) => {
+                self.examined.stale += 1;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The index key of the entry at hand.
+    pub fn key(&self) -> &[u8] {
+        &self.entry[..self.key_len]
+    }
+
+    /// The key of the `_id` of the entry at hand.
+    pub fn id(&self) -> &[u8] {
+        &self.entry[self.key_len..]
+    }
+
+    #[allow(dead_code)]
+    /// The values of the parts, as they are stored; `None` for what is missing.
+    pub fn values(&self) -> Result<Vec<Option<Value>>> {
+        let values = self.index.definition.values(self.key(), &self.value);
+        values.map_err(|e| damaged_entry(self.name, &self.index, &e))
+    }
+}

@@ -1,0 +1,254 @@
+//! The indexes of a collection, as its users see them.
+
+use crate::index::scan::IndexScan;
+use crate::index::{self, Index, IndexProgress};
+use crate::{Collection, Error, IntoDocument, Result, Snapshot};
+use document::{Map, Value};
+use query::index::Definition;
+use std::sync::Arc;
+use store::Bounds;
+
+impl Collection {
+    /// Makes an index, and waits until it is ready: `{"author": 1, "time": -1}`. Returns its name, `author_1_time_-1`. The
+    /// collection is created if it does not exist. Others read and write meanwhile; once there, the index is kept by every
+    /// write. If the same index is there already, nothing happens.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"kind": "dog", "age": 3}"#)?;
+    /// assert_eq!(pets.create_index(r#"{"kind": 1, "age": -1}"#)?, "kind_1_age_-1");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`] if the definition is wrong, or a document cannot be indexed;
+    /// [`crate::Error::IndexConflict`]; as for any read and write.
+    pub fn create_index(&self, keys: impl IntoDocument) -> Result<String> {
+        self.create_index_with(keys, Map::new())
+    }
+
+    /// As [`Collection::create_index`], with options: `name`, `unique`, `sparse`, `partialFilterExpression`,
+    /// `expireAfterSeconds`, as MongoDB has them.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index_with(r#"{"chip": 1}"#, r#"{"unique": true, "sparse": true}"#)?;
+    /// pets.put("rex", r#"{"chip": 17}"#)?;
+    /// let error = pets.put("tom", r#"{"chip": 17}"#).unwrap_err();
+    /// assert_eq!(error.kind(), alluvium::ErrorKind::DuplicateKey);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::create_index`]; [`crate::Error::DuplicateIndexKey`] if documents have the same key in a unique
+    /// index: it is dropped again.
+    pub fn create_index_with(&self, keys: impl IntoDocument, options: impl IntoDocument) -> Result<String> {
+        self.start_index(keys, options)?.finish()
+    }
+
+    /// Declares an index and returns at once: from now on every write keeps it. [`IndexBuild::finish`] builds it over the
+    /// documents that are there. If that is not called, the database does it when it is opened the next time.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"kind": "dog"}"#)?;
+    /// let build = pets.start_index(r#"{"kind": 1}"#, "{}")?;
+    /// let progress = build.progress(); // To be looked at from another thread.
+    /// build.finish()?;
+    /// assert_eq!(progress.documents(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::create_index`].
+    pub fn start_index(&self, keys: impl IntoDocument, options: impl IntoDocument) -> Result<IndexBuild> {
+        let definition = Definition::parse(&keys.into_map()?, &options.into_map()?)?;
+        self.open_or_create()?;
+        let (index, added) = self.database.inner.catalog.add_index(self.store(), self.name()?, definition)?;
+        Ok(IndexBuild { collection: self.clone(), index, added, progress: IndexProgress::default() })
+    }
+
+    /// Drops an index by its name, at once; its space is given back in the background.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// let name = pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.drop_index(&name)?;
+    /// assert!(pets.drop_index(&name).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchIndex`], [`crate::Error::NoSuchCollection`]; as for any write.
+    pub fn drop_index(&self, name: &str) -> Result<()> {
+        self.database.inner.catalog.drop_indexes(self.store(), self.name()?, Some(name))
+    }
+
+    /// Drops all indexes but that on `_id`.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.drop_indexes()?;
+    /// assert_eq!(pets.indexes()?.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::drop_index`], but for the name.
+    pub fn drop_indexes(&self) -> Result<()> {
+        self.database.inner.catalog.drop_indexes(self.store(), self.name()?, None)
+    }
+
+    /// The indexes, as MongoDB's `listIndexes` shows them; that on `_id` comes first.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// let names: Vec<String> = pets.indexes()?.into_iter().map(|index| index.name).collect();
+    /// assert_eq!(names, ["_id_", "kind_1"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`].
+    pub fn indexes(&self) -> Result<Vec<IndexInfo>> {
+        let mut id = Map::new();
+        id.push("v", 2);
+        id.push("key", Map::from([("_id", Value::from(1))]));
+        id.push("name", "_id_");
+        let id = IndexInfo { name: "_id_".to_owned(), definition: id, ready: true };
+        let set = self.open()?.indexes();
+        let others = set.indexes.iter().map(|index| IndexInfo {
+            name: index.definition.name().to_owned(),
+            definition: index.definition.to_map(),
+            ready: index.ready.is_some(),
+        });
+        Ok(std::iter::once(id).chain(others).collect())
+    }
+}
+
+impl Collection {
+    /// The keys of all entries of an index that are proved at a snapshot, each with the key of its `_id`, in their order; with
+    /// `raw`, also those that are not proved. For tests and tools.
+    ///
+    /// # Errors
+    /// As for any read; [`crate::Error::NoSuchIndex`], also if the index is not ready at the snapshot.
+    #[doc(hidden)]
+    pub fn index_entries(&self, snapshot: &Snapshot, index: &str, raw: bool) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let (open, name) = (self.open()?, self.name()?);
+        let found = self.index(index)?;
+        if !found.serves(snapshot) && !raw {
+            return Err(Error::NoSuchIndex { collection: name.to_string(), index: index.to_owned() });
+        }
+        let index = found;
+        let mut found = Vec::new();
+        let mut scan = IndexScan::new(self.store(), &open, name, index, Bounds::all(), snapshot)?;
+        while if raw { scan.advance()? } else { scan.next_entry()? } {
+            found.push((scan.key().to_vec(), scan.id().to_vec()));
+        }
+        Ok(found)
+    }
+}
+
+impl Collection {
+    /// What sorted files hold of an index. For tests and tools.
+    ///
+    /// # Errors
+    /// As for any read; [`crate::Error::NoSuchIndex`].
+    #[doc(hidden)]
+    pub fn index_size(&self, index: &str) -> Result<store::TreeStats> {
+        Ok(self.store().tree_stats(self.index(index)?.tree)?)
+    }
+
+    /// Walks proved entries of an index from the first key of `from` on; with `fetch`, with their documents. How many there
+    /// were, up to `limit`. For tests and tools.
+    ///
+    /// # Errors
+    /// As for any read; [`crate::Error::NoSuchIndex`].
+    #[doc(hidden)]
+    pub fn index_walk(&self, at: &Snapshot, index: &str, from: &Map, limit: usize, fetch: bool) -> Result<usize> {
+        let (open, name, index) = (self.open()?, self.name()?, self.index(index)?);
+        let first = index.keys(from)?.keys.into_iter().next().map(|key| key.bytes);
+        let lower = first.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Included);
+        let mut scan = IndexScan::new(self.store(), &open, name, index, Bounds { lower, ..Bounds::all() }, at)?;
+        let mut found = 0;
+        while found < limit && if fetch { scan.next_document()?.is_some() } else { scan.next_entry()? } {
+            found += 1;
+        }
+        Ok(found)
+    }
+
+    fn index(&self, index: &str) -> Result<Arc<Index>> {
+        let found = self.open()?.indexes().find(index).cloned();
+        let collection = self.full_name()?;
+        found.ok_or_else(|| Error::NoSuchIndex { collection, index: index.to_owned() })
+    }
+}
+
+/// What [`Collection::indexes`] tells of an index.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct IndexInfo {
+    /// The name.
+    pub name: String,
+    /// The definition: `v`, `key`, `name` and the options that are set.
+    pub definition: Map,
+    /// False while it is being built; nobody asks it then.
+    pub ready: bool,
+}
+
+/// An index that was declared and is to be built.
+#[must_use = "the index is not ready before `finish`"]
+pub struct IndexBuild {
+    collection: Collection,
+    index: Arc<Index>,
+    added: bool,
+    progress: IndexProgress,
+}
+
+impl IndexBuild {
+    /// How far the build is, once it goes on.
+    pub fn progress(&self) -> IndexProgress {
+        self.progress.clone()
+    }
+
+    /// False if the same index was there already.
+    pub fn is_new(&self) -> bool {
+        self.added
+    }
+
+    /// Builds the index, or waits for whoever does, and returns its name.
+    ///
+    /// # Errors
+    /// As [`Collection::create_index_with`].
+    pub fn finish(self) -> Result<String> {
+        let name = self.collection.name()?;
+        index::finish(&self.collection.database, name, &self.index, &self.progress)?;
+        Ok(self.index.definition.name().to_owned())
+    }
+}

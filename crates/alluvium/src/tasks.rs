@@ -1,0 +1,125 @@
+//! What a database does by itself beside its store: it goes on with index builds that were interrupted, deletes what
+//! has expired, and sweeps indexes of stale entries.
+//!
+//! The thread holds the database, but not a handle: when the last handle goes, it is told to stop and waited for.
+
+use crate::Database;
+use crate::database::DatabaseInner;
+use crate::index::IndexProgress;
+use env::sync::{Condvar, Mutex};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// How often expired documents are looked for, as MongoDB does, and stale index entries.
+const EXPIRE_EVERY: Duration = Duration::from_secs(60);
+
+/// Whether background work is to end.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    stopping: Mutex<bool>,
+    changed: Condvar,
+    threads: Mutex<Vec<env::thread::JoinHandle<()>>>,
+}
+
+impl Tasks {
+    /// True if work is to end where it stands.
+    pub fn stopping(&self) -> bool {
+        *self.stopping.lock()
+    }
+
+    /// Waits; false if work is to end.
+    fn wait(&self, time: Duration) -> bool {
+        let mut stopping = self.stopping.lock();
+        if !*stopping {
+            self.changed.wait_for(&mut stopping, time);
+        }
+        !*stopping
+    }
+
+    /// Ends background work and waits until it has ended.
+    pub fn stop(&self) {
+        *self.stopping.lock() = true;
+        self.changed.notify_all();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            // It has told the log already.
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// What the clones of a handle share: when it goes, background work ends, and then the database is closed.
+pub(crate) struct Handle(Weak<DatabaseInner>);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if let Some(inner) = self.0.upgrade() {
+            inner.tasks.stop();
+        }
+    }
+}
+
+impl Database {
+    /// A handle for users, and with it the threads of the database.
+    pub(crate) fn start(inner: DatabaseInner) -> Self {
+        let inner = Arc::new(inner);
+        let handle = Arc::new(Handle(Arc::downgrade(&inner)));
+        let database = Self { inner, handle: Some(handle) };
+        if database.inner.store.options().background {
+            let own = database.without_handle();
+            let spawned = env::thread::try_spawn("alluvium-tasks", move || own.run_tasks());
+            // Without the thread indexes wait for whoever asks for them, and expired documents stay.
+            match spawned {
+                Ok(thread) => database.inner.tasks.threads.lock().push(thread),
+                Err(error) => log::warn!(target: "alluvium::index", "no thread for background work: {error}"),
+            }
+        }
+        database
+    }
+
+    /// As a background thread holds the database.
+    pub(crate) fn without_handle(&self) -> Self {
+        Self { inner: self.inner.clone(), handle: None }
+    }
+
+    fn run_tasks(&self) {
+        if let Err(error) = self.finish_indexes() {
+            log::warn!(target: "alluvium::index", "an index that was being built is not ready: {error}");
+        }
+        while self.inner.tasks.wait(EXPIRE_EVERY) {
+            if let Err(error) = self.delete_expired() {
+                log::warn!(target: "alluvium::index", "expired documents stay for now: {error}");
+            }
+            if let Err(error) = crate::index::sweep::sweep_where_due(self) {
+                log::warn!(target: "alluvium::index", "stale index entries stay for now: {error}");
+            }
+        }
+    }
+
+    /// Goes on with all index builds that were interrupted, and waits for them. One that fails does not keep the others
+    /// from being built; the first error is returned. A database does that by itself after it is
+    /// opened; who cannot wait for it calls this.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.finish_indexes()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`crate::Collection::create_index`].
+    pub fn finish_indexes(&self) -> crate::Result<()> {
+        let mut first = Ok(());
+        for (name, index) in self.inner.catalog.unfinished_indexes() {
+            match crate::index::finish(self, &name, &index, &IndexProgress::default()) {
+                // Dropped meanwhile.
+                Ok(_) | Err(crate::Error::NoSuchIndex { .. } | crate::Error::NoSuchCollection { .. }) => {}
+                Err(error) => first = first.and(Err(error)),
+            }
+        }
+        first
+    }
+}

@@ -1,0 +1,53 @@
+//! Ingest: entries that were never in a memtable become a sorted run by one edit.
+//!
+//! The entries are older than others of their keys may be, though their run is the newest: iterators and compactions go by
+//! the entries' numbers, and so must whoever reads them. [`crate::View::get`] goes by the order of the runs, so this
+//! is only for trees of which single keys are never looked up.
+
+use crate::compaction::output::{Output, Plan, remove_outputs};
+use crate::stats::Counters;
+use crate::{Partition, VersionEdit};
+use codec::entry::Entry;
+use env::Result;
+
+impl Partition {
+    /// Writes entries, in entry order, into new files, syncs them, and makes them part of the partition by one edit. The
+    /// log is synced past the highest of their numbers before that. Waits for a flush under way.
+    ///
+    /// # Errors
+    /// What the file system, the entries, or [`crate::Policy::before_edit`] said. Unless [`Partition::poisoned`], nothing
+    /// has changed then, and what was written is removed again.
+    pub fn ingest<'e>(&self, entries: impl Iterator<Item = Entry<'e>>) -> Result<()> {
+        let _one_at_a_time = self.flushing.lock();
+        self.check_usable()?;
+        let version = self.view().version.clone();
+        let run = version.next_run;
+        let mut output = Output::new(&self.home, Plan::new(run, Vec::new(), &version));
+        let mut last_seq = 0;
+        for entry in entries {
+            last_seq = last_seq.max(entry.seq);
+            output.add(entry, None)?;
+        }
+        let files = output.finish()?;
+        if files.is_empty() {
+            return Ok(());
+        }
+        let result = self.install_files(run, last_seq, &files);
+        match &result {
+            Ok(()) => Counters::add(&self.counters.bytes_flushed, files.iter().map(|file| file.meta.bytes).sum()),
+            // Once poisoned, the manifest may name them.
+            Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &files),
+            Err(_) => {}
+        }
+        result
+    }
+
+    fn install_files(&self, run: u64, max_seq: u64, files: &[crate::AddedFile]) -> Result<()> {
+        self.shared().env.fs.sync_dir(&self.home.dir)?;
+        self.shared().policy.before_edit(max_seq)?;
+        let mut added = files.to_vec();
+        // The ticket keeps jobs from writing to where the files sink, until the edit is installed.
+        let _ticket = self.sink_outputs(&mut added);
+        self.commit(VersionEdit { added, next_run: Some(run + 1), ..VersionEdit::default() }, None)
+    }
+}

@@ -1,0 +1,158 @@
+//! Index entries of documents that are older than their index: gathered, sorted, and put beside what was written since.
+
+use crate::scan::Scan;
+use crate::{Bounds, Error, Result, Snapshot, Store, TreeId};
+use codec::entry::{Entry, Kind, Seq};
+use std::sync::atomic::Ordering;
+
+/// Entries of one tree, gathered in memory to become a sorted run of one partition: see [`Store::ingest`].
+#[derive(Debug)]
+pub struct EntryRun {
+    tree: TreeId,
+    bytes: Vec<u8>,
+    entries: Vec<Gathered>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Gathered {
+    start: usize,
+    key_len: u32,
+    value_len: u32,
+    seq: Seq,
+}
+
+impl EntryRun {
+    /// Nothing yet.
+    pub fn new(tree: TreeId) -> Self {
+        Self { tree, bytes: Vec::new(), entries: Vec::new() }
+    }
+
+    /// Adds an entry with the number of the write that it follows from.
+    pub fn push(&mut self, key: &[u8], seq: Seq, value: &[u8]) {
+        let (start, key_len, value_len) = (self.bytes.len(), key.len() as u32 + 4, value.len() as u32);
+        self.bytes.extend_from_slice(&self.tree.0.to_be_bytes());
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(value);
+        self.entries.push(Gathered { start, key_len, value_len, seq });
+    }
+
+    /// The bytes of memory that it takes.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len() + self.entries.len() * std::mem::size_of::<Gathered>()
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Forgets the entries and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+    }
+
+    fn entry(&self, at: Gathered) -> Entry<'_> {
+        let value_at = at.start + at.key_len as usize;
+        let key = &self.bytes[at.start..value_at];
+        Entry { key, seq: at.seq, kind: Kind::Put, value: &self.bytes[value_at..value_at + at.value_len as usize] }
+    }
+
+    /// The entries in their order, each once.
+    fn sorted(&mut self) -> impl Iterator<Item = Entry<'_>> {
+        let mut entries = std::mem::take(&mut self.entries);
+        let of = |at: &Gathered| &self.bytes[at.start..at.start + at.key_len as usize];
+        entries.sort_unstable_by(|a, b| of(a).cmp(of(b)).then(b.seq.cmp(&a.seq)));
+        entries.dedup_by(|a, b| a.seq == b.seq && of(a) == of(b));
+        self.entries = entries;
+        let this = &*self;
+        this.entries.iter().map(|at| this.entry(*at))
+    }
+}
+
+impl Store {
+    /// Makes a run of sorted files of the entries, in one partition. They have the numbers of older writes, so whoever
+    /// looks at an older snapshot sees them appear: the caller takes care that nobody does. The tree is one of
+    /// [`Store::change_trees`]: single keys of it are never looked up.
+    ///
+    /// ```
+    /// # fn main() -> store::Result<()> {
+    /// use store::{Bounds, Durability, EntryRun, Options, Store, TreeChanges};
+    /// let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"3");
+    /// let written = store.write(batch, Durability::Periodic)?;
+    /// let index = |_: &_| TreeChanges { create: vec![b"ages".to_vec()], ..TreeChanges::default() };
+    /// let ages = store.change_trees(1, index)?[0];
+    /// let mut run = EntryRun::new(ages);
+    /// run.push(b"3rex", written, b"");
+    /// store.ingest(store.partition_of(b"rex"), &mut run)?;
+    /// let mut scan = store.scan(ages, Bounds::all(), None)?;
+    /// assert_eq!(scan.next()?, Some((&b"3rex"[..], &b""[..])));
+    /// assert_eq!(scan.version(), written);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::write`]; [`Error::NoSuchTree`] if the tree was dropped.
+    pub fn ingest(&self, partition: u32, run: &mut EntryRun) -> Result<()> {
+        let inner = &*self.inner;
+        inner.writable()?;
+        inner.trees.check_live(&[run.tree.0])?;
+        if run.is_empty() {
+            return Ok(());
+        }
+        let Some(partition) = inner.partitions.get(partition as usize) else {
+            return Err(Error::InvalidOption { name: "partition", must_be: "one that the store has" });
+        };
+        let done = partition.ingest(run.sorted()).map_err(Error::from);
+        // Before anybody can note that it is there: see `Inner::pin`.
+        inner.ingested.fetch_add(1, Ordering::SeqCst);
+        inner.measure_debt();
+        inner.workers.signal();
+        inner.ended(done)
+    }
+
+    /// As [`Store::scan`], over one partition.
+    ///
+    /// # Errors
+    /// As [`Store::scan`].
+    pub fn scan_partition(&self, tree: TreeId, partition: u32, bounds: Bounds, snapshot: &Snapshot) -> Result<Scan> {
+        self.inner.open_for_reads()?;
+        Scan::over(&self.inner, tree, bounds, snapshot.clone(), Some(partition))
+    }
+
+    /// The numbers that reads may use: those of live snapshots, and *visible*, ascending.
+    pub fn live_snapshots(&self) -> Vec<Seq> {
+        self.inner.visibility.live()
+    }
+
+    /// Rewrites the files of a tree in one partition without the entries that `may_go` says true of, by their keys and
+    /// numbers. Only entries with numbers up to `max_seq` in files are asked about, and not all of them, if compactions
+    /// rewrite files meanwhile. Returns how many are gone.
+    ///
+    /// # Errors
+    /// As [`Store::flush`].
+    pub fn sweep(
+        &self,
+        tree: TreeId,
+        partition: u32,
+        max_seq: Seq,
+        may_go: &dyn Fn(&[u8], Seq) -> bool,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<u64> {
+        let inner = &*self.inner;
+        inner.writable()?;
+        let Some(partition) = inner.partitions.get(partition as usize) else { return Ok(0) };
+        let may_go = |key: &[u8], seq: Seq| key.get(4..).is_some_and(|key| may_go(key, seq));
+        let swept = partition.sweep(&lsm::Drops { tree: tree.0, may_go: &may_go }, max_seq, should_stop);
+        Ok(inner.ended(swept.map_err(Error::from))?.dropped)
+    }
+}
