@@ -4,10 +4,12 @@
 //! - [`filter`]: which documents match
 //! - [`fold`]: a document and the deltas written after it
 //! - [`index`]: definitions of secondary indexes, and the entries that a document yields
+//! - [`plan`]: how the documents that a query asks for are found
 
 #![deny(missing_docs)]
 
 pub mod filter;
 pub mod fold;
 pub mod index;
+pub mod plan;
 pub mod update;

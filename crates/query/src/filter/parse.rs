@@ -137,8 +137,14 @@ fn operand(field: &str, name: &str, value: &Value) -> Result<Operand> {
     Ok(Operand::new(value.clone()))
 }
 
-/// The operators for one value.
+/// The operators for one value, in one order.
 fn conditions(field: &str, map: &Map) -> Result<Vec<Condition>> {
+    let mut all = operators(field, map)?;
+    super::print::sort_conditions(&mut all);
+    Ok(all)
+}
+
+fn operators(field: &str, map: &Map) -> Result<Vec<Condition>> {
     let mut all = Vec::with_capacity(map.len());
     for (name, operand) in &map.entries {
         let name =

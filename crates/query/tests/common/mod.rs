@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
 pub mod arbitrary;
+pub mod filters;
+pub mod naive;
 
 use std::sync::Arc;
 
