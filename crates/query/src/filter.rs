@@ -198,6 +198,14 @@ impl ElementFilter {
         let Ok(matches) = self.matches_node(&Decoded::from(element));
         matches
     }
+
+    /// As [`ElementFilter::matches`], of an element inside a row.
+    ///
+    /// # Errors
+    /// [`RowError`] if what is looked at is damaged.
+    pub fn matches_ref(&self, element: &ValueRef<'_>) -> Result<bool, RowError> {
+        self.matches_node(element)
+    }
 }
 
 /// Bounds what reading and matching can take, and how deep they recurse.

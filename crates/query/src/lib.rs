@@ -5,11 +5,18 @@
 //! - [`fold`]: a document and the deltas written after it
 //! - [`index`]: definitions of secondary indexes, and the entries that a document yields
 //! - [`plan`]: how the documents that a query asks for are found
+//! - [`distinct`]: the distinct values of a field
+//! - [`projection`]: which fields of a document
+//! - [`sort`]: sort keys, and the first documents by them
 
 #![deny(missing_docs)]
 
+pub mod distinct;
 pub mod filter;
 pub mod fold;
 pub mod index;
 pub mod plan;
+mod location;
+pub mod projection;
+pub mod sort;
 pub mod update;

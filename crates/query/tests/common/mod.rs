@@ -4,6 +4,7 @@
 pub mod arbitrary;
 pub mod filters;
 pub mod naive;
+pub mod golden;
 
 use std::sync::Arc;
 
