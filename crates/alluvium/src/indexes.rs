@@ -1,5 +1,6 @@
 //! The indexes of a collection, as its users see them.
 
+use crate::find::Moment;
 use crate::index::scan::IndexScan;
 use crate::index::{self, Index, IndexProgress};
 use crate::{Collection, Error, IntoDocument, Result, Snapshot};
@@ -167,7 +168,8 @@ impl Collection {
             return Err(missing());
         }
         let mut found = Vec::new();
-        let mut scan = IndexScan::new(self.store(), &open, name, index, Bounds::all(), snapshot)?;
+        let moment = Moment::new(self, open, snapshot.clone())?;
+        let mut scan = IndexScan::new(moment, index, Bounds::all())?;
         while if raw { scan.advance()? } else { scan.next_entry()? } {
             found.push((scan.key().to_vec(), scan.id().to_vec()));
         }

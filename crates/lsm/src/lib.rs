@@ -34,7 +34,7 @@ mod version;
 mod view;
 
 pub use budget::{Budget, Charge, Owner};
-pub use cache::Cache;
+pub use cache::{BlockCounts, Cache};
 pub use compaction::picker;
 pub use compaction::{CompactionJob, Outcome};
 pub use edit::{AddedFile, VersionEdit};

@@ -3,8 +3,8 @@
 
 pub mod arbitrary;
 pub mod filters;
-pub mod naive;
 pub mod golden;
+pub mod naive;
 
 use std::sync::Arc;
 
