@@ -10,6 +10,7 @@ use query::projection::ProjectionError;
 use query::sort::SortError;
 use query::update::UpdateError;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What an [`enum@Error`] is about, for programs that decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -242,29 +243,9 @@ fn megabytes(bytes: &u64) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// MongoDB's number and name for the error, for what MongoDB has one.
-    pub fn code(&self) -> Option<(i32, &'static str)> {
-        Some(match self {
-            Self::Filter(error) => (error.code(), error.code_name()),
-            Self::Sort(error) => (error.code(), error.code_name()),
-            Self::Projection(error) => (error.code(), error.code_name()),
-            Self::Plan(error) => (error.code(), error.code_name()),
-            Self::Distinct(error) => (error.code(), error.code_name()),
-            Self::Update(error) => (error.code(), error.code_name()),
-            Self::Index(error) => (error.code(), error.code_name()),
-            Self::IndexConflict { code: 86, .. } => (86, "IndexKeySpecsConflict"),
-            Self::IndexConflict { .. } => (85, "IndexOptionsConflict"),
-            Self::NoSuchIndex { .. } => (27, "IndexNotFound"),
-            Self::NoSuchCollection { .. } => (26, "NamespaceNotFound"),
-            Self::CollectionExists(_) => (48, "NamespaceExists"),
-            Self::InvalidName { .. } => (73, "InvalidNamespace"),
-            Self::MaxTimeExpired { .. } => (50, "MaxTimeMSExpired"),
-            Self::DuplicateKey { .. } | Self::DuplicateIndexKey { .. } => (11000, "DuplicateKey"),
-            Self::InvalidDocument(_) | Self::InvalidId(_) => (2, "BadValue"),
-            Self::Json(_) => (9, "FailedToParse"),
-            Self::DamagedDocument { .. } => (301, "DataCorruptionDetected"),
-            _ => return None,
-        })
+    /// [`Error::Stopped`] if somebody has asked for it.
+    pub(crate) fn unless_stopped(stop: &AtomicBool) -> Result<()> {
+        if stop.load(Ordering::Relaxed) { Err(Self::Stopped) } else { Ok(()) }
     }
 
     /// What the error is about.

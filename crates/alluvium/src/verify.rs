@@ -4,6 +4,7 @@ use crate::catalog;
 use crate::database::CollectionInfo;
 use crate::names::FullName;
 use crate::{Database, Error, ErrorKind, Result, error, read};
+use std::sync::atomic::AtomicBool;
 
 /// Of one collection, so many damaged documents are named at most.
 const MOST_OF_A_COLLECTION: usize = 100;
@@ -28,17 +29,38 @@ impl Database {
     /// # Errors
     /// What keeps the check itself from going on.
     pub fn verify(&self) -> Result<Vec<Error>> {
-        let mut damage: Vec<Error> = self.inner.store.verify()?.into_iter().map(Into::into).collect();
+        self.verify_unless(&AtomicBool::new(false))
+    }
+
+    /// As [`Database::verify`], until somebody sets `stop`.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// assert!(db.verify_unless(&stop)?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::verify`]; [`ErrorKind::Stopped`] if it was stopped.
+    pub fn verify_unless(&self, stop: &AtomicBool) -> Result<Vec<Error>> {
+        let found = self.inner.store.verify_unless(stop)?;
+        let mut damage: Vec<Error> = found.into_iter().map(Into::into).collect();
         // Documents that cannot be read because of what is named already need no names of their own.
         if damage.is_empty() {
             for info in self.collections() {
-                self.verify_collection(&info, &mut damage)?;
+                self.verify_collection(&info, stop, &mut damage)?;
             }
         }
+        Error::unless_stopped(stop)?;
         Ok(damage)
     }
 
-    fn verify_collection(&self, info: &CollectionInfo, damage: &mut Vec<Error>) -> Result<()> {
+    fn verify_collection(&self, info: &CollectionInfo, stop: &AtomicBool, damage: &mut Vec<Error>) -> Result<()> {
         let (store, name) = (&self.inner.store, FullName::new(&info.logical, &info.name)?);
         let open = match self.inner.catalog.find(store, &name) {
             Ok(Some(open)) => open,
@@ -65,6 +87,7 @@ impl Database {
         };
         let mut value = Vec::new();
         loop {
+            Error::unless_stopped(stop)?;
             let (key, row) = match scan.next() {
                 Ok(Some(found)) => found,
                 Ok(None) => return Ok(()),

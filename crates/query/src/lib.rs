@@ -8,6 +8,7 @@
 //! - [`distinct`]: the distinct values of a field
 //! - [`projection`]: which fields of a document
 //! - [`sort`]: sort keys, and the first documents by them
+//! - [`plan`]: how the documents that a query asks for are found
 
 #![deny(missing_docs)]
 

@@ -4,13 +4,13 @@
 
 mod common;
 
-use common::{arbitrary, filters, naive, stored_document};
+use common::{arbitrary, filters, focused, naive, stored_document};
 use document::{Document, Value};
 use proptest::prelude::*;
 use query::filter::{ElementFilter, Filter};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
     fn both_evaluators_agree(map in filters::filter(), document in arbitrary::document()) {
@@ -20,6 +20,14 @@ proptest! {
         prop_assert_eq!(filter.matches_value(&Value::Map(document.clone())), expected);
         prop_assert_eq!(filter.matches(&Document::from_map(&document).unwrap()).unwrap(), expected);
         prop_assert_eq!(filter.matches(&stored_document(&document)).unwrap(), expected);
+    }
+
+    #[test]
+    fn both_evaluators_agree_on_what_nearly_matches(map in focused::filter(), document in focused::document()) {
+        let filter = Filter::parse(&map).unwrap();
+        let expected = naive::matches(&map, &Value::Map(document.clone()));
+        prop_assert_eq!(filter.matches_map(&document), expected);
+        prop_assert_eq!(filter.matches(&Document::from_map(&document).unwrap()).unwrap(), expected);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) struct Args {
 impl Args {
     /// Prints the damage that is found, one a line.
     pub(crate) fn run(&self) -> Outcome {
-        Stop::at_once()?;
+        let stop = Stop::at_once()?;
         let env = Env::os();
         let started = env.clock.now();
         if alluvium::backup::is_checkpoint(&env, self.database.path())? {
@@ -47,7 +47,8 @@ impl Args {
             let what = format!("{} and its indexes", text::counted(files, "sorted file"));
             return self.report(findings, files, stats.disk_bytes, took, &what);
         }
-        let (damage, stats) = self.database.with(|database| Ok((database.verify()?, database.stats())))?;
+        let (damage, stats) =
+            self.database.with(|database| Ok((database.verify_unless(&stop.flag())?, database.stats())))?;
         let took = env.clock.now().saturating_sub(started);
         let files: u64 = stats.partitions.iter().map(|partition| partition.files as u64).sum();
         let findings = damage.iter().map(ToString::to_string).collect();

@@ -96,8 +96,7 @@ impl Planner<'_> {
             match self.index(filter, index, false) {
                 Ok(way) => found.ways.push(way),
                 Err(why) => {
-                    let way = format!("index {}", index.definition.name());
-                    found.unusable.push(Rejected { way, cost: None, why });
+                    found.unusable.push(Rejected { way: index_name(index), cost: None, why });
                 }
             }
         }
@@ -144,7 +143,8 @@ impl Planner<'_> {
 
     /// The intervals of `_id` that the filter leaves, and the clauses that are met by them.
     fn ids(&self, filter: &Filter) -> (Intervals, Vec<usize>) {
-        let of = Of::Path { multikey: false, dotted: false, positions: false };
+        // An _id is always there, and never an array.
+        let of = Of::Value;
         let (mut set, mut proved) = (Intervals::all(), Vec::new());
         for (at, clause) in filter.clauses.iter().enumerate() {
             let Clause::Field { path, condition } = clause else { continue };
@@ -183,6 +183,10 @@ impl Planner<'_> {
         let is_id = |id: &Value| !matches!(id, Value::Array(_) | Value::Regex(_) | Value::Undefined);
         let ids: Vec<Value> = set.0.into_iter().map(|point| point.low.value).filter(is_id).collect();
         let count = ids.len() as f64;
+        if ids.is_empty() {
+            let name = "look-up by _id".to_owned();
+            return Some(Way { name, node: Node::Nothing, cost: Cost::default(), ordered: true });
+        }
         let ordered = match self.query.sort {
             [] => true,
             [first, ..] => ids.len() < 2 || (first.path.as_str() == "_id" && !first.descending),
@@ -199,7 +203,11 @@ impl Planner<'_> {
         let backward = order(&bounded, index, self.query.sort);
         let ordered = self.query.sort.is_empty() || backward.is_some();
         let covered = self.covers(filter, &bounded, index);
-        let is_all = bounded.bounds.iter().all(|part| part.is_all());
+        if bounded.bounds.iter().any(|part| part.intervals.is_empty()) {
+            return Ok(Way { name: index_name(index), node: Node::Nothing, cost: Cost::default(), ordered: true });
+        }
+        let has_few = index.definition.is_sparse() || index.definition.partial_filter().is_some();
+        let is_all = !has_few && bounded.bounds.iter().all(|part| part.is_all());
         if is_all && !hinted && covered.is_none() && (self.query.sort.is_empty() || !ordered) {
             return Err("the filter gives it no bounds, and it gives no order".to_owned());
         }
@@ -212,7 +220,7 @@ impl Planner<'_> {
             covered,
             multikey: index.multikey != 0,
         };
-        let name = format!("index {}", scan.index);
+        let name = index_name(index);
         let mut cost = self.of_scan(&met);
         let mut node = Node::Index(scan);
         if !is_covered {
@@ -265,7 +273,8 @@ impl Planner<'_> {
         let path = |scan: &(Met, Bounded, &Index<'_>)| scan.2.definition.parts()[0].path.clone();
         let second = rest.iter().find(|scan| path(scan) != path(first))?;
         let all = self.collection.documents.max(1) as f64;
-        let both = first.0.documents * second.0.documents / all;
+        // What two conditions have in common is more than chance would have it.
+        let both = (first.0.documents * second.0.documents / all).max(0.1 * first.0.documents);
         let ids = (first.0.within + second.0.within) * cost::DEDUPLICATE_US;
         let scanned = self.of_scan(&first.0).add(self.of_scan(&second.0)).add(Cost::of_time(ids));
         let proved: Vec<usize> = first.1.proved.iter().chain(&second.1.proved).copied().collect();
@@ -326,11 +335,16 @@ impl Planner<'_> {
             let by: Vec<SortPart> = self.query.sort.to_vec();
             node = Node::Sort { input: Box::new(node), by, first: wanted };
         }
-        if self.query.skip > 0 || self.query.limit.is_some() {
+        let is_nothing = matches!(node, Node::Nothing);
+        if !is_nothing && (self.query.skip > 0 || self.query.limit.is_some()) {
             node = Node::Limit { input: Box::new(node), skip: self.query.skip, limit: self.query.limit };
         }
         Way { name, node, cost, ordered: true }
     }
+}
+
+fn index_name(index: &Index<'_>) -> String {
+    format!("index {}", index.definition.name())
 }
 
 fn fetch(documents: f64) -> Cost {
@@ -350,10 +364,10 @@ fn without(filter: &Filter, clauses: &[usize]) -> Filter {
 
 /// An index is used only if every document that matches has entries in it.
 fn usable(filter: &Filter, definition: &Definition) -> Result<(), String> {
-    if let Some(partial) = definition.partial_filter() {
-        if !implies::implies(filter, partial) {
-            return Err(format!("it is partial, and the filter does not say {partial}"));
-        }
+    if let Some(partial) = definition.partial_filter()
+        && !implies::implies(filter, partial)
+    {
+        return Err(format!("it is partial, and the filter does not say {partial}"));
     }
     if definition.is_sparse() && !scan::has_all(filter, definition) {
         return Err("it is sparse, and the filter may match documents without its fields".to_owned());
@@ -383,7 +397,10 @@ fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool
                 part.part.order == Order::Descending
             }
             // Entries with the same values come in the order of their `_id`, and nothing comes after that.
-            None if wanted.path.as_str() == "_id" => false,
+            None if wanted.path.as_str() == "_id" => {
+                let backward_too = *backward.get_or_insert(wanted.descending) == wanted.descending;
+                return backward_too.then_some(wanted.descending);
+            }
             None => return None,
         };
         if *backward.get_or_insert(descends != wanted.descending) != (descends != wanted.descending) {

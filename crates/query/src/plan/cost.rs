@@ -4,6 +4,7 @@
 //! holds some ten rows, or some 200 entries). What matters is how they stand to each other: an index pays up to about an
 //! eighth of the documents.
 
+use document::Value;
 use document::compare::{compare, type_rank};
 
 use super::interval::{Interval, Intervals, bracket};
@@ -126,8 +127,12 @@ fn fraction_of(intervals: &[Interval]) -> f64 {
         if interval.is_all() {
             return 1.0;
         }
+        if matches!(interval.low.value, Value::Regex(_)) && matches!(interval.high.value, Value::Regex(_)) {
+            // Whoever looks for texts takes stored regular expressions along; there are hardly any.
+            return 0.0;
+        }
         let (low, high) = bracket(&interval.low.value);
-        let from_end = low == interval.low;
+        let from_end = compare(&low.value, &interval.low.value).is_eq();
         let to_end = compare(&high.value, &interval.high.value).is_eq();
         match (from_end, to_end) {
             (true, true) => OF_TYPE,

@@ -109,8 +109,7 @@ impl IndexScan {
 }
 
 impl Node {
-    /// The steps that it takes documents from.
-    pub fn inputs(&self) -> Vec<&Node> {
+    fn inputs(&self) -> Vec<&Node> {
         match self {
             Self::Fetch { input, .. } | Self::Sort { input, .. } | Self::Limit { input, .. } => vec![input],
             Self::Union { inputs, .. } => inputs.iter().collect(),
@@ -120,8 +119,7 @@ impl Node {
         }
     }
 
-    /// The step in words, without those below it.
-    pub fn words(&self) -> String {
+    fn words(&self) -> String {
         match self {
             Self::Nothing => "nothing matches".to_owned(),
             Self::Scan { ids, backward, filter } => match &ids[..] {
@@ -138,6 +136,7 @@ impl Node {
             Self::Intersection(_) => "intersection".to_owned(),
             Self::Sort { by, first: Some(first), .. } => format!("sort by {}, the first {first}", of_sort(by)),
             Self::Sort { by, .. } => format!("sort by {}", of_sort(by)),
+            Self::Limit { skip: 0, limit: Some(limit), .. } => format!("take {limit}"),
             Self::Limit { skip, limit: Some(limit), .. } => format!("skip {skip}, take {limit}"),
             Self::Limit { skip, .. } => format!("skip {skip}"),
         }
@@ -152,8 +151,7 @@ impl Node {
         self.inputs().into_iter().try_for_each(|input| input.write(f, indent + 2))
     }
 
-    /// The step and those below it, as `explain` shows them.
-    pub fn to_map(&self) -> Map {
+    fn to_map(&self) -> Map {
         let (stage, rest) = match self {
             Self::Index(scan) => return scan.to_map(),
             Self::Nothing => ("EOF", Map::new()),
@@ -174,7 +172,7 @@ impl Node {
             Self::Intersection(_) => ("AND_HASH", Map::new()),
             Self::Sort { by, first, .. } => {
                 let mut rest = Map::from([("sortPattern", pattern(by))]);
-                first.into_iter().for_each(|first| rest.push("limitAmount", *first));
+                first.iter().for_each(|first| rest.push("limitAmount", *first));
                 ("SORT", rest)
             }
             Self::Limit { skip, limit, .. } => {

@@ -3,6 +3,7 @@
 
 pub mod arbitrary;
 pub mod filters;
+pub mod focused;
 pub mod golden;
 pub mod naive;
 
