@@ -7,11 +7,11 @@
 //! - A write that has read the document, whatever it writes, deletes those entries that are not yielded any more.
 
 use crate::catalog::Open;
-use crate::{Error, Result};
+use crate::Result;
 use codec::varint;
 use document::{Document, Map, Value, encoding};
 use env::sync::Mutex;
-use query::index::{Definition, Keys};
+use query::index::{Definition, IndexError, Keys};
 use query::update::Update;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -56,10 +56,14 @@ pub(crate) struct Index {
 impl Index {
     /// The description of its tree.
     pub fn describe(&self, documents: TreeId) -> Vec<u8> {
+        self.described_with(documents, self.multikey.load(Ordering::SeqCst))
+    }
+
+    fn described_with(&self, documents: TreeId, multikey: u32) -> Vec<u8> {
         let mut out = vec![INDEX];
         varint::put_u64(&mut out, u64::from(documents.0));
         varint::put_u64(&mut out, self.ready.map_or(0, |ready| ready + 1));
-        varint::put_u64(&mut out, u64::from(self.multikey.load(Ordering::SeqCst)));
+        varint::put_u64(&mut out, u64::from(multikey));
         varint::put_u64(&mut out, self.built.len() as u64);
         self.built.iter().for_each(|partition| varint::put_u64(&mut out, u64::from(*partition)));
         encoding::encode(&Value::Map(self.definition.to_map()), &mut out);
@@ -101,6 +105,15 @@ impl Index {
     /// As [`Index::keys`], decoding only what is needed.
     pub fn keys_of(&self, document: &Document) -> Result<Keys> {
         Ok(self.definition.keys_of(document)?)
+    }
+
+    /// As [`Index::keys_of`], of a document that is there already. One that the index cannot take has no entries: it is older
+    /// than the index, which is being built, and will not be ready.
+    pub fn old_keys_of(&self, document: &Document) -> Result<Keys> {
+        match self.definition.keys_of(document) {
+            Err(IndexError::Damaged(error)) => Err(IndexError::Damaged(error).into()),
+            other => Ok(other.unwrap_or_default()),
+        }
     }
 
     /// True if it has all entries that are visible at a snapshot.
@@ -173,15 +186,13 @@ pub(crate) fn mark_multikey(store: &Store, open: &Open, marks: &[(TreeId, u32)])
     let set = open.indexes();
     for (tree, bits) in marks {
         let Some(index) = set.indexes.iter().find(|index| index.tree == *tree) else { continue };
-        let before = index.multikey.fetch_or(*bits, Ordering::SeqCst);
+        let before = index.multikey.load(Ordering::SeqCst);
         if before | bits == before {
             continue;
         }
-        let described = store.describe_trees(&[(*tree, &index.describe(open.documents))]);
-        if let Err(error) = described {
-            index.multikey.store(before, Ordering::SeqCst);
-            return Err(Error::from(error));
-        }
+        // Others go by what they see: a batch of theirs may be numbered at once, so the mark has its number first.
+        store.describe_trees(&[(*tree, &index.described_with(open.documents, before | bits))])?;
+        index.multikey.store(before | bits, Ordering::SeqCst);
     }
     Ok(())
 }

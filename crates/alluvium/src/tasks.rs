@@ -93,7 +93,8 @@ impl Database {
         }
     }
 
-    /// Goes on with all index builds that were interrupted, and waits for them. A database does that by itself after it is
+    /// Goes on with all index builds that were interrupted, and waits for them. One that fails does not keep the others
+    /// from being built; the first error is returned. A database does that by itself after it is
     /// opened; who cannot wait for it calls this.
     ///
     /// ```
@@ -108,13 +109,14 @@ impl Database {
     /// # Errors
     /// As [`crate::Collection::create_index`].
     pub fn finish_indexes(&self) -> crate::Result<()> {
+        let mut first = Ok(());
         for (name, index) in self.inner.catalog.unfinished_indexes() {
             match crate::index::finish(self, &name, &index, &IndexProgress::default()) {
                 // Dropped meanwhile.
                 Ok(_) | Err(crate::Error::NoSuchIndex { .. } | crate::Error::NoSuchCollection { .. }) => {}
-                Err(error) => return Err(error),
+                Err(error) => first = first.and(Err(error)),
             }
         }
-        Ok(())
+        first
     }
 }

@@ -3,6 +3,7 @@
 use crate::scan::Scan;
 use crate::{Bounds, Error, Result, Snapshot, Store, TreeId};
 use codec::entry::{Entry, Kind, Seq};
+use std::sync::atomic::Ordering;
 
 /// Entries of one tree, gathered in memory to become a sorted run of one partition: see [`Store::ingest`].
 #[derive(Debug)]
@@ -112,6 +113,8 @@ impl Store {
             return Err(Error::InvalidOption { name: "partition", must_be: "one that the store has" });
         };
         let done = partition.ingest(run.sorted()).map_err(Error::from);
+        // Before anybody can note that it is there: see `Inner::pin`.
+        inner.ingested.fetch_add(1, Ordering::SeqCst);
         inner.measure_debt();
         inner.workers.signal();
         inner.ended(done)

@@ -17,6 +17,8 @@ pub(crate) struct Entries {
     /// The unique index keys that each document of the batch has when the batch is done, by the key of its `_id`. Only
     /// with unique indexes.
     pub(super) claims: HashMap<Vec<u8>, Vec<Claim>>,
+    /// Those that a later put of the same document in the batch has taken from it.
+    replaced: Vec<Claim>,
     unique: bool,
     entry: Vec<u8>,
 }
@@ -32,7 +34,7 @@ impl Entries {
     /// For a batch under these indexes.
     pub fn new(set: Arc<IndexSet>) -> Self {
         let unique = set.has_unique();
-        Self { set, multikey: Vec::new(), claims: HashMap::new(), unique, entry: Vec::new() }
+        Self { set, multikey: Vec::new(), claims: HashMap::new(), replaced: Vec::new(), unique, entry: Vec::new() }
     }
 
     /// The number of the schema that the batch is made under.
@@ -63,9 +65,16 @@ impl Entries {
 
     /// The batch has deleted the document without looking, or changed what no index reads.
     pub fn forget(&mut self, id: &[u8]) {
-        if self.unique {
-            self.claims.insert(id.to_vec(), Vec::new());
+        if self.unique
+            && let Some(before) = self.claims.insert(id.to_vec(), Vec::new())
+        {
+            self.replaced.extend(before);
         }
+    }
+
+    /// True if the batch puts a document twice: whoever takes one of the puts out makes the entries again.
+    pub fn replaces(&self) -> bool {
+        !self.replaced.is_empty()
     }
 
     /// The batch has written a document that was `before`: adds deletes of the entries that it does not yield any more, and
@@ -81,7 +90,7 @@ impl Entries {
         self.forget(id);
         let set = self.set.clone();
         for index in &set.indexes {
-            let old = index.keys_of(before)?;
+            let old = index.old_keys_of(before)?;
             let new = after.map(|after| index.keys(after)).transpose()?.unwrap_or_default();
             let is_in = |keys: &Keys, key: &[u8]| keys.keys.binary_search_by(|k| k.bytes.as_slice().cmp(key)).ok();
             for key in &old.keys {
@@ -153,8 +162,8 @@ impl Entries {
         self.claims.values().any(|claims| !claims.is_empty())
     }
 
-    /// The keys to be locked, each exclusively.
+    /// The keys to be locked, each exclusively: also those that are yielded in between.
     pub fn claimed(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
-        self.claims.values().flatten().map(|claim| (claim.index.tree, claim.key.as_slice()))
+        self.claims.values().flatten().chain(&self.replaced).map(|claim| (claim.index.tree, claim.key.as_slice()))
     }
 }

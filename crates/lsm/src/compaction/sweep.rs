@@ -30,8 +30,8 @@ pub struct Swept {
 const ROUNDS: usize = 4;
 
 impl Partition {
-    /// Rewrites the files that hold the tree and numbers up to `max_seq`, without the entries that may go. Waits for
-    /// compactions that are in the way. What compactions make of files meanwhile may be left as it is.
+    /// Rewrites the files that hold the tree and numbers up to `max_seq`, without the entries that may go, for what was
+    /// written up to that number: the log is synced past it first. Waits for compactions that are in the way. What compactions make of files meanwhile may be left as it is.
     ///
     /// # Errors
     /// As [`Partition::run_compaction`]; what was swept before stays so.
@@ -47,6 +47,8 @@ impl Partition {
             if todo.is_empty() {
                 break;
             }
+            // What the entries may go for must not be lost with the end of the log.
+            self.shared().policy.before_edit(max_seq)?;
             for number in todo {
                 if should_stop() {
                     return Ok(swept);
