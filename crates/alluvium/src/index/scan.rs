@@ -129,7 +129,6 @@ impl<'a> IndexScan<'a> {
         &self.entry[self.key_len..]
     }
 
-    #[allow(dead_code)]
     /// The values of the parts, as they are stored; `None` for what is missing.
     pub fn values(&self) -> Result<Vec<Option<Value>>> {
         let values = self.index.definition.values(self.key(), &self.value);
