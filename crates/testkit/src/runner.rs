@@ -59,7 +59,7 @@ pub struct Runner {
     pub(crate) serial: u64,
     partitions: u32,
     durability: Option<Durability>,
-    background: bool,
+    pub(crate) background: bool,
     hook: Option<MakeHook>,
     peek: Peek,
     log: VecDeque<String>,
