@@ -6,8 +6,8 @@
 //! - A *full write* (put or insert) writes every entry that the document yields, under its own number.
 //! - A write that has read the document, whatever it writes, deletes those entries that are not yielded any more.
 
-use crate::catalog::Open;
 use crate::Result;
+use crate::catalog::Open;
 use codec::varint;
 use document::{Document, Map, Value, encoding};
 use env::sync::Mutex;

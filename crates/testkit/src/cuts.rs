@@ -1,11 +1,11 @@
 //! Power cuts at every step of a sequence, and what must be found after each.
 
+use crate::State;
 use crate::runner::MakeHook;
 use crate::state::read_state;
 use crate::timeline::{Allowed, Timeline};
 use crate::world::World;
 use crate::{Mix, Phase, Runner};
-use crate::State;
 use alluvium::{Database, Durability};
 use env::fault::{Op, OpKind};
 use env::mem::{CrashStyle, MemFs};
@@ -195,7 +195,8 @@ impl After {
 
     /// Mostly goes on with the builds that were cut; what cannot be built is gone then, and nothing else.
     fn finish_indexes(&mut self, db: &Database, found: State) -> State {
-        let unfinished = |state: &State| state.collections.values().any(|c| c.indexes.values().any(|index| !index.ready));
+        let unfinished =
+            |state: &State| state.collections.values().any(|c| c.indexes.values().any(|index| !index.ready));
         if !unfinished(&found) || self.rng.u8(0..4) == 0 {
             return found;
         }

@@ -246,7 +246,9 @@ impl Runner {
                 let documents = contents.documents.values().map(|map| &**map);
                 check_at(&collection, &index.definition, &kept.snapshot, documents)
                     .unwrap_or_else(|broken| panic!("{}: {broken}", context()));
-                collection.index_entries(&kept.snapshot, index.definition.name(), false).expect("it serves the snapshot");
+                collection
+                    .index_entries(&kept.snapshot, index.definition.name(), false)
+                    .expect("it serves the snapshot");
             }
             None => {
                 let found = collection.index_entries(&kept.snapshot, index.definition.name(), false);

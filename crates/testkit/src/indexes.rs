@@ -183,7 +183,8 @@ pub fn check_now(db: &Database) -> Result<(), String> {
         for definition in ready {
             check_at(&collection, &definition, &snapshot, documents.iter())
                 .map_err(|broken| format!("{}: {broken}", info.full_name()))?;
-            let arrays = documents.iter().filter_map(|map| definition.keys(map).ok()).fold(0, |all, k| all | k.multikey);
+            let arrays =
+                documents.iter().filter_map(|map| definition.keys(map).ok()).fold(0, |all, k| all | k.multikey);
             let marked = marks(db, &definition, tree);
             if marked & arrays != arrays {
                 let name = definition.name();

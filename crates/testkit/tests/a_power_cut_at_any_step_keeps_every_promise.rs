@@ -56,7 +56,13 @@ fn cut_everywhere(test: &str, durability: Durability) {
     let name = format!("a_power_cut_at_any_step_keeps_every_promise {test}");
     seed::each(&name, 0, SEQUENCES, |seed| hits.borrow_mut().add(&cuts::run(seed, durability)));
     let hits = hits.into_inner();
-    println!("{test}: {} cuts, {} of them lossy, {} second cuts, {} builds went on", hits.total(), hits.lossy, hits.second_cuts, hits.unfinished);
+    println!(
+        "{test}: {} cuts, {} of them lossy, {} second cuts, {} builds went on",
+        hits.total(),
+        hits.lossy,
+        hits.second_cuts,
+        hits.unfinished
+    );
     for ((phase, file, op), count) in &hits.points {
         println!("  {phase:?} {file:?} {op:?} {count}");
     }
