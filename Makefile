@@ -34,6 +34,7 @@ test: setup data
 	$(CARGO) test --locked -p alluvium-env --features shuttle
 	$(CARGO) test --locked -p alluvium-wal --features shuttle --test schedules
 	$(CARGO) test --locked -p alluvium-memtable --features shuttle --test schedules
+	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule
 
 mutants:
 	tests/mutants/run

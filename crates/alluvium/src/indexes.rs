@@ -177,6 +177,9 @@ impl Collection {
     }
 }
 
+/// An index key, the key of the document's `_id`, and the values of the parts, `None` for what is missing.
+type ShownEntry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
+
 impl Collection {
     /// What sorted files hold of an index. For tests and tools.
     ///
@@ -185,6 +188,22 @@ impl Collection {
     #[doc(hidden)]
     pub fn index_size(&self, index: &str) -> Result<store::TreeStats> {
         Ok(self.store().tree_stats(self.index(index)?.tree)?)
+    }
+
+    /// The proved entries of an index at a snapshot with the values of their parts, in their order; with `fetch`, proved by
+    /// their documents and not by numbers where these do. For tests and tools.
+    ///
+    /// # Errors
+    /// As [`Collection::index_entries`].
+    #[doc(hidden)]
+    pub fn index_shown(&self, at: &Snapshot, index: &str, fetch: bool) -> Result<Vec<ShownEntry>> {
+        let (open, name, index) = (self.open()?, self.name()?, self.index(index)?);
+        let mut scan = IndexScan::new(self.store(), &open, name, index, Bounds::all(), at)?;
+        let mut found = Vec::new();
+        while if fetch { scan.next_document()?.is_some() } else { scan.next_entry()? } {
+            found.push((scan.key().to_vec(), scan.id().to_vec(), scan.values()?));
+        }
+        Ok(found)
     }
 
     /// Walks proved entries of an index from the first key of `from` on; with `fetch`, with their documents. How many there

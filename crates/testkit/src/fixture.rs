@@ -56,7 +56,8 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     maker.third_run(end);
     maker.tail();
     let db = maker.db.take().expect("open");
-    let found = read_state(&db).expect("it reads");
+    let found = read_state(&db).expect("it reads").without_indexes();
+    crate::indexes::check_now(&db).expect("the indexes lead to the documents");
     assert!(found == maker.state, "{}", maker.state.difference(&found));
     let partitions = db.store().stats().partitions;
     assert!(partitions.iter().all(|p| p.runs > 2 && p.tombstones > 0), "{partitions:?}");
@@ -78,6 +79,18 @@ fn dictionary(file: &[u8]) -> bool {
     number(112 - 32)
 }
 
+/// An index in a line: its definition, and what it leads to, if it is ready.
+fn index_line(db: &Database, name: &str, index: alluvium::IndexInfo) -> Vec<(&'static str, Value)> {
+    let mut line = vec![("ns", name.into()), ("index", Value::Map(index.definition)), ("ready", index.ready.into())];
+    if index.ready {
+        let shown = db.collection(name).index_shown(&db.snapshot(), &index.name, false).expect("it reads");
+        let checksum = codec::checksum64(format!("{shown:?}").as_bytes(), 0);
+        line.push(("entries", (shown.len() as i32).into()));
+        line.push(("checksum", format!("{checksum:016x}").into()));
+    }
+    line
+}
+
 /// What a database holds, as it is expected: one line for each thing.
 ///
 /// # Panics
@@ -92,6 +105,8 @@ pub fn print(db: &Database) -> Vec<u8> {
     for (name, contents) in read_state(db).expect("it reads").collections {
         let documents: Vec<Value> = contents.documents.values().map(|map| Value::Map((**map).clone())).collect();
         let count = documents.len();
+        let indexes = db.collection(&name).indexes().expect("it reads").into_iter();
+        indexes.filter(|index| index.name != "_id_").for_each(|index| line(index_line(db, &name, index)));
         if count > MANY {
             let mut all = Vec::new();
             print_exact(&[(Value::from("all"), Value::Array(documents))].into(), &mut all)
@@ -212,9 +227,22 @@ impl Maker {
         self.db().compact().expect("it compacts");
     }
 
-    /// Tombstones, other shapes, and a dropped collection, in blocks of LZ4.
+    fn index(&self, name: &str, keys: &str, options: &str) {
+        self.db().collection(name).create_index_with(keys, options).expect("an index");
+    }
+
+    /// Indexes over what is there; then tombstones, other shapes, stale entries, and a dropped collection, in blocks of LZ4.
     fn second_run(&mut self) {
         self.open(Compression::Lz4);
+        // Updates of what no index reads stay deltas.
+        self.index("main.people", r#"{"name":-1}"#, r#"{"unique":true}"#);
+        self.index("main.people", r#"{"name":1,"tags":-1}"#, "{}");
+        self.index("main.people", r#"{"tags":1}"#, r#"{"sparse":true}"#);
+        self.index("main.gone", r#"{"dropped":1}"#, "{}");
+        self.index("library.books", r#"{"by.name":"hashed"}"#, "{}");
+        let partial = r#"{"partialFilterExpression":{"by.name":{"$gt":"author 3"}},"name":"late authors"}"#;
+        self.index("library.books", r#"{"title":1}"#, partial);
+        self.index("library.books", r#"{"lent":1}"#, r#"{"expireAfterSeconds":60}"#);
         for id in (3..57).step_by(3) {
             self.json("main.people", id, &format!(r#""n":{id},"name":"changed {id}","tags":["a","b",{id}]"#));
             self.delete("library.books", id + 1);
@@ -241,8 +269,10 @@ impl Maker {
         self.db().flush().expect("it flushes");
     }
 
-    /// What is in the log alone: puts, deletes, deltas, a batch over collections, a value.
+    /// What is in the log alone: puts, deletes, deltas, a batch over collections, a value, an index that is not built.
     fn tail(&mut self) {
+        let declared = self.db().collection("main.types").start_index(r#"{"value":1}"#, "{}");
+        drop(declared.expect("an index"));
         for id in 70..75 {
             self.json("main.people", id, &format!(r#""name":"late {id}","n":{id}"#));
         }

@@ -63,10 +63,14 @@ fn fixtures_of_every_format_version_open() {
         assert!(db.verify().unwrap().is_empty(), "{context}");
         db.compact().unwrap();
         compare(&db, &expected, &context);
+        testkit::indexes::check_now(&db).unwrap();
         db.collection("main.after").put(1, r#"{"n":1}"#).unwrap();
         db.drop_collection("main.after").unwrap();
         db.close().unwrap();
-        compare(&open(&path).unwrap(), &expected, &context);
+        let db = open(&path).unwrap();
+        compare(&db, &expected, &context);
+        db.finish_indexes().unwrap();
+        testkit::indexes::check_now(&db).unwrap();
     }
 }
 
