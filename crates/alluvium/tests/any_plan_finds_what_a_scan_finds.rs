@@ -106,7 +106,8 @@ fn conditions() -> impl Strategy<Value = Map> {
 
 fn filter() -> impl Strategy<Value = Map> {
     let either = proptest::collection::vec(conditions(), 1..4)
-        .prop_map(|branches| Map::from([("$or", Value::Array(branches.into_iter().map(Value::Map).collect()))]));
+        .prop_map(|branches| Map::from([("$or", Value::Array(branches.into_iter().map(Value::Map).collect()))]))
+        .boxed();
     let both = (conditions(), either.clone()).prop_map(|(mut map, either)| {
         map.entries.extend(either.entries);
         map
