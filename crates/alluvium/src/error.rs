@@ -163,6 +163,19 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// An index is not what its documents yield. `verify` finds out more.
+    #[error(
+        "the index {index} of {collection} is damaged: {reason}: the documents are not concerned; drop the index and \
+         create it again"
+    )]
+    DamagedIndex {
+        /// The collection's full name.
+        collection: String,
+        /// The index.
+        index: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// An update is wrong, or cannot be applied to the document that it is for.
     #[error(transparent)]
     Update(#[from] UpdateError),
@@ -239,7 +252,7 @@ impl Error {
             | Self::Dump(_) => ErrorKind::Invalid,
             Self::NotEnoughSpace { .. } => ErrorKind::NoSpace,
             Self::Stopped => ErrorKind::Stopped,
-            Self::DamagedDocument { .. } => ErrorKind::Corruption,
+            Self::DamagedDocument { .. } | Self::DamagedIndex { .. } => ErrorKind::Corruption,
         }
     }
 }

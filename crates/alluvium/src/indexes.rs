@@ -1,11 +1,16 @@
 //! The indexes of a collection, as its users see them.
 
+mod stats;
+
+pub use stats::IndexStats;
+
 use crate::index::scan::IndexScan;
-use crate::index::{self, Index, IndexProgress};
+use crate::index::{self, Build, Index, IndexProgress};
 use crate::{Collection, Error, IntoDocument, Result, Snapshot};
 use document::{Map, Value};
 use query::index::Definition;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::Bounds;
 
 impl Collection {
@@ -77,7 +82,7 @@ impl Collection {
         let definition = Definition::parse(&keys.into_map()?, &options.into_map()?)?;
         self.open_or_create()?;
         let (index, added) = self.database.inner.catalog.add_index(self.store(), self.name()?, definition)?;
-        Ok(IndexBuild { collection: self.clone(), index, added, progress: IndexProgress::default() })
+        Ok(IndexBuild { collection: self.clone(), index, added, stop: None })
     }
 
     /// Drops an index by its name, at once; its space is given back in the background.
@@ -137,11 +142,7 @@ impl Collection {
     /// # Errors
     /// [`crate::Error::NoSuchCollection`].
     pub fn indexes(&self) -> Result<Vec<IndexInfo>> {
-        let mut id = Map::new();
-        id.push("v", 2);
-        id.push("key", Map::from([("_id", Value::from(1))]));
-        id.push("name", "_id_");
-        let id = IndexInfo { name: "_id_".to_owned(), definition: id, ready: true };
+        let id = IndexInfo { name: "_id_".to_owned(), definition: id_definition(), ready: true };
         let set = self.open()?.indexes();
         let others = set.indexes.iter().map(|index| IndexInfo {
             name: index.definition.name().to_owned(),
@@ -175,6 +176,15 @@ impl Collection {
     }
 }
 
+/// The definition of the index on `_id`, which every collection has.
+pub(crate) fn id_definition() -> Map {
+    let mut id = Map::new();
+    id.push("v", 2);
+    id.push("key", Map::from([("_id", Value::from(1))]));
+    id.push("name", "_id_");
+    id
+}
+
 /// What [`Collection::indexes`] tells of an index.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -193,18 +203,31 @@ pub struct IndexBuild {
     collection: Collection,
     index: Arc<Index>,
     added: bool,
-    progress: IndexProgress,
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl IndexBuild {
-    /// How far the build is, once it goes on.
+    /// How far the build is, once it goes on, whoever builds.
     pub fn progress(&self) -> IndexProgress {
-        self.progress.clone()
+        self.index.building.progress().clone()
     }
 
     /// False if the same index was there already.
     pub fn is_new(&self) -> bool {
         self.added
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.index.definition.name()
+    }
+
+    /// Set to true by anybody, `stop` ends [`IndexBuild::finish`] with [`crate::Error::Stopped`]. The index stays declared,
+    /// every write keeps it, and the build goes on when the database is opened the next time, or when the index is
+    /// created again: partitions that are done are not built anew.
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop);
+        self
     }
 
     /// Builds the index, or waits for whoever does, and returns its name.
@@ -213,7 +236,8 @@ impl IndexBuild {
     /// As [`Collection::create_index_with`].
     pub fn finish(self) -> Result<String> {
         let name = self.collection.name()?;
-        index::finish(&self.collection.database, name, &self.index, &self.progress)?;
+        let stop = self.stop.as_deref();
+        index::finish(&Build { db: &self.collection.database, name, index: &self.index, stop })?;
         Ok(self.index.definition.name().to_owned())
     }
 }

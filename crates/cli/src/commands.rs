@@ -15,6 +15,7 @@ mod dump;
 mod export;
 mod generate;
 mod get;
+mod index;
 mod inspect;
 mod load;
 mod man;
@@ -68,6 +69,9 @@ pub(crate) enum Command {
     Gen(generate::Command),
     /// Print documents by _id
     Get(get::Args),
+    /// Make, list and drop indexes
+    #[command(subcommand)]
+    Index(index::Command),
     /// Show what stands in a single file of a database
     Inspect(inspect::Args),
     /// Load JSON, CSV or BSON; a load that was cut short goes on when it is run again
@@ -116,6 +120,7 @@ impl Command {
             Self::Export(args) => args.run(),
             Self::Gen(command) => command.run(),
             Self::Get(args) => args.run(),
+            Self::Index(command) => command.run(),
             Self::Inspect(args) => args.run(),
             Self::Load(args) => args.run(),
             Self::Man(args) => args.run(),

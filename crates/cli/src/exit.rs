@@ -10,9 +10,9 @@ pub(crate) const OK: u8 = 0;
 pub(crate) const FAILURE: u8 = 1;
 /// The arguments are wrong.
 pub(crate) const USAGE: u8 = 2;
-/// A document, collection, database or input does not exist.
+/// A document, collection, index, database or input does not exist.
 pub(crate) const NOT_FOUND: u8 = 3;
-/// An `_id` is taken.
+/// An `_id`, or a key of a unique index, is taken.
 pub(crate) const DUPLICATE: u8 = 4;
 /// Bytes on disk are damaged.
 pub(crate) const DAMAGED: u8 = 5;
@@ -29,8 +29,8 @@ Exit codes:
     0  done (also when the reader of the output goes away)
     1  failed; the message says why
     2  the arguments are wrong
-    3  a document, collection, database or input file does not exist
-    4  an _id is taken
+    3  a document, collection, index, database or input file does not exist
+    4  an _id is taken, or a key of a unique index
     5  damage was found on disk
     6  the database is in use by another process
     7  the disk is full
@@ -120,7 +120,9 @@ fn library_code(error: &alluvium::Error) -> u8 {
     use readonly::Error as ReadOnlyError;
     use store::Error as StoreError;
     match error {
-        Error::NoSuchCollection { .. } | Error::Store(StoreError::NotADatabase(_) | StoreError::NotACheckpoint(_)) => {
+        Error::NoSuchCollection { .. }
+        | Error::NoSuchIndex { .. }
+        | Error::Store(StoreError::NotADatabase(_) | StoreError::NotACheckpoint(_)) => {
             return NOT_FOUND;
         }
         Error::ReadOnly(ReadOnlyError::NotReadOnly(_)) => return NOT_FOUND,

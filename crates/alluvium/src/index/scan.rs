@@ -80,14 +80,22 @@ impl<'a> IndexScan<'a> {
     /// Moves to the next proved entry, and reads its document only if the numbers do not prove it. False at the end.
     pub fn next_entry(&mut self) -> Result<bool> {
         while self.advance()? {
-            let id = &self.entry[self.key_len..];
-            let version = self.store.version_at(&self.snapshot.store, self.open.documents, id)?;
-            // Only writes that leave the document there put entries, and each has a number of its own.
-            if version == Some(self.scan.version()) || (version.is_some() && self.prove()?.is_some()) {
+            if self.is_proved()? {
                 return Ok(true);
             }
-            self.examined.stale += u64::from(version.is_none());
         }
+        Ok(false)
+    }
+
+    /// True if the entry at hand is proved. Reads its document only if the numbers do not prove it.
+    pub fn is_proved(&mut self) -> Result<bool> {
+        let id = &self.entry[self.key_len..];
+        let version = self.store.version_at(&self.snapshot.store, self.open.documents, id)?;
+        // Only writes that leave the document there put entries, and each has a number of its own.
+        if version == Some(self.scan.version()) || (version.is_some() && self.prove()?.is_some()) {
+            return Ok(true);
+        }
+        self.examined.stale += u64::from(version.is_none());
         Ok(false)
     }
 
