@@ -108,11 +108,7 @@ impl Metadata {
 
     /// All but that on `_id`.
     fn wanted_indexes(&self) -> impl Iterator<Item = &Map> {
-        let is_id = |index: &Map| match index.get("key") {
-            Some(Value::Map(key)) => key.len() == 1 && key.get("_id").is_some_and(Value::is_number),
-            _ => false,
-        };
-        self.indexes.iter().filter(move |index| !is_id(index))
+        self.indexes.iter().filter(|index| index.get("name").and_then(Value::as_str) != Some("_id_"))
     }
 }
 
