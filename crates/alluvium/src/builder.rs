@@ -117,6 +117,15 @@ impl Builder {
         self
     }
 
+    /// Read and write sorted files without the system's page cache (`O_DIRECT`): the memory budget is then all that
+    /// caches, which pays where other programs need the rest of the memory, and where a benchmark is to measure the
+    /// disk. Linux only; on a file system that cannot do it, opening fails by name. Default: false.
+    #[must_use]
+    pub fn direct_io(mut self, direct: bool) -> Self {
+        self.options.direct_io = direct;
+        self
+    }
+
     /// Open even if the log is damaged in its middle, skipping damaged records; the lost numbers
     /// are in the [`crate::OpenReport`]. Default: false, such a database is not opened.
     #[must_use]

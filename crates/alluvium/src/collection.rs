@@ -9,6 +9,7 @@ use crate::write::{self, Encoded};
 use crate::{Database, Durability, Error, IntoDocument, Result, TypedCollection};
 use document::{Document, Map, Value};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::{LockMode, Store};
 
 /// A handle on a collection. Cheap to clone; it holds a name, not the collection, which may be
@@ -474,6 +475,26 @@ impl Collection {
     /// As [`Collection::get`].
     pub fn count(&self) -> Result<u64> {
         self.at(&self.database.snapshot()).count()
+    }
+
+    /// As [`Collection::count`], until somebody sets `stop`.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.create_collection("pets")?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// assert_eq!(pets.count_unless(&stop)?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::get`]; [`crate::ErrorKind::Stopped`] if it was stopped.
+    pub fn count_unless(&self, stop: &AtomicBool) -> Result<u64> {
+        self.reader(Some(&self.database.snapshot()))?.count(stop)
     }
 
     /// Drops the collection.

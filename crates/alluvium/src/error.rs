@@ -5,6 +5,7 @@ use document::row::RowError;
 use query::index::IndexError;
 use query::update::UpdateError;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What an [`enum@Error`] is about, for programs that decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -227,6 +228,11 @@ fn megabytes(bytes: &u64) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// [`Error::Stopped`] if somebody has asked for it.
+    pub(crate) fn unless_stopped(stop: &AtomicBool) -> Result<()> {
+        if stop.load(Ordering::Relaxed) { Err(Self::Stopped) } else { Ok(()) }
+    }
+
     /// What the error is about.
     pub fn kind(&self) -> ErrorKind {
         match self {

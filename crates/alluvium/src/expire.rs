@@ -62,6 +62,11 @@ impl Database {
                 }
                 // Read again, under its lock: it may have been given more time.
                 let removed = collection.remove(id, |document| {
+                    // An index that is dropped meanwhile, with its collection perhaps, deletes nothing any more.
+                    let known = collection.open()?.indexes();
+                    if !known.indexes.iter().any(|known| known.tree == index.tree) {
+                        return Ok(false);
+                    }
                     let keys = index.keys_of(document)?.keys;
                     let (low, high) = dates(index, cutoff_ms);
                     Ok(keys.iter().any(|key| key.bytes >= low && key.bytes <= high))

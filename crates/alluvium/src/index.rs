@@ -6,19 +6,20 @@
 //! - A *full write* (put or insert) writes every entry that the document yields, under its own number.
 //! - A write that has read the document, whatever it writes, deletes those entries that are not yielded any more.
 
+use crate::Result;
 use crate::catalog::Open;
-use crate::{Error, Result};
 use codec::varint;
 use document::{Document, Map, Value, encoding};
-use query::index::{Definition, Keys};
+use query::index::{Definition, IndexError, Keys};
 use query::update::Update;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use store::{Seq, Store, TreeId};
 
 pub(crate) mod build;
 mod entries;
 pub(crate) mod scan;
+pub(crate) mod sweep;
 mod unique;
 mod usage;
 
@@ -53,15 +54,21 @@ pub(crate) struct Index {
     pub building: Arc<Building>,
     /// Who has asked it since the database was opened.
     pub usage: Arc<Usage>,
+    /// The bits of a double: how many keys a document yields, if a sweep has told it; else 0.
+    pub keys_per_document: Arc<AtomicU64>,
 }
 
 impl Index {
     /// The description of its tree.
     pub fn describe(&self, documents: TreeId) -> Vec<u8> {
+        self.described_with(documents, self.multikey.load(Ordering::SeqCst))
+    }
+
+    fn described_with(&self, documents: TreeId, multikey: u32) -> Vec<u8> {
         let mut out = vec![INDEX];
         varint::put_u64(&mut out, u64::from(documents.0));
         varint::put_u64(&mut out, self.ready.map_or(0, |ready| ready + 1));
-        varint::put_u64(&mut out, u64::from(self.multikey.load(Ordering::SeqCst)));
+        varint::put_u64(&mut out, u64::from(multikey));
         varint::put_u64(&mut out, self.built.len() as u64);
         self.built.iter().for_each(|partition| varint::put_u64(&mut out, u64::from(*partition)));
         encoding::encode(&Value::Map(self.definition.to_map()), &mut out);
@@ -92,6 +99,7 @@ impl Index {
                 built,
                 building: Arc::default(),
                 usage: Arc::default(),
+                keys_per_document: Arc::default(),
             },
         ))
     }
@@ -104,6 +112,15 @@ impl Index {
     /// As [`Index::keys`], decoding only what is needed.
     pub fn keys_of(&self, document: &Document) -> Result<Keys> {
         Ok(self.definition.keys_of(document)?)
+    }
+
+    /// As [`Index::keys_of`], of a document that is there already. One that the index cannot take has no entries: it is older
+    /// than the index, which is being built, and will not be ready.
+    pub fn old_keys_of(&self, document: &Document) -> Result<Keys> {
+        match self.definition.keys_of(document) {
+            Err(IndexError::Damaged(error)) => Err(IndexError::Damaged(error).into()),
+            other => Ok(other.unwrap_or_default()),
+        }
     }
 
     /// True if it has all entries that are visible at a snapshot.
@@ -176,15 +193,13 @@ pub(crate) fn mark_multikey(store: &Store, open: &Open, marks: &[(TreeId, u32)])
     let set = open.indexes();
     for (tree, bits) in marks {
         let Some(index) = set.indexes.iter().find(|index| index.tree == *tree) else { continue };
-        let before = index.multikey.fetch_or(*bits, Ordering::SeqCst);
+        let before = index.multikey.load(Ordering::SeqCst);
         if before | bits == before {
             continue;
         }
-        let described = store.describe_trees(&[(*tree, &index.describe(open.documents))]);
-        if let Err(error) = described {
-            index.multikey.store(before, Ordering::SeqCst);
-            return Err(Error::from(error));
-        }
+        // Others go by what they see: a batch of theirs may be numbered at once, so the mark has its number first.
+        store.describe_trees(&[(*tree, &index.described_with(open.documents, before | bits))])?;
+        index.multikey.store(before | bits, Ordering::SeqCst);
     }
     Ok(())
 }

@@ -162,11 +162,11 @@ impl Collection {
     #[doc(hidden)]
     pub fn index_entries(&self, snapshot: &Snapshot, index: &str, raw: bool) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
         let (open, name) = (self.open()?, self.name()?);
-        let missing = || Error::NoSuchIndex { collection: name.to_string(), index: index.to_owned() };
-        let index = open.indexes().find(index).cloned().ok_or_else(missing)?;
-        if !index.serves(snapshot) && !raw {
-            return Err(missing());
+        let found = self.index(index)?;
+        if !found.serves(snapshot) && !raw {
+            return Err(Error::NoSuchIndex { collection: name.to_string(), index: index.to_owned() });
         }
+        let index = found;
         let mut found = Vec::new();
         let mut scan = IndexScan::new(self.store(), &open, name, index, Bounds::all(), snapshot)?;
         while if raw { scan.advance()? } else { scan.next_entry()? } {
@@ -183,6 +183,41 @@ pub(crate) fn id_definition() -> Map {
     id.push("key", Map::from([("_id", Value::from(1))]));
     id.push("name", "_id_");
     id
+}
+
+impl Collection {
+    /// What sorted files hold of an index. For tests and tools.
+    ///
+    /// # Errors
+    /// As for any read; [`crate::Error::NoSuchIndex`].
+    #[doc(hidden)]
+    pub fn index_size(&self, index: &str) -> Result<store::TreeStats> {
+        Ok(self.store().tree_stats(self.index(index)?.tree)?)
+    }
+
+    /// Walks proved entries of an index from the first key of `from` on; with `fetch`, with their documents. How many there
+    /// were, up to `limit`. For tests and tools.
+    ///
+    /// # Errors
+    /// As for any read; [`crate::Error::NoSuchIndex`].
+    #[doc(hidden)]
+    pub fn index_walk(&self, at: &Snapshot, index: &str, from: &Map, limit: usize, fetch: bool) -> Result<usize> {
+        let (open, name, index) = (self.open()?, self.name()?, self.index(index)?);
+        let first = index.keys(from)?.keys.into_iter().next().map(|key| key.bytes);
+        let lower = first.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Included);
+        let mut scan = IndexScan::new(self.store(), &open, name, index, Bounds { lower, ..Bounds::all() }, at)?;
+        let mut found = 0;
+        while found < limit && if fetch { scan.next_document()?.is_some() } else { scan.next_entry()? } {
+            found += 1;
+        }
+        Ok(found)
+    }
+
+    fn index(&self, index: &str) -> Result<Arc<Index>> {
+        let found = self.open()?.indexes().find(index).cloned();
+        let collection = self.full_name()?;
+        found.ok_or_else(|| Error::NoSuchIndex { collection, index: index.to_owned() })
+    }
 }
 
 /// What [`Collection::indexes`] tells of an index.

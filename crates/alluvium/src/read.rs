@@ -9,6 +9,7 @@ use crate::{Collection, Error, Result, write};
 use document::shape::ShapeTable;
 use document::{Document, Draft, Map, Value};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::{Bounds, Store};
 
 /// One read under way.
@@ -59,12 +60,14 @@ impl Reader<'_> {
         fields_of(&document, paths, self.name).map(Some)
     }
 
-    pub fn count(&self) -> Result<u64> {
+    /// Walks all keys, until somebody sets `stop`.
+    pub fn count(&self, stop: &AtomicBool) -> Result<u64> {
         let snapshot = self.snapshot.map(|s| &s.store);
         let mut scan = self.store.scan(self.open.documents, Bounds::all(), snapshot)?;
         let mut count = 0;
         while scan.next()?.is_some() {
             count += 1;
+            Error::unless_stopped(stop)?;
         }
         Ok(count)
     }
@@ -168,6 +171,6 @@ impl CollectionAt {
     /// # Errors
     /// As [`CollectionAt::get`].
     pub fn count(&self) -> Result<u64> {
-        self.collection.reader(Some(&self.snapshot))?.count()
+        self.collection.reader(Some(&self.snapshot))?.count(&AtomicBool::new(false))
     }
 }

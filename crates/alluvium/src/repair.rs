@@ -196,7 +196,7 @@ fn fill(salvage: &Salvage, database: &Database, options: &RepairOptions) -> Resu
             doubtful_name.push('_');
         }
         database.create_collection(&name.to_string())?;
-        let rows = Rows::new(database, salvage, &name, system, &doubtful_name, &mut report)?;
+        let rows = Rows::new(database, salvage, &name, (documents, system), &doubtful_name, &mut report)?;
         let mut collection = rows.copy(documents, doubtful, options, &mut report)?;
         for index in trees.indexes.get(&documents).into_iter().flatten() {
             make_index(database, index, options, &mut collection)?;

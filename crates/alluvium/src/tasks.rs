@@ -1,5 +1,5 @@
-//! What a database does by itself beside its store: it goes on with index builds that were interrupted, and deletes what
-//! has expired.
+//! What a database does by itself beside its store: it goes on with index builds that were interrupted, deletes what
+//! has expired, and sweeps indexes of stale entries.
 //!
 //! The thread holds the database, but not a handle: when the last handle goes, it is told to stop and waited for.
 
@@ -10,7 +10,7 @@ use env::sync::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// How often expired documents are looked for, as MongoDB does.
+/// How often expired documents are looked for, as MongoDB does, and stale index entries.
 const EXPIRE_EVERY: Duration = Duration::from_secs(60);
 
 /// Whether background work is to end.
@@ -90,10 +90,14 @@ impl Database {
             if let Err(error) = self.delete_expired() {
                 log::warn!(target: "alluvium::index", "expired documents stay for now: {error}");
             }
+            if let Err(error) = crate::index::sweep::sweep_where_due(self) {
+                log::warn!(target: "alluvium::index", "stale index entries stay for now: {error}");
+            }
         }
     }
 
-    /// Goes on with all index builds that were interrupted, and waits for them. A database does that by itself after it is
+    /// Goes on with all index builds that were interrupted, and waits for them. One that fails does not keep the others
+    /// from being built; the first error is returned. A database does that by itself after it is
     /// opened; who cannot wait for it calls this.
     ///
     /// ```
@@ -108,13 +112,14 @@ impl Database {
     /// # Errors
     /// As [`crate::Collection::create_index`].
     pub fn finish_indexes(&self) -> crate::Result<()> {
+        let mut first = Ok(());
         for (name, index) in self.inner.catalog.unfinished_indexes() {
             match crate::index::finish(&Build { db: self, name: &name, index: &index, stop: None }) {
                 // Dropped meanwhile.
                 Ok(_) | Err(crate::Error::NoSuchIndex { .. } | crate::Error::NoSuchCollection { .. }) => {}
-                Err(error) => return Err(error),
+                Err(error) => first = first.and(Err(error)),
             }
         }
-        Ok(())
+        first
     }
 }

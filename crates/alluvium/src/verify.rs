@@ -7,7 +7,7 @@ use crate::database::CollectionInfo;
 use crate::names::FullName;
 use crate::{Database, Error, ErrorKind, Result, error, read};
 use indexes::{Checking, Counted};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Of one collection, so many damaged documents are named at most.
 const MOST_OF_A_COLLECTION: usize = 100;
@@ -57,7 +57,26 @@ impl Database {
     /// # Errors
     /// What keeps the check itself from going on.
     pub fn verify(&self) -> Result<Vec<Error>> {
-        Ok(self.verify_all(&AtomicBool::new(false))?.damage)
+        self.verify_unless(&AtomicBool::new(false))
+    }
+
+    /// As [`Database::verify`], until somebody sets `stop`.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// assert!(db.verify_unless(&stop)?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::verify`]; [`ErrorKind::Stopped`] if it was stopped.
+    pub fn verify_unless(&self, stop: &AtomicBool) -> Result<Vec<Error>> {
+        Ok(self.verify_all(stop)?.damage)
     }
 
     /// As [`Database::verify`], with what indexes have, until somebody sets `stop`.
@@ -80,7 +99,7 @@ impl Database {
     /// # Errors
     /// As [`Database::verify`]; [`ErrorKind::Stopped`] if it was stopped.
     pub fn verify_all(&self, stop: &AtomicBool) -> Result<VerifyReport> {
-        let damage = self.inner.store.verify()?.into_iter().map(Into::into).collect();
+        let damage = self.inner.store.verify_unless(stop)?.into_iter().map(Into::into).collect();
         let mut report = VerifyReport { damage, indexes: Vec::new() };
         // Documents that cannot be read because of what is named already need no names of their own.
         if report.damage.is_empty() {
@@ -88,6 +107,7 @@ impl Database {
                 self.verify_collection(&info, stop, &mut report)?;
             }
         }
+        Error::unless_stopped(stop)?;
         Ok(report)
     }
 
@@ -120,9 +140,7 @@ impl Database {
         let mut counted: Vec<Counted> = open.indexes().indexes.iter().map(Counted::new).collect();
         let mut value = Vec::new();
         loop {
-            if stop.load(Ordering::Relaxed) {
-                return Err(Error::Stopped);
-            }
+            Error::unless_stopped(stop)?;
             let (key, row) = match scan.next() {
                 Ok(Some(found)) => found,
                 Ok(None) => break,

@@ -28,6 +28,7 @@ enum Step {
     Drop(usize),
     Flush,
     Compact,
+    Sweep,
     Reopen,
 }
 
@@ -68,6 +69,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..INDEXES.len()).prop_map(Step::Drop),
         1 => Just(Step::Flush),
         1 => Just(Step::Compact),
+        2 => Just(Step::Sweep),
         1 => Just(Step::Reopen),
     ]
 }
@@ -149,6 +151,10 @@ fn run(steps: Vec<Step>) {
             Step::Drop(at) => drop(pets.drop_index(definition(at).name())),
             Step::Flush => db.flush().unwrap(),
             Step::Compact => db.compact().unwrap(),
+            Step::Sweep => {
+                db.flush().unwrap();
+                db.sweep_indexes().unwrap();
+            }
             Step::Reopen => {
                 snapshots.clear();
                 db.close().unwrap();
@@ -159,6 +165,15 @@ fn run(steps: Vec<Step>) {
         check(&db, &pets, &snapshots);
     }
     assert_eq!(db.verify().unwrap().len(), 0);
+    snapshots.clear();
+    db.flush().unwrap();
+    db.sweep_indexes().unwrap();
+    let now = db.snapshot();
+    for index in pets.indexes().unwrap().iter().skip(1) {
+        let entries = |raw| pets.index_entries(&now, &index.name, raw).unwrap();
+        let raw: Vec<_> = entries(true);
+        assert_eq!(raw, entries(false), "a sweep leaves no stale entry in {}", index.name);
+    }
 }
 
 proptest! {
@@ -183,4 +198,12 @@ fn a_stale_entry_is_there_and_is_not_shown() {
     pets.delete(2).unwrap();
     let entries = |raw| pets.index_entries(&db.snapshot(), "a_1", raw).unwrap().len();
     assert_eq!((entries(true), entries(false)), (3, 1));
+    let before = db.snapshot();
+    pets.put(1, Map::from([("a", 5)])).unwrap();
+    db.flush().unwrap();
+    assert_eq!(db.sweep_indexes().unwrap(), 0, "what a snapshot may read stays");
+    assert_eq!(pets.index_entries(&before, "a_1", false).unwrap().len(), 1);
+    drop(before);
+    assert_eq!(db.sweep_indexes().unwrap(), 3);
+    assert_eq!((entries(true), entries(false)), (1, 1));
 }

@@ -3,6 +3,7 @@
 #![deny(missing_docs)]
 
 pub mod comments;
+pub mod iibench;
 pub mod keys;
 pub mod process;
 pub mod scenarios;

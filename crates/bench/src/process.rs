@@ -14,6 +14,82 @@ pub fn cpu_time() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
+/// Processor time of the calling thread, user and system.
+pub fn thread_cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// The number that the kernel has given to the calling thread; see [`thread_io`].
+#[cfg(target_os = "linux")]
+pub fn thread_id() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
+}
+
+/// The number that the kernel has given to the calling thread: not known here.
+#[cfg(not(target_os = "linux"))]
+pub fn thread_id() -> u32 {
+    0
+}
+
+/// Threads that ran or waited for a processor on this machine, on average over the last minute; 0 if it does not tell.
+pub fn load_average() -> f64 {
+    let text = read("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
+}
+
+/// What a thread has read and written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Io {
+    /// Bytes that reached storage, or will.
+    pub written_bytes: u64,
+    /// Bytes that came from storage.
+    pub read_bytes: u64,
+    /// System calls that read.
+    pub read_calls: u64,
+    /// System calls that write.
+    pub write_calls: u64,
+}
+
+impl Io {
+    fn parse(text: &str) -> Self {
+        let get = |name| field(text, name).unwrap_or(0);
+        Self {
+            written_bytes: get("write_bytes:"),
+            read_bytes: get("read_bytes:"),
+            read_calls: get("syscr:"),
+            write_calls: get("syscw:"),
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            written_bytes: self.written_bytes + other.written_bytes,
+            read_bytes: self.read_bytes + other.read_bytes,
+            read_calls: self.read_calls + other.read_calls,
+            write_calls: self.write_calls + other.write_calls,
+        }
+    }
+
+    /// What came since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            written_bytes: self.written_bytes.saturating_sub(before.written_bytes),
+            read_bytes: self.read_bytes.saturating_sub(before.read_bytes),
+            read_calls: self.read_calls.saturating_sub(before.read_calls),
+            write_calls: self.write_calls.saturating_sub(before.write_calls),
+        }
+    }
+}
+
+/// What a thread of this process has read and written until now, by its [`thread_id`]; nothing if it has ended.
+pub fn thread_io(thread: u32) -> Io {
+    Io::parse(&read(&format!("/proc/self/task/{thread}/io")).unwrap_or_default())
+}
+
 /// Bytes of memory resident now.
 pub fn resident_bytes() -> Option<u64> {
     field(&read("/proc/self/status")?, "VmRSS:").map(|kib| kib * 1024)
@@ -39,18 +115,20 @@ pub struct Usage {
     pub read_bytes: u64,
     /// System calls that read.
     pub read_calls: u64,
+    /// System calls that write.
+    pub write_calls: u64,
 }
 
 impl Usage {
     /// What this process has used until now.
     pub fn now() -> Self {
-        let io = read("/proc/self/io").unwrap_or_default();
-        let get = |text: &str, name| field(text, name).unwrap_or(0);
+        let io = Io::parse(&read("/proc/self/io").unwrap_or_default());
         let mut usage = Self {
             cpu_seconds: cpu_time().as_secs_f64(),
-            written_bytes: get(&io, "write_bytes:"),
-            read_bytes: get(&io, "read_bytes:"),
-            read_calls: get(&io, "syscr:"),
+            written_bytes: io.written_bytes,
+            read_bytes: io.read_bytes,
+            read_calls: io.read_calls,
+            write_calls: io.write_calls,
             ..Self::default()
         };
         // Of threads that have ended, too.
@@ -71,6 +149,7 @@ impl Usage {
             written_bytes: self.written_bytes.saturating_sub(before.written_bytes),
             read_bytes: self.read_bytes.saturating_sub(before.read_bytes),
             read_calls: self.read_calls.saturating_sub(before.read_calls),
+            write_calls: self.write_calls.saturating_sub(before.write_calls),
         }
     }
 }

@@ -161,7 +161,10 @@ impl fmt::Display for Failure {
 
 impl From<alluvium::Error> for Failure {
     fn from(error: alluvium::Error) -> Self {
-        Self::Library { error, advice: None }
+        match error {
+            alluvium::Error::Stopped => Self::Interrupted(String::new()),
+            error => Self::Library { error, advice: None },
+        }
     }
 }
 

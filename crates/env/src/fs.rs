@@ -34,6 +34,12 @@ pub struct DirEntry {
 pub trait Fs: Send + Sync {
     /// Opens or creates a file.
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>>;
+    /// As [`Fs::open`], for reading and writing without the system's page cache, as far as whole blocks of
+    /// [`crate::DIRECT_BLOCK_BYTES`] are concerned. An error if the file system cannot do without.
+    /// The default, for file systems that have none, is [`Fs::open`].
+    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.open(path, mode)
+    }
     /// Renames a file, replacing what has the new name.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
     /// Removes a file.

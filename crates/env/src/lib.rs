@@ -6,7 +6,9 @@
 
 #![deny(missing_docs)]
 
+mod around;
 mod clock;
+mod direct;
 mod error;
 pub mod fault;
 mod fs;
@@ -17,7 +19,9 @@ mod stream;
 pub mod sync;
 pub mod thread;
 
+pub use around::{AroundReader, FILLER, Unreadable};
 pub use clock::{Clock, ManualClock};
+pub use direct::{DIRECT_BLOCK_BYTES, DirectFs};
 pub use error::{Error, Result};
 pub use fs::{DirEntry, File, FileLock, Fs, OpenMode, create_dir_durably, parent_of};
 pub use rng::{Rng, SeededRng};

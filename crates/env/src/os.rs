@@ -3,10 +3,11 @@
 // This module is where the banned calls and types of clippy.toml live.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+use crate::direct::{Blocks, DirectFile};
 use crate::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,25 +34,25 @@ impl<T> At<T> for io::Result<T> {
 
 impl Fs for OsFs {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
-        let mut options = OpenOptions::new();
-        options.read(true);
-        let op = match mode {
-            OpenMode::Read => "open",
-            OpenMode::ReadWrite => {
-                options.write(true);
-                "open"
-            }
-            OpenMode::CreateNew => {
-                options.write(true).create_new(true);
-                "create"
-            }
-        };
-        let file = options.open(path).at(op, path)?;
-        // Reading needs no second look: opening a directory for writing fails by itself.
-        if mode == OpenMode::Read && file.metadata().at(op, path)?.is_dir() {
-            return Err(Error::io(op, path, ErrorKind::IsADirectory.into()));
+        Ok(Arc::new(OsFile::open(path, mode, 0)?))
+    }
+
+    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        if mode == OpenMode::Read {
+            let file = Arc::new(OsFile::open_direct(path, mode)?);
+            return Ok(Arc::new(DirectFile::new(file.clone(), file)));
         }
-        Ok(Arc::new(OsFile { file, path: path.to_owned() }))
+        let plain = Arc::new(OsFile::open(path, mode, 0)?);
+        match OsFile::open_direct(path, OpenMode::ReadWrite) {
+            Ok(direct) => Ok(Arc::new(DirectFile::new(Arc::new(direct), plain))),
+            Err(error) => {
+                if mode == OpenMode::CreateNew {
+                    // The first error is the one to tell.
+                    let _left = self.remove(path);
+                }
+                Err(error)
+            }
+        }
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
@@ -135,6 +136,35 @@ struct OsFile {
 const ZEROS_LEN: usize = 64 * 1024;
 
 impl OsFile {
+    /// Opens a file, with flags of the system's besides those of `mode`.
+    fn open(path: &Path, mode: OpenMode, flags: i32) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(flags);
+        let op = match mode {
+            _ if flags != 0 => "open without the page cache",
+            OpenMode::Read | OpenMode::ReadWrite => "open",
+            OpenMode::CreateNew => "create",
+        };
+        options.write(mode != OpenMode::Read).create_new(mode == OpenMode::CreateNew);
+        let file = options.open(path).at(op, path)?;
+        // Reading needs no second look: opening a directory for writing fails by itself.
+        if mode == OpenMode::Read && file.metadata().at(op, path)?.is_dir() {
+            return Err(Error::io(op, path, ErrorKind::IsADirectory.into()));
+        }
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_direct(path: &Path, mode: OpenMode) -> Result<Self> {
+        // The flag has bits of a C int.
+        Self::open(path, mode, rustix::fs::OFlags::DIRECT.bits().cast_signed())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_direct(path: &Path, _mode: OpenMode) -> Result<Self> {
+        Err(Error::io("open without the page cache", path, ErrorKind::Unsupported.into()))
+    }
+
     /// Writes zeros from the end of the file up to `len`.
     fn write_zeros(&self, len: u64) -> io::Result<()> {
         let mut at = self.file.metadata()?.len();
@@ -166,6 +196,21 @@ impl OsFile {
     #[cfg(not(target_os = "linux"))]
     fn reserve(&self, len: u64) -> io::Result<()> {
         self.write_zeros(len)
+    }
+}
+
+impl Blocks for OsFile {
+    fn read_blocks(&self, blocks: &mut [u8], offset: u64) -> Result<usize> {
+        loop {
+            match self.file.read_at(blocks, offset) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => return result.at("read", &self.path),
+            }
+        }
+    }
+
+    fn write_blocks(&self, blocks: &[u8], offset: u64) -> Result<()> {
+        self.file.write_all_at(blocks, offset).at("write", &self.path)
     }
 }
 

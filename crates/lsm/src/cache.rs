@@ -35,6 +35,8 @@ const STRIPES: usize = 16;
 struct Stripe {
     hits: AtomicU64,
     misses: AtomicU64,
+    gets: AtomicU64,
+    reads_by_gets: AtomicU64,
 }
 
 /// The block cache.
@@ -93,6 +95,22 @@ impl Cache {
         self.counters.iter().map(|stripe| stripe.misses.load(Ordering::Relaxed)).sum()
     }
 
+    /// Counts a point read of a key with this hash.
+    #[inline]
+    pub fn count_get(&self, hash: u64) {
+        self.counters[(hash >> 60) as usize % STRIPES].gets.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Point reads that were counted.
+    pub fn gets(&self) -> u64 {
+        self.counters.iter().map(|stripe| stripe.gets.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Blocks that point reads had to read, because they were not here.
+    pub fn reads_by_gets(&self) -> u64 {
+        self.counters.iter().map(|stripe| stripe.reads_by_gets.load(Ordering::Relaxed)).sum()
+    }
+
     /// Forgets all blocks.
     pub fn clear(&self) {
         self.blocks.clear();
@@ -110,6 +128,10 @@ impl BlockCache for Cache {
 
     fn insert(&self, file: u64, offset: u64, block: &Arc<Block>) {
         self.blocks.insert((file, offset), block.clone());
+    }
+
+    fn note_read_by_get(&self, offset: u64) {
+        self.counters[(offset >> 11) as usize % STRIPES].reads_by_gets.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -25,6 +25,14 @@ pub(crate) enum Base<'a> {
 }
 
 impl<'a> Base<'a> {
+    /// The number of the last full write; 0 if there is nothing.
+    pub fn full_seq(&self) -> Seq {
+        match self {
+            Self::Absent => 0,
+            Self::Value(full, _) => *full,
+        }
+    }
+
     /// What an entry that hides older ones is to the deltas above it.
     pub fn of(seq: Seq, kind: Kind, content: &'a [u8]) -> codec::Result<Self> {
         match kind {

@@ -6,5 +6,7 @@ pub(crate) mod job;
 pub(crate) mod output;
 pub mod picker;
 mod schedule;
+mod sweep;
 
 pub use job::{CompactionJob, Outcome};
+pub use sweep::{Drops, Swept};

@@ -45,14 +45,13 @@ impl Dictionaries {
         Self { slots: Mutex::new(HashMap::new()) }
     }
 
-    /// The dictionary for an output of `tree` of which `values` are the first ones; trains one if
-    /// there is none or the present one has drifted.
-    pub fn choose<'v>(
+    /// The dictionary for an output of `tree`; lets `train` make one of its first entries if there is
+    /// none or the present one has drifted.
+    pub fn choose(
         &self,
         tree: u32,
         registry: &DictionaryRegistry,
-        max_bytes: usize,
-        values: &dyn Fn() -> Vec<&'v [u8]>,
+        train: &dyn Fn() -> Option<Dictionary>,
     ) -> Option<Arc<Dictionary>> {
         {
             let mut slots = self.slots.lock();
@@ -67,7 +66,7 @@ impl Dictionaries {
             }
             slot.training = true;
         }
-        let trained = Dictionary::train(&sample(&values()), max_bytes).map(|dictionary| registry.intern(dictionary));
+        let trained = train().map(|dictionary| registry.intern(dictionary));
         let mut slots = self.slots.lock();
         let slot = slots.entry(tree).or_default();
         slot.training = false;
@@ -117,7 +116,7 @@ impl Dictionaries {
 }
 
 /// Values spread evenly over the input, [`SAMPLE_BYTES`] of them.
-fn sample<'a>(values: &[&'a [u8]]) -> Vec<&'a [u8]> {
+pub(crate) fn sample<'a>(values: &[&'a [u8]]) -> Vec<&'a [u8]> {
     let total: usize = values.iter().map(|value| value.len()).sum();
     let step = total.div_ceil(SAMPLE_BYTES).max(1);
     values.iter().copied().filter(|value| !value.is_empty()).step_by(step).collect()

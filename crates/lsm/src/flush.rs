@@ -77,7 +77,7 @@ impl Partition {
         // Older memtables were flushed before this one, so what is older lies in runs.
         let at_bottom = |key: &[u8]| version.nothing_below(run, key);
         let copy = Copy::new(retention, policy, &mut output, &at_bottom);
-        let (_, refused) = copy.run(&mut memtable.iter(), &|| false)?;
+        let refused = copy.run(&mut memtable.iter(), &|| false)?.refused;
         let mut files = output.finish()?;
         Counters::add(&self.counters.deltas_refused, refused);
         mark_clean(&mut files, &[&ranges, &version.ranges], oldest.min(last_seq));

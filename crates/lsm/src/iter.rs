@@ -109,6 +109,8 @@ pub struct PartitionIter {
     /// The range tombstones, if there are any.
     covers: Option<Covers>,
     found_seq: Seq,
+    /// The number of the full write that the value stands on.
+    full_seq: Seq,
     /// The tree asked about last, and the answer.
     tree: Option<(u32, bool)>,
 }
@@ -164,6 +166,7 @@ impl PartitionIter {
             chain: Chain::default(),
             covers: Covers::new(view.ranges(), seq),
             found_seq: 0,
+            full_seq: 0,
             tree: None,
         }
     }
@@ -301,6 +304,12 @@ impl PartitionIter {
         if self.valid() { self.found_seq } else { 0 }
     }
 
+    /// The number of the last full write of the key, not above [`PartitionIter::seq`]; 0 when not valid.
+    #[inline]
+    pub fn full_seq(&self) -> Seq {
+        if self.valid() { self.full_seq } else { 0 }
+    }
+
     fn above_lower(&self, key: &[u8]) -> bool {
         match &self.lower {
             Bound::Included(lower) => key >= lower.as_slice(),
@@ -371,6 +380,7 @@ impl PartitionIter {
             self.found_seq = self.merge.seq();
             match self.merge.kind() {
                 Kind::Put => {
+                    self.full_seq = self.found_seq;
                     self.position = Position::Forward;
                     return Ok(());
                 }
@@ -399,6 +409,7 @@ impl PartitionIter {
                 continue;
             }
             let base = Base::of(seq, kind, self.merge.value()).map_err(|e| self.damaged(&e))?;
+            self.full_seq = base.full_seq();
             let found = finish(&self.chain, &*self.policy, &self.key, base, &mut self.value)?;
             self.merge.next()?;
             return Ok(found);
@@ -460,12 +471,16 @@ impl PartitionIter {
             self.merge.prev()?;
         }
         match base {
-            Some((_, Kind::Put)) if deltas.is_empty() => Ok(true),
+            Some((seq, Kind::Put)) if deltas.is_empty() => {
+                self.full_seq = seq;
+                Ok(true)
+            }
             Some((seq, kind @ (Kind::Put | Kind::Folded))) => {
                 self.chain.clear();
                 deltas.iter().rev().for_each(|(seq, delta)| self.chain.push(*seq, delta));
                 let content = std::mem::take(&mut self.value);
                 let base = Base::of(seq, kind, &content).map_err(|e| self.damaged(&e))?;
+                self.full_seq = base.full_seq();
                 finish(&self.chain, &*self.policy, &self.key, base, &mut self.value)
             }
             _ => Ok(false),

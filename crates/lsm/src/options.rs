@@ -1,8 +1,8 @@
 //! What a partition is told from above: options, the policy, and what all partitions share.
 
 use crate::dictionary::Dictionaries;
-use crate::{Budget, Cache};
-use codec::entry::Seq;
+use crate::{Budget, Cache, Used};
+use codec::entry::{Entry, Seq};
 use env::Env;
 use sst::{Compression, DictionaryRegistry, WriterOptions};
 use std::sync::Arc;
@@ -46,6 +46,8 @@ pub struct Options {
     /// work; more of them when they are a quarter of what they may hide, too. A scan steps over them
     /// one by one. Default: 4096.
     pub few_tombstones: u64,
+    /// Sorted files are read and written without the system's page cache. Default: false.
+    pub direct_io: bool,
     /// A manifest that grows beyond this, and beyond four times its first frame, is written anew.
     /// Default: 1 MiB.
     pub manifest_bytes: u64,
@@ -68,6 +70,7 @@ impl Default for Options {
             max_job_bytes: 192 << 20,
             max_range_bytes: 1 << 20,
             few_tombstones: 4096,
+            direct_io: false,
             manifest_bytes: 1 << 20,
         }
     }
@@ -117,13 +120,23 @@ pub trait Policy: Send + Sync {
         Ok(None)
     }
 
-    /// Opaque bytes to keep in a file that holds these trees, for salvage. Default: none.
-    ///
-    /// # Errors
-    /// What kept them from being read; the flush or compaction then fails.
-    fn aux(&self, trees: &[u32]) -> env::Result<Vec<u8>> {
-        let _ = trees;
-        Ok(Vec::new())
+    /// True if the values of a tree use definitions, which [`Policy::note_used`] tells. Default: false.
+    fn uses_definitions(&self, tree: u32) -> bool {
+        let _ = tree;
+        false
+    }
+
+    /// Notes the numbers of the definitions that an entry's value uses. Only for trees of
+    /// [`Policy::uses_definitions`].
+    fn note_used(&self, entry: &Entry<'_>, used: &mut Used) {
+        let _ = (entry, used);
+    }
+
+    /// Opaque bytes to keep in a file, for salvage: the definitions that its values use, by tree. `older`
+    /// reads those of the compaction's inputs. Default: none.
+    fn aux(&self, used: &[(u32, Used)], older: &dyn Fn() -> Vec<Vec<u8>>) -> Vec<u8> {
+        let _ = (used, older);
+        Vec::new()
     }
 }
 
@@ -131,6 +144,8 @@ pub trait Policy: Send + Sync {
 pub struct Shared {
     /// The outside world.
     pub env: Env,
+    /// The same, for the content of sorted files: by [`Options::direct_io`] without the page cache.
+    pub(crate) sorted_env: Env,
     /// The options.
     pub options: Options,
     /// The block cache.
@@ -150,8 +165,13 @@ impl Shared {
     /// What partitions share, with a new cache that fits `budget`.
     pub fn new(env: Env, options: Options, budget: Arc<Budget>, policy: Arc<dyn Policy>) -> Arc<Self> {
         let cache = Cache::new(&budget);
+        let sorted_env = match options.direct_io {
+            true => Env { fs: Arc::new(env::DirectFs::new(env.fs.clone())), ..env.clone() },
+            false => env.clone(),
+        };
         Arc::new(Self {
             env,
+            sorted_env,
             options,
             cache,
             budget,

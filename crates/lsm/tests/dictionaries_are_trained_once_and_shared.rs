@@ -64,6 +64,19 @@ fn the_first_large_output_trains_and_later_ones_use_it() {
 }
 
 #[test]
+fn keys_without_values_train_one_too() {
+    let mut db = Db::new(options());
+    for i in 0..4000 {
+        let document = String::from_utf8(document(i / 3, "post")).unwrap();
+        db.put(&tree_key(1, &format!("{}{i:08}", &document[..60])), b"");
+    }
+    db.flush();
+    let ids = dictionary_ids(&db.partition);
+    assert!(!ids.is_empty() && ids.iter().all(|id| *id != 0), "{ids:?}");
+    db.check();
+}
+
+#[test]
 fn small_outputs_do_without() {
     let mut db = Db::new(options());
     for i in 0..100 {

@@ -2,7 +2,7 @@
 
 use crate::compress::Encoder;
 use crate::stored::{self, Handle, Role};
-use env::{Env, File, OpenMode, Result};
+use env::{DIRECT_BLOCK_BYTES, Env, File, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -51,7 +51,8 @@ impl Output {
         let len = stored::put(&mut self.buffer, raw, role, encoder, self.number, offset);
         self.digest = stored::digest(self.digest, stored::checksum_of(&self.buffer));
         if self.buffer.len() >= WRITE_BYTES {
-            self.write_out()?;
+            // In whole blocks of the disk, which a file without the page cache asks for.
+            self.write_out(self.buffer.len() - self.buffer.len() % DIRECT_BLOCK_BYTES)?;
         }
         Ok(Handle { offset, len: len as u32 })
     }
@@ -59,16 +60,17 @@ impl Output {
     /// Appends the footer, writes all out and syncs. The file stays from here on.
     pub(crate) fn finish(&mut self, footer: &[u8]) -> Result<()> {
         self.buffer.extend_from_slice(footer);
-        self.write_out()?;
+        self.write_out(self.buffer.len())?;
         self.file.sync()?;
         self.finished = true;
         Ok(())
     }
 
-    fn write_out(&mut self) -> Result<()> {
-        self.file.write_at(&self.buffer, self.written)?;
-        self.written += self.buffer.len() as u64;
-        self.buffer.clear();
+    /// Writes the first `len` bytes of the buffer.
+    fn write_out(&mut self, len: usize) -> Result<()> {
+        self.file.write_at(&self.buffer[..len], self.written)?;
+        self.written += len as u64;
+        self.buffer.drain(..len);
         self.buffer.shrink_to(2 * WRITE_BYTES);
         Ok(())
     }

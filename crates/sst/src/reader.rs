@@ -113,13 +113,13 @@ impl Reader {
             return Ok(None);
         }
         let Some(partition_index) = self.top.find(key, seq) else { return Ok(None) };
-        let partition = self.partition(partition_index)?;
+        let partition = self.cached_for_get(self.top.partition(partition_index), Role::Partition, Shape::Partition)?;
         if !filter::contains(partition.filter(), hash) {
             return Ok(None);
         }
         let Some(index) = partition.floor(key, seq) else { return Ok(None) };
         let handle = self.data_handle(partition_index, &partition, index)?;
-        Ok(self.cached(handle, Role::Data, Shape::Entries)?.get(key, seq, value))
+        Ok(self.cached_for_get(handle, Role::Data, Shape::Entries)?.get(key, seq, value))
     }
 
     /// As [`Reader::get`], by an index file of this file in place of the file's own index: one
@@ -192,7 +192,7 @@ impl Reader {
     }
 
     /// About how many entries lie from `lower` to below `upper`: exact within a block, else told from the
-    /// number of blocks between and the entries of the first. Reads the blocks at both ends.
+    /// number of blocks between and the entries of one in the middle. Reads that one and the blocks at both ends.
     ///
     /// # Errors
     /// As [`Reader::get`].
@@ -208,7 +208,22 @@ impl Reader {
             0 => to.block - from.block - 1,
             partitions => (from.blocks - from.block - 1) + (partitions - 1) * from.blocks + to.block,
         };
-        Ok((from.entries - from.before + blocks * from.entries + to.before) as u64)
+        // Blocks at the ends hold other keys too, and those may be packed quite differently.
+        let typical = if blocks == 0 { 0 } else { self.entries_in_the_middle(&from, &to)? };
+        Ok((from.entries - from.before + blocks * typical + to.before) as u64)
+    }
+
+    /// The entries of a block about halfway between two places that are not of one block.
+    fn entries_in_the_middle(&self, from: &Place, to: &Place) -> Result<usize> {
+        let index = (from.partition + to.partition).div_ceil(2);
+        let partition = self.partition(index)?;
+        let block = match (index == from.partition, index == to.partition) {
+            (true, _) => (from.block + to.block) / 2,
+            (false, true) => to.block / 2,
+            (false, false) => partition.len() / 2,
+        };
+        let handle = self.data_handle(index, &partition, block)?;
+        Ok(self.cached(handle, Role::Data, Shape::Entries)?.len())
     }
 
     /// Where the first entry at or above `key` would stand.
@@ -311,6 +326,17 @@ impl Reader {
         match self.cache.get(self.meta.number, at.offset) {
             Some(block) => Ok(block),
             None => self.read_into_cache(at, role, shape),
+        }
+    }
+
+    /// As [`Reader::cached`], and the cache hears of a block that has to be read.
+    fn cached_for_get(&self, at: Handle, role: Role, shape: Shape) -> Result<Arc<Block>> {
+        match self.cache.get(self.meta.number, at.offset) {
+            Some(block) => Ok(block),
+            None => {
+                self.cache.note_read_by_get(at.offset);
+                self.read_into_cache(at, role, shape)
+            }
         }
     }
 

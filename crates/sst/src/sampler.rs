@@ -16,9 +16,8 @@ const MAX_BYTES: usize = 2 << 20;
 /// Memory: 2 MiB and a block.
 pub struct Sampler {
     block_bytes: usize,
+    /// The block in the making, taken or not.
     block: BlockBuilder,
-    /// The bytes of the block in the making, taken or not.
-    block_len: usize,
     /// Blocks so far.
     blocks: u64,
     /// Every so many blocks one is taken.
@@ -34,7 +33,6 @@ impl Sampler {
         Self {
             block_bytes: block_bytes.clamp(512, 64 << 10),
             block: BlockBuilder::new(0),
-            block_len: 0,
             blocks: 0,
             stride: 1,
             samples: Vec::new(),
@@ -49,13 +47,11 @@ impl Sampler {
         if size >= self.block_bytes {
             return;
         }
-        if self.blocks.is_multiple_of(self.stride) {
-            self.block.add(entry);
-        }
-        self.block_len += size;
-        if self.block_len >= self.block_bytes {
+        // As a writer does: a block ends where that brings it nearest to its target.
+        if self.block.raw_len() + size / 2 > self.block_bytes {
             self.end_block();
         }
+        self.block.add(entry);
     }
 
     /// The next entry need not come after the last one: another run of the input begins.
@@ -64,9 +60,12 @@ impl Sampler {
     }
 
     fn end_block(&mut self) {
-        self.block_len = 0;
-        self.blocks += 1;
         if self.block.is_empty() {
+            return;
+        }
+        self.blocks += 1;
+        if !(self.blocks - 1).is_multiple_of(self.stride) {
+            self.block.clear();
             return;
         }
         let mut sample = Vec::new();

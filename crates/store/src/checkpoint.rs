@@ -26,6 +26,7 @@ use lsm::View;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How to make a checkpoint.
@@ -117,6 +118,18 @@ pub(crate) fn no_space(error: Error) -> Error {
 impl Inner {
     fn pin(&self) -> Result<Pinned<'_>> {
         let hold = self.holds.hold();
+        loop {
+            // What is ingested is not in the log, but what is noted about it is: the views must not lack any of it.
+            let ingested = self.ingested.load(Ordering::SeqCst);
+            let (views, from, seq) = self.pin_views()?;
+            if self.ingested.load(Ordering::SeqCst) == ingested {
+                return Ok(Pinned { views, from, seq, _hold: hold });
+            }
+        }
+    }
+
+    /// The views of one moment, the first number of the log that is needed, and the number of a note above all of it.
+    fn pin_views(&self) -> Result<(Vec<Arc<View>>, Seq, Seq)> {
         // First the visible number: what is above it may be on its way into a memtable that still looks
         // empty. The log still has everything from its oldest segment on, and nothing older is needed.
         let visible = self.visibility.visible();
@@ -127,7 +140,7 @@ impl Inner {
         let note = encode_flushed(from, flushed);
         // Its number is above all that the views hold, and everything below is applied when it is visible.
         let seq = self.commit(Work::Note(note), Durability::Sync)?;
-        Ok(Pinned { views, from, seq, _hold: hold })
+        Ok((views, from, seq))
     }
 
     fn fill(

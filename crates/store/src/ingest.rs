@@ -3,6 +3,7 @@
 use crate::scan::Scan;
 use crate::{Bounds, Error, Result, Snapshot, Store, TreeId};
 use codec::entry::{Entry, Kind, Seq};
+use std::sync::atomic::Ordering;
 
 /// Entries of one tree, gathered in memory to become a sorted run of one partition: see [`Store::ingest`].
 #[derive(Debug)]
@@ -112,6 +113,8 @@ impl Store {
             return Err(Error::InvalidOption { name: "partition", must_be: "one that the store has" });
         };
         let done = partition.ingest(run.sorted()).map_err(Error::from);
+        // Before anybody can note that it is there: see `Inner::pin`.
+        inner.ingested.fetch_add(1, Ordering::SeqCst);
         inner.measure_debt();
         inner.workers.signal();
         inner.ended(done)
@@ -124,5 +127,32 @@ impl Store {
     pub fn scan_partition(&self, tree: TreeId, partition: u32, bounds: Bounds, snapshot: &Snapshot) -> Result<Scan> {
         self.inner.open_for_reads()?;
         Scan::over(&self.inner, tree, bounds, snapshot.clone(), Some(partition))
+    }
+
+    /// The numbers that reads may use: those of live snapshots, and *visible*, ascending.
+    pub fn live_snapshots(&self) -> Vec<Seq> {
+        self.inner.visibility.live()
+    }
+
+    /// Rewrites the files of a tree in one partition without the entries that `may_go` says true of, by their keys and
+    /// numbers. Only entries with numbers up to `max_seq` in files are asked about, and not all of them, if compactions
+    /// rewrite files meanwhile. Returns how many are gone.
+    ///
+    /// # Errors
+    /// As [`Store::flush`].
+    pub fn sweep(
+        &self,
+        tree: TreeId,
+        partition: u32,
+        max_seq: Seq,
+        may_go: &dyn Fn(&[u8], Seq) -> bool,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<u64> {
+        let inner = &*self.inner;
+        inner.writable()?;
+        let Some(partition) = inner.partitions.get(partition as usize) else { return Ok(0) };
+        let may_go = |key: &[u8], seq: Seq| key.get(4..).is_some_and(|key| may_go(key, seq));
+        let swept = partition.sweep(&lsm::Drops { tree: tree.0, may_go: &may_go }, max_seq, should_stop);
+        Ok(inner.ended(swept.map_err(Error::from))?.dropped)
     }
 }

@@ -20,11 +20,11 @@ use crate::workers::Workers;
 use crate::{Compression, Error, Options, Result};
 use codec::entry::Seq;
 use env::sync::Mutex;
-use env::{Env, FileLock};
+use env::{Env, FileLock, OpenMode};
 use lsm::Partition;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -64,13 +64,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let clock = env.clock.clone();
     let visibility = Visibility::new(0, clock, options.snapshot_max_age);
     let trees = Arc::new(Trees::new());
-    let policy = StorePolicy {
-        visibility: visibility.clone(),
-        trees: trees.clone(),
-        fold: options.fold.clone(),
-        wal: OnceLock::new(),
-    };
-    let policy = Arc::new(policy);
+    let policy = Arc::new(StorePolicy::new(&visibility, &trees, &options));
     let jobs = (options.memory_bytes / 8).min(24 << 20);
     let budget = lsm::Budget::with_shares(options.memory_bytes, options.memtable_bytes(), jobs);
     let lsm_options = lsm_options(&options, superblock);
@@ -113,6 +107,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         workers: Workers::new(count),
         syncer,
         holds: Holds::default(),
+        ingested: AtomicU64::new(0),
         poisoned: OnceLock::new(),
         closed: AtomicBool::new(false),
         schema: Mutex::new(()),
@@ -121,6 +116,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         report,
         lock: Mutex::new(Some(lock)),
     });
+    let _first = policy.inner.set(Arc::downgrade(&inner));
     // Without it the database is whole, only longer to open the next time.
     let _why_not = inner.trim_log(segments);
     Ok(inner)
@@ -182,7 +178,12 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Box<dyn F
         make_directory(env, path)?;
     }
     let lock = env.fs.try_lock(&path.join(LOCK_NAME))?;
-    lock.ok_or_else(|| Error::InUse(path.to_owned()))
+    let lock = lock.ok_or_else(|| Error::InUse(path.to_owned()))?;
+    if options.direct_io {
+        // A file system that cannot do without the page cache says so now, not at the first flush.
+        env.fs.open_direct(&path.join(LOCK_NAME), OpenMode::Read)?;
+    }
+    Ok(lock)
 }
 
 /// Makes the directory of a new database, with what is missing above it, and their names
@@ -303,7 +304,12 @@ fn load_trees(partition: &Arc<Partition>, last: Seq, highest: u32, trees: &Trees
         let key = iter.key().get(4..).unwrap_or(&[]);
         let id = key.get(1..).and_then(|id| id.first_chunk()).map(|id| TreeId(u32::from_be_bytes(*id)));
         match (key.first(), id) {
-            (Some(b't'), Some(id)) => drop(found.live.insert(id, iter.value().to_vec())),
+            (Some(b't'), Some(id)) => {
+                let what =
+                    |_| env::Error::corrupt(partition.dir(), 0, "the registry of trees names one that cannot be");
+                codec::limits::tree_of(&id.0.to_be_bytes()).map_err(what)?;
+                found.live.insert(id, iter.value().to_vec());
+            }
             (Some(b'm'), Some(id)) => drop(found.multivalue.insert(id)),
             (Some(b'i'), Some(id)) => drop(found.indexes.insert(id)),
             _ => {
@@ -334,6 +340,9 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
     lsm.dictionary_file_bytes = (options.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
     lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
     lsm.target_file_bytes = options.sorted_file_bytes();
-    lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).max(64 << 10);
+    lsm.direct_io = options.direct_io;
+    // Far below where an edit is refused.
+    let most = codec::limits::MAX_RANGE_BYTES as u64 / 4;
+    lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).clamp(64 << 10, most);
     lsm
 }

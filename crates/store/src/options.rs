@@ -1,6 +1,6 @@
 //! What can be set when a store is opened.
 
-use crate::{Error, Fold, Result};
+use crate::{Definitions, Error, Fold, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,6 +71,12 @@ pub struct Options {
     pub disk_reserve_bytes: Option<u64>,
     /// What deltas do to values. Without it, keys that have deltas cannot be read. Default: `None`.
     pub fold: Option<Arc<dyn Fold>>,
+    /// Read and write sorted files without the system's page cache (`O_DIRECT`), so that the memory that is used is
+    /// that of [`Options::memory_bytes`]. The log is written as always. Linux only, and not every file system can.
+    /// Default: false.
+    pub direct_io: bool,
+    /// Which definitions values use: sorted files keep them, for salvage. Default: `None`.
+    pub definitions: Option<Arc<dyn Definitions>>,
     /// Run flushes and compactions in the background. Off only in tests, which call
     /// [`crate::Store::run_pending`]. Default: true.
     pub background: bool,
@@ -97,6 +103,8 @@ impl Default for Options {
             snapshot_max_debt_bytes: None,
             disk_reserve_bytes: None,
             fold: None,
+            direct_io: false,
+            definitions: None,
             background: true,
             accept_log_damage: false,
         }

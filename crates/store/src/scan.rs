@@ -134,6 +134,11 @@ impl Scan {
         self.order.last().map_or(0, |&at| self.iters[at].seq())
     }
 
+    /// The number of the last full write of what was returned last: [`Scan::version`] but for deltas.
+    pub fn full_version(&self) -> codec::entry::Seq {
+        self.order.last().map_or(0, |&at| self.iters[at].full_seq())
+    }
+
     /// The snapshot that the scan reads.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot

@@ -118,6 +118,25 @@ fn streams_are_independent_and_of_their_moment() {
 }
 
 #[test]
+fn a_length_is_estimated_among_keys_that_are_packed_otherwise() {
+    let env = Env::in_memory(24);
+    let store = open(&env);
+    let tree = store.create_multivalue_tree(b"ids").unwrap();
+    let mut batch = store.batch();
+    for n in 0..20_000u32 {
+        let name = format!("{:08x} of some length", n.wrapping_mul(2_654_435_761));
+        batch.put_value(tree, name.as_bytes(), &n.to_be_bytes());
+    }
+    for n in 0..4000u32 {
+        batch.put_value(tree, b"80000000 with many", &(n * 5).to_be_bytes());
+    }
+    store.write(batch, Durability::Periodic).unwrap();
+    store.compact().unwrap();
+    let estimate = store.multivalue(tree).unwrap().estimate(b"80000000 with many").unwrap();
+    assert!((3600..4400).contains(&estimate), "{estimate}");
+}
+
+#[test]
 fn lengths_are_estimated_without_reading_the_values() {
     let env = Env::in_memory(23);
     let store = open(&env);

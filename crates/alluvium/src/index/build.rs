@@ -154,11 +154,14 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32) -> Result<()>
     }
 }
 
-/// Errors if two documents have one key. Every batch that was begun before is visible, and later ones have looked.
+/// Errors if two documents have one key, at one snapshot: documents of different moments may have had the same key one
+/// after the other. The last note has a number below it, so what was numbered before the note is visible, and what was
+/// encoded before it was sent back: whoever is not visible looks for its keys among all entries.
 fn check_unique(build: &Build<'_>, open: &Open) -> Result<()> {
     let Build { db, name, index, .. } = *build;
     let store = &db.inner.store;
-    let mut scan = store.scan(index.tree, Bounds::all(), None)?;
+    let snapshot = store.snapshot();
+    let mut scan = store.scan(index.tree, Bounds::all(), Some(&snapshot))?;
     // The entries of one key so far: those whose documents yield it.
     let (mut key, mut owner): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
     // The first entry of a key is proved only when there is a second.
@@ -179,11 +182,11 @@ fn check_unique(build: &Build<'_>, open: &Open) -> Result<()> {
             && !proved
         {
             proved = true;
-            if !yields(store, open, name, index, first, &key)? {
+            if !yields((store, Some(&snapshot)), open, name, index, first, &key)? {
                 owner = None;
             }
         }
-        if yields(store, open, name, index, id, &key)? {
+        if yields((store, Some(&snapshot)), open, name, index, id, &key)? {
             if let Some(first) = &owner
                 && first.as_slice() != id
             {

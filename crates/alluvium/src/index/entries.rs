@@ -17,8 +17,11 @@ pub(crate) struct Entries {
     /// The unique index keys that each document of the batch has when the batch is done, by the key of its `_id`. Only
     /// with unique indexes.
     pub(super) claims: HashMap<Vec<u8>, Vec<Claim>>,
+    /// Those that a later put of the same document in the batch has taken from it.
+    replaced: Vec<Claim>,
     unique: bool,
     entry: Vec<u8>,
+    value: Vec<u8>,
 }
 
 /// A key that nobody else may have.
@@ -32,7 +35,8 @@ impl Entries {
     /// For a batch under these indexes.
     pub fn new(set: Arc<IndexSet>) -> Self {
         let unique = set.has_unique();
-        Self { set, multikey: Vec::new(), claims: HashMap::new(), unique, entry: Vec::new() }
+        let (multikey, claims, replaced, entry, value) = Default::default();
+        Self { set, multikey, claims, replaced, unique, entry, value }
     }
 
     /// The number of the schema that the batch is made under.
@@ -51,8 +55,24 @@ impl Entries {
 
     /// The batch has put the document: adds its entries.
     pub fn put(&mut self, batch: &mut WriteBatch, id: &[u8], document: &Map) -> Result<()> {
-        let keys = self.set.indexes.iter().map(|index| index.keys(document)).collect::<Result<Vec<_>>>()?;
-        self.put_keys(batch, id, &keys);
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.forget(id);
+        let set = self.set.clone();
+        for index in &set.indexes {
+            self.entry.clear();
+            self.value.clear();
+            // Mostly there is one key, and nothing to be kept of it.
+            let plain = !index.definition.is_unique();
+            if plain && index.definition.plain_key(document, &mut self.entry, &mut self.value) {
+                self.entry.extend_from_slice(id);
+                batch.put_entry(index.tree, &self.entry, &self.value);
+                continue;
+            }
+            let keys = index.keys(document)?;
+            self.put_keys_of(batch, id, index, &keys);
+        }
         Ok(())
     }
 
@@ -63,9 +83,16 @@ impl Entries {
 
     /// The batch has deleted the document without looking, or changed what no index reads.
     pub fn forget(&mut self, id: &[u8]) {
-        if self.unique {
-            self.claims.insert(id.to_vec(), Vec::new());
+        if self.unique
+            && let Some(before) = self.claims.insert(id.to_vec(), Vec::new())
+        {
+            self.replaced.extend(before);
         }
+    }
+
+    /// True if the batch puts a document twice: whoever takes one of the puts out makes the entries again.
+    pub fn replaces(&self) -> bool {
+        !self.replaced.is_empty()
     }
 
     /// The batch has written a document that was `before`: adds deletes of the entries that it does not yield any more, and
@@ -81,7 +108,7 @@ impl Entries {
         self.forget(id);
         let set = self.set.clone();
         for index in &set.indexes {
-            let old = index.keys_of(before)?;
+            let old = index.old_keys_of(before)?;
             let new = after.map(|after| index.keys(after)).transpose()?.unwrap_or_default();
             let is_in = |keys: &Keys, key: &[u8]| keys.keys.binary_search_by(|k| k.bytes.as_slice().cmp(key)).ok();
             for key in &old.keys {
@@ -110,11 +137,15 @@ impl Entries {
         self.forget(id);
         let set = self.set.clone();
         for (index, found) in set.indexes.iter().zip(keys) {
-            self.note(index, id, found);
-            for key in &found.keys {
-                self.entry(&key.bytes, id);
-                batch.put_entry(index.tree, &self.entry, &key.values);
-            }
+            self.put_keys_of(batch, id, index, found);
+        }
+    }
+
+    fn put_keys_of(&mut self, batch: &mut WriteBatch, id: &[u8], index: &Arc<Index>, found: &Keys) {
+        self.note(index, id, found);
+        for key in &found.keys {
+            self.entry(&key.bytes, id);
+            batch.put_entry(index.tree, &self.entry, &key.values);
         }
     }
 
@@ -153,8 +184,8 @@ impl Entries {
         self.claims.values().any(|claims| !claims.is_empty())
     }
 
-    /// The keys to be locked, each exclusively.
+    /// The keys to be locked, each exclusively: also those that are yielded in between.
     pub fn claimed(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
-        self.claims.values().flatten().map(|claim| (claim.index.tree, claim.key.as_slice()))
+        self.claims.values().flatten().chain(&self.replaced).map(|claim| (claim.index.tree, claim.key.as_slice()))
     }
 }

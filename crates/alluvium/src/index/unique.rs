@@ -14,7 +14,7 @@ use crate::{Error, Result};
 use document::Value;
 use hashbrown::HashMap;
 use std::ops::Bound;
-use store::{Bounds, Store, TreeId};
+use store::{Bounds, Snapshot, Store, TreeId};
 
 impl Entries {
     /// Errors if a document of the batch would have a unique key that another has, in the batch or in the collection. The
@@ -47,7 +47,7 @@ impl Entries {
             if other == id || self.claims.contains_key(other) {
                 continue;
             }
-            if yields(store, open, name, &claim.index, other, &claim.key)? {
+            if yields((store, None), open, name, &claim.index, other, &claim.key)? {
                 return Err(duplicate(name, claim, other));
             }
         }
@@ -61,9 +61,9 @@ pub(crate) fn of_key(key: &[u8]) -> Bounds {
     Bounds { lower: Bound::Included(key.to_vec()), upper: Bound::Excluded(end), reverse: false }
 }
 
-/// True if the document with this key, as it is now, yields the index key.
+/// True if the document with this key, as it is at a snapshot or now, yields the index key.
 pub(super) fn yields(
-    store: &Store,
+    (store, snapshot): (&Store, Option<&Snapshot>),
     open: &Open,
     name: &FullName,
     index: &Index,
@@ -71,7 +71,11 @@ pub(super) fn yields(
     key: &[u8],
 ) -> Result<bool> {
     let mut row = Vec::new();
-    if !store.get(open.documents, id, &mut row)? {
+    let found = match snapshot {
+        Some(snapshot) => store.get_at(snapshot, open.documents, id, &mut row)?,
+        None => store.get(open.documents, id, &mut row)?,
+    };
+    if !found {
         return Ok(false);
     }
     let document = decode(&open.shapes, name, id, row)?;

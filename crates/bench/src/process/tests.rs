@@ -16,3 +16,23 @@ fn work_takes_processor_time() {
     }
     assert!(Usage::now().cpu_seconds > before.cpu_seconds, "{sum}");
 }
+
+#[test]
+fn a_thread_counts_its_own_reads() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let before = thread_io(thread_id());
+    env::thread::scope(|scope| {
+        scope.spawn(move || {
+            let before = thread_io(thread_id());
+            let _one = load_average();
+            let after = thread_io(thread_id());
+            sender.send((thread_id(), after.since(&before).read_calls)).unwrap();
+        });
+    });
+    let (other, calls) = receiver.recv().unwrap();
+    assert_ne!(other, thread_id());
+    // Two for the file and two for the first look at the counters, or fewer if the kernel needs no second call.
+    assert!((2..=4).contains(&calls), "{calls}");
+    let own = thread_io(thread_id()).since(&before).read_calls;
+    assert!(own <= 2, "the other thread's reads are not this one's: {own}");
+}

@@ -1,6 +1,7 @@
 //! `alluvium bench`: the scenarios of crate `bench`.
 
 mod documents;
+mod iibench;
 mod kv;
 mod load;
 mod multivalue;
@@ -22,6 +23,8 @@ pub(crate) enum Command {
     Update(documents::UpdateArgs),
     /// Random keys: puts, gets and deletes in fixed shares
     Kv(kv::Args),
+    /// Rows in key order under indexes on values at random, from several loaders; then range queries
+    Iibench(iibench::Args),
     /// Many values under a key: comment ids by author or by subreddit, put and read back
     Multivalue(multivalue::Args),
     /// Random gets from read-only stores: combinations of parameters in trials of random order
@@ -36,6 +39,7 @@ impl Command {
             Self::Get(args) => args.run(),
             Self::Update(args) => args.run(),
             Self::Kv(args) => args.run(),
+            Self::Iibench(args) => args.run(),
             Self::Multivalue(args) => args.run(),
             Self::Readonly(args) => args.run(),
         }

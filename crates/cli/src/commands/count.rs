@@ -19,9 +19,9 @@ pub(crate) struct Args {
 impl Args {
     /// Counts by walking all keys.
     pub(crate) fn run(&self) -> Outcome {
-        Stop::at_once()?;
+        let stop = Stop::at_once()?;
         self.collection.read(|collection| {
-            let documents = collection.count()?;
+            let documents = collection.count(&stop)?;
             let mut out = Output::new();
             if self.json {
                 out.json(&serde_json::json!({ "documents": documents }))?;

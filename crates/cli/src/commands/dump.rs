@@ -1,7 +1,7 @@
 //! `alluvium dump`: a whole database in files, as `mongodump` writes them.
 
 use super::multivalue;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::output::Output;
 use crate::progress::Meter;
 use crate::settings::database::DatabaseArgs;
@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// Keep documents that BSON cannot hold, in files beside the BSON
     #[arg(long)]
     alluvium_types: bool,
+    /// Begin even if the disk may have too little room
+    #[arg(long)]
+    no_space_check: bool,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -50,6 +53,10 @@ impl Args {
             let sets = multivalue::sets(database.store());
             if !sets.is_empty() {
                 eprintln!("note: these sets of values (mv) are no collections and are not dumped: {}", sets.join(", "));
+            }
+            // Nobody knows what compression makes of it.
+            if !self.no_space_check && !self.gzip {
+                exit::enough_space(database.dump_space(&self.dir))?;
             }
             let progress = |documents, bytes| meter.show(documents, bytes);
             database.dump(&self.dir, &options, progress).map_err(|error| self.explain(error))

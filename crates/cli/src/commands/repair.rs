@@ -1,10 +1,11 @@
 //! `alluvium repair`: a new database of what is whole of a damaged one.
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::output::Output;
 use crate::settings::size;
 use crate::signals::Stop;
 use crate::text;
+use alluvium::Space;
 use alluvium::repair::{self, LostNumbers, RepairOptions, RepairReport};
 use env::Env;
 use std::path::PathBuf;
@@ -27,6 +28,9 @@ pub(crate) struct Args {
     /// Memory budget while the new database is written, at least 8M; the default is 256M
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
+    /// Begin even if the disk may have too little room
+    #[arg(long)]
+    no_space_check: bool,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -42,7 +46,13 @@ impl Args {
         let large = |_| Failure::Usage("--memory is more than this machine can address".to_owned());
         let memory_bytes = self.memory.map(usize::try_from).transpose().map_err(large)?;
         let options = RepairOptions { memory_bytes, stop: stop.flag() };
-        let report = repair::repair(&Env::os(), &self.database, &self.to, &options).map_err(|error| match error {
+        let env = Env::os();
+        if !self.no_space_check
+            && let Ok(space) = Space::for_repair(&env, &self.database, &self.to)
+        {
+            exit::enough_space(space)?;
+        }
+        let report = repair::repair(&env, &self.database, &self.to, &options).map_err(|error| match error {
             alluvium::Error::Stopped => Failure::Interrupted("stopped: nothing is left of it".to_owned()),
             error => error.into(),
         })?;

@@ -24,15 +24,16 @@ use std::sync::Arc;
 
 A checkpoint (DIR has a file CHECKPOINT) is checked, every block, and becomes a new database, which must not exist. \
 It may be restored as often as is wanted, and stays as it is. A dump goes into a new or an existing database: DIR holds DIR/LOGICAL/COLLECTION.bson, plain, .gz or .zst, as `dump` and mongodump write them. A restore that was cut \
-short goes on when it is run again. Indexes are made before the documents are loaded; kinds that are not supported, and \
-options of collections, are named and passed over.")]
+short goes on when it is run again; one that came to its end is refused then, since documents may have changed, unless \
+--on-duplicate says what to do. Indexes are made before the documents are loaded; kinds that are not supported, and options \
+of collections, are named and passed over.")]
 pub(crate) struct Args {
     /// The directory of the dump or of the checkpoint
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     #[command(flatten)]
     database: DatabaseArgs,
-    /// What to do with a document whose _id is taken; without this, a collection that has documents is refused
+    /// What to do with a document whose _id is taken; without this, a collection that has documents is refused, and so is a dump that was restored before
     #[arg(long, value_enum)]
     on_duplicate: Option<Duplicate>,
     /// Threads that parse; the default is one for each core
@@ -142,6 +143,11 @@ fn restore(database: &Database, dump: &Dump, options: &RestoreOptions, meter: &m
 fn explain(error: Error) -> Failure {
     match error {
         Error::Stopped => Failure::Interrupted("stopped: run the same command again to go on".to_owned()),
+        Error::Dump(ref text) if text.contains("restored before") => {
+            let advice =
+                "--on-duplicate replace puts back what is in the dump, and --on-duplicate skip only what is missing";
+            Failure::Library { error, advice: Some(advice.to_owned()) }
+        }
         Error::Dump(ref text) if text.contains("documents already") => {
             let advice = "--on-duplicate error, replace or skip restores into them all the same".to_owned();
             Failure::Library { error, advice: Some(advice) }
@@ -165,7 +171,7 @@ fn describe(report: &RestoreReport, meter: &Meter) -> String {
     };
     let mut text = format!("restored {documents} of {collections}{indexes} in {}\n", text::duration(meter.took()));
     for (n, what) in [
-        (sum(report, |c| c.documents_before), "had been restored before"),
+        (sum(report, |c| c.documents_before), "had been restored before, and are left as they are now"),
         (sum(report, |c| c.duplicates), "left out, whose _id was taken"),
     ] {
         if n > 0 {

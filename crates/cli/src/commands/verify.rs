@@ -31,7 +31,7 @@ pub(crate) struct Args {
 impl Args {
     /// Prints the damage that is found, one a line.
     pub(crate) fn run(&self) -> Outcome {
-        Stop::at_once()?;
+        let stop = Stop::at_once()?;
         let env = Env::os();
         let started = env.clock.now();
         if alluvium::backup::is_checkpoint(&env, self.database.path())? {
@@ -49,8 +49,8 @@ impl Args {
             let what = format!("{} and its indexes", text::counted(files, "sorted file"));
             return self.report(findings, files, stats.disk_bytes, took, &what, &[]);
         }
-        let never = std::sync::atomic::AtomicBool::new(false);
-        let (report, stats) = self.database.with(|database| Ok((database.verify_all(&never)?, database.stats())))?;
+        let (report, stats) =
+            self.database.with(|database| Ok((database.verify_all(&stop.flag())?, database.stats())))?;
         let took = env.clock.now().saturating_sub(started);
         let files: u64 = stats.partitions.iter().map(|partition| partition.files as u64).sum();
         let findings = report.damage.iter().map(ToString::to_string).collect();

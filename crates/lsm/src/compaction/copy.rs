@@ -9,6 +9,7 @@
 //! older than it, without being read.
 
 use super::output::Output;
+use super::sweep::Drops;
 use crate::chain::{Base, Chain};
 use crate::ranges::Pass;
 use crate::retention::{Retention, Verdict};
@@ -35,6 +36,18 @@ pub(crate) struct Copy<'a, 'o> {
     numbers: bool,
     folded: Vec<u8>,
     refused: u64,
+    drops: Option<&'a Drops<'a>>,
+    dropped: u64,
+}
+
+/// What a copy came to.
+pub(crate) struct Copied {
+    /// False if it was stopped on the way.
+    pub whole: bool,
+    /// Deltas that could not apply.
+    pub refused: u64,
+    /// Entries that went because they might.
+    pub dropped: u64,
 }
 
 impl<'a, 'o> Copy<'a, 'o> {
@@ -45,12 +58,27 @@ impl<'a, 'o> Copy<'a, 'o> {
         at_bottom: &'a dyn Fn(&[u8]) -> bool,
     ) -> Self {
         let (chain, key, folded) = (Chain::default(), Vec::new(), Vec::new());
-        Self { retention, policy, output, at_bottom, chain, key, shadowed: None, numbers: true, folded, refused: 0 }
+        let (shadowed, numbers, refused, drops, dropped) = (None, true, 0, None, 0);
+        Self { retention, policy, output, at_bottom, chain, key, shadowed, numbers, folded, refused, drops, dropped }
     }
 
-    /// Copies the entries that somebody may still read; false if `stop` said so on the way. With it, how
-    /// many deltas could not apply.
-    pub fn run<I: Pass<Error = Error>>(mut self, source: &mut I, stop: &dyn Fn() -> bool) -> Result<(bool, u64)> {
+    /// Leaves out what may go.
+    pub fn without(mut self, drops: Option<&'a Drops<'a>>) -> Self {
+        self.drops = drops;
+        self
+    }
+
+    fn may_go(&self, entry: &Entry<'_>) -> bool {
+        entry.kind == Kind::Put
+            && self.drops.is_some_and(|drops| drops.tree == tree_of(entry.key) && (drops.may_go)(entry.key, entry.seq))
+    }
+
+    fn copied(&self, whole: bool) -> Copied {
+        Copied { whole, refused: self.refused, dropped: self.dropped }
+    }
+
+    /// Copies the entries that somebody may still read, until `stop` says so.
+    pub fn run<I: Pass<Error = Error>>(mut self, source: &mut I, stop: &dyn Fn() -> bool) -> Result<Copied> {
         let now = self.retention.visible();
         let mut tree = None;
         let mut since_poll = 0;
@@ -75,7 +103,10 @@ impl<'a, 'o> Copy<'a, 'o> {
                 }
                 None => {
                     let entry = Entry { key, seq: source.seq(), kind: source.kind(), value: source.value() };
-                    self.take(entry)?;
+                    match self.may_go(&entry) {
+                        true => self.dropped += 1,
+                        false => self.take(entry)?,
+                    }
                     since_poll += entry.key.len() + entry.value.len();
                     false
                 }
@@ -83,7 +114,7 @@ impl<'a, 'o> Copy<'a, 'o> {
             if since_poll >= POLL_BYTES {
                 since_poll = 0;
                 if stop() {
-                    return Ok((false, self.refused));
+                    return Ok(self.copied(false));
                 }
             }
             if !passed {
@@ -91,7 +122,7 @@ impl<'a, 'o> Copy<'a, 'o> {
             }
         }
         self.leave_chain(None)?;
-        Ok((true, self.refused))
+        Ok(self.copied(true))
     }
 
     #[inline]

@@ -117,7 +117,7 @@ pub struct Span {
 }
 
 impl Span {
-    fn meets(&self, low: &[u8], high: &[u8]) -> bool {
+    pub(super) fn meets(&self, low: &[u8], high: &[u8]) -> bool {
         self.low.as_slice() <= high && low <= self.high.as_slice()
     }
 }
@@ -174,6 +174,8 @@ pub enum Why {
     Tiers,
     /// Many small files side by side.
     SmallFiles,
+    /// The owner of a tree needs some of its entries no longer; never picked, only asked for.
+    Stale,
 }
 
 /// What to do next.

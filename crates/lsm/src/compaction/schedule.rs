@@ -4,6 +4,7 @@ use super::copy::Copy;
 use super::job::{self, CompactionJob, Outcome};
 use super::output::{Output, Plan, remove_outputs};
 use super::picker::{self, Layout, Pick, Rules, Span};
+use super::sweep::Drops;
 use crate::files::FileHandle;
 use crate::ranges::mark_clean;
 use crate::retention::Retention;
@@ -98,6 +99,21 @@ impl Partition {
         outcome
     }
 
+    /// As [`Partition::run_compaction`], without entries that may go.
+    pub(super) fn run_sweep(
+        &self,
+        job: CompactionJob,
+        drops: &Drops<'_>,
+        should_yield: &dyn Fn() -> bool,
+    ) -> Result<Merged> {
+        self.check_poisoned()?;
+        let Pick::Merge { files, out, .. } = &job.pick else { return Ok(Merged::stopped()) };
+        let outcome = self.merge(&job, files, *out, Some(drops), &|| self.closing() || should_yield());
+        drop(job);
+        self.home.remove_dropped();
+        outcome
+    }
+
     fn execute(&self, job: &CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
         let done = match &job.pick {
             Pick::Remove(files) => self.commit(VersionEdit { removed: files.clone(), ..VersionEdit::default() }, None),
@@ -105,12 +121,19 @@ impl Partition {
                 let moved = VersionEdit { moved: moves.clone(), ..VersionEdit::default() };
                 self.commit(moved, None).inspect(|()| Counters::add(&self.counters.trivial_moves, moves.len() as u64))
             }
-            Pick::Merge { files, out, .. } => return self.merge(job, files, *out, should_yield),
+            Pick::Merge { files, out, .. } => return Ok(self.merge(job, files, *out, None, should_yield)?.outcome),
         };
         done.map(|()| Outcome::Done)
     }
 
-    fn merge(&self, job: &CompactionJob, files: &[u64], out: u64, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
+    fn merge(
+        &self,
+        job: &CompactionJob,
+        files: &[u64],
+        out: u64,
+        drops: Option<&Drops<'_>>,
+        should_yield: &dyn Fn() -> bool,
+    ) -> Result<Merged> {
         let policy = &*self.shared().policy;
         let began = self.shared().env.clock.now();
         let retention = Retention::new(policy.snapshots());
@@ -124,9 +147,10 @@ impl Partition {
         let at_bottom = |key: &[u8]| out == BASE || version.nothing_below(out, key);
         let mut output = Output::new(&self.home, Plan::new(out, files.to_vec(), version));
         let mut source = Merge::new(sources(&job.inputs));
-        let (whole, refused) = Copy::new(retention, policy, &mut output, &at_bottom).run(&mut source, should_yield)?;
-        if !whole {
-            return Ok(Outcome::Yielded);
+        let copy = Copy::new(retention, policy, &mut output, &at_bottom).without(drops);
+        let copied = copy.run(&mut source, should_yield)?;
+        if !copied.whole {
+            return Ok(Merged::stopped());
         }
         let mut added = output.finish()?;
         mark_clean(&mut added, &[&now.ranges], clean);
@@ -137,7 +161,7 @@ impl Partition {
                 Counters::add(&self.counters.compactions, 1);
                 Counters::add(&self.counters.bytes_compacted, written);
                 Counters::add(&self.counters.bytes_read, job.bytes());
-                Counters::add(&self.counters.deltas_refused, refused);
+                Counters::add(&self.counters.deltas_refused, copied.refused);
                 let took_ms = self.shared().env.clock.now().saturating_sub(began).as_millis();
                 let (dir, read, from, to) = (self.home.dir.display(), job.bytes(), files.len(), added.len());
                 log::debug!(target: "alluvium::files", "merged {from} files of {dir} to {to}: {read} to {written} bytes, in {took_ms} ms");
@@ -146,7 +170,8 @@ impl Partition {
             Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &added),
             Err(_) => {}
         }
-        result.map(|()| Outcome::Done)
+        let made = added.iter().map(|file| file.meta.number).collect();
+        result.map(|()| Merged { outcome: Outcome::Done, dropped: copied.dropped, made })
     }
 
     fn install_merge(&self, removed: &[u64], added: Vec<crate::AddedFile>) -> Result<()> {
@@ -162,17 +187,29 @@ impl Partition {
     /// # Errors
     /// As [`Partition::run_compaction`].
     pub fn compact_all(&self) -> Result<()> {
+        self.compact_all_unless(&|| false).map(drop)
+    }
+
+    /// As [`Partition::compact_all`], until `stop` says so, which is asked now and then: false then. What was merged
+    /// by then stays merged.
+    ///
+    /// # Errors
+    /// As [`Partition::run_compaction`].
+    pub fn compact_all_unless(&self, stop: &dyn Fn() -> bool) -> Result<bool> {
         let newer = self.view().version.next_run;
         let rules = Rules { upper_percent: 0, upper_floor_bytes: 0, max_range_bytes: 0, ..self.rules() };
         loop {
             self.check_usable()?;
+            if stop() {
+                return Ok(false);
+            }
             let others = self.jobs.count() > 0;
             if let Some(job) = self.pick_with(&rules, newer) {
-                self.run_compaction(job, &|| false)?;
+                self.run_compaction(job, stop)?;
                 continue;
             }
             if !others {
-                return Ok(());
+                return Ok(true);
             }
             // What they work on may be left to do when one has ended.
             self.jobs.wait_for_one();
@@ -245,6 +282,21 @@ impl Partition {
     }
 }
 
+/// What came of a merge.
+pub(super) struct Merged {
+    pub outcome: Outcome,
+    /// Entries that went because they might.
+    pub dropped: u64,
+    /// The files that it made.
+    pub made: Vec<u64>,
+}
+
+impl Merged {
+    fn stopped() -> Self {
+        Self { outcome: Outcome::Yielded, dropped: 0, made: Vec::new() }
+    }
+}
+
 fn inputs_of(pick: &Pick, version: &Version) -> Vec<(u64, Arc<FileHandle>)> {
     let files: HashMap<u64, (u64, &Arc<FileHandle>)> =
         version.files().map(|(run, file)| (file.meta.number, (run, file))).collect();
@@ -257,7 +309,7 @@ fn inputs_of(pick: &Pick, version: &Version) -> Vec<(u64, Arc<FileHandle>)> {
 }
 
 /// The key ranges and runs that a pick covers.
-fn spans_of(pick: &Pick, inputs: &[(u64, Arc<FileHandle>)]) -> Vec<Span> {
+pub(super) fn spans_of(pick: &Pick, inputs: &[(u64, Arc<FileHandle>)]) -> Vec<Span> {
     let span = |out: u64, files: &[&(u64, Arc<FileHandle>)]| {
         let low = files.iter().map(|(_, file)| &file.meta.smallest).min();
         let high = files.iter().map(|(_, file)| &file.meta.largest).max();

@@ -24,6 +24,8 @@ pub(crate) struct BlockBuilder {
     restart_log: Option<u32>,
     keys: Vec<u8>,
     last_key_at: usize,
+    /// What small entries share with the one before, where packing leaves it out.
+    saved: usize,
     key_lens: Vec<u64>,
     values: Vec<u8>,
     value_lens: Vec<u64>,
@@ -46,6 +48,10 @@ impl BlockBuilder {
     /// Appends an entry; the caller keeps the order.
     #[inline]
     pub(crate) fn add(&mut self, entry: Entry<'_>) {
+        // What large entries share makes no difference, and is not looked for.
+        if entry.key.len() + entry.value.len() < DIRECT_BYTES && !self.is_restart(self.len()) {
+            self.saved += common_len(self.last_key(), entry.key);
+        }
         self.last_key_at = self.keys.len();
         self.keys.extend_from_slice(entry.key);
         self.key_lens.push(entry.key.len() as u64);
@@ -67,10 +73,25 @@ impl BlockBuilder {
         self.len() >= MAX_ENTRIES
     }
 
-    /// The bytes gathered: keys, values, and a little for each entry.
+    /// The bytes that the packed entries would take, about: keys, without what small entries share
+    /// with the one before; values; and a little for each entry.
     #[inline]
     pub(crate) fn raw_len(&self) -> usize {
-        self.keys.len() + self.values.len() + ENTRY_OVERHEAD * self.key_lens.len()
+        let saved = if self.restart_log.is_none() && self.is_direct() { 0 } else { self.saved };
+        self.keys.len() + self.values.len() - saved + ENTRY_OVERHEAD * self.key_lens.len()
+    }
+
+    /// The keys of large entries are each stored whole.
+    #[inline]
+    fn is_direct(&self) -> bool {
+        self.keys.len() + self.values.len() >= DIRECT_BYTES * self.len()
+    }
+
+    /// The key of entry `index` is stored whole whatever the others are.
+    #[inline]
+    fn is_restart(&self, index: usize) -> bool {
+        let log = self.restart_log.unwrap_or(SMALL_INTERVAL_LOG);
+        index & ((1 << log) - 1) == 0
     }
 
     /// The first key; empty if there is none.
@@ -119,8 +140,7 @@ impl BlockBuilder {
     }
 
     fn chosen_log(&self) -> u32 {
-        let mean = (self.keys.len() + self.values.len()) / self.len().max(1);
-        if mean >= DIRECT_BYTES { 0 } else { SMALL_INTERVAL_LOG }
+        if self.is_direct() { 0 } else { SMALL_INTERVAL_LOG }
     }
 
     /// Cuts from each key the block's prefix and what it shares with the key before. What is
@@ -141,12 +161,13 @@ impl BlockBuilder {
         }
     }
 
-    fn clear(&mut self) {
+    /// Empties the builder.
+    pub(crate) fn clear(&mut self) {
         for bytes in [&mut self.keys, &mut self.values, &mut self.suffixes] {
             bytes.clear();
             bytes.shrink_to(KEPT_BYTES);
         }
-        self.last_key_at = 0;
+        (self.last_key_at, self.saved) = (0, 0);
         let columns =
             [&mut self.key_lens, &mut self.value_lens, &mut self.kinds, &mut self.seqs, &mut self.suffix_lens];
         for column in columns {

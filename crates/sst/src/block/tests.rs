@@ -154,6 +154,26 @@ fn small_entries_share_and_large_ones_stand_alone() {
 }
 
 #[test]
+fn what_small_entries_share_is_not_reckoned() {
+    let reckoned = |rows: &[Row]| {
+        let mut builder = BlockBuilder::new(0);
+        rows.iter().for_each(|(key, seq, kind, value)| builder.add(Entry { key, seq: *seq, kind: *kind, value }));
+        builder.raw_len()
+    };
+    let key = |n: u32| format!("a key that is mostly the same {n:05}").into_bytes();
+    let small: Vec<Row> = (0..300u32).map(|n| (key(n), 9, Kind::Put, vec![])).collect();
+    let (packed, reckoned_len) = (pack(&small, 0).len(), reckoned(&small));
+    assert!((packed..packed * 5 / 2).contains(&reckoned_len), "{reckoned_len} reckoned, {packed} packed");
+    // Each key of large entries stands whole.
+    let large: Vec<Row> = small.iter().map(|row| (row.0.clone(), 9, Kind::Put, vec![1; 64])).collect();
+    assert_eq!(reckoned(&large), 300 * (35 + 64 + 4));
+    // Some of them are large: on the whole they are not.
+    let mixed: Vec<Row> =
+        small.iter().map(|row| (row.0.clone(), 9, Kind::Put, vec![1; row.0[34] as usize % 2 * 40])).collect();
+    assert!(reckoned(&mixed) < mixed.iter().map(|row| row.0.len() + row.3.len()).sum::<usize>());
+}
+
+#[test]
 fn an_unknown_kind_is_refused() {
     {
         let kind = Kind::RangeDelete;

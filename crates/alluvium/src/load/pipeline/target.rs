@@ -234,6 +234,13 @@ impl Load<'_> {
                 let kept: hashbrown::HashSet<&[u8]> =
                     (0..count).filter(|at| !gone(at)).map(|at| parsed.key(at)).collect();
                 entries.keep(|id| kept.contains(id));
+                if entries.replaces() {
+                    // Of several puts of a document another is left: its keys are locked, too.
+                    let open = target.open.clone();
+                    let again = BatchRows { batch, open, entries }.made_again(store)?;
+                    (batch, entries) = (again.batch, again.entries);
+                    batch.expect_schema(target.open.documents, entries.schema());
+                }
             }
         }
         entries.check_unique(store, open, &target.name)?;

@@ -1,0 +1,333 @@
+//! Calls into RocksDB's C interface, as `rocksdb/c.h` declares it.
+//!
+//! Safety, for every `unsafe` here: pointers come from the matching `create` or `open`, are never null (RocksDB ends the
+//! process where it has no memory), and are given back once, by `Drop`; iterators and batches borrow or belong to what
+//! they are used with; a database may be used by any thread at once, a batch or an iterator by one; bytes handed in are
+//! read before the call returns; those handed out live as long as the value that holds them; a message about an error
+//! is a string that ends with 0 and is given back to `rocksdb_free`.
+#![allow(unsafe_code)]
+
+use bench::iibench::Failure;
+use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_void};
+use std::marker::PhantomData;
+use std::path::Path;
+use std::ptr;
+
+macro_rules! opaque {
+    ($($name:ident)*) => { $(#[repr(C)] struct $name(c_void);)* };
+}
+opaque! { Db Options TableOptions Cache FilterPolicy Handle RawBatch WriteOptions ReadOptions FlushOptions RawIterator Pinned WaitOptions }
+
+type Message = *mut *mut c_char;
+
+unsafe extern "C" {
+    fn rocksdb_options_create() -> *mut Options;
+    fn rocksdb_options_destroy(options: *mut Options);
+    fn rocksdb_options_set_create_if_missing(options: *mut Options, on: c_uchar);
+    fn rocksdb_options_set_create_missing_column_families(options: *mut Options, on: c_uchar);
+    fn rocksdb_options_set_error_if_exists(options: *mut Options, on: c_uchar);
+    fn rocksdb_options_set_compression(options: *mut Options, kind: c_int);
+    fn rocksdb_options_set_bottommost_compression(options: *mut Options, kind: c_int);
+    fn rocksdb_options_set_db_write_buffer_size(options: *mut Options, bytes: usize);
+    fn rocksdb_options_set_use_direct_reads(options: *mut Options, on: c_uchar);
+    fn rocksdb_options_set_use_direct_io_for_flush_and_compaction(options: *mut Options, on: c_uchar);
+    fn rocksdb_options_set_block_based_table_factory(options: *mut Options, table: *mut TableOptions);
+    fn rocksdb_block_based_options_create() -> *mut TableOptions;
+    fn rocksdb_block_based_options_destroy(table: *mut TableOptions);
+    fn rocksdb_block_based_options_set_block_cache(table: *mut TableOptions, cache: *mut Cache);
+    fn rocksdb_block_based_options_set_cache_index_and_filter_blocks(table: *mut TableOptions, on: c_uchar);
+    fn rocksdb_block_based_options_set_filter_policy(table: *mut TableOptions, policy: *mut FilterPolicy);
+    fn rocksdb_filterpolicy_create_bloom_full(bits_per_key: f64) -> *mut FilterPolicy;
+    fn rocksdb_cache_create_lru(bytes: usize) -> *mut Cache;
+    fn rocksdb_cache_destroy(cache: *mut Cache);
+    fn rocksdb_open_column_families(
+        options: *const Options,
+        name: *const c_char,
+        count: c_int,
+        names: *const *const c_char,
+        each: *const *const Options,
+        handles: *mut *mut Handle,
+        message: Message,
+    ) -> *mut Db;
+    fn rocksdb_column_family_handle_destroy(handle: *mut Handle);
+    fn rocksdb_close(db: *mut Db);
+    fn rocksdb_free(pointer: *mut c_void);
+    fn rocksdb_writeoptions_create() -> *mut WriteOptions;
+    fn rocksdb_writeoptions_destroy(options: *mut WriteOptions);
+    fn rocksdb_readoptions_create() -> *mut ReadOptions;
+    fn rocksdb_readoptions_destroy(options: *mut ReadOptions);
+    fn rocksdb_flushoptions_create() -> *mut FlushOptions;
+    fn rocksdb_flushoptions_destroy(options: *mut FlushOptions);
+    fn rocksdb_flush_cf(db: *mut Db, options: *const FlushOptions, handle: *mut Handle, message: Message);
+    fn rocksdb_wait_for_compact_options_create() -> *mut WaitOptions;
+    fn rocksdb_wait_for_compact_options_destroy(options: *mut WaitOptions);
+    fn rocksdb_wait_for_compact(db: *mut Db, options: *mut WaitOptions, message: Message);
+    fn rocksdb_property_int_cf(db: *mut Db, handle: *mut Handle, name: *const c_char, value: *mut u64) -> c_int;
+    fn rocksdb_writebatch_create() -> *mut RawBatch;
+    fn rocksdb_writebatch_clear(batch: *mut RawBatch);
+    fn rocksdb_writebatch_destroy(batch: *mut RawBatch);
+    fn rocksdb_writebatch_put_cf(
+        batch: *mut RawBatch,
+        handle: *mut Handle,
+        key: *const c_char,
+        key_len: usize,
+        value: *const c_char,
+        value_len: usize,
+    );
+    fn rocksdb_write(db: *mut Db, options: *const WriteOptions, batch: *mut RawBatch, message: Message);
+    fn rocksdb_create_iterator_cf(db: *mut Db, options: *const ReadOptions, handle: *mut Handle) -> *mut RawIterator;
+    fn rocksdb_iter_destroy(iterator: *mut RawIterator);
+    fn rocksdb_iter_seek(iterator: *mut RawIterator, key: *const c_char, len: usize);
+    fn rocksdb_iter_valid(iterator: *const RawIterator) -> c_uchar;
+    fn rocksdb_iter_next(iterator: *mut RawIterator);
+    fn rocksdb_iter_key(iterator: *const RawIterator, len: *mut usize) -> *const c_char;
+    fn rocksdb_iter_value(iterator: *const RawIterator, len: *mut usize) -> *const c_char;
+    fn rocksdb_iter_get_error(iterator: *const RawIterator, message: Message);
+    fn rocksdb_get_pinned_cf(
+        db: *mut Db,
+        options: *const ReadOptions,
+        handle: *mut Handle,
+        key: *const c_char,
+        len: usize,
+        message: Message,
+    ) -> *mut Pinned;
+    fn rocksdb_pinnableslice_value(pinned: *const Pinned, len: *mut usize) -> *const c_char;
+    fn rocksdb_pinnableslice_destroy(pinned: *mut Pinned);
+}
+
+/// Runs a call that leaves a message when it fails.
+fn told<T>(call: impl FnOnce(Message) -> T) -> Result<T, Failure> {
+    let mut message = ptr::null_mut();
+    let value = call(&raw mut message);
+    if message.is_null() {
+        return Ok(value);
+    }
+    // SAFETY: see the module's head.
+    let text = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
+    // SAFETY: once.
+    unsafe { rocksdb_free(message.cast()) };
+    Err(format!("RocksDB: {text}").into())
+}
+
+/// What is set when a database is created.
+pub(super) struct Config {
+    pub cache_bytes: usize,
+    pub write_buffer_bytes: usize,
+    pub direct: bool,
+    pub compression: c_int,
+    pub bottommost_compression: c_int,
+}
+
+/// An open database with its column families.
+pub(super) struct Database {
+    db: *mut Db,
+    handles: Vec<*mut Handle>,
+    options: *mut Options,
+    write_options: *mut WriteOptions,
+    read_options: *mut ReadOptions,
+}
+
+// SAFETY: a database may be used by any thread at once, and so may its handles and options, which nobody changes.
+unsafe impl Send for Database {}
+// SAFETY: likewise.
+unsafe impl Sync for Database {}
+
+impl Database {
+    /// Creates a database with these column families; the first is `default`.
+    pub fn create(path: &Path, families: &[String], config: &Config) -> Result<Self, Failure> {
+        let path = CString::new(path.as_os_str().as_encoded_bytes())?;
+        let names: Vec<CString> = families.iter().map(|name| CString::new(name.as_str())).collect::<Result<_, _>>()?;
+        // `names` lives until the end of this function, and the pointers into it are not used later.
+        let pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
+        Self::create_named(&path, &pointers, config)
+    }
+
+    /// The names end with 0 and live in the caller.
+    fn create_named(path: &CStr, names: &[*const c_char], config: &Config) -> Result<Self, Failure> {
+        let count = c_int::try_from(names.len())?;
+        let mut handles = vec![ptr::null_mut(); names.len()];
+        // SAFETY: see the module's head. The cache and the table options are counted inside, so that ours can go.
+        unsafe {
+            let options = rocksdb_options_create();
+            rocksdb_options_set_create_if_missing(options, 1);
+            rocksdb_options_set_create_missing_column_families(options, 1);
+            rocksdb_options_set_error_if_exists(options, 1);
+            rocksdb_options_set_compression(options, config.compression);
+            rocksdb_options_set_bottommost_compression(options, config.bottommost_compression);
+            rocksdb_options_set_db_write_buffer_size(options, config.write_buffer_bytes);
+            rocksdb_options_set_use_direct_reads(options, config.direct.into());
+            rocksdb_options_set_use_direct_io_for_flush_and_compaction(options, config.direct.into());
+            let (table, cache) = (rocksdb_block_based_options_create(), rocksdb_cache_create_lru(config.cache_bytes));
+            rocksdb_block_based_options_set_block_cache(table, cache);
+            rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
+            // The policy belongs to the table options from here on.
+            rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(10.0));
+            rocksdb_options_set_block_based_table_factory(options, table);
+            rocksdb_block_based_options_destroy(table);
+            rocksdb_cache_destroy(cache);
+            let each = vec![options.cast_const(); names.len()];
+            let opened = told(|message| {
+                let (names, each) = (names.as_ptr(), each.as_ptr());
+                rocksdb_open_column_families(options, path.as_ptr(), count, names, each, handles.as_mut_ptr(), message)
+            });
+            let db = match opened {
+                Ok(db) => db,
+                Err(error) => {
+                    rocksdb_options_destroy(options);
+                    return Err(error);
+                }
+            };
+            // The write options' defaults: with the log, without a sync.
+            let (write_options, read_options) = (rocksdb_writeoptions_create(), rocksdb_readoptions_create());
+            Ok(Self { db, handles, options, write_options, read_options })
+        }
+    }
+
+    /// Writes all memtables, and waits until no compaction is due.
+    pub fn settle(&self) -> Result<(), Failure> {
+        // SAFETY: see the module's head.
+        unsafe {
+            let options = rocksdb_flushoptions_create();
+            let mut handles = self.handles.iter();
+            let flushed = handles.try_for_each(|at| told(|message| rocksdb_flush_cf(self.db, options, *at, message)));
+            rocksdb_flushoptions_destroy(options);
+            flushed?;
+            let options = rocksdb_wait_for_compact_options_create();
+            let waited = told(|message| rocksdb_wait_for_compact(self.db, options, message));
+            rocksdb_wait_for_compact_options_destroy(options);
+            waited
+        }
+    }
+
+    /// A property of a column family that is a number.
+    pub fn number(&self, family: usize, name: &CStr) -> Result<u64, Failure> {
+        let mut value = 0;
+        // SAFETY: a string that ends with 0, and a place for the answer.
+        let code = unsafe { rocksdb_property_int_cf(self.db, self.handles[family], name.as_ptr(), &raw mut value) };
+        if code == 0 { Ok(value) } else { Err(format!("RocksDB does not know {name:?}").into()) }
+    }
+
+    /// Writes a batch.
+    pub fn write(&self, batch: &mut Batch) -> Result<(), Failure> {
+        // SAFETY: see the module's head.
+        told(|message| unsafe { rocksdb_write(self.db, self.write_options, batch.0, message) })
+    }
+
+    /// Adds a pair to a batch.
+    pub fn put(&self, batch: &mut Batch, family: usize, key: &[u8], value: &[u8]) {
+        let (key_at, value_at) = (key.as_ptr().cast(), value.as_ptr().cast());
+        // SAFETY: slices, as long as they say; the handle is one of this database.
+        unsafe {
+            rocksdb_writebatch_put_cf(batch.0, self.handles[family], key_at, key.len(), value_at, value.len());
+        }
+    }
+
+    /// The value of a key in `value`; false if there is none.
+    pub fn get(&self, family: usize, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Failure> {
+        let (db, handle) = (self.db, self.handles[family]);
+        // SAFETY: a slice, as long as it says.
+        let pinned = told(|message| unsafe {
+            rocksdb_get_pinned_cf(db, self.read_options, handle, key.as_ptr().cast(), key.len(), message)
+        })?;
+        if pinned.is_null() {
+            return Ok(false);
+        }
+        value.clear();
+        let mut len = 0;
+        // SAFETY: the bytes live as long as `pinned`, which goes once.
+        unsafe {
+            let at = rocksdb_pinnableslice_value(pinned, &raw mut len);
+            if len > 0 {
+                value.extend_from_slice(std::slice::from_raw_parts(at.cast(), len));
+            }
+            rocksdb_pinnableslice_destroy(pinned);
+        }
+        Ok(true)
+    }
+
+    /// An iterator at the first key of a column family at or above this one.
+    pub fn seek(&self, family: usize, key: &[u8]) -> Walk<'_> {
+        // SAFETY: a slice, as long as it says; the iterator borrows the database.
+        let iterator = unsafe {
+            let iterator = rocksdb_create_iterator_cf(self.db, self.read_options, self.handles[family]);
+            rocksdb_iter_seek(iterator, key.as_ptr().cast(), key.len());
+            iterator
+        };
+        Walk { iterator, _database: PhantomData }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // SAFETY: once each, and nothing that borrows the database is left.
+        unsafe {
+            self.handles.iter().for_each(|handle| rocksdb_column_family_handle_destroy(*handle));
+            rocksdb_close(self.db);
+            rocksdb_readoptions_destroy(self.read_options);
+            rocksdb_writeoptions_destroy(self.write_options);
+            rocksdb_options_destroy(self.options);
+        }
+    }
+}
+
+/// A write batch, of one thread.
+pub(super) struct Batch(*mut RawBatch);
+
+impl Batch {
+    pub fn new() -> Self {
+        // SAFETY: see the module's head.
+        Self(unsafe { rocksdb_writebatch_create() })
+    }
+
+    pub fn clear(&mut self) {
+        // SAFETY: see the module's head.
+        unsafe { rocksdb_writebatch_clear(self.0) }
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        // SAFETY: once.
+        unsafe { rocksdb_writebatch_destroy(self.0) }
+    }
+}
+
+/// A walk over the keys of a column family.
+pub(super) struct Walk<'a> {
+    iterator: *mut RawIterator,
+    _database: PhantomData<&'a Database>,
+}
+
+impl Walk<'_> {
+    /// The key and value that it is on; `None` behind the last.
+    pub fn pair(&self) -> Result<Option<(&[u8], &[u8])>, Failure> {
+        // SAFETY: the bytes stay until the iterator moves, for which it would be borrowed mutably.
+        unsafe {
+            if rocksdb_iter_valid(self.iterator) == 0 {
+                return told(|message| rocksdb_iter_get_error(self.iterator, message)).map(|()| None);
+            }
+            let (mut key_len, mut value_len) = (0, 0);
+            let key: *const u8 = rocksdb_iter_key(self.iterator, &raw mut key_len).cast();
+            let value: *const u8 = rocksdb_iter_value(self.iterator, &raw mut value_len).cast();
+            let slice = |at, len| if len == 0 { &[][..] } else { std::slice::from_raw_parts(at, len) };
+            Ok(Some((slice(key, key_len), slice(value, value_len))))
+        }
+    }
+
+    /// To the next key. Only from one: not behind the last.
+    pub fn next(&mut self) {
+        // SAFETY: see the module's head; an iterator that is not valid is left alone.
+        unsafe {
+            if rocksdb_iter_valid(self.iterator) != 0 {
+                rocksdb_iter_next(self.iterator);
+            }
+        }
+    }
+}
+
+impl Drop for Walk<'_> {
+    fn drop(&mut self) {
+        // SAFETY: once.
+        unsafe { rocksdb_iter_destroy(self.iterator) }
+    }
+}

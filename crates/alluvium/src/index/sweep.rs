@@ -1,0 +1,225 @@
+//! Sweeps: stale entries leave the files.
+//!
+//! Evidence is the documents themselves (`docs/decisions/0034-evidence-is-the-documents.md`). At a snapshot `V` the numbers
+//! of the last full writes of a partition's documents are gathered. An entry under number `e`, not above `V`, may go:
+//!
+//! - if its document's last full write at `V` has a number `n` above `e`, and no live snapshot lies from `e` to below `n`:
+//!   a full write writes all entries of its document, so this one, if it is still yielded, is there again under `n` or
+//!   a later number;
+//! - if there is no such document at `V`, and no live snapshot lies from `e` to below `V`.
+//!
+//! Deltas and the notes of checked updates are never evidence: those have deleted exactly what went.
+
+use super::Index;
+use crate::catalog::Open;
+use crate::names::FullName;
+use crate::read::decode;
+use crate::{Database, Result};
+use hashbrown::HashMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use store::{Bounds, Seq};
+
+/// The bytes that a document takes among the numbers, about.
+const NUMBER_BYTES: usize = 32;
+
+/// The numbers of the last full writes of documents with keys in a range, by the hashes of the keys.
+struct Numbers {
+    /// Of documents with one hash the lowest.
+    full: HashMap<u64, Seq>,
+    from: Bound<Vec<u8>>,
+    to: Bound<Vec<u8>>,
+    visible: Seq,
+    /// Ascending.
+    live: Vec<Seq>,
+}
+
+impl Numbers {
+    fn covers(&self, id: &[u8]) -> bool {
+        let above = match &self.from {
+            Bound::Excluded(from) => id > from.as_slice(),
+            _ => true,
+        };
+        let below = match &self.to {
+            Bound::Included(to) => id <= to.as_slice(),
+            _ => true,
+        };
+        above && below
+    }
+
+    /// True if a live snapshot sees what was written under `from`, and not what was under `to`.
+    fn between(&self, from: Seq, to: Seq) -> bool {
+        let at = self.live.partition_point(|&snapshot| snapshot < from);
+        self.live.get(at).is_some_and(|&snapshot| snapshot < to)
+    }
+
+    fn may_go(&self, index: &Index, entry: &[u8], seq: Seq) -> bool {
+        let Ok(len) = index.definition.key_len(entry) else { return false };
+        let id = &entry[len..];
+        if seq > self.visible || !self.covers(id) {
+            return false;
+        }
+        match self.full.get(&codec::hash64(id)) {
+            Some(&full) => full > seq && !self.between(seq, full),
+            None => !self.between(seq, self.visible),
+        }
+    }
+}
+
+/// Sweeps the indexes of a collection that are ready. Returns how many entries are gone from files.
+pub(crate) fn sweep(db: &Database, name: &FullName) -> Result<u64> {
+    let store = &db.inner.store;
+    let Some(open) = db.inner.catalog.find(store, name)? else { return Ok(0) };
+    let ready: Vec<Arc<Index>> = open.indexes().indexes.iter().filter(|index| index.ready.is_some()).cloned().collect();
+    let mut dropped = 0;
+    for partition in 0..store.partitions() {
+        if !ready.is_empty() {
+            dropped += sweep_partition(db, &open, &ready, partition)?;
+        }
+    }
+    Ok(dropped)
+}
+
+fn sweep_partition(db: &Database, open: &Open, ready: &[Arc<Index>], partition: u32) -> Result<u64> {
+    let store = &db.inner.store;
+    let bytes = store.max_batch_bytes() / 2;
+    let mut from = Bound::Unbounded;
+    let mut dropped = 0;
+    loop {
+        // Paid for as a batch is: the numbers are memory of the same budget.
+        let _admitted = store.admit(bytes)?;
+        let numbers = gather(db, open, partition, from, bytes / NUMBER_BYTES)?;
+        for index in ready {
+            let may_go = |entry: &[u8], seq: Seq| numbers.may_go(index, entry, seq);
+            let stopping = || db.inner.tasks.stopping();
+            match store.sweep(index.tree, partition, numbers.visible, &may_go, &stopping) {
+                Ok(gone) => dropped += gone,
+                Err(store::Error::NoSuchTree(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        match numbers.to {
+            Bound::Included(to) if !db.inner.tasks.stopping() => from = Bound::Excluded(to),
+            _ => return Ok(dropped),
+        }
+    }
+}
+
+/// The numbers of the next `count` documents of a partition.
+fn gather(db: &Database, open: &Open, partition: u32, from: Bound<Vec<u8>>, count: usize) -> Result<Numbers> {
+    let store = &db.inner.store;
+    let snapshot = store.snapshot();
+    let bounds = Bounds { lower: from.clone(), upper: Bound::Unbounded, reverse: false };
+    let mut scan = store.scan_partition(open.documents, partition, bounds, &snapshot)?;
+    let mut full: HashMap<u64, Seq> = HashMap::new();
+    let mut to = Bound::Unbounded;
+    while let Some((key, _)) = scan.next()? {
+        let (hash, last) = (codec::hash64(key), (full.len() + 1 >= count).then(|| key.to_vec()));
+        let number = scan.full_version();
+        full.entry(hash).and_modify(|known| *known = number.min(*known)).or_insert(number);
+        if let Some(last) = last {
+            to = Bound::Included(last);
+            break;
+        }
+    }
+    // While the snapshot is held: what begins to live later does so at it or above.
+    let live = store.live_snapshots();
+    Ok(Numbers { full, from, to, visible: snapshot.seq(), live })
+}
+
+/// Documents that are looked at to tell how many keys one yields, before a sweep has told it.
+const SAMPLE: usize = 256;
+/// Stale entries that are not worth a sweep, however few documents there are.
+const FEW: f64 = 10_000.0;
+
+/// Sweeps the indexes of collections where one holds a quarter more entries than its documents yield. How many are gone.
+pub(crate) fn sweep_where_due(db: &Database) -> Result<u64> {
+    let mut gone = 0;
+    for name in collections(db) {
+        if is_due(db, &name)? {
+            gone += sweep(db, &name)?;
+            note_keys(db, &name)?;
+        }
+    }
+    Ok(gone)
+}
+
+fn collections(db: &Database) -> Vec<FullName> {
+    let mut names: Vec<FullName> = db.inner.catalog.ready_indexes().into_iter().map(|(name, _)| name).collect();
+    names.dedup();
+    names
+}
+
+fn is_due(db: &Database, name: &FullName) -> Result<bool> {
+    let store = &db.inner.store;
+    let Some(open) = db.inner.catalog.find(store, name)? else { return Ok(false) };
+    let documents = store.tree_stats(open.documents)?.keys as f64;
+    for index in open.indexes().indexes.iter().filter(|index| index.ready.is_some()) {
+        let entries = store.tree_stats(index.tree)?.keys as f64;
+        if entries > documents + FEW && entries > documents * keys_per_document(db, name, &open, index)? * 1.25 + FEW {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// How many keys a document yields, on average: as the last sweep has found, or as the first documents do.
+fn keys_per_document(db: &Database, name: &FullName, open: &Open, index: &Index) -> Result<f64> {
+    let known = f64::from_bits(index.keys_per_document.load(Ordering::Relaxed));
+    if known > 0.0 {
+        return Ok(known);
+    }
+    let mut scan = db.inner.store.scan(open.documents, Bounds::all(), None)?;
+    let (mut documents, mut keys) = (0usize, 0usize);
+    while documents < SAMPLE
+        && let Some((key, row)) = scan.next()?
+    {
+        documents += 1;
+        keys += index.keys_of(&decode(&open.shapes, name, key, row.to_vec())?)?.keys.len();
+    }
+    Ok(keys as f64 / documents.max(1) as f64)
+}
+
+/// Takes note of how many entries there are to a document, after a sweep.
+fn note_keys(db: &Database, name: &FullName) -> Result<()> {
+    let store = &db.inner.store;
+    let Some(open) = db.inner.catalog.find(store, name)? else { return Ok(()) };
+    let documents = store.tree_stats(open.documents)?.keys.max(1) as f64;
+    for index in open.indexes().indexes.iter().filter(|index| index.ready.is_some()) {
+        let keys = store.tree_stats(index.tree)?.keys as f64 / documents;
+        index.keys_per_document.store(keys.max(f64::MIN_POSITIVE).to_bits(), Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+impl Database {
+    /// Removes stale entries of all indexes from the files: entries of documents that were replaced or deleted without being
+    /// read. Reads pass over them in any case; this gives their space back. A database does it by itself where they
+    /// are many, and [`Database::compact`] does it too. Returns how many are gone.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// pets.put("rex", r#"{"age": 4}"#)?; // Reads nothing, so the entry of 3 stays.
+    /// db.flush()?;
+    /// assert_eq!(db.sweep_indexes()?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::flush`].
+    pub fn sweep_indexes(&self) -> Result<u64> {
+        let mut names: Vec<FullName> = self.inner.catalog.ready_indexes().into_iter().map(|(name, _)| name).collect();
+        names.dedup();
+        names.iter().map(|name| sweep(self, name)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! iibench (`seeds/002`): rows in the order of their `_id`, with secondary indexes on values at random, from several
+//! loaders in batches; then range queries.
+//!
+//! A [`Engine`] is what is measured; [`run`] is the harness, the same for all. It takes figures at every interval: rates,
+//! processor time, switches, bytes and calls, and tells apart what the loaders' threads did (the *foreground*) and what
+//! the others did, and what the harness itself cost.
+
+mod engine;
+mod meter;
+pub mod ours;
+mod report;
+mod row;
+mod run;
+
+pub use engine::{Engine, Failure, Session, Sizes};
+pub use report::{Cost, Interval, Query, Report};
+pub use row::{Field, INDEXES, MAX_INDEXES, Pairs, ROW_KEY_BYTES, Row};
+pub use run::{Settings, run};

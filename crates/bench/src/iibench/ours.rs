@@ -1,0 +1,191 @@
+//! Alluvium as an engine of iibench: its documents, and its key/value store alone.
+
+use super::engine::{Engine, Failure, Session, Sizes};
+use super::row::{Field, INDEXES, Pairs, ROW_KEY_BYTES, Row};
+use super::run::Settings;
+use alluvium::{Collection, Database, Durability, Map};
+use std::ops::Bound;
+use std::path::Path;
+use store::{Bounds, Options, Store, TreeId};
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// Documents, inserted as values: rows and index entries are Alluvium's to make.
+    Documents,
+    /// The key/value store below, given the same bytes as the peers: rows as BSON, and index entries in trees of their
+    /// own.
+    Pairs,
+}
+
+/// A new database at `path`.
+///
+/// # Errors
+/// What opening says; that the directory is not empty; that there is no index of this kind yet.
+pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn Engine>, Failure> {
+    let fs = env::Env::os().fs;
+    if fs.exists(path)? && !fs.list(path)?.is_empty() {
+        return Err(format!("{} is not empty: name a directory that is not there yet", path.display()).into());
+    }
+    let memory = usize::try_from(settings.memory_bytes)?;
+    Ok(match layer {
+        Layer::Documents => {
+            let builder = Database::builder().memory(memory).direct_io(settings.direct);
+            // As the peers: the log is written, and no insert waits for the disk.
+            let database = builder.durability(Durability::Bulk).open(path)?;
+            let collection = database.create_collection("receipts")?;
+            let indexes = declare_indexes(&collection, settings.indexes)?;
+            Box::new(Documents { database, collection, indexes })
+        }
+        Layer::Pairs => {
+            let options = Options { memory_bytes: memory, direct_io: settings.direct, ..Options::default() };
+            let store = Store::open(env::Env::os(), path, options)?;
+            let names: Vec<String> = (0..=settings.indexes).map(|tree| format!("tree {tree}")).collect();
+            let names: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+            let trees = store.create_trees(&names)?;
+            Box::new(PairStore { store, trees, indexes: settings.indexes })
+        }
+    })
+}
+
+/// Declares the first so many of the secondary indexes: the one place that knows how. Their names.
+fn declare_indexes(collection: &Collection, indexes: usize) -> Result<Vec<String>, Failure> {
+    let keys = |index: &[Field]| -> Map { index.iter().map(|field| (field.name(), 1)).collect() };
+    INDEXES[..indexes].iter().map(|index| Ok(collection.create_index(keys(index))?)).collect()
+}
+
+struct Documents {
+    database: Database,
+    collection: Collection,
+    /// Their names.
+    indexes: Vec<String>,
+}
+
+impl Engine for Documents {
+    fn session(&self) -> Result<Box<dyn Session + '_>, Failure> {
+        Ok(Box::new(DocumentSession { engine: self, maps: Vec::new() }))
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        Ok(self.database.settle()?)
+    }
+
+    fn sizes(&self) -> Result<Sizes, Failure> {
+        let rows = self.collection.stats()?;
+        let indexes = self.indexes.iter().map(|index| {
+            let size = self.collection.index_size(index)?;
+            Ok::<_, Failure>(size.bytes + size.shared_bytes)
+        });
+        Ok(Sizes { rows: rows.bytes + rows.shared_bytes, indexes: indexes.collect::<Result<_, _>>()? })
+    }
+
+    fn close(self: Box<Self>) -> Result<(), Failure> {
+        Ok(self.database.close()?)
+    }
+}
+
+struct DocumentSession<'a> {
+    engine: &'a Documents,
+    maps: Vec<Map>,
+}
+
+impl Session for DocumentSession<'_> {
+    fn prepare(&mut self, rows: &[Row]) {
+        self.maps = rows.iter().map(Row::document).collect();
+    }
+
+    fn insert(&mut self) -> Result<(), Failure> {
+        self.engine.collection.insert_many(std::mem::take(&mut self.maps))?;
+        Ok(())
+    }
+
+    fn query(&mut self, index: usize, from: &Row, limit: usize, fetch: bool) -> Result<Option<usize>, Failure> {
+        if index > 0 {
+            let Some(name) = self.engine.indexes.get(index - 1) else { return Ok(None) };
+            let from = from.document();
+            let snapshot = self.engine.database.snapshot();
+            return Ok(Some(self.engine.collection.index_walk(&snapshot, name, &from, limit, fetch)?));
+        }
+        let cursor = self.engine.collection.scan().from(from.id).limit(limit as u64).run()?;
+        let mut found = 0;
+        for document in cursor {
+            document?;
+            found += 1;
+        }
+        Ok(Some(found))
+    }
+}
+
+struct PairStore {
+    store: Store,
+    /// Of the rows, then of each index.
+    trees: Vec<TreeId>,
+    indexes: usize,
+}
+
+impl Engine for PairStore {
+    fn session(&self) -> Result<Box<dyn Session + '_>, Failure> {
+        Ok(Box::new(PairSession { engine: self, pairs: Pairs::default() }))
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        Ok(self.store.settle()?)
+    }
+
+    fn sizes(&self) -> Result<Sizes, Failure> {
+        let mut sizes = self.trees.iter().map(|tree| {
+            let stats = self.store.tree_stats(*tree)?;
+            Ok::<_, store::Error>(stats.bytes + stats.shared_bytes)
+        });
+        let rows = sizes.next().transpose()?.unwrap_or(0);
+        Ok(Sizes { rows, indexes: sizes.collect::<Result<_, _>>()? })
+    }
+
+    fn close(self: Box<Self>) -> Result<(), Failure> {
+        Ok(self.store.close()?)
+    }
+}
+
+struct PairSession<'a> {
+    engine: &'a PairStore,
+    pairs: Pairs,
+}
+
+impl Session for PairSession<'_> {
+    fn prepare(&mut self, rows: &[Row]) {
+        self.pairs.fill(rows, self.engine.indexes);
+    }
+
+    fn insert(&mut self) -> Result<(), Failure> {
+        let mut batch = self.engine.store.batch();
+        for (tree, key, value) in self.pairs.iter() {
+            batch.put(self.engine.trees[tree], key, value);
+        }
+        self.engine.store.write(batch, Durability::Bulk)?;
+        Ok(())
+    }
+
+    fn query(&mut self, index: usize, from: &Row, limit: usize, fetch: bool) -> Result<Option<usize>, Failure> {
+        let Some(tree) = self.engine.trees.get(index) else { return Ok(None) };
+        let mut lower = Vec::new();
+        match index {
+            0 => from.put_key(&mut lower),
+            _ => from.put_index_key(index - 1, &mut lower),
+        }
+        let bounds = Bounds { lower: Bound::Included(lower), ..Bounds::all() };
+        let mut scan = self.engine.store.scan(*tree, bounds, None)?;
+        let (mut found, mut value) = (0, Vec::new());
+        while found < limit
+            && let Some((key, _)) = scan.next()?
+        {
+            found += 1;
+            if fetch {
+                let row = &key[key.len() - ROW_KEY_BYTES..];
+                if !self.engine.store.get(self.engine.trees[0], row, &mut value)? {
+                    return Err("an index entry leads to no row".into());
+                }
+            }
+        }
+        Ok(Some(found))
+    }
+}

@@ -1,0 +1,138 @@
+//! What iibench finds, as figures and as text.
+
+mod text;
+
+use super::engine::Sizes;
+use super::run::Settings;
+use serde::{Deserialize, Serialize};
+
+/// What a stretch of a run has cost: the whole process, background work included, unless it says otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Rows inserted.
+    pub inserts: u64,
+    /// Wall clock.
+    pub seconds: f64,
+    /// Processor time.
+    pub cpu_seconds: f64,
+    /// Of that, what making the rows and their bytes took: the harness's own.
+    pub harness_cpu_seconds: f64,
+    /// Of that, what the loaders' threads spent in the engine; the rest is background work.
+    pub foreground_cpu_seconds: f64,
+    /// Times that a thread waited.
+    pub voluntary_switches: u64,
+    /// Times that a thread was put off its processor.
+    pub involuntary_switches: u64,
+    /// Kilobytes that reached storage, or will.
+    pub written_kb: u64,
+    /// Kilobytes that came from storage.
+    pub read_kb: u64,
+    /// System calls that read.
+    pub read_calls: u64,
+    /// System calls that write.
+    pub write_calls: u64,
+    /// System calls that read, by the loaders' threads.
+    pub foreground_read_calls: u64,
+    /// Kilobytes that came from storage for them.
+    pub foreground_read_kb: u64,
+}
+
+impl Cost {
+    /// Rows a second.
+    pub fn rate(&self) -> f64 {
+        self.inserts as f64 / self.seconds.max(1e-9)
+    }
+
+    /// Processor time without the harness's own, in seconds.
+    pub fn net_cpu_seconds(&self) -> f64 {
+        self.cpu_seconds - self.harness_cpu_seconds
+    }
+}
+
+/// The figures of an interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Rows that were in at its end.
+    pub rows: u64,
+    /// What it has cost.
+    pub cost: Cost,
+}
+
+/// What range queries over one index have cost, each.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Query {
+    /// 0: the rows by `_id`; from 1 on: the secondary indexes.
+    pub index: usize,
+    /// The row of every entry was fetched.
+    pub fetched: bool,
+    /// Entries that a query found, on average.
+    pub entries: f64,
+    /// Processor time in microseconds.
+    pub cpu_us: f64,
+    /// Wall clock in microseconds.
+    pub wall_us: f64,
+    /// System calls that read.
+    pub read_calls: f64,
+    /// Kilobytes that came from storage.
+    pub read_kb: f64,
+}
+
+/// What a run found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The engine's name.
+    pub engine: String,
+    /// What was asked for.
+    pub settings: Settings,
+    /// Rows that were inserted; fewer than asked for if the time was over before.
+    pub rows: u64,
+    /// Every interval, in their order.
+    pub intervals: Vec<Interval>,
+    /// From the first row to the last.
+    pub load: Cost,
+    /// From there until no background work was due.
+    pub settle: Cost,
+    /// Bytes by tree, settled.
+    pub sizes: Sizes,
+    /// Bytes of all files, logs included, settled.
+    pub disk_bytes: u64,
+    /// Range queries, settled.
+    pub queries: Vec<Query>,
+    /// The most bytes of memory resident.
+    pub peak_memory_bytes: u64,
+    /// The machine's load average (1 minute) before and after.
+    pub load_average: (f64, f64),
+}
+
+impl Report {
+    /// Processor time in microseconds for each insert, settling included, without the harness's own.
+    pub fn net_cpu_us(&self) -> f64 {
+        self.per_row((self.load.net_cpu_seconds() + self.settle.cpu_seconds) * 1e6)
+    }
+
+    /// Bytes of each row on disk.
+    pub fn bytes_per_row(&self) -> f64 {
+        self.per_row(self.sizes.rows as f64)
+    }
+
+    /// Bytes of each index entry on disk, all indexes together; `None` without indexes.
+    pub fn bytes_per_entry(&self) -> Option<f64> {
+        let indexes = &self.sizes.indexes;
+        let all: u64 = indexes.iter().sum();
+        (!indexes.is_empty()).then(|| self.per_row(all as f64) / indexes.len() as f64)
+    }
+
+    fn per_row(&self, all: f64) -> f64 {
+        all / self.rows.max(1) as f64
+    }
+
+    /// The intervals, a line each.
+    pub fn intervals_text(&self) -> String {
+        text::intervals(self)
+    }
+
+    /// The figures of several runs side by side; of one alone, too.
+    pub fn side_by_side(reports: &[Self]) -> String {
+        text::side_by_side(reports)
+    }
+}

@@ -1,0 +1,161 @@
+//! The rows of iibench: what a till prints, in the order in which it is printed.
+
+use crate::comments::random::{Random, mix};
+use document::{Map, Value, key};
+
+/// Customers, cash registers and products are drawn from so many.
+const CUSTOMERS: u64 = 100_000;
+const CASH_REGISTERS: u64 = 1_000;
+const PRODUCTS: u64 = 10_000;
+/// The milliseconds since 1970 of the first row, and how many rows have the same.
+const FIRST_DATE_MS: i64 = 1_417_392_000_000;
+const ROWS_PER_MS: u64 = 20;
+
+/// The most secondary indexes.
+pub const MAX_INDEXES: usize = 3;
+
+/// The fields of each secondary index, in their order.
+pub const INDEXES: [&[Field]; MAX_INDEXES] = [
+    &[Field::Price, Field::CustomerId],
+    &[Field::CashRegisterId, Field::Price, Field::CustomerId],
+    &[Field::Price, Field::DateAndTime, Field::CustomerId],
+];
+
+/// A field that an index may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// `price`
+    Price,
+    /// `customerid`
+    CustomerId,
+    /// `cashregisterid`
+    CashRegisterId,
+    /// `dateandtime`
+    DateAndTime,
+}
+
+impl Field {
+    /// Its name in the documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Price => "price",
+            Self::CustomerId => "customerid",
+            Self::CashRegisterId => "cashregisterid",
+            Self::DateAndTime => "dateandtime",
+        }
+    }
+}
+
+/// One row. Which one follows from the seed and the `_id` alone, so that every engine gets the same, whatever the threads do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// `_id`, from 0 on without gaps.
+    pub id: i64,
+    /// `price`
+    pub price: f64,
+    /// `customerid`
+    pub customer: i32,
+    /// `cashregisterid`
+    pub cash_register: i32,
+    /// `productid`
+    pub product: i32,
+    /// `dateandtime`, milliseconds since 1970.
+    pub date_ms: i64,
+    /// `data`: letters at random, which do not compress well.
+    pub data: String,
+}
+
+impl Row {
+    /// The row with this `_id`, with so many letters of padding.
+    pub fn new(seed: u64, id: u64, padding: usize) -> Self {
+        let mut random = Random::new(mix(seed) ^ id);
+        let customer = random.below(CUSTOMERS);
+        let cents = (random.below(500_000) as f64) / 1000.0 + customer as f64;
+        Self {
+            id: id as i64,
+            price: cents / 100.0,
+            customer: customer as i32,
+            cash_register: random.below(CASH_REGISTERS) as i32,
+            product: random.below(PRODUCTS) as i32,
+            date_ms: FIRST_DATE_MS + (id / ROWS_PER_MS) as i64,
+            data: (0..padding).map(|_| char::from(b'a' + random.below(26) as u8)).collect(),
+        }
+    }
+
+    /// As a document.
+    pub fn document(&self) -> Map {
+        let mut map = Map::with_capacity(7);
+        map.push("_id", self.id);
+        map.push("dateandtime", Value::DateTime(self.date_ms));
+        map.push("cashregisterid", self.cash_register);
+        map.push("customerid", self.customer);
+        map.push("productid", self.product);
+        map.push("price", self.price);
+        map.push("data", self.data.as_str());
+        map
+    }
+
+    /// The value of a field that an index may have.
+    pub fn value(&self, field: Field) -> Value {
+        match field {
+            Field::Price => self.price.into(),
+            Field::CustomerId => self.customer.into(),
+            Field::CashRegisterId => self.cash_register.into(),
+            Field::DateAndTime => Value::DateTime(self.date_ms),
+        }
+    }
+
+    /// Appends the key of the row: the order-preserving one of its `_id`.
+    pub fn put_key(&self, out: &mut Vec<u8>) {
+        key::encode(&Value::from(self.id), out);
+    }
+
+    /// Appends the key of the row's entry in a secondary index: the keys of its fields, and that of its `_id`.
+    pub fn put_index_key(&self, index: usize, out: &mut Vec<u8>) {
+        for field in INDEXES[index] {
+            key::encode(&self.value(*field), out);
+        }
+        self.put_key(out);
+    }
+}
+
+/// The bytes at the end of an index key that are the key of the row.
+pub const ROW_KEY_BYTES: usize = 10;
+
+/// A batch of rows as bytes: what engines of keys and values are given.
+#[derive(Debug, Default)]
+pub struct Pairs {
+    /// The bytes of all keys and values, one behind the other.
+    pub bytes: Vec<u8>,
+    /// The tree (0: rows, then the indexes), where the key begins, where the value begins, where it ends.
+    pub pairs: Vec<(usize, usize, usize, usize)>,
+}
+
+impl Pairs {
+    /// Makes the pairs of these rows and so many indexes: a row's BSON under its key, index keys without a value.
+    pub fn fill(&mut self, rows: &[Row], indexes: usize) {
+        self.bytes.clear();
+        self.pairs.clear();
+        for row in rows {
+            let at = self.bytes.len();
+            row.put_key(&mut self.bytes);
+            let value_at = self.bytes.len();
+            // These documents have nothing that BSON could not hold.
+            let _encoded = document::bson::encode_document(&row.document(), &mut self.bytes);
+            self.pairs.push((0, at, value_at, self.bytes.len()));
+            for index in 0..indexes {
+                let at = self.bytes.len();
+                row.put_index_key(index, &mut self.bytes);
+                self.pairs.push((index + 1, at, self.bytes.len(), self.bytes.len()));
+            }
+        }
+    }
+
+    /// The pairs: tree, key, value.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &[u8], &[u8])> {
+        self.pairs.iter().map(|(tree, key, value, end)| (*tree, &self.bytes[*key..*value], &self.bytes[*value..*end]))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Files without the system's page cache: what is read comes from the disk, what is written goes there.
+//!
+//! The system wants the addresses, lengths and offsets of such reads and writes to be multiples of a block. A
+//! [`DirectFile`] takes any: it reads the whole blocks that hold the bytes, and writes the whole blocks directly and
+//! what stands before and behind them through the page cache, a block at most on each side. Whoever writes one piece
+//! behind the other in whole blocks has only the end of the file written so.
+
+use crate::{DirEntry, File, FileLock, Fs, OpenMode, Result};
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Addresses, lengths and offsets are multiples of this many bytes. Disks ask for 512 or 4096.
+pub const DIRECT_BLOCK_BYTES: usize = 4096;
+
+/// At most so many bytes are read or written at once: so long is the buffer that a thread keeps.
+const PIECE_BYTES: usize = 256 << 10;
+
+thread_local! {
+    /// The thread's buffer; its blocks begin at the first aligned address in it.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `act` on aligned memory of `len` bytes, with whatever was left in it.
+fn with_aligned<T>(len: usize, act: impl FnOnce(&mut [u8]) -> T) -> T {
+    BUFFER.with_borrow_mut(|buffer| {
+        if buffer.len() < len + DIRECT_BLOCK_BYTES {
+            buffer.resize(len + DIRECT_BLOCK_BYTES, 0);
+        }
+        // In the pages that a `Vec` has there is always one; if not, the system refuses what is not aligned.
+        let start = buffer.as_ptr().align_offset(DIRECT_BLOCK_BYTES).min(DIRECT_BLOCK_BYTES);
+        act(&mut buffer[start..start + len])
+    })
+}
+
+/// What a file that was opened without the page cache can do by itself.
+pub(crate) trait Blocks: Send + Sync {
+    /// Reads once; fewer bytes than asked for at the end of the file, or if the system so pleases.
+    fn read_blocks(&self, blocks: &mut [u8], offset: u64) -> Result<usize>;
+    /// Writes all.
+    fn write_blocks(&self, blocks: &[u8], offset: u64) -> Result<()>;
+}
+
+/// A file that is read and written without the page cache.
+pub(crate) struct DirectFile {
+    blocks: Arc<dyn Blocks>,
+    /// The same file as others see it: for all that is not reading, or writing whole blocks.
+    plain: Arc<dyn File>,
+}
+
+impl DirectFile {
+    /// Both are the same file.
+    pub(crate) fn new(blocks: Arc<dyn Blocks>, plain: Arc<dyn File>) -> Self {
+        Self { blocks, plain }
+    }
+
+    /// Fills `buf` from the blocks from `start` on, but for the first `skipped` bytes of them; how many bytes there were.
+    fn read_piece(&self, buf: &mut [u8], start: u64, skipped: usize) -> Result<usize> {
+        let len = (skipped + buf.len()).next_multiple_of(DIRECT_BLOCK_BYTES).min(PIECE_BYTES);
+        with_aligned(len, |blocks| {
+            let read = self.blocks.read_blocks(blocks, start)?;
+            let got = read.saturating_sub(skipped).min(buf.len());
+            buf[..got].copy_from_slice(&blocks[skipped..skipped + got]);
+            Ok(got)
+        })
+    }
+
+    /// Writes whole blocks; `offset` is a multiple of one.
+    fn write_whole(&self, whole: &[u8], mut offset: u64) -> Result<()> {
+        for piece in whole.chunks(PIECE_BYTES) {
+            with_aligned(piece.len(), |blocks| {
+                blocks.copy_from_slice(piece);
+                self.blocks.write_blocks(blocks, offset)
+            })?;
+            offset += piece.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+impl File for DirectFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let mut got = 0;
+        while got < buf.len() {
+            let at = offset + got as u64;
+            let skipped = at % DIRECT_BLOCK_BYTES as u64;
+            match self.read_piece(&mut buf[got..], at - skipped, skipped as usize)? {
+                0 => break,
+                more => got += more,
+            }
+        }
+        Ok(got)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        let before = (offset.next_multiple_of(DIRECT_BLOCK_BYTES as u64) - offset).min(buf.len() as u64) as usize;
+        let (before, rest) = buf.split_at(before);
+        let (whole, behind) = rest.split_at(rest.len() - rest.len() % DIRECT_BLOCK_BYTES);
+        if !before.is_empty() {
+            self.plain.write_at(before, offset)?;
+        }
+        let at = offset + before.len() as u64;
+        self.write_whole(whole, at)?;
+        if !behind.is_empty() {
+            self.plain.write_at(behind, at + whole.len() as u64)?;
+        }
+        Ok(())
+    }
+
+    fn allocate(&self, len: u64) -> Result<()> {
+        self.plain.allocate(len)
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.plain.set_len(len)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.plain.sync()
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.plain.len()
+    }
+
+    fn path(&self) -> &Path {
+        self.plain.path()
+    }
+}
+
+/// A file system whose files are all opened by [`Fs::open_direct`] of the one below.
+pub struct DirectFs {
+    inner: Arc<dyn Fs>,
+}
+
+impl DirectFs {
+    /// Over any file system. Where that has no page cache, or cannot do without, it decides what happens.
+    pub fn new(inner: Arc<dyn Fs>) -> Self {
+        Self { inner }
+    }
+}
+
+impl Fs for DirectFs {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.inner.open_direct(path, mode)
+    }
+
+    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.inner.open_direct(path, mode)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> Result<()> {
+        self.inner.remove(path)
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.inner.create_dir_all(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.inner.remove_dir(path)
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
+        self.inner.list(dir)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.inner.exists(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        self.inner.sync_dir(dir)
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.hard_link(from, to)
+    }
+
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        self.inner.try_lock(path)
+    }
+
+    fn available_bytes(&self, path: &Path) -> Result<u64> {
+        self.inner.available_bytes(path)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Sweep: the files of one tree are rewritten, each where it stands, without the entries that its owner no longer needs.
+
+use super::job::{CompactionJob, Outcome};
+use super::picker::{Pick, Why};
+use super::schedule::spans_of;
+use crate::Partition;
+use codec::entry::Seq;
+use env::Result;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The entries of a tree that may go.
+pub struct Drops<'a> {
+    /// The tree.
+    pub tree: u32,
+    /// True if the put of this key (with its tree) under this number may go. Each version is asked about by itself.
+    pub may_go: &'a (dyn Fn(&[u8], Seq) -> bool + 'a),
+}
+
+/// What a sweep did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Entries that are gone.
+    pub dropped: u64,
+    /// Files rewritten.
+    pub files: u64,
+}
+
+/// So often a sweep looks again for files that a compaction has made meanwhile of some that were not swept yet.
+const ROUNDS: usize = 4;
+
+impl Partition {
+    /// Rewrites the files that hold the tree and numbers up to `max_seq`, without the entries that may go, for what was
+    /// written up to that number: the log is synced past it first. Waits for compactions that are in the way. What compactions make of files meanwhile may be left as it is.
+    ///
+    /// # Errors
+    /// As [`Partition::run_compaction`]; what was swept before stays so.
+    pub fn sweep(&self, drops: &Drops<'_>, max_seq: Seq, should_stop: &dyn Fn() -> bool) -> Result<Swept> {
+        let mut swept = Swept::default();
+        let mut done: HashSet<u64> = HashSet::new();
+        for _ in 0..ROUNDS {
+            let version = self.view().version.clone();
+            let files = version.files().map(|(_, file)| file);
+            let wanted = files.filter(|file| file.meta.min_seq <= max_seq && file.trees.contains(&drops.tree));
+            let todo: Vec<u64> = wanted.map(|file| file.meta.number).filter(|number| !done.contains(number)).collect();
+            drop(version);
+            if todo.is_empty() {
+                break;
+            }
+            // What the entries may go for must not be lost with the end of the log.
+            self.shared().policy.before_edit(max_seq)?;
+            for number in todo {
+                if should_stop() {
+                    return Ok(swept);
+                }
+                let Some(job) = self.take_file(number)? else { continue };
+                let merged = self.run_sweep(job, drops, should_stop)?;
+                if merged.outcome == Outcome::Yielded {
+                    return Ok(swept);
+                }
+                swept.dropped += merged.dropped;
+                swept.files += 1;
+                done.extend(merged.made);
+            }
+        }
+        Ok(swept)
+    }
+
+    /// A job that rewrites one file where it stands; `None` if the file is gone. Waits as long as another job has it.
+    fn take_file(&self, number: u64) -> Result<Option<CompactionJob>> {
+        loop {
+            self.check_usable()?;
+            let version = self.view().version.clone();
+            let mut running = self.jobs.lock();
+            if self.closing() || !Arc::ptr_eq(&version, &self.view().version) {
+                continue;
+            }
+            let Some((run, file)) = version.files().find(|(_, file)| file.meta.number == number) else {
+                return Ok(None);
+            };
+            let inputs = vec![(run, file.clone())];
+            let pick = Pick::Merge { files: vec![number], out: run, why: Why::Stale };
+            let spans = spans_of(&pick, &inputs);
+            let meets = |span: &super::picker::Span| spans.iter().any(|own| span.meets(&own.low, &own.high));
+            if running.is_busy(number) || running.spans().iter().any(meets) {
+                drop(running);
+                drop(version);
+                self.jobs.wait_for_one();
+                continue;
+            }
+            let ticket = self.jobs.enter(&mut running, spans, &[number]);
+            drop(running);
+            return Ok(Some(CompactionJob { pick, inputs, version, _ticket: ticket }));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! With direct I/O, sorted files are opened without the page cache, and no others; a file system that cannot is named.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use env::mem::MemFs;
+use env::{DirEntry, Env, Error, File, FileLock, Fs, OpenMode, Result};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::{Durability, Options, Store};
+
+/// How sorted files are to be opened.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Direct,
+    Plain,
+    /// There is no way without the page cache.
+    Cannot,
+}
+
+/// Counts the sorted files that are opened, and refuses the wrong way.
+struct Watch {
+    inner: MemFs,
+    way: Way,
+    opened: AtomicU64,
+}
+
+fn watch(way: Way) -> Watch {
+    Watch { inner: MemFs::new(), way, opened: AtomicU64::new(0) }
+}
+
+impl Watch {
+    fn check(&self, path: &Path, direct: bool) -> Result<()> {
+        let sorted = path.extension().is_some_and(|extension| extension == "sst");
+        let wrong = match self.way {
+            Way::Direct => direct != (sorted || path.ends_with("LOCK")),
+            Way::Plain | Way::Cannot => direct,
+        };
+        if wrong {
+            return Err(Error::io("open without the page cache", path, std::io::ErrorKind::Unsupported.into()));
+        }
+        self.opened.fetch_add(u64::from(sorted), Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Fs for Watch {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.check(path, false)?;
+        self.inner.open(path, mode)
+    }
+    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.check(path, true)?;
+        self.inner.open(path, mode)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> Result<()> {
+        self.inner.remove(path)
+    }
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.inner.create_dir_all(path)
+    }
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.inner.remove_dir(path)
+    }
+    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
+        self.inner.list(dir)
+    }
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.inner.exists(path)
+    }
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        self.inner.sync_dir(dir)
+    }
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.hard_link(from, to)
+    }
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        self.inner.try_lock(path)
+    }
+    fn available_bytes(&self, path: &Path) -> Result<u64> {
+        self.inner.available_bytes(path)
+    }
+}
+
+fn fill_and_read(fs: &Arc<Watch>, options: Options) -> store::Result<()> {
+    let env = Env { fs: fs.clone(), ..Env::in_memory(1) };
+    let options = Options { memory_bytes: 8 << 20, partitions: Some(1), background: false, ..options };
+    let store = Store::open(env, Path::new("db"), options)?;
+    let tree = store.create_trees(&[b"tree"])?[0];
+    for round in 0..3_u32 {
+        let mut batch = store.batch();
+        for key in 0..1000_u32 {
+            batch.put(tree, &(key * 7 % 1000).to_be_bytes(), &[round as u8; 100]);
+        }
+        store.write(batch, Durability::Periodic)?;
+        store.flush()?;
+    }
+    store.compact()?;
+    let mut value = Vec::new();
+    assert!(store.get(tree, &7_u32.to_be_bytes(), &mut value)?);
+    assert_eq!(value, [2; 100]);
+    store.close()
+}
+
+#[test]
+fn sorted_files_and_only_they_go_past_the_cache() {
+    for way in [Way::Direct, Way::Plain] {
+        let fs = Arc::new(watch(way));
+        fill_and_read(&fs, Options { direct_io: way == Way::Direct, ..Options::default() }).unwrap();
+        let opened = fs.opened.load(Ordering::Relaxed);
+        assert!(opened >= 5, "three flushes and a merge were to write files, and a get to read one: {opened}");
+    }
+}
+
+#[test]
+fn a_file_system_that_cannot_is_named_when_the_store_is_opened() {
+    let env = Env { fs: Arc::new(watch(Way::Cannot)), ..Env::in_memory(1) };
+    let options = Options { direct_io: true, ..Options::default() };
+    let error = Store::open(env.clone(), Path::new("db"), options).err().expect("it cannot").to_string();
+    assert!(error.contains("without the page cache"), "{error}");
+    Store::open(env, Path::new("db"), Options::default()).unwrap().close().unwrap();
+}
