@@ -3,6 +3,7 @@
 //! A collection is two trees of the store: its documents, and its system tree (shapes, progress of
 //! loads). The description of a tree says which; it is written in the same batch as the tree.
 
+use crate::find::{Plans, StatisticsCell};
 use crate::fold::Folds;
 use crate::index::{Index, IndexSet};
 use crate::modify::TypicalWrite;
@@ -37,12 +38,25 @@ pub(crate) struct Open {
     indexes: RwLock<Arc<IndexSet>>,
     /// Held while an index is described anew.
     pub index_change: Mutex<()>,
+    /// What the planner knows of the documents.
+    pub statistics: StatisticsCell,
+    /// What questions of one form have taught.
+    pub plans: Plans,
 }
 
 impl Open {
     pub fn new(documents: TreeId, system: TreeId, shapes: Arc<ShapeTable>, indexes: Arc<IndexSet>) -> Arc<Self> {
         let (indexes, index_change) = (RwLock::new(indexes), Mutex::new(()));
-        Arc::new(Self { documents, system, shapes, modified: TypicalWrite::default(), indexes, index_change })
+        Arc::new(Self {
+            documents,
+            system,
+            shapes,
+            modified: TypicalWrite::default(),
+            indexes,
+            index_change,
+            statistics: StatisticsCell::default(),
+            plans: Plans::default(),
+        })
     }
 
     /// The indexes, as of now.

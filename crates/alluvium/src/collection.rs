@@ -175,7 +175,7 @@ impl Collection {
     }
 
     /// The shared state; nothing if the collection does not exist.
-    pub(crate) fn find(&self) -> Result<Option<Arc<Open>>> {
+    pub(crate) fn existing(&self) -> Result<Option<Arc<Open>>> {
         self.database.inner.catalog.find(self.store(), self.name()?)
     }
 
@@ -331,7 +331,7 @@ impl Collection {
         })
     }
 
-    /// Deletes the document with this `_id` and tells whether it was there: reads.
+    /// Deletes the document with this `_id` and returns it, if it was there: reads.
     ///
     /// ```
     /// # fn main() -> alluvium::Result<()> {
@@ -339,15 +339,16 @@ impl Collection {
     /// # let db = alluvium::Database::open(dir.path().join("db"))?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
-    /// assert!(pets.delete_one("rex")? && !pets.delete_one("rex")?);
+    /// assert!(pets.get_and_delete("rex")?.is_some());
+    /// assert!(pets.get_and_delete("rex")?.is_none());
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// As [`Collection::delete`].
-    pub fn delete_one(&self, id: impl Into<Value>) -> Result<bool> {
-        Ok(self.remove(id.into(), |_| Ok(true))?.is_some())
+    pub fn get_and_delete(&self, id: impl Into<Value>) -> Result<Option<Document>> {
+        self.remove(id.into(), |_| Ok(true))
     }
 
     /// The document with this `_id`.

@@ -2,7 +2,12 @@
 
 use document::Value;
 use document::row::RowError;
+use query::distinct::DistinctError;
+use query::filter::FilterError;
 use query::index::IndexError;
+use query::plan::PlanError;
+use query::projection::ProjectionError;
+use query::sort::SortError;
 use query::update::UpdateError;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +42,8 @@ pub enum ErrorKind {
     Io,
     /// It was stopped, as was asked for.
     Stopped,
+    /// It took longer than it was given.
+    TimedOut,
 }
 
 /// What the library answers instead of a result.
@@ -177,6 +184,27 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// A filter is wrong, or not supported.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// A sort is wrong, or documents cannot be sorted by it, or not within the memory that it may take.
+    #[error(transparent)]
+    Sort(#[from] SortError),
+    /// A projection is wrong, or cannot be applied.
+    #[error(transparent)]
+    Projection(#[from] ProjectionError),
+    /// A hint names an index that is not there, or that does not have all documents.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The distinct values of a field cannot be told.
+    #[error(transparent)]
+    Distinct(#[from] DistinctError),
+    /// A question took longer than it was given.
+    #[error("it took longer than the {limit_ms} ms that max_time gave it: give it more, or make an index that helps")]
+    MaxTimeExpired {
+        /// The time that it was given, in milliseconds.
+        limit_ms: u64,
+    },
     /// An update is wrong, or cannot be applied to the document that it is for.
     #[error(transparent)]
     Update(#[from] UpdateError),
@@ -250,6 +278,11 @@ impl Error {
             | Self::InvalidId(_)
             | Self::Json(_)
             | Self::Update(_)
+            | Self::Filter(_)
+            | Self::Sort(_)
+            | Self::Projection(_)
+            | Self::Plan(_)
+            | Self::Distinct(_)
             | Self::Index(_)
             | Self::IndexConflict { .. }
             | Self::Load(_)
@@ -258,6 +291,7 @@ impl Error {
             | Self::Dump(_) => ErrorKind::Invalid,
             Self::NotEnoughSpace { .. } => ErrorKind::NoSpace,
             Self::Stopped => ErrorKind::Stopped,
+            Self::MaxTimeExpired { .. } => ErrorKind::TimedOut,
             Self::DamagedDocument { .. } | Self::DamagedIndex { .. } => ErrorKind::Corruption,
         }
     }

@@ -4,6 +4,7 @@ mod stats;
 
 pub use stats::IndexStats;
 
+use crate::find::Moment;
 use crate::index::scan::IndexScan;
 use crate::index::{self, Build, Index, IndexProgress};
 use crate::{Collection, Error, IntoDocument, Result, Snapshot};
@@ -168,7 +169,8 @@ impl Collection {
         }
         let index = found;
         let mut found = Vec::new();
-        let mut scan = IndexScan::new(self.store(), &open, name, index, Bounds::all(), snapshot)?;
+        let moment = Moment::new(self, open, snapshot.clone())?;
+        let mut scan = IndexScan::new(moment, index, Bounds::all())?;
         while if raw { scan.advance()? } else { scan.next_entry()? } {
             found.push((scan.key().to_vec(), scan.id().to_vec()));
         }
@@ -202,10 +204,11 @@ impl Collection {
     /// As for any read; [`crate::Error::NoSuchIndex`].
     #[doc(hidden)]
     pub fn index_walk(&self, at: &Snapshot, index: &str, from: &Map, limit: usize, fetch: bool) -> Result<usize> {
-        let (open, name, index) = (self.open()?, self.name()?, self.index(index)?);
+        let (open, index) = (self.open()?, self.index(index)?);
         let first = index.keys(from)?.keys.into_iter().next().map(|key| key.bytes);
         let lower = first.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Included);
-        let mut scan = IndexScan::new(self.store(), &open, name, index, Bounds { lower, ..Bounds::all() }, at)?;
+        let moment = Moment::new(self, open, at.clone())?;
+        let mut scan = IndexScan::new(moment, index, Bounds { lower, ..Bounds::all() })?;
         let mut found = 0;
         while found < limit && if fetch { scan.next_document()?.is_some() } else { scan.next_entry()? } {
             found += 1;

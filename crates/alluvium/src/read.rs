@@ -5,7 +5,7 @@ use crate::cursor::Scan;
 use crate::database::Snapshot;
 use crate::error::id_text;
 use crate::names::FullName;
-use crate::{Collection, Error, Result, write};
+use crate::{Collection, Error, Find, IntoDocument, Result, write};
 use document::shape::ShapeTable;
 use document::{Document, Draft, Map, Value};
 use std::sync::Arc;
@@ -164,6 +164,35 @@ impl CollectionAt {
     /// As [`Collection::scan`].
     pub fn scan(&self) -> Scan {
         Scan::new(self.collection.clone(), Some(self.snapshot.clone()))
+    }
+
+    /// As [`Collection::find`].
+    pub fn find(&self, filter: impl IntoDocument) -> Find {
+        Find::new(self.collection.clone(), Some(self.snapshot.clone()), filter)
+    }
+
+    /// As [`Collection::find_one`].
+    ///
+    /// # Errors
+    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<Document>> {
+        self.find(filter).first()
+    }
+
+    /// As [`Collection::count_documents`].
+    ///
+    /// # Errors
+    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn count_documents(&self, filter: impl IntoDocument) -> Result<u64> {
+        self.find(filter).count()
+    }
+
+    /// As [`Collection::distinct`].
+    ///
+    /// # Errors
+    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn distinct(&self, path: &str, filter: impl IntoDocument) -> Result<Vec<Value>> {
+        self.find(filter).distinct(path)
     }
 
     /// As [`Collection::count`].

@@ -18,7 +18,7 @@ pub struct UpdateResult {
     pub upserted_id: Option<Value>,
 }
 
-/// Which document [`Collection::find_one_and_update`] returns.
+/// Which document [`Collection::get_and_update`] and [`Collection::find_one_and_update`] returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReturnDocument {
     /// As it was before. The default.
@@ -181,7 +181,7 @@ impl Collection {
     /// use alluvium::ReturnDocument;
     /// let tickets = db.collection("tickets");
     /// tickets.put("next", r#"{"n": 7}"#)?;
-    /// let next = tickets.find_one_and_update("next", r#"{"$inc": {"n": 1}}"#, ReturnDocument::Before)?;
+    /// let next = tickets.get_and_update("next", r#"{"$inc": {"n": 1}}"#, ReturnDocument::Before)?;
     /// assert_eq!(next.unwrap().to_string(), r#"{"_id":"next","n":7}"#);
     /// # Ok(())
     /// # }
@@ -189,7 +189,7 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::update`].
-    pub fn find_one_and_update(
+    pub fn get_and_update(
         &self,
         id: impl Into<Value>,
         update: impl IntoDocument,

@@ -127,7 +127,7 @@ fn run(steps: Vec<Step>) {
                 pets.put(i32::from(id), map).unwrap();
             }
             Step::Delete(id) => pets.delete(i32::from(id)).unwrap(),
-            Step::DeleteOne(id) => drop(pets.delete_one(i32::from(id)).unwrap()),
+            Step::DeleteOne(id) => drop(pets.get_and_delete(i32::from(id)).unwrap()),
             Step::Apply(id, update) => pets.apply(i32::from(id), update).unwrap(),
             Step::Update(id, update) => drop(pets.update(i32::from(id), update)),
             Step::Batch(operations) => {

@@ -10,9 +10,11 @@ mod config;
 mod count;
 mod delete;
 mod demo;
+mod distinct;
 mod drop;
 mod dump;
 mod export;
+mod find;
 mod generate;
 mod get;
 mod index;
@@ -52,18 +54,22 @@ pub(crate) enum Command {
     /// Show the settings, and where they come from
     #[command(subcommand)]
     Config(config::Command),
-    /// Count the documents of a collection
+    /// Count the documents of a collection, or those that match a filter
     Count(count::Args),
     /// Delete documents by _id
     Delete(delete::Args),
     /// Generate, load, read, change, kill, resume and verify a million documents; print a table
     Demo(demo::Args),
+    /// Print the distinct values of a field
+    Distinct(distinct::Args),
     /// Drop a collection with all its documents
     Drop(drop::Args),
     /// Write a whole database into files, as mongodump does
     Dump(dump::Args),
     /// Write a collection as JSON, CSV or BSON
     Export(export::Args),
+    /// Print documents that match a filter
+    Find(find::Args),
     /// Generate data for trials
     #[command(subcommand)]
     Gen(generate::Command),
@@ -115,9 +121,11 @@ impl Command {
             Self::Count(args) => args.run(),
             Self::Delete(args) => args.run(),
             Self::Demo(args) => args.run(),
+            Self::Distinct(args) => args.run(),
             Self::Drop(args) => args.run(),
             Self::Dump(args) => args.run(),
             Self::Export(args) => args.run(),
+            Self::Find(args) => args.run(),
             Self::Gen(command) => command.run(),
             Self::Get(args) => args.run(),
             Self::Index(command) => command.run(),

@@ -65,9 +65,9 @@ fn an_index_is_made_listed_checked_and_dropped() {
 fn what_is_wrong_is_said() {
     let place = pets();
     for (code, arguments, said) in [
-        (2, &["db", "pets", "{\"a\":"][..], "KEYS must be JSON"),
-        (2, &["db", "pets", "[1]"], "KEYS must be a JSON object"),
-        (2, &["db", "pets", r#"{"a": 1}"#, "--partial", "x"], "the filter of --partial must be JSON"),
+        (1, &["db", "pets", "{\"a\":"][..], "KEYS must be JSON"),
+        (1, &["db", "pets", "[1]"], "KEYS must be a JSON object"),
+        (1, &["db", "pets", r#"{"a": 1}"#, "--partial", "x"], "the filter of --partial must be JSON"),
         (1, &["db", "pets", "{}"], "needs a key"),
         (1, &["db", "pets", r#"{"a": "2dsphere"}"#], "2dsphere"),
         (1, &["db", "pets", r#"{"_id": 1}"#], "every collection has an index on _id"),

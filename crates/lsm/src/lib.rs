@@ -35,7 +35,7 @@ mod version;
 mod view;
 
 pub use budget::{Budget, Charge, Owner};
-pub use cache::Cache;
+pub use cache::{BlockCounts, Cache};
 pub use compaction::picker;
 pub use compaction::{CompactionJob, Drops, Outcome, Swept};
 pub use edit::{AddedFile, VersionEdit};

@@ -4,6 +4,7 @@
 //! - [`filter`]: which documents match
 //! - [`fold`]: a document and the deltas written after it
 //! - [`index`]: definitions of secondary indexes, and the entries that a document yields
+//! - [`plan`]: how the documents that a query asks for are found
 //! - [`distinct`]: the distinct values of a field
 //! - [`projection`]: which fields of a document
 //! - [`sort`]: sort keys, and the first documents by them

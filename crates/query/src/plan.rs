@@ -34,7 +34,7 @@ mod scan;
 pub use choose::plan;
 pub use error::PlanError;
 pub use interval::{Edge, Interval};
-pub use scan::{IndexScan, KeyRange, PartBounds};
+pub use scan::{IndexScan, KeyRange, PartBounds, id_ranges};
 
 /// What is asked.
 #[derive(Debug, Clone)]

@@ -30,6 +30,8 @@ use std::time::Duration;
 
 pub(crate) const LOCK_NAME: &str = "LOCK";
 pub(crate) const LOG_DIR: &str = "wal";
+/// What the names of folders begin with in which readers keep the files of a sort: they go when the store is opened.
+pub const SORT_PREFIX: &str = "sort-";
 
 /// What opening a store found and did.
 #[derive(Debug, Clone, Default)]
@@ -78,6 +80,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let Replayed { log, mut report, last, damaged, .. } = read.inspect_err(|_| replay::withdraw(&partitions))?;
     // Nothing is missing that was not accepted, so what seems left over is.
     partitions.iter().try_for_each(|p| p.remove_left_overs())?;
+    remove_sorts(&env, path)?;
     let wal = Arc::new(log.start()?);
     let _first = policy.wal.set(wal.clone());
     if created {
@@ -245,6 +248,13 @@ fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superbloc
     let superblock = Superblock { database_id: env.rng.next_u64(), partitions };
     superblock.begin(env, path)?;
     Ok((superblock, true))
+}
+
+/// Removes what sorts left that were under way when the process ended.
+fn remove_sorts(env: &Env, path: &Path) -> Result<()> {
+    let is_sort = |entry: &env::DirEntry| entry.is_dir && entry.name.starts_with(SORT_PREFIX);
+    let left = env.fs.list(path)?.into_iter().filter(is_sort);
+    left.map(|entry| entry.name).try_for_each(|name| remove_tree(env, &path.join(name), true))
 }
 
 pub(crate) fn remove_tree(env: &Env, path: &Path, is_dir: bool) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use crate::store::{Inner, Store};
 use crate::{Bounds, Result, TreeId};
+use lsm::Charge;
 use std::time::Duration;
 
 /// Figures of a store. Bytes and counts since it was opened, unless they say "now".
@@ -186,6 +187,21 @@ impl Store {
     /// ```
     pub fn stats(&self) -> Stats {
         self.inner.stats()
+    }
+
+    /// Takes memory out of the budget for what a reader holds, a sort for instance, until the charge is dropped. The
+    /// block cache makes room.
+    pub fn charge(&self, bytes: usize) -> Charge {
+        self.inner.shared.budget.charge(lsm::Owner::Jobs, bytes)
+    }
+
+    /// About how many keys of a tree lie within bounds, memtables included: told from a few blocks of each run.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn estimate(&self, tree: TreeId, partition: u32, bounds: &Bounds) -> Result<u64> {
+        self.inner.open_for_reads()?;
+        self.inner.estimate(partition, tree, bounds)
     }
 
     /// Figures of one tree. Reads a few blocks of each sorted run.

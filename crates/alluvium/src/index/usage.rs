@@ -101,14 +101,12 @@ pub(crate) struct Usage {
 
 impl Usage {
     /// Somebody asks the index.
-    #[allow(dead_code)]
     pub fn begin(&self, now_ms: i64) {
         self.uses.fetch_add(1, Ordering::Relaxed);
         self.last_ms.fetch_max(now_ms, Ordering::Relaxed);
     }
 
     /// What was looked at for an answer.
-    #[allow(dead_code)]
     pub fn examined(&self, examined: &Examined) {
         self.keys.fetch_add(examined.keys, Ordering::Relaxed);
         self.stale.fetch_add(examined.stale, Ordering::Relaxed);

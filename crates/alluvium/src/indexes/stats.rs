@@ -1,14 +1,13 @@
 //! Figures of indexes.
 
-use crate::catalog::Open;
+use crate::find::Moment;
 use crate::index::scan::{Examined, IndexScan};
 use crate::index::{Index, IndexProgress};
-use crate::names::FullName;
-use crate::{Collection, Error, Result, Snapshot};
+use crate::{Collection, Error, Result};
 use document::Map;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::{Bounds, Store};
+use store::Bounds;
 
 /// Entries are looked at in so many places of an index,
 const PLACES: u64 = 16;
@@ -76,11 +75,10 @@ impl Collection {
     /// # Errors
     /// [`Error::NoSuchCollection`], or as for any read.
     pub fn index_stats(&self) -> Result<Vec<IndexStats>> {
-        let (open, name) = (self.open()?, self.name()?);
-        let snapshot = self.database.snapshot();
+        let moment = Moment::new(self, self.open()?, self.database.snapshot())?;
         let mut all = Vec::new();
-        for index in &open.indexes().indexes {
-            match stats(self.store(), &open, name, index, &snapshot) {
+        for index in &moment.open.indexes().indexes {
+            match stats(&moment, index) {
                 Ok(stats) => all.push(stats),
                 // Dropped meanwhile.
                 Err(Error::Store(store::Error::NoSuchTree(_))) => {}
@@ -91,15 +89,9 @@ impl Collection {
     }
 }
 
-fn stats(
-    store: &Store,
-    open: &Arc<Open>,
-    name: &FullName,
-    index: &Arc<Index>,
-    snapshot: &Snapshot,
-) -> Result<IndexStats> {
-    let tree = store.tree_stats(index.tree)?;
-    let sample = sample(store, open, name, index, snapshot)?;
+fn stats(moment: &Arc<Moment>, index: &Arc<Index>) -> Result<IndexStats> {
+    let tree = moment.store().tree_stats(index.tree)?;
+    let sample = sample(moment, index)?;
     let (examined, examined_stale) = index.usage.keys_and_stale();
     let told = |progress: &IndexProgress| (progress.documents(), progress.documents_expected());
     Ok(IndexStats {
@@ -120,14 +112,8 @@ fn stats(
 }
 
 /// Looks at entries all over the index, if there are many, or at all.
-fn sample(
-    store: &Store,
-    open: &Arc<Open>,
-    name: &FullName,
-    index: &Arc<Index>,
-    snapshot: &Snapshot,
-) -> Result<Examined> {
-    let scan = |bounds| IndexScan::new(store, open, name, index.clone(), bounds, snapshot);
+fn sample(moment: &Arc<Moment>, index: &Arc<Index>) -> Result<Examined> {
+    let scan = |bounds| IndexScan::new(moment.clone(), index.clone(), bounds);
     let mut whole = scan(Bounds::all())?;
     let mut few = 0;
     while few < PLACES * AT_A_PLACE && whole.advance()? {

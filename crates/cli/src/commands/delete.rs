@@ -30,7 +30,7 @@ impl Args {
             for text in &self.ids {
                 let id = self.id.parse(text);
                 let shown = ids::show(&id);
-                if collection.delete_one(id)? { deleted += 1 } else { missing.push(shown) }
+                if collection.get_and_delete(id)?.is_some() { deleted += 1 } else { missing.push(shown) }
             }
             Ok((deleted, missing))
         })?;

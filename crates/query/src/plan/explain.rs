@@ -109,7 +109,8 @@ impl IndexScan {
 }
 
 impl Node {
-    fn inputs(&self) -> Vec<&Node> {
+    /// The steps that it takes documents from.
+    pub fn inputs(&self) -> Vec<&Node> {
         match self {
             Self::Fetch { input, .. } | Self::Sort { input, .. } | Self::Limit { input, .. } => vec![input],
             Self::Union { inputs, .. } => inputs.iter().collect(),
@@ -119,7 +120,8 @@ impl Node {
         }
     }
 
-    fn words(&self) -> String {
+    /// The step in words, without those below it.
+    pub fn words(&self) -> String {
         match self {
             Self::Nothing => "nothing matches".to_owned(),
             Self::Scan { ids, backward, filter } => match &ids[..] {
@@ -151,7 +153,8 @@ impl Node {
         self.inputs().into_iter().try_for_each(|input| input.write(f, indent + 2))
     }
 
-    fn to_map(&self) -> Map {
+    /// The step and those below it, as `explain` shows them.
+    pub fn to_map(&self) -> Map {
         let (stage, rest) = match self {
             Self::Index(scan) => return scan.to_map(),
             Self::Nothing => ("EOF", Map::new()),

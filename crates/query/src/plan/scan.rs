@@ -184,6 +184,11 @@ fn range(interval: &Interval, order: Order) -> KeyRange {
     }
 }
 
+/// The ranges of keys of `_id` for intervals of it, in order.
+pub fn id_ranges(ids: &[Interval]) -> Vec<KeyRange> {
+    ids.iter().map(|interval| range(interval, Order::Ascending)).collect()
+}
+
 /// The least bytes above all that begin with these; none if there are none.
 fn after(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     while let Some(last) = bytes.pop() {

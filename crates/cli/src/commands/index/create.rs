@@ -4,10 +4,10 @@ use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::progress::Meter;
 use crate::settings::database::CollectionArgs;
+use crate::settings::questions::map_of;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::{Collection, Error, IndexBuild, Map, Value};
-use document::json;
+use alluvium::{Collection, Error, IndexBuild, Map};
 use env::Env;
 
 /// Arguments of `index create`.
@@ -108,17 +108,6 @@ impl Args {
             options.push("expireAfterSeconds", seconds);
         }
         Ok(options)
-    }
-}
-
-fn map_of(what: &str, text: &str) -> Outcome<Map> {
-    match json::parse(text.as_bytes()) {
-        Ok(Value::Map(map)) => Ok(map),
-        Ok(other) => Err(Failure::Usage(format!(
-            "{what} must be a JSON object, such as {{\"a\": 1}}, not {}",
-            other.type_name()
-        ))),
-        Err(error) => Err(Failure::Usage(format!("{what} must be JSON, such as {{\"a\": 1}}: {error}"))),
     }
 }
 
