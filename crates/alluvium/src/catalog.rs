@@ -3,6 +3,7 @@
 //! A collection is two trees of the store: its documents, and its system tree (shapes, progress of
 //! loads). The description of a tree says which; it is written in the same batch as the tree.
 
+use crate::filtered::Upserts;
 use crate::find::{Plans, StatisticsCell};
 use crate::fold::Folds;
 use crate::index::{Index, IndexSet};
@@ -40,6 +41,8 @@ pub(crate) struct Open {
     pub index_change: Mutex<()>,
     /// What the planner knows of the documents.
     pub statistics: StatisticsCell,
+    /// Held by whoever inserts since nothing matches a filter.
+    pub upserts: Upserts,
     /// What questions of one form have taught.
     pub plans: Plans,
 }
@@ -55,6 +58,7 @@ impl Open {
             indexes,
             index_change,
             statistics: StatisticsCell::default(),
+            upserts: Upserts::default(),
             plans: Plans::default(),
         })
     }

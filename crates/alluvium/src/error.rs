@@ -1,5 +1,6 @@
 //! The library's error: few kinds, each telling what to do next.
 
+use crate::BulkWriteResult;
 use document::Value;
 use document::row::RowError;
 use query::distinct::DistinctError;
@@ -199,6 +200,14 @@ pub enum Error {
     /// The distinct values of a field cannot be told.
     #[error(transparent)]
     Distinct(#[from] DistinctError),
+    /// Some of many writes failed.
+    #[error("{} of the writes failed; that at place {} says: {}", errors.len(), first_of(errors).0, first_of(errors).1)]
+    BulkWrite {
+        /// What the others did.
+        result: Box<BulkWriteResult>,
+        /// The places of those that failed among the writes, from 0, and why they did. There is at least one.
+        errors: Vec<(usize, Error)>,
+    },
     /// A question took longer than it was given.
     #[error("it took longer than the {limit_ms} ms that max_time gave it: give it more, or make an index that helps")]
     MaxTimeExpired {
@@ -242,6 +251,10 @@ impl From<RowError> for Error {
     }
 }
 
+fn first_of(errors: &[(usize, Error)]) -> (usize, String) {
+    errors.first().map_or_else(Default::default, |(at, error)| (*at, error.to_string()))
+}
+
 fn suggestion(name: &Option<String>) -> String {
     name.as_ref()
         .map_or_else(|| ": `collections` lists what is there".to_owned(), |name| format!(": did you mean {name}?"))
@@ -259,6 +272,32 @@ impl Error {
     /// [`Error::Stopped`] if somebody has asked for it.
     pub(crate) fn unless_stopped(stop: &AtomicBool) -> Result<()> {
         if stop.load(Ordering::Relaxed) { Err(Self::Stopped) } else { Ok(()) }
+    }
+
+    /// MongoDB's number and name for the error, for what MongoDB has one.
+    pub fn code(&self) -> Option<(i32, &'static str)> {
+        Some(match self {
+            Self::Filter(error) => (error.code(), error.code_name()),
+            Self::Sort(error) => (error.code(), error.code_name()),
+            Self::Projection(error) => (error.code(), error.code_name()),
+            Self::Plan(error) => (error.code(), error.code_name()),
+            Self::Distinct(error) => (error.code(), error.code_name()),
+            Self::Update(error) => (error.code(), error.code_name()),
+            Self::Index(error) => (error.code(), error.code_name()),
+            Self::IndexConflict { code: 86, .. } => (86, "IndexKeySpecsConflict"),
+            Self::IndexConflict { .. } => (85, "IndexOptionsConflict"),
+            Self::NoSuchIndex { .. } => (27, "IndexNotFound"),
+            Self::NoSuchCollection { .. } => (26, "NamespaceNotFound"),
+            Self::CollectionExists(_) => (48, "NamespaceExists"),
+            Self::InvalidName { .. } => (73, "InvalidNamespace"),
+            Self::MaxTimeExpired { .. } => (50, "MaxTimeMSExpired"),
+            Self::DuplicateKey { .. } | Self::DuplicateIndexKey { .. } => (11000, "DuplicateKey"),
+            Self::InvalidDocument(_) | Self::InvalidId(_) => (2, "BadValue"),
+            Self::Json(_) => (9, "FailedToParse"),
+            Self::DamagedDocument { .. } => (301, "DataCorruptionDetected"),
+            Self::BulkWrite { errors, .. } => return errors.first()?.1.code(),
+            _ => return None,
+        })
     }
 
     /// What the error is about.
@@ -292,6 +331,7 @@ impl Error {
             Self::NotEnoughSpace { .. } => ErrorKind::NoSpace,
             Self::Stopped => ErrorKind::Stopped,
             Self::MaxTimeExpired { .. } => ErrorKind::TimedOut,
+            Self::BulkWrite { errors, .. } => errors.first().map_or(ErrorKind::Invalid, |(_, error)| error.kind()),
             Self::DamagedDocument { .. } | Self::DamagedIndex { .. } => ErrorKind::Corruption,
         }
     }

@@ -21,7 +21,7 @@ pub(crate) use moment::Moment;
 pub(crate) use planning::Plans;
 pub(crate) use question::{Owned, Question};
 pub(crate) use statistics::StatisticsCell;
-pub(crate) use step::Answer;
+pub(crate) use step::{Answer, project};
 
 /// The name or the keys of the index that is to be used: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or `-1` for a
 /// scan of all documents.

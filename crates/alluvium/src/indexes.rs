@@ -204,11 +204,11 @@ impl Collection {
     /// As for any read; [`crate::Error::NoSuchIndex`].
     #[doc(hidden)]
     pub fn index_walk(&self, at: &Snapshot, index: &str, from: &Map, limit: usize, fetch: bool) -> Result<usize> {
-        let (open, index) = (self.open()?, self.index(index)?);
+        let index = self.index(index)?;
         let first = index.keys(from)?.keys.into_iter().next().map(|key| key.bytes);
         let lower = first.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Included);
-        let moment = Moment::new(self, open, at.clone())?;
-        let mut scan = IndexScan::new(moment, index, Bounds { lower, ..Bounds::all() })?;
+        let mut scan =
+            IndexScan::new(Moment::new(self, self.open()?, at.clone())?, index, Bounds { lower, ..Bounds::all() })?;
         let mut found = 0;
         while found < limit && if fetch { scan.next_document()?.is_some() } else { scan.next_entry()? } {
             found += 1;

@@ -10,15 +10,15 @@ use query::update::{Context, Update};
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct UpdateResult {
-    /// Documents found: 1 or 0.
+    /// Documents found.
     pub matched_count: u64,
-    /// Documents that are not as they were: 1 or 0.
+    /// Documents that are not as they were.
     pub modified_count: u64,
     /// The `_id` of the document that an upsert inserted.
     pub upserted_id: Option<Value>,
 }
 
-/// Which document [`Collection::get_and_update`] and [`Collection::find_one_and_update`] returns.
+/// Which document [`Collection::get_and_update`] and [`Collection::find_one_and_update`] return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReturnDocument {
     /// As it was before. The default.
@@ -293,7 +293,7 @@ impl Collection {
 }
 
 /// What is to be written of a draft that an update was applied to.
-fn to_write(update: &Update, context: &Context, changed: bool) -> Write {
+pub(crate) fn to_write(update: &Update, context: &Context, changed: bool) -> Write {
     if !changed {
         return Write::Nothing;
     }

@@ -44,7 +44,7 @@ pub(crate) enum Failure {
     /// The library's error, with what the user can do beyond its message.
     Library {
         /// The error.
-        error: alluvium::Error,
+        error: Box<alluvium::Error>,
         /// Another sentence, or nothing.
         advice: Option<String>,
     },
@@ -70,6 +70,11 @@ pub(crate) enum Failure {
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
+    /// The library's error, and what the user can do.
+    pub(crate) fn explained(error: alluvium::Error, advice: Option<String>) -> Self {
+        Self::Library { error: Box::new(error), advice }
+    }
+
     /// A file operation that failed.
     pub(crate) fn io(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
         let text = format!("cannot {what} {}: {error}", path.display());
@@ -112,7 +117,7 @@ impl Failure {
 /// Refuses what the disk has no room for.
 pub(crate) fn enough_space(space: alluvium::Space) -> Outcome {
     let advice = Some("--no-space-check begins all the same".to_owned());
-    space.check().map_err(|error| Failure::Library { error, advice })
+    space.check().map_err(|error| Failure::explained(error, advice))
 }
 
 fn library_code(error: &alluvium::Error) -> u8 {
@@ -163,7 +168,7 @@ impl From<alluvium::Error> for Failure {
     fn from(error: alluvium::Error) -> Self {
         match error {
             alluvium::Error::Stopped => Self::Interrupted(String::new()),
-            error => Self::Library { error, advice: None },
+            error => Self::explained(error, None),
         }
     }
 }

@@ -167,11 +167,14 @@ pub(crate) fn learn(moment: &Moment, planned: &Planned, report: &Report) {
         return;
     }
     let time_us = keys as f64 * plan::cost::SCAN_ENTRY_US + documents as f64 * plan::cost::FETCH_US;
-    moment.open.statistics.forget();
+    moment.open.statistics.doubt(moment);
     let index = index_of(&planned.plan.root);
     moment.open.plans.known(&planned.indexes, form, |form| {
-        form.index = None;
-        if let Some(index) = index {
+        let Some(index) = index else { return };
+        let known = form.dear.iter().any(|(known, measured)| *known == index && *measured * 2.0 >= time_us);
+        // What is taken although that is known is still the best.
+        if !known {
+            form.index = None;
             form.dear.retain(|(known, _)| *known != index);
             form.dear.push((index, time_us));
         }
@@ -223,3 +226,6 @@ fn of_filter(filter: &Map, form: &mut String) {
     }
     form.push('.');
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,6 +100,11 @@ impl Question {
         (self.sort, self.order) = (Sort::parse(&Map::new()).unwrap_or_else(|_| self.sort.clone()), Vec::new());
     }
 
+    /// Only the documents' keys are asked for.
+    pub fn only_ids(&mut self) {
+        self.needs = Some(Vec::new());
+    }
+
     /// Only the values at a path are asked for.
     pub fn only_values(&mut self, path: FieldPath) {
         self.needs = Some(vec![path]);

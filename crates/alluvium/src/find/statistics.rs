@@ -63,9 +63,13 @@ impl StatisticsCell {
         taken
     }
 
-    /// Has them taken anew: they have led astray.
-    pub fn forget(&self) {
-        *self.current.write() = None;
+    /// Has them taken anew, for they have led astray, unless there is hardly anything new to be known.
+    pub fn doubt(&self, moment: &Moment) {
+        let mut current = self.current.write();
+        let written = |taken: &Statistics| moment.store().visible().saturating_sub(taken.seq);
+        if current.as_ref().is_some_and(|taken| written(taken) > (WRITES / 10).max(taken.documents / 50)) {
+            *current = None;
+        }
     }
 
     fn fresh(&self, moment: &Moment, set: &IndexSet) -> Option<Arc<Statistics>> {

@@ -256,6 +256,16 @@ impl Answer {
         Ok(item.map(|item| item.document.unwrap_or_default()))
     }
 
+    /// The key of the next document's `_id`.
+    pub fn next_key(&mut self) -> Result<Option<Vec<u8>>> {
+        self.run.check_time()?;
+        let item = self.root.next(&mut self.run)?;
+        if item.is_none() {
+            self.end();
+        }
+        Ok(item.map(|item| item.key))
+    }
+
     /// How many documents there are.
     pub fn count(&mut self) -> Result<u64> {
         self.run.check_time()?;

@@ -97,7 +97,7 @@ impl Args {
             Error::Export(_) => {
                 let keep = if self.alluvium_types { "" } else { "--alluvium-types keeps such documents; " };
                 let advice = format!("{keep}{dir} holds no whole dump: remove it first");
-                Failure::Library { error, advice: Some(advice) }
+                Failure::explained(error, Some(advice))
             }
             error => error.into(),
         }

@@ -168,7 +168,7 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
     }
     let loaded = progress.documents.load(std::sync::atomic::Ordering::Relaxed);
     let advice = (loaded > 0).then(|| format!("{} loaded before stay", text::counted(loaded, "document")));
-    Failure::Library { error, advice }
+    Failure::explained(error, advice)
 }
 
 /// Waits until no compaction is due; a signal ends the waiting by closing the database.

@@ -146,11 +146,11 @@ fn explain(error: Error) -> Failure {
         Error::Dump(ref text) if text.contains("restored before") => {
             let advice =
                 "--on-duplicate replace puts back what is in the dump, and --on-duplicate skip only what is missing";
-            Failure::Library { error, advice: Some(advice.to_owned()) }
+            Failure::explained(error, Some(advice.to_owned()))
         }
         Error::Dump(ref text) if text.contains("documents already") => {
             let advice = "--on-duplicate error, replace or skip restores into them all the same".to_owned();
-            Failure::Library { error, advice: Some(advice) }
+            Failure::explained(error, Some(advice))
         }
         error => error.into(),
     }

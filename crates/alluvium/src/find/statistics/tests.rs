@@ -41,7 +41,12 @@ fn statistics_are_taken_anew_when_much_was_written() {
     assert_eq!(documents(&cell), 1, "one write is not much");
     c.insert_many((2..2002).map(|n| format!(r#"{{"_id": {n}}}"#))).unwrap();
     assert_eq!(documents(&cell), 2002);
+    let doubt = || cell.doubt(&Moment::of(&c, None).unwrap());
+    c.insert_many((2002..2202).map(|n| format!(r#"{{"_id": {n}}}"#))).unwrap();
+    assert_eq!(documents(&cell), 2002, "a tenth is not much either");
+    doubt();
+    assert_eq!(documents(&cell), 2202, "but enough where they have led astray");
     c.put(3000, "{}").unwrap();
-    cell.forget();
-    assert_eq!(documents(&cell), 2003);
+    doubt();
+    assert_eq!(documents(&cell), 2202, "nothing new is to be known");
 }

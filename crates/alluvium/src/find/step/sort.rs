@@ -11,6 +11,8 @@ use store::Charge;
 
 /// The most bytes of memory that a sort takes: MongoDB's limit.
 const BYTES_MAX: usize = 100 << 20;
+/// The charge follows in steps of this many bytes.
+const STEP: usize = 256 << 10;
 /// What a document takes in memory beside its row.
 const OVERHEAD: usize = 160;
 
@@ -21,7 +23,8 @@ pub(crate) struct Sorting {
     first: Option<usize>,
     bytes_max: usize,
     state: State,
-    _charge: Charge,
+    /// Follows what is held.
+    charge: Charge,
 }
 
 enum State {
@@ -35,7 +38,7 @@ impl Sorting {
         let store = run.moment.store();
         let bytes_max = BYTES_MAX.min(store.options().memory_bytes / 8);
         let first = first.map(|first| usize::try_from(first).unwrap_or(usize::MAX));
-        Self { input, first, bytes_max, state: State::Waiting, _charge: store.charge(0) }
+        Self { input, first, bytes_max, state: State::Waiting, charge: store.charge(0) }
     }
 
     pub fn input(&self) -> &Step {
@@ -44,7 +47,6 @@ impl Sorting {
 
     pub fn next(&mut self, run: &mut Run) -> Result<Option<Item>> {
         if matches!(self.state, State::Waiting) {
-            self._charge.resize(self.bytes_max);
             self.state = self.gather(run)?;
         }
         let item = match &mut self.state {
@@ -56,7 +58,7 @@ impl Sorting {
             },
         };
         if item.is_none() {
-            self._charge.resize(0);
+            self.charge.resize(0);
         }
         Ok(item)
     }
@@ -72,6 +74,7 @@ impl Sorting {
             let mut item = Some(item);
             let offered = top.offer(&key, bytes, || (key.clone(), item.take().unwrap_or_else(Item::none)));
             match (offered, item) {
+                (Ok(_), _) if top.bytes() > self.charge.bytes() => self.charge.resize(top.bytes() + STEP),
                 (Ok(_), _) => {}
                 (Err(SortError::Memory { .. }), Some(item)) if run.question.allow_disk_use => {
                     return self.spill(run, top, (&key, item));
@@ -85,6 +88,7 @@ impl Sorting {
 
     /// Goes on in files.
     fn spill(&mut self, run: &mut Run, top: TopK<(Vec<u8>, Item)>, next: (&[u8], Item)) -> Result<State> {
+        self.charge.resize(self.bytes_max);
         let mut bytes = Vec::new();
         let mut sorter = Sorter::new(&run.moment.database.inner.env, folder(run), self.bytes_max);
         // What is taken first stays first among equals.

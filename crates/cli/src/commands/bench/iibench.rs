@@ -85,7 +85,7 @@ impl Args {
         if self.json {
             out.json(&serde_json::to_value(&report).map_err(|error| Failure::Other(error.to_string()))?)?;
         } else {
-            out.text(&format!("{}\n{}", report.intervals_text(), Report::side_by_side(&[report.clone()])))?;
+            out.text(&format!("{}\n{}", report.intervals_text(), Report::side_by_side(std::slice::from_ref(&report))))?;
         }
         out.finish()
     }

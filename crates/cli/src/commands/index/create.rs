@@ -135,7 +135,7 @@ fn finish(build: IndexBuild, collection: &Collection, meter: &Meter) -> Outcome<
         }
         Err(error @ Error::DuplicateIndexKey { .. }) => {
             let advice = Some(format!("the index {name} was not made"));
-            Err(Failure::Library { error, advice })
+            Err(Failure::explained(error, advice))
         }
         Err(error) => Err(error.into()),
     }
