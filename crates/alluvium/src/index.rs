@@ -10,25 +10,26 @@ use crate::Result;
 use crate::catalog::Open;
 use codec::varint;
 use document::{Document, Map, Value, encoding};
-use env::sync::Mutex;
 use query::index::{Definition, IndexError, Keys};
 use query::update::Update;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use store::{Seq, Store, TreeId};
 
-mod build;
+pub(crate) mod build;
 mod entries;
 pub(crate) mod scan;
 pub(crate) mod sweep;
 mod unique;
+mod usage;
 
-pub use build::IndexProgress;
-pub(crate) use build::finish;
+pub(crate) use build::{Build, finish};
 pub(crate) use entries::Entries;
+pub use usage::IndexProgress;
+pub(crate) use usage::{Building, Usage};
 
-/// First byte of a description: an index.
-pub(crate) const INDEX: u8 = 3;
+/// First byte of a description: an index. (3 is a set of values of the command line's `mv`.)
+pub(crate) const INDEX: u8 = 4;
 
 /// The indexes of a collection, as of one schema number.
 #[derive(Debug, Default)]
@@ -49,8 +50,10 @@ pub(crate) struct Index {
     pub multikey: Arc<AtomicU32>,
     /// Partitions whose documents are built into it, while it is being built.
     pub built: Vec<u32>,
-    /// Held by whoever builds it.
-    pub building: Arc<Mutex<()>>,
+    /// Whether somebody builds it, and how far that is.
+    pub building: Arc<Building>,
+    /// Who has asked it since the database was opened.
+    pub usage: Arc<Usage>,
     /// The bits of a double: how many keys a document yields, if a sweep has told it; else 0.
     pub keys_per_document: Arc<AtomicU64>,
 }
@@ -95,6 +98,7 @@ impl Index {
                 multikey: Arc::new(AtomicU32::new(multikey)),
                 built,
                 building: Arc::default(),
+                usage: Arc::default(),
                 keys_per_document: Arc::default(),
             },
         ))
