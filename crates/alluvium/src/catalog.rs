@@ -3,6 +3,8 @@
 //! A collection is two trees of the store: its documents, and its system tree (shapes, progress of
 //! loads). The description of a tree says which; it is written in the same batch as the tree.
 
+use crate::filtered::Upserts;
+use crate::find::{Plans, StatisticsCell};
 use crate::fold::Folds;
 use crate::index::{INDEX, Index, IndexSet};
 use crate::modify::TypicalWrite;
@@ -37,12 +39,28 @@ pub(crate) struct Open {
     indexes: RwLock<Arc<IndexSet>>,
     /// Held while an index is described anew.
     pub index_change: Mutex<()>,
+    /// What the planner knows of the documents.
+    pub statistics: StatisticsCell,
+    /// Held by whoever inserts since nothing matches a filter.
+    pub upserts: Upserts,
+    /// What questions of one form have taught.
+    pub plans: Plans,
 }
 
 impl Open {
     pub fn new(documents: TreeId, system: TreeId, shapes: Arc<ShapeTable>, indexes: Arc<IndexSet>) -> Arc<Self> {
         let (indexes, index_change) = (RwLock::new(indexes), Mutex::new(()));
-        Arc::new(Self { documents, system, shapes, modified: TypicalWrite::default(), indexes, index_change })
+        Arc::new(Self {
+            documents,
+            system,
+            shapes,
+            modified: TypicalWrite::default(),
+            indexes,
+            index_change,
+            statistics: StatisticsCell::default(),
+            upserts: Upserts::default(),
+            plans: Plans::default(),
+        })
     }
 
     /// The indexes, as of now.

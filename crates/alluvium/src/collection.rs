@@ -9,6 +9,7 @@ use crate::write::{self, Encoded};
 use crate::{Database, Durability, Error, IntoDocument, Result, TypedCollection};
 use document::{Document, Map, Value};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::{LockMode, Store};
 
 /// A handle on a collection. Cheap to clone; it holds a name, not the collection, which may be
@@ -174,7 +175,7 @@ impl Collection {
     }
 
     /// The shared state; nothing if the collection does not exist.
-    pub(crate) fn find(&self) -> Result<Option<Arc<Open>>> {
+    pub(crate) fn existing(&self) -> Result<Option<Arc<Open>>> {
         self.database.inner.catalog.find(self.store(), self.name()?)
     }
 
@@ -330,7 +331,7 @@ impl Collection {
         })
     }
 
-    /// Deletes the document with this `_id` and tells whether it was there: reads.
+    /// Deletes the document with this `_id` and returns it, if it was there: reads.
     ///
     /// ```
     /// # fn main() -> alluvium::Result<()> {
@@ -338,15 +339,16 @@ impl Collection {
     /// # let db = alluvium::Database::open(dir.path().join("db"))?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
-    /// assert!(pets.delete_one("rex")? && !pets.delete_one("rex")?);
+    /// assert!(pets.get_and_delete("rex")?.is_some());
+    /// assert!(pets.get_and_delete("rex")?.is_none());
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// As [`Collection::delete`].
-    pub fn delete_one(&self, id: impl Into<Value>) -> Result<bool> {
-        Ok(self.remove(id.into(), |_| Ok(true))?.is_some())
+    pub fn get_and_delete(&self, id: impl Into<Value>) -> Result<Option<Document>> {
+        self.remove(id.into(), |_| Ok(true))
     }
 
     /// The document with this `_id`.
@@ -474,6 +476,26 @@ impl Collection {
     /// As [`Collection::get`].
     pub fn count(&self) -> Result<u64> {
         self.at(&self.database.snapshot()).count()
+    }
+
+    /// As [`Collection::count`], until somebody sets `stop`.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.create_collection("pets")?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// assert_eq!(pets.count_unless(&stop)?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::get`]; [`crate::ErrorKind::Stopped`] if it was stopped.
+    pub fn count_unless(&self, stop: &AtomicBool) -> Result<u64> {
+        self.reader(Some(&self.database.snapshot()))?.count(stop)
     }
 
     /// Drops the collection.

@@ -2,6 +2,7 @@
 
 use crate::catalog::Open;
 use crate::database::Snapshot;
+use crate::find::Answer;
 use crate::names::FullName;
 use crate::read::{decode, fields_of};
 use crate::{Collection, ReadOnly, Result, write};
@@ -138,9 +139,28 @@ enum Rows {
         _collection: Collection,
     },
     ReadOnly(readonly::Scan, ReadOnly),
+    /// The answer to a question, and how many documents are a batch.
+    Found(Box<Answer>, usize),
 }
 
 impl Cursor {
+    pub(crate) fn found(answer: Answer, batch_size: usize) -> Self {
+        let name = answer.moment().name.clone();
+        Self { rows: Rows::Found(Box::new(answer), batch_size), name, left: u64::MAX }
+    }
+
+    /// The next documents, as many as the question's batch size says ([`crate::Find::batch_size`]); none at the end.
+    ///
+    /// # Errors
+    /// As the iterator's items; what came before the error in the batch is lost.
+    pub fn next_batch(&mut self) -> Result<Vec<Document>> {
+        let size = match &self.rows {
+            Rows::Found(_, size) => *size,
+            _ => crate::find::BATCH_SIZE,
+        };
+        self.by_ref().take(size).collect()
+    }
+
     /// The next document's `_id` and some of its fields, as [`Collection::get_fields`].
     ///
     /// # Errors
@@ -166,6 +186,7 @@ impl Cursor {
                 Some((key, row)) => store.document(key, row.to_vec()).map(Some),
                 None => Ok(None),
             },
+            Rows::Found(answer, _) => answer.next(),
         }
     }
 }

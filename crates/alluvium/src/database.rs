@@ -9,6 +9,7 @@ use crate::{Builder, Collection, LogicalDatabase, OpenReport, Result, Stats, Wri
 use env::Env;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::{Options, Store};
 
 /// An open database. Cheap to clone; closed when the last clone is dropped, or by
@@ -94,7 +95,7 @@ impl Database {
             return Err(crate::Error::NeverChanges(path.to_owned()));
         }
         let folds = Arc::new(Folds::default());
-        let options = Options { fold: Some(folds.clone()), ..options };
+        let options = Options { fold: Some(folds.clone()), definitions: Some(folds.clone()), ..options };
         let store = Store::open(env.clone(), path, options)?;
         let catalog = Catalog::load(&store, folds)?;
         // If it cannot be done now, a later flush does it.
@@ -424,6 +425,26 @@ impl Database {
             self.sweep_indexes()?;
         }
         Ok(self.inner.store.compact()?)
+    }
+
+    /// As [`Database::compact`], until somebody sets `stop`: it ends within a second or so. What was merged by then
+    /// stays merged, and nothing else has changed.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// db.compact_unless(&stop)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::flush`]; [`crate::ErrorKind::Stopped`] if it was stopped.
+    pub fn compact_unless(&self, stop: &AtomicBool) -> Result<()> {
+        if self.inner.store.compact_unless(stop)? { Ok(()) } else { Err(crate::Error::Stopped) }
     }
 
     /// Closes the database, so that it can be opened again at once. Collections, snapshots, cursors and

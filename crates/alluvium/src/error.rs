@@ -1,10 +1,17 @@
 //! The library's error: few kinds, each telling what to do next.
 
+use crate::BulkWriteResult;
 use document::Value;
 use document::row::RowError;
+use query::distinct::DistinctError;
+use query::filter::FilterError;
 use query::index::IndexError;
+use query::plan::PlanError;
+use query::projection::ProjectionError;
+use query::sort::SortError;
 use query::update::UpdateError;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What an [`enum@Error`] is about, for programs that decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,6 +43,8 @@ pub enum ErrorKind {
     Io,
     /// It was stopped, as was asked for.
     Stopped,
+    /// It took longer than it was given.
+    TimedOut,
 }
 
 /// What the library answers instead of a result.
@@ -163,6 +172,48 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// An index is not what its documents yield. `verify` finds out more.
+    #[error(
+        "the index {index} of {collection} is damaged: {reason}: the documents are not concerned; drop the index and \
+         create it again"
+    )]
+    DamagedIndex {
+        /// The collection's full name.
+        collection: String,
+        /// The index.
+        index: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A filter is wrong, or not supported.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// A sort is wrong, or documents cannot be sorted by it, or not within the memory that it may take.
+    #[error(transparent)]
+    Sort(#[from] SortError),
+    /// A projection is wrong, or cannot be applied.
+    #[error(transparent)]
+    Projection(#[from] ProjectionError),
+    /// A hint names an index that is not there, or that does not have all documents.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The distinct values of a field cannot be told.
+    #[error(transparent)]
+    Distinct(#[from] DistinctError),
+    /// Some of many writes failed.
+    #[error("{} of the writes failed; that at place {} says: {}", errors.len(), first_of(errors).0, first_of(errors).1)]
+    BulkWrite {
+        /// What the others did.
+        result: Box<BulkWriteResult>,
+        /// The places of those that failed among the writes, from 0, and why they did. There is at least one.
+        errors: Vec<(usize, Error)>,
+    },
+    /// A question took longer than it was given.
+    #[error("it took longer than the {limit_ms} ms that max_time gave it: give it more, or make an index that helps")]
+    MaxTimeExpired {
+        /// The time that it was given, in milliseconds.
+        limit_ms: u64,
+    },
     /// An update is wrong, or cannot be applied to the document that it is for.
     #[error(transparent)]
     Update(#[from] UpdateError),
@@ -200,6 +251,10 @@ impl From<RowError> for Error {
     }
 }
 
+fn first_of(errors: &[(usize, Error)]) -> (usize, String) {
+    errors.first().map_or_else(Default::default, |(at, error)| (*at, error.to_string()))
+}
+
 fn suggestion(name: &Option<String>) -> String {
     name.as_ref()
         .map_or_else(|| ": `collections` lists what is there".to_owned(), |name| format!(": did you mean {name}?"))
@@ -214,6 +269,37 @@ fn megabytes(bytes: &u64) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// [`Error::Stopped`] if somebody has asked for it.
+    pub(crate) fn unless_stopped(stop: &AtomicBool) -> Result<()> {
+        if stop.load(Ordering::Relaxed) { Err(Self::Stopped) } else { Ok(()) }
+    }
+
+    /// MongoDB's number and name for the error, for what MongoDB has one.
+    pub fn code(&self) -> Option<(i32, &'static str)> {
+        Some(match self {
+            Self::Filter(error) => (error.code(), error.code_name()),
+            Self::Sort(error) => (error.code(), error.code_name()),
+            Self::Projection(error) => (error.code(), error.code_name()),
+            Self::Plan(error) => (error.code(), error.code_name()),
+            Self::Distinct(error) => (error.code(), error.code_name()),
+            Self::Update(error) => (error.code(), error.code_name()),
+            Self::Index(error) => (error.code(), error.code_name()),
+            Self::IndexConflict { code: 86, .. } => (86, "IndexKeySpecsConflict"),
+            Self::IndexConflict { .. } => (85, "IndexOptionsConflict"),
+            Self::NoSuchIndex { .. } => (27, "IndexNotFound"),
+            Self::NoSuchCollection { .. } => (26, "NamespaceNotFound"),
+            Self::CollectionExists(_) => (48, "NamespaceExists"),
+            Self::InvalidName { .. } => (73, "InvalidNamespace"),
+            Self::MaxTimeExpired { .. } => (50, "MaxTimeMSExpired"),
+            Self::DuplicateKey { .. } | Self::DuplicateIndexKey { .. } => (11000, "DuplicateKey"),
+            Self::InvalidDocument(_) | Self::InvalidId(_) => (2, "BadValue"),
+            Self::Json(_) => (9, "FailedToParse"),
+            Self::DamagedDocument { .. } => (301, "DataCorruptionDetected"),
+            Self::BulkWrite { errors, .. } => return errors.first()?.1.code(),
+            _ => return None,
+        })
+    }
+
     /// What the error is about.
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -231,6 +317,11 @@ impl Error {
             | Self::InvalidId(_)
             | Self::Json(_)
             | Self::Update(_)
+            | Self::Filter(_)
+            | Self::Sort(_)
+            | Self::Projection(_)
+            | Self::Plan(_)
+            | Self::Distinct(_)
             | Self::Index(_)
             | Self::IndexConflict { .. }
             | Self::Load(_)
@@ -239,7 +330,9 @@ impl Error {
             | Self::Dump(_) => ErrorKind::Invalid,
             Self::NotEnoughSpace { .. } => ErrorKind::NoSpace,
             Self::Stopped => ErrorKind::Stopped,
-            Self::DamagedDocument { .. } => ErrorKind::Corruption,
+            Self::MaxTimeExpired { .. } => ErrorKind::TimedOut,
+            Self::BulkWrite { errors, .. } => errors.first().map_or(ErrorKind::Invalid, |(_, error)| error.kind()),
+            Self::DamagedDocument { .. } | Self::DamagedIndex { .. } => ErrorKind::Corruption,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Expiry: documents whose date in an index with `expireAfterSeconds` has passed are deleted.
 
+use crate::find::Moment;
 use crate::index::Index;
 use crate::index::scan::IndexScan;
-use crate::names::FullName;
 use crate::{Collection, Database, Result};
 use document::{Value, key};
 use query::index::Order;
@@ -40,7 +40,7 @@ impl Database {
             let now_ms = self.inner.env.clock.unix_millis();
             let cutoff_ms = now_ms.saturating_sub(i64::from(after_s) * 1000);
             let collection = Collection::new(self.clone(), Ok(name.clone()));
-            match self.expire_in(&collection, &name, &index, cutoff_ms) {
+            match self.expire_in(&collection, &index, cutoff_ms) {
                 Ok(count) => deleted += count,
                 // Dropped meanwhile.
                 Err(crate::Error::NoSuchCollection { .. } | crate::Error::Store(store::Error::NoSuchTree(_))) => {}
@@ -50,10 +50,10 @@ impl Database {
         Ok(deleted)
     }
 
-    fn expire_in(&self, collection: &Collection, name: &FullName, index: &Arc<Index>, cutoff_ms: i64) -> Result<u64> {
+    fn expire_in(&self, collection: &Collection, index: &Arc<Index>, cutoff_ms: i64) -> Result<u64> {
         let mut deleted = 0;
         loop {
-            let found = self.expired(collection, name, index, cutoff_ms)?;
+            let found = self.expired(collection, index, cutoff_ms)?;
             let all = found.len() < AT_A_TIME;
             let mut gone = 0;
             for id in found {
@@ -81,20 +81,15 @@ impl Database {
     }
 
     /// The `_id`s of documents that have expired, some of them.
-    fn expired(
-        &self,
-        collection: &Collection,
-        name: &FullName,
-        index: &Arc<Index>,
-        cutoff_ms: i64,
-    ) -> Result<Vec<Value>> {
+    fn expired(&self, collection: &Collection, index: &Arc<Index>, cutoff_ms: i64) -> Result<Vec<Value>> {
         let snapshot = self.snapshot();
         let open = collection.open()?;
         let (low, mut high) = dates(index, cutoff_ms);
         // Beyond the key of any `_id`.
         high.push(0xff);
         let bounds = Bounds { lower: Bound::Included(low), upper: Bound::Excluded(high), reverse: false };
-        let mut scan = IndexScan::new(&self.inner.store, &open, name, index.clone(), bounds, &snapshot)?;
+        let moment = Moment::new(collection, open, snapshot)?;
+        let mut scan = IndexScan::new(moment, index.clone(), bounds)?;
         let mut found = Vec::new();
         while let Some(document) = scan.next_document()? {
             if !found.contains(document.id()) {

@@ -1,12 +1,13 @@
-//! What deltas do to documents: told to the store.
+//! What deltas do to documents, and which shapes these use: told to the store.
 
-use document::row::RowError;
+use crate::catalog::{read_description, shape_key};
+use document::row::{RowError, shapes_used};
 use document::shape::ShapeTable;
 use document::{Document, Draft};
 use env::sync::RwLock;
 use hashbrown::HashMap;
 use std::sync::Arc;
-use store::{Fold, FoldError, TreeId};
+use store::{Definitions, Fold, FoldError, TreeId};
 
 /// Folds updates onto rows, with the shapes of the collections that have been used since open. Before a
 /// collection's shapes are read, nobody can tell what its rows mean, and flushes keep the deltas.
@@ -30,6 +31,27 @@ impl Folds {
 impl std::fmt::Debug for Folds {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Folds").field("collections", &self.shapes.read().len()).finish()
+    }
+}
+
+impl Definitions for Folds {
+    fn kept_in(&self, description: &[u8]) -> Option<TreeId> {
+        read_description(description).map(|(_, system)| system)
+    }
+
+    fn key(&self, number: u32) -> Vec<u8> {
+        shape_key(number).to_vec()
+    }
+
+    fn used(&self, value: &[u8], note: &mut dyn FnMut(u32)) {
+        // Of a damaged row, what stands before the damage is noted.
+        let _damaged = shapes_used(value, note);
+    }
+
+    fn at_hand(&self, tree: TreeId, number: u32) -> Option<Vec<u8>> {
+        let mut definition = Vec::new();
+        self.known(tree)?.get(number)?.encode(&mut definition);
+        Some(definition)
     }
 }
 

@@ -5,10 +5,11 @@ use crate::cursor::Scan;
 use crate::database::Snapshot;
 use crate::error::id_text;
 use crate::names::FullName;
-use crate::{Collection, Error, Result, write};
+use crate::{Collection, Error, Find, IntoDocument, Result, write};
 use document::shape::ShapeTable;
 use document::{Document, Draft, Map, Value};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::{Bounds, Store};
 
 /// One read under way.
@@ -59,12 +60,14 @@ impl Reader<'_> {
         fields_of(&document, paths, self.name).map(Some)
     }
 
-    pub fn count(&self) -> Result<u64> {
+    /// Walks all keys, until somebody sets `stop`.
+    pub fn count(&self, stop: &AtomicBool) -> Result<u64> {
         let snapshot = self.snapshot.map(|s| &s.store);
         let mut scan = self.store.scan(self.open.documents, Bounds::all(), snapshot)?;
         let mut count = 0;
         while scan.next()?.is_some() {
             count += 1;
+            Error::unless_stopped(stop)?;
         }
         Ok(count)
     }
@@ -163,11 +166,40 @@ impl CollectionAt {
         Scan::new(self.collection.clone(), Some(self.snapshot.clone()))
     }
 
+    /// As [`Collection::find`].
+    pub fn find(&self, filter: impl IntoDocument) -> Find {
+        Find::new(self.collection.clone(), Some(self.snapshot.clone()), filter)
+    }
+
+    /// As [`Collection::find_one`].
+    ///
+    /// # Errors
+    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<Document>> {
+        self.find(filter).first()
+    }
+
+    /// As [`Collection::count_documents`].
+    ///
+    /// # Errors
+    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn count_documents(&self, filter: impl IntoDocument) -> Result<u64> {
+        self.find(filter).count()
+    }
+
+    /// As [`Collection::distinct`].
+    ///
+    /// # Errors
+    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn distinct(&self, path: &str, filter: impl IntoDocument) -> Result<Vec<Value>> {
+        self.find(filter).distinct(path)
+    }
+
     /// As [`Collection::count`].
     ///
     /// # Errors
     /// As [`CollectionAt::get`].
     pub fn count(&self) -> Result<u64> {
-        self.collection.reader(Some(&self.snapshot))?.count()
+        self.collection.reader(Some(&self.snapshot))?.count(&AtomicBool::new(false))
     }
 }

@@ -1,6 +1,8 @@
 //! What a long operation will need of the disk, before it begins.
 
 use crate::{Database, Error, Result};
+use env::{Env, OpenMode};
+use std::path::Path;
 
 /// What documents of JSON come to on disk, in hundredths of its bytes, where the database has too few of its own to tell.
 const USUAL_PERCENT: u64 = 35;
@@ -10,6 +12,11 @@ const ROW_PERCENT: u64 = 60;
 const TELLING_BYTES: u64 = 16 << 20;
 /// Compressed input comes to so many hundredths of its own bytes.
 const PACKED_PERCENT: u64 = 125;
+
+/// Of pairs as they are, a run or a store has at most so many hundredths of their bytes.
+const PAIRS_PERCENT: u64 = 105;
+/// A dump has at most about so many hundredths of the bytes of rows.
+const DUMP_PERCENT: u64 = 350;
 
 /// What an operation needs of the disk, and what there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +29,55 @@ pub struct Space {
 }
 
 impl Space {
+    /// What is free where `path` is, or will be: it need not exist.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// let space = alluvium::Space::at(&env::Env::os(), &dir.path().join("new"), "the copy", 1 << 20);
+    /// assert!(space.is_enough() && space.needed_bytes == 1 << 20);
+    /// ```
+    pub fn at(env: &Env, path: &Path, purpose: &'static str, needed_bytes: u64) -> Self {
+        let there = path.ancestors().find(|path| env.fs.exists(path).unwrap_or(false));
+        // A relative path has the current directory for an ancestor.
+        let there = there.unwrap_or(Path::new("."));
+        // Where the system does not tell, the writes themselves will.
+        let available_bytes = env.fs.available_bytes(there).unwrap_or(u64::MAX);
+        Self { needed_bytes, available_bytes, purpose }
+    }
+
+    /// What [`crate::ReadOnly::build`] at `path` will need for so many bytes of input, plain and compressed: the store, and
+    /// beside it, if the input is more than `memory_bytes`, runs of the same size. An estimate for documents; `pairs` of keys and
+    /// values are taken not to compress.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// let (env, path) = (env::Env::os(), dir.path().join("pets.ro"));
+    /// alluvium::Space::for_build(&env, &path, false, (1 << 20, 0), 256 << 20).check()?; // room for a megabyte of JSON?
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn for_build(env: &Env, path: &Path, pairs: bool, (plain, packed): (u64, u64), memory_bytes: u64) -> Self {
+        let percent = if pairs { PAIRS_PERCENT } else { USUAL_PERCENT };
+        let once = share(plain, percent, 100).saturating_add(share(packed, PACKED_PERCENT, 100));
+        let runs = if plain.saturating_add(packed) > memory_bytes { once } else { 0 };
+        Self::at(env, path, "the build", once.saturating_add(runs))
+    }
+
+    /// What [`crate::repair::repair`] needs at most, about: as much as the files of the damaged database.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// # alluvium::Database::open(&path)?.close()?;
+    /// alluvium::Space::for_repair(&env::Env::os(), &path, &dir.path().join("new"))?.check()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`] if the damaged database cannot be listed.
+    pub fn for_repair(env: &Env, from: &Path, to: &Path) -> Result<Self> {
+        Ok(Self::at(env, to, "the repair", bytes_below(env, from)?))
+    }
+
     /// True if there is room.
     pub fn is_enough(&self) -> bool {
         self.needed_bytes <= self.available_bytes
@@ -85,11 +141,40 @@ impl Database {
         self.space("the compaction", largest.saturating_add(stats.memtable_bytes as u64))
     }
 
-    fn space(&self, purpose: &'static str, needed_bytes: u64) -> Space {
-        // Where the system does not tell, the writes themselves will.
-        let available_bytes = self.inner.env.fs.available_bytes(self.path()).unwrap_or(u64::MAX);
-        Space { needed_bytes, available_bytes, purpose }
+    /// What [`Database::dump`] to `dir` will need without compression: an estimate from the bytes of rows.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.dump_space(&dir.path().join("dump")).check()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn dump_space(&self, dir: &Path) -> Space {
+        let stats = self.stats();
+        let raw: u64 = stats.partitions.iter().map(|partition| partition.raw_bytes).sum();
+        let rows = raw.saturating_add(stats.memtable_bytes as u64);
+        Space::at(&self.inner.env, dir, "the dump", share(rows, DUMP_PERCENT, 100))
     }
+
+    fn space(&self, purpose: &'static str, needed_bytes: u64) -> Space {
+        Space::at(&self.inner.env, self.path(), purpose, needed_bytes)
+    }
+}
+
+/// The bytes of all files below a directory.
+fn bytes_below(env: &Env, dir: &Path) -> Result<u64> {
+    let mut bytes = 0u64;
+    for entry in env.fs.list(dir).map_err(store::Error::from)? {
+        let path = dir.join(&entry.name);
+        bytes = bytes.saturating_add(match entry.is_dir {
+            true => bytes_below(env, &path)?,
+            // What is gone meanwhile, or cannot be read, is not copied.
+            false => env.fs.open(&path, OpenMode::Read).and_then(|file| file.len()).unwrap_or(0),
+        });
+    }
+    Ok(bytes)
 }
 
 /// `bytes * part / whole`.

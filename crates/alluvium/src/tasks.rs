@@ -1,16 +1,16 @@
-//! What a database does by itself beside its store: it goes on with index builds that were interrupted, and deletes what
-//! has expired.
+//! What a database does by itself beside its store: it goes on with index builds that were interrupted, deletes what
+//! has expired, and sweeps indexes of stale entries.
 //!
 //! The thread holds the database, but not a handle: when the last handle goes, it is told to stop and waited for.
 
 use crate::Database;
 use crate::database::DatabaseInner;
-use crate::index::IndexProgress;
+use crate::index::Build;
 use env::sync::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// How often expired documents are looked for, as MongoDB does.
+/// How often expired documents are looked for, as MongoDB does, and stale index entries.
 const EXPIRE_EVERY: Duration = Duration::from_secs(60);
 
 /// Whether background work is to end.
@@ -90,6 +90,9 @@ impl Database {
             if let Err(error) = self.delete_expired() {
                 log::warn!(target: "alluvium::index", "expired documents stay for now: {error}");
             }
+            if let Err(error) = crate::index::sweep::sweep_where_due(self) {
+                log::warn!(target: "alluvium::index", "stale index entries stay for now: {error}");
+            }
         }
     }
 
@@ -111,7 +114,7 @@ impl Database {
     pub fn finish_indexes(&self) -> crate::Result<()> {
         let mut first = Ok(());
         for (name, index) in self.inner.catalog.unfinished_indexes() {
-            match crate::index::finish(self, &name, &index, &IndexProgress::default()) {
+            match crate::index::finish(&Build { db: self, name: &name, index: &index, stop: None }) {
                 // Dropped meanwhile.
                 Ok(_) | Err(crate::Error::NoSuchIndex { .. } | crate::Error::NoSuchCollection { .. }) => {}
                 Err(error) => first = first.and(Err(error)),

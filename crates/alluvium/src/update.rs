@@ -10,15 +10,15 @@ use query::update::{Context, Update};
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct UpdateResult {
-    /// Documents found: 1 or 0.
+    /// Documents found.
     pub matched_count: u64,
-    /// Documents that are not as they were: 1 or 0.
+    /// Documents that are not as they were.
     pub modified_count: u64,
     /// The `_id` of the document that an upsert inserted.
     pub upserted_id: Option<Value>,
 }
 
-/// Which document [`Collection::find_one_and_update`] returns.
+/// Which document [`Collection::get_and_update`] and [`Collection::find_one_and_update`] return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReturnDocument {
     /// As it was before. The default.
@@ -181,7 +181,7 @@ impl Collection {
     /// use alluvium::ReturnDocument;
     /// let tickets = db.collection("tickets");
     /// tickets.put("next", r#"{"n": 7}"#)?;
-    /// let next = tickets.find_one_and_update("next", r#"{"$inc": {"n": 1}}"#, ReturnDocument::Before)?;
+    /// let next = tickets.get_and_update("next", r#"{"$inc": {"n": 1}}"#, ReturnDocument::Before)?;
     /// assert_eq!(next.unwrap().to_string(), r#"{"_id":"next","n":7}"#);
     /// # Ok(())
     /// # }
@@ -189,7 +189,7 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::update`].
-    pub fn find_one_and_update(
+    pub fn get_and_update(
         &self,
         id: impl Into<Value>,
         update: impl IntoDocument,
@@ -293,7 +293,7 @@ impl Collection {
 }
 
 /// What is to be written of a draft that an update was applied to.
-fn to_write(update: &Update, context: &Context, changed: bool) -> Write {
+pub(crate) fn to_write(update: &Update, context: &Context, changed: bool) -> Write {
     if !changed {
         return Write::Nothing;
     }

@@ -59,7 +59,7 @@ fn a_collection_with_documents_is_refused_unless_duplicates_are_thought_of() {
 }
 
 #[test]
-fn run_again_it_changes_nothing_and_brings_back_what_is_gone() {
+fn run_again_it_is_refused_and_brings_back_what_is_gone() {
     let env = Env::in_memory(2);
     dumped(&env);
     let other = open(&env, "other");
@@ -68,7 +68,15 @@ fn run_again_it_changes_nothing_and_brings_back_what_is_gone() {
     assert!(matches!(dump.restore(&other, &stopped), Err(Error::Stopped)));
     let figures = |name: &str, now, before| (name.to_owned(), now, before, 0);
     assert_eq!(restore(&env, &other, None).unwrap(), [figures("main.huge", 1, 0), figures("main.pets", 10, 0)]);
-    assert_eq!(restore(&env, &other, None).unwrap(), [figures("main.huge", 0, 1), figures("main.pets", 0, 10)]);
+    // Somebody changes a document. Run again, the restore must not seem to have put it back.
+    other.collection("pets").put(3, r#"{"mine":true}"#).unwrap();
+    let error = restore(&env, &other, None).unwrap_err().to_string();
+    assert!(error.contains("restored before") && error.contains("may have changed"), "{error}");
+    assert!(other.collection("pets").get(3).unwrap().unwrap().to_string().contains("mine"));
+    let report = restore(&env, &other, Some(OnDuplicate::Skip)).unwrap();
+    assert_eq!(report[1], ("main.pets".to_owned(), 0, 0, 10));
+    assert_eq!(restore(&env, &other, Some(OnDuplicate::Replace)).unwrap()[1], figures("main.pets", 10, 0));
+    assert!(!other.collection("pets").get(3).unwrap().unwrap().to_string().contains("mine"));
     for n in 0..10 {
         other.collection("pets").delete(n).unwrap();
     }

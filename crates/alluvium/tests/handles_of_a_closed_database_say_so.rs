@@ -41,7 +41,7 @@ fn handles_of_a_closed_database_say_so() {
     is_closed(pets.insert_one("{}"));
     is_closed(pets.put(1, "{}"));
     is_closed(pets.delete(1));
-    is_closed(pets.delete_one(1));
+    is_closed(pets.get_and_delete(1));
     is_closed(pets.modify(1, |_| Ok(true)));
     is_closed(batch.commit());
     is_closed(load("{}\n"));

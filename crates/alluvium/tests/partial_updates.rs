@@ -155,8 +155,8 @@ fn the_document_is_returned_as_it_was_or_is() {
     let db = open(&Env::in_memory(36));
     let c = db.collection("c");
     c.put("a", r#"{"n":1}"#).unwrap();
-    let find = |which| c.find_one_and_update("a", r#"{"$inc":{"n":1}}"#, which).unwrap().unwrap().to_string();
+    let find = |which| c.get_and_update("a", r#"{"$inc":{"n":1}}"#, which).unwrap().unwrap().to_string();
     assert_eq!(find(ReturnDocument::Before), r#"{"_id":"a","n":1}"#);
     assert_eq!(find(ReturnDocument::After), r#"{"_id":"a","n":3}"#);
-    assert!(c.find_one_and_update("b", r#"{"$inc":{"n":1}}"#, ReturnDocument::After).unwrap().is_none());
+    assert!(c.get_and_update("b", r#"{"$inc":{"n":1}}"#, ReturnDocument::After).unwrap().is_none());
 }

@@ -5,6 +5,7 @@
 use alluvium::Value;
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Database, Durability, ErrorKind, Map};
+use env::fault::{Fault, FaultFs, OpKind};
 use env::mem::MemFs;
 use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
 use std::collections::BTreeMap;
@@ -97,10 +98,18 @@ fn number(key: &[u8]) -> Option<i64> {
 
 /// Repairs the database, and checks the copy against what was in it.
 fn check(mem: &Arc<MemFs>, expected: &Documents, deleted: &[i64], what: &str) -> RepairReport {
+    check_on(mem, None, expected, deleted, what)
+}
+
+/// The same on a disk that fails like this.
+fn check_on(mem: &Arc<MemFs>, fault: Option<Fault>, expected: &Documents, deleted: &[i64], what: &str) -> RepairReport {
     let env = env_of(mem);
     let before = contents(&**mem, "db");
     let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
-    let report = repair::repair(&env, Path::new("db"), Path::new("new"), &options);
+    let disk = FaultFs::over(mem.clone());
+    fault.into_iter().for_each(|fault| disk.inject(fault));
+    let failing = Env { fs: Arc::new(disk), ..env.clone() };
+    let report = repair::repair(&failing, Path::new("db"), Path::new("new"), &options);
     let report = report.unwrap_or_else(|e| panic!("{what}: {e}"));
     assert!(contents(&**mem, "db") == before, "{what}: the damaged database is not as it was");
     let db = open(&env, "new");
@@ -175,6 +184,38 @@ fn with_any_byte_changed() {
 }
 
 #[test]
+fn with_any_sector_unreadable() {
+    const SECTOR: u64 = 4096;
+    for flushed in [true, false] {
+        let (mem, expected, deleted) = database(flushed);
+        let (mut named, mut saved) = (BTreeMap::<String, u32>::new(), 0);
+        for path in files(&*mem, Path::new("db")) {
+            let len = read(&*mem, &path).len() as u64;
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            for from in (0..len).step_by(SECTOR as usize) {
+                let what = format!("{}, offset {from} cannot be read", path.display());
+                let fault = Fault::nth(1).of(OpKind::Read).on(path.to_string_lossy()).touching(from..from + SECTOR);
+                let damaged = Arc::new(mem.kill_clone());
+                let report = check_on(&damaged, Some(fault.from_then_on()), &expected, &deleted, &what);
+                let told = report.losses.iter().map(|loss| &loss.what).chain(&report.notes);
+                if told.filter(|text| text.contains("cannot be read") || text.contains("cannot read")).count() > 0 {
+                    *named.entry(name.split(['-', '.']).next_back().unwrap_or("").to_owned()).or_default() += 1;
+                }
+                saved += report.documents() + report.doubtful();
+            }
+            let what = format!("{} cannot be opened", path.display());
+            let fault = Fault::nth(1).of(OpKind::Open).on(path.to_string_lossy()).from_then_on();
+            check_on(&Arc::new(mem.kill_clone()), Some(fault), &expected, &deleted, &what);
+        }
+        for dir in ["db/p000", "db/wal"] {
+            let fault = Fault::nth(1).of(OpKind::List).on(dir).from_then_on();
+            check_on(&Arc::new(mem.kill_clone()), Some(fault), &expected, &deleted, &format!("{dir} cannot be listed"));
+        }
+        assert!(named["sst"] > 3 && named["log"] > 2 && named["1"] > 1 && saved > 400, "{named:?}, {saved} documents");
+    }
+}
+
+#[test]
 fn with_any_file_missing_or_cut() {
     for flushed in [true, false] {
         let (mem, expected, deleted) = database(flushed);
@@ -237,6 +278,45 @@ fn files_that_a_compaction_has_replaced_bring_nothing_back() {
     }
     let report = check(&mem, &expected, &deleted, "without manifests");
     assert_eq!(report.documents(), expected.len() as u64, "{report:?}");
+}
+
+#[test]
+fn a_file_replaced_two_compactions_ago_brings_nothing_back() {
+    let (mem, _, deleted) = database(true);
+    let db = open(&env_of(&mem), "db");
+    let pets = db.collection("pets").with_durability(Durability::Sync);
+    // Somebody reads all the time, so no file is removed.
+    let mut reading = pets.scan().run().unwrap();
+    assert!(reading.next().is_some());
+    let old: Vec<_> = sorted_files(&*mem);
+    db.compact().unwrap();
+    let first: Vec<_> = sorted_files(&*mem).into_iter().filter(|path| !old.contains(path)).collect();
+    for n in (0..60).step_by(2).filter(|n| !deleted.contains(n)) {
+        pets.put(n, r#"{"again":true}"#).unwrap();
+    }
+    db.flush().unwrap();
+    db.compact().unwrap();
+    let expected = documents(&db, "pets");
+    let killed = Arc::new(mem.kill_clone());
+    drop(reading);
+    // Of the old files only the oldest of each partition are left, without the tombstones; the outputs of the
+    // first compaction are gone; and the manifests are lost.
+    for partition in ["db/p000", "db/p001"] {
+        let mut gone: Vec<_> = old.iter().filter(|path| path.starts_with(partition)).collect();
+        gone.sort_unstable();
+        let there = |path: &&PathBuf| path.starts_with(partition) && killed.exists(path).unwrap();
+        let replaced = first.iter().filter(there);
+        gone[1..].iter().copied().chain(replaced).for_each(|path| killed.remove(path).unwrap());
+    }
+    let manifests = files(&*killed, Path::new("db"));
+    manifests.iter().filter(|p| p.to_string_lossy().contains("MANIFEST")).for_each(|p| killed.remove(p).unwrap());
+    let report = check(&killed, &expected, &deleted, "without manifests");
+    assert_eq!(report.documents(), expected.len() as u64, "{report:?}");
+    assert!(report.lost_numbers.is_empty() && report.doubtful() > 0, "the old file was not there: {report:?}");
+}
+
+fn sorted_files(fs: &dyn Fs) -> Vec<PathBuf> {
+    files(fs, Path::new("db")).into_iter().filter(|path| path.to_string_lossy().ends_with(".sst")).collect()
 }
 
 #[test]

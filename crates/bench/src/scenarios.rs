@@ -4,6 +4,7 @@
 //! [`Outcome`] that serializes to JSON.
 
 pub mod documents;
+pub mod find;
 pub mod kv;
 pub mod multivalue;
 pub mod readonly;

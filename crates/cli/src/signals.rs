@@ -25,12 +25,14 @@ impl Stop {
     }
 
     /// Takes over the signals: the first one ends the process, with the exit code of all others. For
-    /// commands that only read, or whose work the next open throws away or finishes.
-    pub(crate) fn at_once() -> Outcome {
-        if session::is_open() {
-            return Ok(());
+    /// commands that only read, or whose work the next open throws away or finishes. In a shell, which
+    /// goes on, the first one sets the flag, as ever.
+    pub(crate) fn at_once() -> Outcome<Self> {
+        if let Some(stop) = session::stop() {
+            return Ok(stop);
         }
-        Self::install(TERM_SIGNALS, &Arc::new(AtomicBool::new(true)))
+        Self::install(TERM_SIGNALS, &Arc::new(AtomicBool::new(true)))?;
+        Ok(Self::never())
     }
 
     /// Takes over ctrl-C alone: the first sets the flag, the next ends the process, until [`Stop::forget`].

@@ -1,6 +1,6 @@
 //! With less free than `--disk-reserve`, writes end with the exit code of a full disk, and everything else works.
 
-#![allow(clippy::expect_used, clippy::panic)]
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 
@@ -43,4 +43,31 @@ fn a_load_without_room_is_refused_before_it_begins() {
     assert!(said.contains("the load needs about") && said.contains("--no-space-check"), "{said}");
     place.good(&restore);
     assert_eq!(place.good(&["count", "other", "pets"]), "1\n");
+}
+
+/// A file of ten terabytes that takes no space.
+fn vast(path: std::path::PathBuf) {
+    std::fs::File::create(path).expect("a file").set_len(10 << 40).expect("a length");
+}
+
+#[test]
+fn a_build_that_cannot_fit_is_refused_before_it_begins() {
+    let place = Place::new();
+    vast(place.path("vast.jsonl"));
+    let said = place.bad(NO_SPACE, &["build", "pets.ro", "pets", "vast.jsonl"]);
+    assert!(said.contains("the build needs about") && said.contains("--no-space-check"), "{said}");
+    assert!(!place.path("pets.ro").exists());
+    place.write("pets.jsonl", "{\"_id\":\"rex\"}\n");
+    place.good(&["build", "pets.ro", "pets", "pets.jsonl"]);
+    place.good(&["build", "again.ro", "pets", "pets.jsonl", "--no-space-check"]);
+}
+
+#[test]
+fn a_repair_that_cannot_fit_is_refused_before_it_begins() {
+    let place = Place::new();
+    place.good(&["put", "db", "pets", "rex", "{\"kind\":\"dog\"}"]);
+    vast(place.path("db/p000/vast"));
+    let said = place.bad(NO_SPACE, &["repair", "db", "--to", "new"]);
+    assert!(said.contains("the repair needs about") && !place.path("new").exists(), "{said}");
+    place.good(&["repair", "db", "--to", "new", "--no-space-check"]);
 }

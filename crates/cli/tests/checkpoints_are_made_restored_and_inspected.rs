@@ -88,6 +88,9 @@ fn files_are_inspected() {
     let sorted = of("db/p001", ".sst");
     let said = place.good(&["inspect", &sorted, "--entries"]);
     assert!(said.contains("entry: sequence") && said.contains("role index partition"), "{said}");
+    assert!(said.contains("value {\"_id\":") && said.contains("shapes: tree "), "{said}");
+    let said = place.good(&["inspect", &sorted, "--entries", "--json"]);
+    assert!(said.contains("\"value\":{\"_id\":"), "{said}");
     let mut bytes = std::fs::read(&sorted).expect("a file");
     bytes[100] ^= 1;
     std::fs::write(place.path("damaged.sst"), bytes).expect("a file");

@@ -9,6 +9,7 @@ mod checksum;
 pub mod entry;
 pub mod frame;
 pub mod key;
+pub mod limits;
 pub mod ranges;
 pub mod varint;
 

@@ -8,6 +8,7 @@
 //! [`thin`] keeps the newest between each two snapshots. Otherwise ranges that grow with each delete
 //! ("everything before now") would take a number for each pair of them.
 
+use crate::DecodeError;
 use crate::entry::Seq;
 use std::mem::size_of;
 
@@ -106,7 +107,14 @@ impl RangeSet {
 
     /// The tombstones of both sets, [thinned](thin) by these snapshots.
     pub fn join(&self, other: &Self, snapshots: &[Seq]) -> Self {
-        self.combine(other, |a, b, out| {
+        // Without a limit there is always a set.
+        self.join_within(other, snapshots, usize::MAX).unwrap_or_default()
+    }
+
+    /// As [`RangeSet::join`]; `None` if the result takes more than `most` bytes. Ranges that lie within each
+    /// other take memory by the square of their number, so whoever joins what others wrote sets a limit.
+    pub fn join_within(&self, other: &Self, snapshots: &[Seq], most: usize) -> Option<Self> {
+        self.combine(other, most, |a, b, out| {
             out.extend_from_slice(a);
             out.extend_from_slice(b);
             out.sort_unstable_by(|a, b| b.cmp(a));
@@ -124,14 +132,21 @@ impl RangeSet {
     /// What is left when of each range of `done` the tombstones up to its newest number go.
     #[must_use]
     pub fn forget(&self, done: &Self) -> Self {
-        self.combine(done, |seqs, done, out| {
+        self.forget_within(done, usize::MAX).unwrap_or_default()
+    }
+
+    /// As [`RangeSet::forget`]; `None` if the result takes more than `most` bytes, which it may, since what is
+    /// left of a range is several.
+    pub fn forget_within(&self, done: &Self, most: usize) -> Option<Self> {
+        self.combine(done, most, |seqs, done, out| {
             let up_to = done.first().copied().unwrap_or(0);
             out.extend(seqs.iter().filter(|&&seq| seq > up_to));
         })
     }
 
-    /// Goes over the ranges of both sets; `merge` appends the numbers of what is in either or both.
-    fn combine(&self, other: &Self, merge: impl Fn(&[Seq], &[Seq], &mut Vec<Seq>)) -> Self {
+    /// Goes over the ranges of both sets; `merge` appends the numbers of what is in either or both. `None` if
+    /// the result takes more than `most` bytes.
+    fn combine(&self, other: &Self, most: usize, merge: impl Fn(&[Seq], &[Seq], &mut Vec<Seq>)) -> Option<Self> {
         let (mut a, mut b) = (self.fragments.as_slice(), other.fragments.as_slice());
         let (mut out, mut seqs) = (Self::default(), Vec::new());
         let mut at: &[u8] = &[];
@@ -139,14 +154,17 @@ impl RangeSet {
             a = behind(a, at);
             b = behind(b, at);
             let first = [a.first(), b.first()].into_iter().flatten().map(Fragment::start).min();
-            let Some(first) = first else { return out };
+            let Some(first) = first else { return Some(out) };
             let from = first.max(at);
             let (in_a, to_a) = stretch(a, from);
             let (in_b, to_b) = stretch(b, from);
-            let Some(to) = [to_a, to_b].into_iter().flatten().min() else { return out };
+            let Some(to) = [to_a, to_b].into_iter().flatten().min() else { return Some(out) };
             seqs.clear();
             merge(in_a, in_b, &mut seqs);
             out.push(from, to, &seqs);
+            if out.bytes > most {
+                return None;
+            }
             at = to;
         }
     }
@@ -226,6 +244,56 @@ impl RangeSet {
     /// The memory held, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+}
+
+/// Makes a set of ranges that come as [`RangeSet::fragments`] gives them: by key, disjoint, and those of one
+/// fragment with falling numbers. So it takes memory in proportion to what it is given.
+#[derive(Debug, Default)]
+pub struct RangeSetBuilder {
+    set: RangeSet,
+    start: Vec<u8>,
+    end: Vec<u8>,
+    seqs: Vec<Seq>,
+}
+
+impl RangeSetBuilder {
+    /// Adds the range from `start` to below `end` with a number.
+    ///
+    /// # Errors
+    /// [`DecodeError::Invalid`] if the range is empty, the number 0, or the order another.
+    pub fn add(&mut self, start: &[u8], end: &[u8], seq: Seq) -> crate::Result<()> {
+        if start >= end {
+            return Err(DecodeError::Invalid("a range without keys"));
+        }
+        if seq == 0 {
+            return Err(DecodeError::Invalid("the number of a range tombstone"));
+        }
+        if self.start == start && self.end == end && self.seqs.last().is_some_and(|last| *last > seq) {
+            self.seqs.push(seq);
+            return Ok(());
+        }
+        if !self.seqs.is_empty() && *self.end > *start {
+            return Err(DecodeError::Invalid("range tombstones out of order"));
+        }
+        self.end_fragment();
+        self.start.extend_from_slice(start);
+        self.end.extend_from_slice(end);
+        self.seqs.push(seq);
+        Ok(())
+    }
+
+    fn end_fragment(&mut self) {
+        self.set.push(&self.start, &self.end, &self.seqs);
+        self.start.clear();
+        self.end.clear();
+        self.seqs.clear();
+    }
+
+    /// The set.
+    pub fn finish(mut self) -> RangeSet {
+        self.end_fragment();
+        self.set
     }
 }
 

@@ -291,6 +291,11 @@ impl Document {
         Ok(crate::serde::from_value(self.to_value()?)?)
     }
 
+    /// The row, as it was read, to be given to [`Document::from_row`] again with the same shapes.
+    pub fn row(&self) -> &[u8] {
+        &self.inner.bytes[..self.inner.id_at]
+    }
+
     /// The bytes of memory that the row takes.
     pub fn row_len(&self) -> usize {
         self.inner.id_at

@@ -329,33 +329,54 @@ pub fn skip(input: &mut &[u8]) -> Result<()> {
     // Not recursive: how many values are still to come is all that needs to be known.
     let mut pending = 1usize;
     while pending > 0 {
-        pending -= 1;
         let (code, nibble) = take_head(input)?;
-        match code {
-            NULL | TRUE | FALSE => {}
-            POSITIVE | NEGATIVE | LONG | DATE_TIME => drop(number(nibble, input)?),
-            STRING | DECIMAL => {
-                let len = take_len(nibble, input)?;
-                take(len, input)?;
-            }
-            BINARY => {
-                let len = take_len(nibble, input)?;
-                take(1, input)?;
-                take(len, input)?;
-            }
-            DOUBLE if nibble < 15 => {}
-            DOUBLE => drop(take(8, input)?),
-            OBJECT_ID => drop(take(12, input)?),
-            ARRAY => pending = more(pending, take_count(nibble, 1, input)?)?,
-            MAP => pending = more(pending, 2 * take_count(nibble, 2, input)?)?,
-            SHAPED => {
-                number(nibble, input)?;
-                varint::get_bytes(input)?;
-            }
-            _ => pending += skip_rare(nibble, input)?,
+        pending = more(pending - 1, skip_behind(code, nibble, input)?)?;
+    }
+    Ok(())
+}
+
+/// Tells `note` the number of each map under a shape among the values that fill `input`, however deep.
+pub(crate) fn each_shape(mut input: &[u8], note: &mut dyn FnMut(u64)) -> Result<()> {
+    // What is in arrays, maps and maps under shapes follows them like any value.
+    while !input.is_empty() {
+        let (code, nibble) = take_head(&mut input)?;
+        if code == SHAPED {
+            note(number(nibble, &mut input)?);
+            varint::get_u64(&mut input)?;
+        } else {
+            skip_behind(code, nibble, &mut input)?;
         }
     }
     Ok(())
+}
+
+/// Passes over what follows a first byte, and gives how many values then follow that belong to it.
+#[inline]
+fn skip_behind(code: u8, nibble: u8, input: &mut &[u8]) -> Result<usize> {
+    match code {
+        NULL | TRUE | FALSE => {}
+        POSITIVE | NEGATIVE | LONG | DATE_TIME => drop(number(nibble, input)?),
+        STRING | DECIMAL => {
+            let len = take_len(nibble, input)?;
+            take(len, input)?;
+        }
+        BINARY => {
+            let len = take_len(nibble, input)?;
+            take(1, input)?;
+            take(len, input)?;
+        }
+        DOUBLE if nibble < 15 => {}
+        DOUBLE => drop(take(8, input)?),
+        OBJECT_ID => drop(take(12, input)?),
+        ARRAY => return take_count(nibble, 1, input),
+        MAP => return Ok(2 * take_count(nibble, 2, input)?),
+        SHAPED => {
+            number(nibble, input)?;
+            varint::get_bytes(input)?;
+        }
+        _ => return skip_rare(nibble, input),
+    }
+    Ok(0)
 }
 
 /// Passes over a rare value and gives how many values follow that belong to it.

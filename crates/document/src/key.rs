@@ -3,10 +3,12 @@
 //! `memcmp(key(a), key(b)) == compare(a, b)` for all values. A key starts with the rank of the type.
 //! No key is a prefix of another, so keys of several values can stand one behind the other.
 //!
-//! - Number: the bits of the greatest double that is not above it, made to sort unsigned, eight bytes big-endian
-//!   (all zero for NaN); then 0 if that double is the number exactly, else 1 and the decimal: five bytes of the first
-//!   digit's place, biased; two digits a byte, each pair plus one; a zero. For negative numbers what follows
-//!   the 1 is inverted. Two numbers between the same two doubles have the same sign.
+//! - Number: the bits of the greatest double that is not above it, made to sort unsigned (all zero for NaN): the first two
+//!   bytes big-endian, then groups of seven bits, each a byte whose lowest bit says whether another follows. If the
+//!   double is the number exactly, the groups end with the last that has a bit set, or the first. Else all seven
+//!   are there, the last one says that more follows, and the decimal does: five bytes of the first
+//!   digit's place, biased; two digits a byte, each pair plus one; a zero; inverted for negative numbers.
+//!   Two numbers between the same two doubles have the same sign.
 //! - Map: for each field the rank of the value, the key of the name, the rest of the value's key; then 0. Array likewise.
 //! - String: [`codec::key::put_bytes`]. Binary: length, subtype, bytes.
 //!
@@ -15,6 +17,7 @@
 
 use crate::compare::{rank, type_rank};
 use crate::decimal::Decimal;
+use crate::row::{RowError, ValueRef};
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
 use codec::{DecodeError, Result, key};
 
@@ -43,6 +46,24 @@ pub enum IdError {
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     out.push(type_rank(value));
     encode_rest(value, out);
+}
+
+/// As [`encode`], of a value inside a row. Scalars are not copied first.
+///
+/// # Errors
+/// [`RowError`] if what is inside is damaged; `out` may then have got some bytes.
+pub fn encode_ref(value: &ValueRef<'_>, out: &mut Vec<u8>) -> std::result::Result<(), RowError> {
+    match value {
+        ValueRef::Null => out.push(rank::NULL),
+        ValueRef::String(text) => {
+            out.push(rank::STRING);
+            key::put_bytes(out, text.as_bytes());
+        }
+        ValueRef::Other(value) => encode(value, out),
+        // Owned, these have nothing on the heap but for arrays, maps and binaries.
+        other => encode(&other.to_value()?, out),
+    }
+    Ok(())
 }
 
 /// The key of an `_id`.
@@ -129,15 +150,29 @@ fn put_len(out: &mut Vec<u8>, len: usize) {
     }
 }
 
+/// Groups of seven bits behind the first two bytes of a double, at most.
+const GROUPS: u32 = 7;
+
+/// The bits of a double that sort as it does; 0 for NaN.
 #[inline]
-fn put_floor(out: &mut Vec<u8>, floor: f64) {
-    key::put_u64(out, if floor.is_nan() { 0 } else { key::f64_bits(floor) });
+fn sorting_bits(x: f64) -> u64 {
+    if x.is_nan() { 0 } else { key::f64_bits(x) }
 }
 
 #[inline]
 fn put_exact(out: &mut Vec<u8>, x: f64) {
-    put_floor(out, x);
-    out.push(0);
+    let bits = sorting_bits(x);
+    out.extend_from_slice(&[(bits >> 56) as u8, (bits >> 48) as u8]);
+    // 48 bits, at the top; each round takes seven of them.
+    let mut rest = bits << 16;
+    loop {
+        let group = (rest >> 57) as u8;
+        rest <<= 7;
+        out.push(group << 1 | u8::from(rest != 0));
+        if rest == 0 {
+            return;
+        }
+    }
 }
 
 fn put_integer(out: &mut Vec<u8>, n: i64) {
@@ -156,8 +191,10 @@ fn put_decimal(out: &mut Vec<u8>, decimal: &Decimal) {
 
 /// A finite number that lies above `floor` and below the next double.
 fn put_inexact(out: &mut Vec<u8>, floor: f64, decimal: &Decimal) {
-    put_floor(out, floor);
-    out.push(1);
+    let bits = sorting_bits(floor);
+    out.extend_from_slice(&[(bits >> 56) as u8, (bits >> 48) as u8]);
+    let rest = bits << 16;
+    out.extend((0..GROUPS).map(|group| ((rest << (7 * group)) >> 57) as u8 * 2 + 1));
     // Only what is finite can lie between two doubles.
     let (negative, digits, exponent) = decimal.normalized_parts().unwrap_or((false, "0", 0));
     let start = out.len();
@@ -253,13 +290,28 @@ fn take_map(input: &mut &[u8], depth: usize) -> Result<Map> {
 }
 
 fn take_number(input: &mut &[u8]) -> Result<Value> {
-    let bits = key::get_u64(input)?;
+    let (first, second) = (take_byte(input)?, take_byte(input)?);
+    let mut bits = u64::from(first) << 56 | u64::from(second) << 48;
+    let invalid = DecodeError::Invalid("a number in a key");
+    let mut exact = false;
+    for group in 0..GROUPS {
+        let byte = take_byte(input)?;
+        bits |= (u64::from(byte >> 1) << 57) >> (16 + 7 * group);
+        if byte & 1 == 0 {
+            // A group without bits is there only if it is the first, or more than a double was written.
+            if byte == 0 && group > 0 || group == GROUPS - 1 && byte & 2 != 0 {
+                return Err(invalid);
+            }
+            exact = true;
+            break;
+        }
+    }
     let floor = key::f64_from_bits(bits);
-    match take_byte(input)? {
-        0 if bits == 0 => Ok(Value::Double(Double(f64::NAN))),
-        0 if !floor.is_nan() => Ok(natural_double(floor)),
-        1 if !floor.is_nan() => take_decimal(floor < 0.0, input),
-        _ => Err(DecodeError::Invalid("a number in a key")),
+    match exact {
+        true if bits == 0 => Ok(Value::Double(Double(f64::NAN))),
+        true if !floor.is_nan() => Ok(natural_double(floor)),
+        false if !floor.is_nan() => take_decimal(floor < 0.0, input),
+        _ => Err(invalid),
     }
 }
 

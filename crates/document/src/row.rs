@@ -101,6 +101,22 @@ pub fn decode_row(row: &[u8], table: &ShapeTable, id: &Value) -> Result<Map, Row
     MapRef::of_row(row, Context { table, id: &id_bytes })?.to_map()
 }
 
+/// Calls `note` with the number of each shape that a row uses, nested ones too, and some of them more than once. Needs
+/// no shapes for that.
+///
+/// # Errors
+/// [`DecodeError`] if the bytes are no row; what stands before the damage was told by then.
+pub fn shapes_used(mut row: &[u8], note: &mut dyn FnMut(u32)) -> Result<(), DecodeError> {
+    let note = &mut |number: u64| {
+        // Larger ones are no shape's.
+        if let Ok(number @ 1..) = u32::try_from(number) {
+            note(number);
+        }
+    };
+    note(varint::get_u64(&mut row)?);
+    encoding::each_shape(row, note)
+}
+
 /// Whether decoding the key of `id` gives exactly `id`, so that a row need not hold it.
 pub fn is_natural_id(id: &Value) -> bool {
     match id {

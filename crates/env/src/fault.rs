@@ -32,8 +32,12 @@ struct Control {
 impl Control {
     /// Counts an operation, calls the hook, and says whether it is to fail.
     fn begin(&self, kind: OpKind, path: &Path) -> Option<Failure> {
+        self.begin_on(kind, path, None)
+    }
+
+    fn begin_on(&self, kind: OpKind, path: &Path, bytes: Option<(u64, u64)>) -> Option<Failure> {
         self.counts[kind as usize].fetch_add(1, Ordering::SeqCst);
-        let op = Op { number: self.total.fetch_add(1, Ordering::SeqCst) + 1, kind, path };
+        let op = Op { number: self.total.fetch_add(1, Ordering::SeqCst) + 1, kind, path, bytes };
         if kind.changes() {
             let hook = self.hook.read().clone();
             if let Some(hook) = hook {
@@ -207,6 +211,11 @@ impl Fs for FaultFs {
     }
 }
 
+/// The bytes that a read or write is of.
+fn span(buf: &[u8], offset: u64) -> Option<(u64, u64)> {
+    Some((offset, offset.saturating_add(buf.len() as u64)))
+}
+
 struct FaultFile {
     inner: Arc<dyn File>,
     mem: Option<Arc<MemFile>>,
@@ -215,11 +224,14 @@ struct FaultFile {
 
 impl File for FaultFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        self.control.run(OpKind::Read, "read", self.path(), || self.inner.read_at(buf, offset))
+        let Some(failure) = self.control.begin_on(OpKind::Read, self.path(), span(buf, offset)) else {
+            return self.inner.read_at(buf, offset);
+        };
+        Err(Error::io("read", self.path(), failure.error))
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        let Some(failure) = self.control.begin(OpKind::Write, self.path()) else {
+        let Some(failure) = self.control.begin_on(OpKind::Write, self.path(), span(buf, offset)) else {
             return self.inner.write_at(buf, offset);
         };
         match failure.effect {

@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+mod around;
 mod clock;
 mod direct;
 mod error;
@@ -18,6 +19,7 @@ mod stream;
 pub mod sync;
 pub mod thread;
 
+pub use around::{AroundReader, FILLER, Unreadable};
 pub use clock::{Clock, ManualClock};
 pub use direct::{DIRECT_BLOCK_BYTES, DirectFs};
 pub use error::{Error, Result};

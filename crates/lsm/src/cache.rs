@@ -6,6 +6,7 @@
 use crate::{Budget, Owner};
 use quick_cache::Weighter;
 use sst::{Block, BlockCache};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -29,12 +30,49 @@ impl Weighter<Key, Arc<Block>> for ByBytes {
 
 const STRIPES: usize = 16;
 
+thread_local! {
+    static OF_THREAD: Cell<BlockCounts> = const { Cell::new(BlockCounts { looked_up: 0, read: 0 }) };
+}
+
+/// Blocks that a thread has asked for, in all caches together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BlockCounts {
+    /// Blocks that were asked for.
+    pub looked_up: u64,
+    /// Those of them that were not cached, and were read from files.
+    pub read: u64,
+}
+
+impl BlockCounts {
+    /// Those of the calling thread, since it began. The difference of two is what was done between.
+    pub fn of_thread() -> Self {
+        OF_THREAD.get()
+    }
+}
+
+impl std::ops::Sub for BlockCounts {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self { looked_up: self.looked_up - before.looked_up, read: self.read - before.read }
+    }
+}
+
+impl std::ops::AddAssign for BlockCounts {
+    fn add_assign(&mut self, more: Self) {
+        self.looked_up += more.looked_up;
+        self.read += more.read;
+    }
+}
+
 /// Counters on cache lines of their own, so that readers on many cores do not share one.
 #[derive(Default)]
 #[repr(align(128))]
 struct Stripe {
     hits: AtomicU64,
     misses: AtomicU64,
+    gets: AtomicU64,
+    reads_by_gets: AtomicU64,
 }
 
 /// The block cache.
@@ -93,6 +131,22 @@ impl Cache {
         self.counters.iter().map(|stripe| stripe.misses.load(Ordering::Relaxed)).sum()
     }
 
+    /// Counts a point read of a key with this hash.
+    #[inline]
+    pub fn count_get(&self, hash: u64) {
+        self.counters[(hash >> 60) as usize % STRIPES].gets.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Point reads that were counted.
+    pub fn gets(&self) -> u64 {
+        self.counters.iter().map(|stripe| stripe.gets.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Blocks that point reads had to read, because they were not here.
+    pub fn reads_by_gets(&self) -> u64 {
+        self.counters.iter().map(|stripe| stripe.reads_by_gets.load(Ordering::Relaxed)).sum()
+    }
+
     /// Forgets all blocks.
     pub fn clear(&self) {
         self.blocks.clear();
@@ -105,11 +159,17 @@ impl BlockCache for Cache {
         let stripe = &self.counters[(offset >> 11) as usize % STRIPES];
         let counter = if found.is_some() { &stripe.hits } else { &stripe.misses };
         counter.fetch_add(1, Ordering::Relaxed);
+        let BlockCounts { looked_up, read } = OF_THREAD.get();
+        OF_THREAD.set(BlockCounts { looked_up: looked_up + 1, read: read + u64::from(found.is_none()) });
         found
     }
 
     fn insert(&self, file: u64, offset: u64, block: &Arc<Block>) {
         self.blocks.insert((file, offset), block.clone());
+    }
+
+    fn note_read_by_get(&self, offset: u64) {
+        self.counters[(offset >> 11) as usize % STRIPES].reads_by_gets.fetch_add(1, Ordering::Relaxed);
     }
 }
 

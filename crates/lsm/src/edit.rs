@@ -2,8 +2,9 @@
 //!
 //! An edit is a list of fields, each a tag and its value; `docs/format/manifest.md` draws them.
 
-use codec::entry::Seq;
-use codec::ranges::RangeSet;
+use codec::entry::{MAX_SEQ, Seq};
+use codec::limits::{LAST_SEQ, MAX_NUMBER, MAX_RANGE_BYTES, MAX_TREE, at_most, get_number, get_seq};
+use codec::ranges::{RangeSet, RangeSetBuilder};
 use codec::{DecodeError, varint};
 use sst::FileMeta;
 
@@ -17,6 +18,10 @@ const TAG_RANGE: u64 = 7;
 const TAG_FORGOTTEN: u64 = 8;
 const TAG_THINNED: u64 = 9;
 const TAG_CLEAN: u64 = 10;
+
+/// What is out of range, in errors.
+const SEQ: &str = "a sequence number";
+const RUN: &str = "the number of a run";
 
 /// A file that an edit adds, and what only the manifest says of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,9 +66,29 @@ pub struct VersionEdit {
 
 impl VersionEdit {
     /// The range tombstones after the edit, given those before.
-    pub fn apply_ranges(&self, before: &RangeSet) -> RangeSet {
-        let snapshots = self.thinned.as_slice();
-        before.join(&self.ranges, snapshots).forget(&self.forgotten)
+    ///
+    /// # Errors
+    /// What is wrong, if they would take more than [`MAX_RANGE_BYTES`] of memory.
+    pub fn apply_ranges(&self, before: &RangeSet) -> Result<RangeSet, String> {
+        let joined = before.join_within(&self.ranges, self.thinned.as_slice(), MAX_RANGE_BYTES);
+        let left = joined.and_then(|joined| joined.forget_within(&self.forgotten, MAX_RANGE_BYTES));
+        left.ok_or_else(|| format!("its range tombstones take more than {} MiB", MAX_RANGE_BYTES >> 20))
+    }
+
+    /// Checks what is written as what is read is checked, so that no edit is written that nobody can read.
+    ///
+    /// # Errors
+    /// [`DecodeError::Invalid`] if a number is above its limit ([`codec::limits`]).
+    pub fn check(&self) -> codec::Result<()> {
+        let numbers = [self.next_file, self.next_run].into_iter().flatten();
+        let runs = self.added.iter().map(|file| file.run).chain(self.moved.iter().map(|moved| moved.1));
+        let files = self.added.iter().map(|file| file.meta.number);
+        let greatest = numbers.chain(runs).chain(files).max().unwrap_or(0);
+        at_most(greatest, MAX_NUMBER, "all numbers of files or runs are used up")?;
+        let seqs = [self.flushed_seq, Some(self.ranges.newest())].into_iter().flatten();
+        let greatest = seqs.chain(self.added.iter().map(|file| file.meta.max_seq)).max().unwrap_or(0);
+        at_most(greatest, LAST_SEQ, "all sequence numbers are used up")?;
+        Ok(())
     }
 
     /// True if the edit changes the range tombstones.
@@ -126,25 +151,25 @@ impl VersionEdit {
     /// [`DecodeError`] if the bytes end within a field, a tag is unknown or a value out of range.
     pub fn decode(mut input: &[u8]) -> codec::Result<Self> {
         let mut edit = Self::default();
-        let (mut ranges, mut forgotten) = (Vec::new(), Vec::new());
+        let (mut ranges, mut forgotten) = (RangeSetBuilder::default(), RangeSetBuilder::default());
         let input = &mut input;
         while !input.is_empty() {
             match varint::get_u64(input)? {
-                TAG_FLUSHED_SEQ => edit.flushed_seq = Some(varint::get_u64(input)?),
-                TAG_NEXT_FILE => edit.next_file = Some(varint::get_u64(input)?),
-                TAG_NEXT_RUN => edit.next_run = Some(varint::get_u64(input)?),
+                TAG_FLUSHED_SEQ => edit.flushed_seq = Some(get_seq(input, "the flushed number")?),
+                TAG_NEXT_FILE => edit.next_file = Some(get_number(input, "the next file number")?),
+                TAG_NEXT_RUN => edit.next_run = Some(get_number(input, RUN)?),
                 TAG_ADDED => edit.added.push(decode_added(input)?),
-                TAG_RANGE => ranges.push(get_range(input)?),
-                TAG_FORGOTTEN => forgotten.push(get_range(input)?),
-                TAG_THINNED => edit.thinned = Some(varint::get_u64(input)?),
+                TAG_RANGE => get_range(input, LAST_SEQ, &mut ranges)?,
+                TAG_FORGOTTEN => get_range(input, MAX_SEQ, &mut forgotten)?,
+                TAG_THINNED => edit.thinned = Some(get_number(input, SEQ)?),
                 TAG_CLEAN => decode_clean(input, &mut edit.added)?,
-                TAG_REMOVED => edit.removed.push(varint::get_u64(input)?),
-                TAG_MOVED => edit.moved.push((varint::get_u64(input)?, varint::get_u64(input)?)),
+                TAG_REMOVED => edit.removed.push(get_number(input, "a file number")?),
+                TAG_MOVED => edit.moved.push((get_number(input, "a file number")?, get_number(input, RUN)?)),
                 _ => return Err(DecodeError::Invalid("an unknown field of a version edit")),
             }
         }
-        edit.ranges = RangeSet::union(ranges, &[]);
-        edit.forgotten = RangeSet::union(forgotten, &[]);
+        edit.ranges = ranges.finish();
+        edit.forgotten = forgotten.finish();
         Ok(edit)
     }
 }
@@ -160,20 +185,14 @@ fn put_ranges(out: &mut Vec<u8>, tag: u64, set: &RangeSet) {
     }
 }
 
-fn get_range(input: &mut &[u8]) -> codec::Result<RangeSet> {
+fn get_range(input: &mut &[u8], most: Seq, set: &mut RangeSetBuilder) -> codec::Result<()> {
     let (start, end) = (varint::get_bytes(input)?, varint::get_bytes(input)?);
-    if start >= end {
-        return Err(DecodeError::Invalid("a range without keys"));
-    }
-    match varint::get_u64(input)? {
-        0 => Err(DecodeError::Invalid("the number of a range tombstone")),
-        seq => Ok(RangeSet::one(start, end, seq)),
-    }
+    set.add(start, end, at_most(varint::get_u64(input)?, most, SEQ)?)
 }
 
 /// Stands right behind the file that it belongs to.
 fn decode_clean(input: &mut &[u8], added: &mut [AddedFile]) -> codec::Result<()> {
-    let (number, clean) = (varint::get_u64(input)?, varint::get_u64(input)?);
+    let (number, clean) = (get_number(input, "a file number")?, get_number(input, SEQ)?);
     match added.last_mut().filter(|file| file.meta.number == number) {
         Some(file) => file.clean = clean,
         None => return Err(DecodeError::Invalid("range tombstones applied to a file that is not added")),
@@ -182,12 +201,13 @@ fn decode_clean(input: &mut &[u8], added: &mut [AddedFile]) -> codec::Result<()>
 }
 
 fn decode_added(input: &mut &[u8]) -> codec::Result<AddedFile> {
-    let run = varint::get_u64(input)?;
+    let run = get_number(input, RUN)?;
     let meta = FileMeta::decode(input)?;
+    at_most(meta.max_seq, LAST_SEQ, SEQ)?;
     if meta.smallest > meta.largest {
         return Err(DecodeError::Invalid("a file whose key range is empty"));
     }
-    let shadowed = varint::get_u64(input)?;
+    let shadowed = at_most(varint::get_u64(input)?, meta.entries, "more shadowed entries than entries")?;
     let count = varint::get_u64(input)?;
     // Each tree takes at least a byte: a count beyond that is damage, not a reason to allocate.
     if count > input.len() as u64 {
@@ -200,7 +220,8 @@ fn decode_added(input: &mut &[u8]) -> codec::Result<AddedFile> {
         if at > 0 && step == 0 {
             return Err(DecodeError::Invalid("trees out of order"));
         }
-        before = before.checked_add(step).ok_or(DecodeError::Invalid("a tree's number"))?;
+        before =
+            before.checked_add(step).filter(|tree| *tree <= MAX_TREE).ok_or(DecodeError::Invalid("a tree's number"))?;
         trees.push(before);
     }
     Ok(AddedFile { run, meta, trees, shadowed, clean: 0, readers: Vec::new() })

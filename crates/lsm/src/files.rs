@@ -7,6 +7,7 @@ use codec::entry::Seq;
 use env::Result;
 use env::sync::Mutex;
 use sst::{FileMeta, Reader};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,6 +19,9 @@ pub(crate) struct Home {
     /// Dropped files that nobody holds any more, to be removed by [`Home::remove_dropped`].
     /// A leaf among the locks.
     dropped: Mutex<Vec<u64>>,
+    /// Files that durable edits have removed and that are still there, or may be. Files that are written
+    /// meanwhile name them: if the manifest is lost, nobody else knows that they do not count. A leaf.
+    replaced: Mutex<BTreeSet<u64>>,
     /// Held while files are removed, so that whoever freezes waits for that.
     removing: Mutex<()>,
     /// Dropped files that somebody still holds.
@@ -33,6 +37,7 @@ impl Home {
             shared,
             dir: dir.to_owned(),
             dropped: Mutex::new(Vec::new()),
+            replaced: Mutex::new(BTreeSet::new()),
             removing: Mutex::new(()),
             held: AtomicUsize::new(0),
             frozen: AtomicBool::new(false),
@@ -50,6 +55,16 @@ impl Home {
         self.frozen.store(true, Ordering::SeqCst);
     }
 
+    /// Takes note of files that a durable edit has removed, before anybody can build on that.
+    pub fn note_replaced(&self, numbers: &[u64]) {
+        self.replaced.lock().extend(numbers);
+    }
+
+    /// Files that were replaced, and may still be there.
+    pub fn replaced(&self) -> Vec<u64> {
+        self.replaced.lock().iter().copied().collect()
+    }
+
     /// Dropped files that somebody still holds.
     pub fn held(&self) -> usize {
         self.held.load(Ordering::Acquire)
@@ -64,7 +79,9 @@ impl Home {
             if self.frozen.load(Ordering::SeqCst) {
                 return;
             }
-            let _ = self.shared.env.fs.remove(&self.path(number));
+            if self.shared.env.fs.remove(&self.path(number)).is_ok() {
+                self.replaced.lock().remove(&number);
+            }
         }
     }
 }

@@ -30,11 +30,12 @@ mod ranges;
 mod retention;
 mod run_iter;
 mod stats;
+mod used;
 mod version;
 mod view;
 
 pub use budget::{Budget, Charge, Owner};
-pub use cache::Cache;
+pub use cache::{BlockCounts, Cache};
 pub use compaction::picker;
 pub use compaction::{CompactionJob, Drops, Outcome, Swept};
 pub use edit::{AddedFile, VersionEdit};
@@ -45,6 +46,7 @@ pub use merge::Merge;
 pub use options::{Options, Policy, Shared};
 pub use partition::Partition;
 pub use stats::{Debt, FileInfo, Stats, Verified};
+pub use used::Used;
 pub use view::View;
 
 /// The tree that a key belongs to: its first four bytes, big-endian; what is missing counts as 0.

@@ -12,6 +12,7 @@
 pub(crate) mod walk;
 
 use crate::{AddedFile, VersionEdit};
+use codec::limits::{MAX_NUMBER, at_most};
 use codec::ranges::RangeSet;
 use codec::{checksum64, frame};
 use env::{DirEntry, Env, Error, File, OpenMode, Result};
@@ -53,6 +54,7 @@ pub(crate) struct Recovered {
     pub next_run: u64,
     pub files: BTreeMap<u64, AddedFile>,
     pub ranges: RangeSet,
+    totals: Totals,
     pub dropped: Option<DroppedTail>,
 }
 
@@ -71,10 +73,11 @@ impl Recovered {
 
     fn apply(&mut self, edit: VersionEdit) -> std::result::Result<(), String> {
         if edit.changes_ranges() {
-            self.ranges = edit.apply_ranges(&self.ranges);
+            self.ranges = edit.apply_ranges(&self.ranges)?;
         }
         for number in edit.removed {
-            self.files.remove(&number).ok_or_else(|| format!("it removes file {number}, which is not there"))?;
+            let gone = self.files.remove(&number);
+            self.totals.remove(&gone.ok_or_else(|| format!("it removes file {number}, which is not there"))?);
         }
         for (number, run) in edit.moved {
             let file =
@@ -83,6 +86,7 @@ impl Recovered {
         }
         for added in edit.added {
             let number = added.meta.number;
+            self.totals.add(&added)?;
             if self.files.insert(number, added).is_some() {
                 return Err(format!("it adds file {number} again"));
             }
@@ -91,6 +95,37 @@ impl Recovered {
         self.next_file = self.next_file.max(edit.next_file.unwrap_or(0));
         self.next_run = self.next_run.max(edit.next_run.unwrap_or(0));
         Ok(())
+    }
+}
+
+/// Sums over all files: each has its limit, and so have they, since whoever asks for figures adds them up.
+#[derive(Debug, Default, Clone, Copy)]
+struct Totals {
+    bytes: u64,
+    raw_bytes: u64,
+    entries: u64,
+}
+
+impl Totals {
+    fn add(&mut self, file: &AddedFile) -> std::result::Result<(), String> {
+        let pairs = [
+            (&mut self.bytes, file.meta.bytes),
+            (&mut self.raw_bytes, file.meta.raw_bytes),
+            (&mut self.entries, file.meta.entries),
+        ];
+        for (sum, more) in pairs {
+            *sum = sum.saturating_add(more);
+            if *sum > MAX_NUMBER {
+                return Err(format!("the files up to {} would be larger than any disk", file.meta.number));
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, file: &AddedFile) {
+        self.bytes -= file.meta.bytes;
+        self.raw_bytes -= file.meta.raw_bytes;
+        self.entries -= file.meta.entries;
     }
 }
 
@@ -131,7 +166,7 @@ pub fn manifest_number(name: &str) -> Option<u64> {
     name.strip_prefix("MANIFEST-")?.parse().ok()
 }
 
-fn manifest_path(dir: &Path, number: u64) -> PathBuf {
+pub(crate) fn manifest_path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("MANIFEST-{number}"))
 }
 
@@ -163,6 +198,9 @@ impl Manifest {
         snapshot: &VersionEdit,
     ) -> std::result::Result<Self, WriteError> {
         let path = manifest_path(dir, number);
+        at_most(number, MAX_NUMBER, "all numbers of manifests are used up")
+            .and_then(|_| snapshot.check())
+            .map_err(|error| harmless(used_up(&path, error)))?;
         let temporary = dir.join(format!("MANIFEST-{number}.tmp"));
         let mut bytes = header(identity, number);
         let seed = seed(&bytes);
@@ -183,6 +221,7 @@ impl Manifest {
 
     /// Appends an edit and syncs it.
     pub fn append(&mut self, edit: &VersionEdit) -> std::result::Result<(), WriteError> {
+        edit.check().map_err(|error| harmless(used_up(&self.path(), error)))?;
         let mut payload = Vec::new();
         edit.encode(&mut payload);
         self.frame.clear();
@@ -230,6 +269,9 @@ impl Manifest {
             return Ok(None);
         };
         let path = manifest_path(dir, number);
+        if number > MAX_NUMBER {
+            return Err(Error::corrupt(&path, 0, "the number of the manifest is out of range"));
+        }
         let file = env.fs.open(&path, OpenMode::Read)?;
         let len = file.len()?;
         let size = usize::try_from(len).map_err(|_| Error::corrupt(&path, 0, "a manifest of more than 4 GiB"))?;
@@ -240,6 +282,10 @@ impl Manifest {
         recovered.dropped = read_frames(&path, &bytes, seed, &mut recovered)?;
         Ok(Some(recovered))
     }
+}
+
+fn used_up(path: &Path, error: codec::DecodeError) -> Error {
+    Error::io("write", path, std::io::Error::new(std::io::ErrorKind::InvalidInput, error))
 }
 
 fn too_large(path: &Path, _error: &codec::DecodeError) -> Error {

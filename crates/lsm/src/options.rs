@@ -1,8 +1,8 @@
 //! What a partition is told from above: options, the policy, and what all partitions share.
 
 use crate::dictionary::Dictionaries;
-use crate::{Budget, Cache};
-use codec::entry::Seq;
+use crate::{Budget, Cache, Used};
+use codec::entry::{Entry, Seq};
 use env::Env;
 use sst::{Compression, DictionaryRegistry, WriterOptions};
 use std::sync::Arc;
@@ -120,13 +120,23 @@ pub trait Policy: Send + Sync {
         Ok(None)
     }
 
-    /// Opaque bytes to keep in a file that holds these trees, for salvage. Default: none.
-    ///
-    /// # Errors
-    /// What kept them from being read; the flush or compaction then fails.
-    fn aux(&self, trees: &[u32]) -> env::Result<Vec<u8>> {
-        let _ = trees;
-        Ok(Vec::new())
+    /// True if the values of a tree use definitions, which [`Policy::note_used`] tells. Default: false.
+    fn uses_definitions(&self, tree: u32) -> bool {
+        let _ = tree;
+        false
+    }
+
+    /// Notes the numbers of the definitions that an entry's value uses. Only for trees of
+    /// [`Policy::uses_definitions`].
+    fn note_used(&self, entry: &Entry<'_>, used: &mut Used) {
+        let _ = (entry, used);
+    }
+
+    /// Opaque bytes to keep in a file, for salvage: the definitions that its values use, by tree. `older`
+    /// reads those of the compaction's inputs. Default: none.
+    fn aux(&self, used: &[(u32, Used)], older: &dyn Fn() -> Vec<Vec<u8>>) -> Vec<u8> {
+        let _ = (used, older);
+        Vec::new()
     }
 }
 

@@ -8,13 +8,14 @@
 use crate::compaction::job::Jobs;
 use crate::edit::VersionEdit;
 use crate::files::{Home, sst_number};
-use crate::manifest::{DroppedTail, Identity, Manifest, Recovered, WriteError, manifest_number};
+use crate::manifest::{DroppedTail, Identity, Manifest, Recovered, WriteError, manifest_number, manifest_path};
 use crate::ranges::superfluous;
 use crate::stats::Counters;
 use crate::version::Version;
 use crate::{PartitionIter, Shared, View, tree_of};
 use arc_swap::ArcSwap;
 use codec::entry::Seq;
+use codec::limits::MAX_NUMBER;
 use codec::ranges::RangeSet;
 use env::sync::Mutex;
 use env::{DirEntry, Error, Result};
@@ -77,16 +78,20 @@ impl Partition {
         };
         check_files(&home, &recovered, &names)?;
         let highest = names.iter().filter_map(|entry| sst_number(&entry.name)).max().unwrap_or(0);
-        shared.raise_file_numbers(recovered.next_file.max(highest.saturating_add(1)));
+        if highest >= MAX_NUMBER {
+            return Err(Error::corrupt(&home.path(highest), 0, "the number of the file is out of range"));
+        }
+        shared.raise_file_numbers(recovered.next_file.max(highest + 1));
         recovered.next_file = shared.file_number_bound();
         let snapshot = recovered.snapshot();
+        // Before anything is written.
+        let version = Version::empty().apply(&snapshot, &home).map_err(|what| {
+            Error::corrupt(&manifest_path(dir, recovered.number), 0, format!("the files it names: {what}"))
+        })?;
         // A new number for each open: what was torn off stays off, and the next open starts from
         // one frame. Left-overs may go once it is there: their numbers are never used again.
         let manifest =
             Manifest::create(&env, dir, identity, recovered.number + 1, &snapshot).map_err(|failed| failed.error)?;
-        let version = Version::empty()
-            .apply(&snapshot, &home)
-            .map_err(|what| Error::corrupt(&manifest.path(), 0, format!("the files it names: {what}")))?;
         let active = Arc::new(Memtable::new(version.flushed_seq + 1));
         let view = View::new(active, Vec::new(), version, shared.policy.clone());
         let partition = Self {
@@ -173,6 +178,11 @@ impl Partition {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.home.shared
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.home.dir
     }
 
     /// Everything up to this number is in files: recovery replays only what is above.
@@ -319,6 +329,7 @@ impl Partition {
             version = before.apply(&edit, &self.home).map_err(refused)?;
         }
         self.written(manifest.append(&edit))?;
+        self.home.note_replaced(&edit.removed);
         self.install(version.clone(), flushed);
         self.measure_debt(&version);
         let gone: Vec<_> = {

@@ -166,7 +166,7 @@ impl Version {
         let kept = Kept::of(runs.iter().flat_map(|run| &run.files));
         let (ranges, charge) = match edit.changes_ranges() {
             true => {
-                let ranges = edit.apply_ranges(&self.ranges);
+                let ranges = edit.apply_ranges(&self.ranges)?;
                 let charge = home.shared.budget.charge(Owner::Pinned, ranges.bytes());
                 (Arc::new(ranges), Some(Arc::new(charge)))
             }

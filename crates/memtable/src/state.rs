@@ -58,6 +58,15 @@ impl State {
         }
     }
 
+    /// Adds an entry that is not found by its key.
+    #[inline]
+    pub(crate) fn push(&mut self, entry: Entry<'_>) {
+        self.narrow_common(entry.key);
+        self.pushed += 1;
+        self.raw += (entry.key.len() + entry.value.len()) as u64;
+        self.arena.push(entry, NONE);
+    }
+
     #[inline]
     fn narrow_common(&mut self, key: &[u8]) {
         match &mut self.common {

@@ -36,15 +36,15 @@ use document::path::FieldPath;
 use document::row::{RowError, ValueRef};
 use document::{Document, MAX_DEPTH, Map, Value, bson, json};
 
-mod bits;
+pub(crate) mod bits;
 mod error;
 mod eval;
 mod node;
 mod parse;
-mod pattern;
+pub(crate) mod pattern;
 mod print;
-mod tree;
-mod types;
+pub(crate) mod tree;
+pub(crate) mod types;
 
 pub use error::FilterError;
 use node::Decoded;
@@ -60,7 +60,7 @@ pub const MAX_FILTER_BYTES: usize = 16 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
     /// All hold for a document that matches. In one order, none twice.
-    clauses: Vec<Clause>,
+    pub(crate) clauses: Vec<Clause>,
 }
 
 impl Filter {
@@ -75,7 +75,7 @@ impl Filter {
     }
 
     /// A filter of these conditions.
-    fn of(mut clauses: Vec<Clause>) -> Self {
+    pub(crate) fn of(mut clauses: Vec<Clause>) -> Self {
         print::sort(&mut clauses);
         Self { clauses }
     }
@@ -162,11 +162,11 @@ impl fmt::Display for Filter {
 /// Which elements of an array are meant: what `$elemMatch` and `$pull` take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElementFilter {
-    form: Form,
+    pub(crate) form: Form,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Form {
+pub(crate) enum Form {
     /// Of the element itself.
     Element(Vec<Condition>),
     /// Of an element's fields, or positions if it is an array; other elements do not match.
@@ -197,6 +197,14 @@ impl ElementFilter {
     pub fn matches(&self, element: &Value) -> bool {
         let Ok(matches) = self.matches_node(&Decoded::from(element));
         matches
+    }
+
+    /// As [`ElementFilter::matches`], of an element inside a row.
+    ///
+    /// # Errors
+    /// [`RowError`] if what is looked at is damaged.
+    pub fn matches_ref(&self, element: &ValueRef<'_>) -> Result<bool, RowError> {
+        self.matches_node(element)
     }
 }
 

@@ -23,6 +23,7 @@ mod keys;
 
 pub use definition::{Definition, Order, Part};
 pub use error::IndexError;
+pub(crate) use keys::put_part;
 pub use keys::{IndexKey, Keys};
 
 /// The most parts of an index key.

@@ -4,10 +4,20 @@
 //! - [`filter`]: which documents match
 //! - [`fold`]: a document and the deltas written after it
 //! - [`index`]: definitions of secondary indexes, and the entries that a document yields
+//! - [`plan`]: how the documents that a query asks for are found
+//! - [`distinct`]: the distinct values of a field
+//! - [`projection`]: which fields of a document
+//! - [`sort`]: sort keys, and the first documents by them
+//! - [`plan`]: how the documents that a query asks for are found
 
 #![deny(missing_docs)]
 
+pub mod distinct;
 pub mod filter;
 pub mod fold;
 pub mod index;
+mod location;
+pub mod plan;
+pub mod projection;
+pub mod sort;
 pub mod update;

@@ -1,9 +1,9 @@
 //! Updates by operators, as `{$set: {"name.first": "Ada"}, $inc: {logins: 1}}`.
 //!
-//! The operators: `$set`, `$unset`, `$inc`, `$mul`, `$min`, `$max`, `$push` (with `$each`, `$position`, `$slice`,
-//! `$sort`), `$addToSet` (with `$each`), `$pull`, `$pop`, `$rename`, `$currentDate`, `$setOnInsert`. Rules and error codes
-//! are those of MongoDB from version 5.0 on, taken from its manual (the pages of the operators, "Field Names with Periods
-//! and Dollar Signs") and, where the manual is silent, from what its server does:
+//! The operators: `$set`, `$unset`, `$inc`, `$mul`, `$min`, `$max`, `$bit`, `$push` (with `$each`, `$position`, `$slice`,
+//! `$sort`), `$addToSet` (with `$each`), `$pull` (by any filter), `$pullAll`, `$pop`, `$rename`, `$currentDate`,
+//! `$setOnInsert`. Rules and error codes are those of MongoDB from version 5.0 on, taken from its manual (the pages of the
+//! operators, "Field Names with Periods and Dollar Signs") and, where the manual is silent, from what its server does:
 //!
 //! - **Paths.** Names lead into maps; numbers (without leading zeros) also to elements of arrays. Maps that are missing
 //!   are created, arrays never: `{$set: {"a.0": 1}}` makes `{a: {"0": 1}}` where there is no `a`. An array is filled up
@@ -15,10 +15,13 @@
 //!   that of the names at each level, by their bytes, numbers by value. So new fields are appended in that order, as in
 //!   MongoDB since 5.0. `$rename` has the place of its new name.
 //! - **Names.** Empty names are refused. So are fields of the document itself that begin with a dollar sign, also where
-//!   the update inserts (MongoDB takes those then); deeper ones may. The positional operators `$`, `$[]`, `$[name]` are
-//!   not made here.
+//!   the update inserts (MongoDB takes those then); deeper ones may.
+//! - **Elements.** `$[]` stands for all elements of an array, `$[name]` for those that an array filter matches
+//!   ([`Update::parse_with`]), and `$` for the one that the filter of the operation tells ([`Update::resolved`]). There must
+//!   be an array. Which elements match is told before any of them changes. What is reached twice is a conflict.
 //! - **`_id`** never changes. Setting it to what it is does nothing.
-//! - **Conflicts.** No path may be another's or lead into it, `$rename`'s included.
+//! - **Conflicts.** No path may be another's or lead into it, `$rename`'s included; nor may two mean elements of one array
+//!   by name and by position.
 //! - **Limits.** [`document::MAX_DEPTH`] levels, [`MAX_DOCUMENT_BYTES`] bytes as BSON.
 //! - **Changed** is a document that is not identical to what it was: 1 and 1.0 are different, and a `$push` whose `$slice`
 //!   undoes it changes nothing.
@@ -29,17 +32,24 @@ use document::{Draft, Map, Value, bson};
 
 mod action;
 mod array;
+mod bit;
 mod delta;
 mod error;
 mod number;
 mod order;
 mod parse;
+mod place;
 mod pull;
+mod replace;
+mod touch;
+mod upsert;
 mod walk;
 
 use action::Action;
 pub use delta::DeltaError;
 pub use error::UpdateError;
+use place::ArrayFilter;
+pub use replace::{Modification, Replacement};
 
 /// The largest document, as BSON, that an update may make, and the largest delta. MongoDB's limit of documents.
 pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
@@ -68,6 +78,8 @@ pub struct Applied {
 pub struct Update {
     /// In the order in which they are made; no path is another's or leads into it.
     changes: Vec<Change>,
+    /// In the order of their names; each is used.
+    filters: Vec<ArrayFilter>,
 }
 
 /// What is done to one path.
@@ -101,9 +113,34 @@ impl Update {
     /// place of an update, too, and operators that are not made here, by their names),
     /// [`UpdateError::ConflictingUpdateOperators`], errors of paths and operands.
     pub fn parse(update: &Map) -> Result<Self, UpdateError> {
+        Self::parse_with(update, &[])
+    }
+
+    /// As [`Update::parse`], with array filters: `$[grade]` in a path stands for the elements that
+    /// `{"grade.score": {$gte: 85}}` matches.
+    ///
+    /// ```
+    /// use document::Document;
+    /// use query::update::{Context, Update};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let update = Document::from_json(r#"{"$set": {"grades.$[grade].mean": 100}}"#)?.to_map()?;
+    /// let filter = Document::from_json(r#"{"grade.score": {"$gte": 85}}"#)?.to_value()?;
+    /// let mut document = Document::from_json(r#"{"grades": [{"score": 80}, {"score": 90}]}"#)?.to_map()?;
+    /// Update::parse_with(&update, &[filter])?.apply_to_map(&mut document, &Context::default())?;
+    /// let document = Document::from_map(&document)?;
+    /// assert_eq!(document.to_string(), r#"{"grades":[{"score":80},{"score":90,"mean":100}]}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As there; of the filters [`UpdateError::Filter`], [`UpdateError::BadValue`] (a name without a filter, or that is none)
+    /// and [`UpdateError::FailedToParse`] (a filter that is not used, or has several names).
+    pub fn parse_with(update: &Map, array_filters: &[Value]) -> Result<Self, UpdateError> {
         let mut changes = parse::changes(update)?;
         changes.sort_by(|a, b| order::compare_paths(&a.path, &b.path));
-        let update = Self { changes };
+        let mut update = Self { changes, filters: Vec::new() };
+        update.take_filters(array_filters)?;
         update.check_conflicts()?;
         Ok(update)
     }
@@ -160,14 +197,21 @@ impl Update {
             None => Ok(()),
         };
         let (mut changed, mut growth) = (false, 0usize);
-        for change in &self.changes {
-            changed |= walk::change(document, &change.path, &change.action, context)?;
+        let mut make = |document: &mut F, change: &Change, positions: &[usize]| {
+            changed |= walk::change(document, change, positions, context)?;
             // Many changes that are each within the limits must not fill the memory before anybody looks.
             growth = growth.saturating_add(change.action.growth_max(&change.path));
             if growth > MAX_DOCUMENT_BYTES {
                 check_size(document)?;
                 growth = 0;
             }
+            Ok::<(), UpdateError>(())
+        };
+        if self.has_several() || self.needs_position() {
+            let located = self.locate(document, context)?;
+            located.iter(&self.changes).try_for_each(|(change, positions)| make(document, change, positions))?;
+        } else {
+            self.changes.iter().try_for_each(|change| make(document, change, &[]))?;
         }
         if changed {
             check_size(document)?;
@@ -180,6 +224,18 @@ impl Update {
     /// `size_max` is at least the document's size as BSON, and is kept so; it spares measuring the document each time.
     pub(crate) fn apply_or_leave(&self, document: &mut Draft, size_max: &mut usize) -> Result<bool, RowError> {
         let context = Context::default();
+        if self.has_several() || self.needs_position() {
+            let mut copy = document.clone();
+            return match self.apply(&mut copy, &context) {
+                Ok(_) => {
+                    *size_max = copy.bson_size_max();
+                    *document = copy;
+                    Ok(true)
+                }
+                Err(UpdateError::Damaged(error)) => Err(error),
+                Err(_) => Ok(false),
+            };
+        }
         let add = |size: usize, change: &Change| size.saturating_add(change.action.growth_max(&change.path));
         let mut after = self.changes.iter().fold(*size_max, add);
         if after > MAX_DOCUMENT_BYTES {
@@ -187,9 +243,7 @@ impl Update {
         }
         let result = match &self.changes[..] {
             // A single change looks before it changes anything, and the result cannot be too large.
-            [change] if after <= MAX_DOCUMENT_BYTES => {
-                walk::change(document, &change.path, &change.action, &context).map(|_| ())
-            }
+            [change] if after <= MAX_DOCUMENT_BYTES => walk::change(document, change, &[], &context).map(|_| ()),
             _ => {
                 let mut copy = document.clone();
                 self.apply(&mut copy, &context).map(|_| *document = copy)
@@ -216,7 +270,7 @@ impl Update {
         // What leads into a path comes right behind it.
         paths.sort_by(|a, b| order::compare_paths(a, b));
         match paths.windows(2).find(|pair| pair[1].starts_with(pair[0])) {
-            None => Ok(()),
+            None => Self::check_places(&paths),
             Some(pair) => Err(UpdateError::ConflictingUpdateOperators(format!(
                 "updating the path '{}' would conflict with updating '{}'",
                 pair[1], pair[0]

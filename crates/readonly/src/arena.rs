@@ -92,6 +92,11 @@ impl Arena {
         self.bytes.extend_from_slice(value);
     }
 
+    /// The pair at a place, by the order if they were sorted.
+    pub fn pair(&self, at: usize) -> Option<(&[u8], &[u8])> {
+        self.slots.get(at).map(|slot| pair_at(&self.bytes, slot.at))
+    }
+
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.slots.clear();

@@ -36,6 +36,7 @@ mod output;
 pub mod prefixed;
 mod runs;
 mod scan;
+pub mod sorter;
 mod store;
 
 pub use build::{Build, BuildReport};

@@ -69,7 +69,7 @@ impl DataWriter {
 
     /// Ends the files, durable.
     pub fn finish(self, aux: Vec<u8>) -> Result<Content> {
-        let (data, indexes) = self.writer.finish_with_indexes(FooterInfo { inputs: Vec::new(), aux })?;
+        let (data, indexes) = self.writer.finish_with_indexes(FooterInfo { aux, ..FooterInfo::default() })?;
         Ok(Content { data, indexes })
     }
 }

@@ -58,6 +58,10 @@ pub trait BlockCache: Send + Sync {
     fn get(&self, file: u64, offset: u64) -> Option<Arc<Block>>;
     /// Offers a block to the cache; [`Block::weight`] is what it costs.
     fn insert(&self, file: u64, offset: u64, block: &Arc<Block>);
+    /// Says that a point read has to read the block at `offset` of a file. Default: does nothing.
+    fn note_read_by_get(&self, offset: u64) {
+        let _ = offset;
+    }
 }
 
 /// A cache that keeps nothing.

@@ -1,13 +1,19 @@
 //! What the manifest knows of a file, and what a check of it finds.
 
-use codec::entry::Seq;
+use codec::entry::{MAX_SEQ, Seq};
+use codec::limits::{at_most, get_number};
 use codec::{DecodeError, varint};
+
+/// What is out of range, in errors.
+const SEQ: &str = "a sequence number";
 
 /// What a [`crate::Writer`] is told at the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FooterInfo {
     /// The numbers of the files that the compaction read; empty for a flush.
     pub inputs: Vec<u64>,
+    /// The numbers of files that were replaced before, and may not be removed yet: somebody reads them still.
+    pub replaced: Vec<u64>,
     /// Opaque bytes, kept for salvage (the shapes that the file's rows use).
     pub aux: Vec<u8>,
 }
@@ -61,14 +67,15 @@ impl FileMeta {
     /// # Errors
     /// [`DecodeError`] if the input ends within it or a number is out of range.
     pub fn decode(input: &mut &[u8]) -> codec::Result<Self> {
-        let number = varint::get_u64(input)?;
-        let bytes = varint::get_u64(input)?;
+        let number = get_number(input, "a file number")?;
+        let bytes = get_number(input, "the length of a file")?;
         let footer_checksum = get_fixed(input)?;
         let smallest = varint::get_bytes(input)?.to_vec();
         let largest = varint::get_bytes(input)?.to_vec();
-        let min_seq = varint::get_u64(input)?;
-        let range = varint::get_u64(input)?;
-        let max_seq = min_seq.checked_add(range).ok_or(DecodeError::Invalid("a sequence number"))?;
+        let (min_seq, range) = (get_number(input, SEQ)?, get_number(input, SEQ)?);
+        // Neither has 57 bits.
+        let max_seq = at_most(min_seq + range, MAX_SEQ, SEQ)?;
+        let entries = get_number(input, "a number of entries")?;
         Ok(Self {
             number,
             bytes,
@@ -77,9 +84,9 @@ impl FileMeta {
             largest,
             min_seq,
             max_seq,
-            entries: varint::get_u64(input)?,
-            tombstones: varint::get_u64(input)?,
-            raw_bytes: varint::get_u64(input)?,
+            entries,
+            tombstones: at_most(varint::get_u64(input)?, entries, "more tombstones than entries")?,
+            raw_bytes: get_number(input, "a number of bytes")?,
             dictionary_id: get_fixed(input)?,
         })
     }

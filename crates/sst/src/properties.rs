@@ -1,6 +1,7 @@
 //! The properties of a file: what the manifest knows, and more, kept for salvage and tools.
 
 use crate::FileMeta;
+use codec::limits::get_number;
 use codec::{DecodeError, Result, varint};
 
 /// What a file says about itself.
@@ -11,6 +12,8 @@ pub struct Properties {
     pub meta: FileMeta,
     /// The numbers of the files that the compaction read; empty for a flush.
     pub inputs: Vec<u64>,
+    /// The numbers of files that had been replaced when this one was written, and may still have been there.
+    pub replaced: Vec<u64>,
     /// The trees: the first four bytes of the keys as big-endian numbers, ascending.
     pub trees: Vec<u32>,
     /// Data blocks.
@@ -33,9 +36,12 @@ impl Properties {
         for value in self.numbers() {
             varint::put_u64(out, value);
         }
-        varint::put_u64(out, self.inputs.len() as u64);
-        for &input in &self.inputs {
-            varint::put_u64(out, input);
+        // No file has the number 0: it stands between the two lists, where there is a second.
+        let more = [0].iter().chain(&self.replaced).take(if self.replaced.is_empty() { 0 } else { usize::MAX });
+        let numbers: Vec<u64> = self.inputs.iter().chain(more).copied().collect();
+        varint::put_u64(out, numbers.len() as u64);
+        for number in numbers {
+            varint::put_u64(out, number);
         }
         varint::put_u64(out, self.trees.len() as u64);
         let mut last = 0;
@@ -61,10 +67,16 @@ impl Properties {
         let meta = FileMeta::decode(input)?;
         let mut numbers = [0; 6];
         for number in &mut numbers {
-            *number = varint::get_u64(input)?;
+            *number = get_number(input, "a number of blocks or bytes")?;
         }
         let [data_blocks, partitions, data_bytes, index_bytes, block_bytes, filter_bits_per_key] = numbers;
-        let inputs = (0..get_count(input)?).map(|_| varint::get_u64(input)).collect::<Result<Vec<_>>>()?;
+        let mut inputs =
+            (0..get_count(input)?).map(|_| get_number(input, "an input's number")).collect::<Result<Vec<_>>>()?;
+        let mut replaced = Vec::new();
+        if let Some(at) = inputs.iter().position(|&number| number == 0) {
+            replaced = inputs.split_off(at + 1);
+            inputs.truncate(at);
+        }
         let mut trees = Vec::new();
         let mut last = 0u32;
         for _ in 0..get_count(input)? {
@@ -78,6 +90,7 @@ impl Properties {
         Ok(Self {
             meta,
             inputs,
+            replaced,
             trees,
             data_blocks,
             partitions,

@@ -113,13 +113,13 @@ impl Reader {
             return Ok(None);
         }
         let Some(partition_index) = self.top.find(key, seq) else { return Ok(None) };
-        let partition = self.partition(partition_index)?;
+        let partition = self.cached_for_get(self.top.partition(partition_index), Role::Partition, Shape::Partition)?;
         if !filter::contains(partition.filter(), hash) {
             return Ok(None);
         }
         let Some(index) = partition.floor(key, seq) else { return Ok(None) };
         let handle = self.data_handle(partition_index, &partition, index)?;
-        Ok(self.cached(handle, Role::Data, Shape::Entries)?.get(key, seq, value))
+        Ok(self.cached_for_get(handle, Role::Data, Shape::Entries)?.get(key, seq, value))
     }
 
     /// As [`Reader::get`], by an index file of this file in place of the file's own index: one
@@ -326,6 +326,17 @@ impl Reader {
         match self.cache.get(self.meta.number, at.offset) {
             Some(block) => Ok(block),
             None => self.read_into_cache(at, role, shape),
+        }
+    }
+
+    /// As [`Reader::cached`], and the cache hears of a block that has to be read.
+    fn cached_for_get(&self, at: Handle, role: Role, shape: Shape) -> Result<Arc<Block>> {
+        match self.cache.get(self.meta.number, at.offset) {
+            Some(block) => Ok(block),
+            None => {
+                self.cache.note_read_by_get(at.offset);
+                self.read_into_cache(at, role, shape)
+            }
         }
     }
 

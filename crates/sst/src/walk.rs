@@ -13,7 +13,7 @@ use crate::index::{TopIndex, data_block};
 use crate::stored::{self, Handle, Role};
 use crate::{Dictionary, DictionaryRegistry, FORMAT_VERSION, Properties};
 use codec::entry::{Entry, Kind, Seq};
-use env::{Env, Error, File, OpenMode, Result};
+use env::{AroundReader, Env, Error, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -97,6 +97,8 @@ pub struct WalkedFile {
     pub footer: Option<FooterFacts>,
     /// The properties, if they are whole.
     pub properties: Option<Properties>,
+    /// The opaque bytes given to the writer, if they are whole.
+    pub aux: Option<Vec<u8>>,
     /// What cannot be read, in the order of the file.
     pub lost: Vec<LostBlock>,
     /// Whole data blocks.
@@ -130,7 +132,7 @@ fn role_of(tag: u8) -> Option<Role> {
 /// Reads the file with this number from its beginning to its end and calls `visit` with each whole block, in
 /// the order of the file. Dictionaries are kept in `dictionaries`; one that is damaged in this file is taken
 /// from there, if another file has brought it. Writes nothing, and never fails for what stands in the file,
-/// but for [`Error::NewerFormat`].
+/// but for [`Error::NewerFormat`]; what the disk cannot read is lost like what is damaged.
 ///
 /// # Errors
 /// [`Error::NewerFormat`], I/O errors, and what `visit` returns.
@@ -142,12 +144,13 @@ pub fn walk_file(
     visit: &mut dyn FnMut(&WalkedBlock<'_>) -> Result<()>,
 ) -> Result<WalkedFile> {
     let file = env.fs.open(path, OpenMode::Read)?;
-    let len = file.len()?;
+    let mut reader = AroundReader::new(&*file)?;
+    let len = reader.file_bytes();
     let mut tail = vec![0; len.min(8 << 10) as usize];
     let tail_at = len - tail.len() as u64;
-    file.read_exact_at(&mut tail, tail_at)?;
+    reader.read_at(&mut tail, tail_at);
     let mut walker = Walker {
-        file: &*file,
+        reader,
         number,
         len,
         dictionaries,
@@ -173,6 +176,8 @@ pub fn walk_file(
         Err(Unreadable::Damaged(what)) => {
             let at = len.saturating_sub(footer::LEN as u64);
             walker.by_trial(0, at, None)?;
+            let why = walker.reader.why(at, footer::LEN as u64);
+            let what = why.as_deref().unwrap_or(what);
             // Without the properties nobody knows where the file ended.
             let known = walker.found.properties.is_some();
             walker.lose(Handle { offset: at, len: (len - at) as u32 }, what, !known);
@@ -183,7 +188,7 @@ pub fn walk_file(
 }
 
 struct Walker<'a> {
-    file: &'a dyn File,
+    reader: AroundReader<'a>,
     number: u64,
     len: u64,
     dictionaries: &'a DictionaryRegistry,
@@ -282,12 +287,15 @@ impl Walker<'_> {
                 Err(error) => return Ok(Some(error.to_string())),
             }
         }
+        if role == Role::Aux {
+            self.found.aux = Some(content[..raw_bytes as usize].to_vec());
+        }
         let block = match shape.map(|shape| Block::decode(content, shape)).transpose() {
             Ok(block) => block,
             Err(error) => return Ok(Some(error.to_string())),
         };
         let mut tag = [0];
-        self.file.read_exact_at(&mut tag, at.end() - 5)?;
+        self.reader.read_at(&mut tag, at.end() - 5);
         let method = match Method::from_bits(tag[0]) {
             Method::Raw => "raw",
             Method::Lz4 => "lz4",
@@ -349,7 +357,10 @@ impl Walker<'_> {
             return Ok(Err("the file ends within it".to_owned()));
         }
         let mut bytes = vec![0; at.len as usize];
-        self.file.read_exact_at(&mut bytes, at.offset)?;
+        self.reader.read_at(&mut bytes, at.offset);
+        if let Some(why) = self.reader.why(at.offset, u64::from(at.len)) {
+            return Ok(Err(why));
+        }
         let dictionary = if role == Role::Dictionary { None } else { self.dictionary.as_deref() };
         Ok(stored::get(&bytes, role, &mut self.decoder, dictionary, self.number, at.offset))
     }

@@ -263,8 +263,8 @@ impl Writer {
         if !self.index.is_empty() {
             self.write_partition()?;
         }
-        let FooterInfo { inputs, aux } = footer;
-        self.properties.inputs = inputs;
+        let FooterInfo { inputs, replaced, aux } = footer;
+        (self.properties.inputs, self.properties.replaced) = (inputs, replaced);
         self.properties.meta.largest = std::mem::take(&mut self.last_key);
         let dictionary = match &self.options.dictionary {
             Some(dictionary) => {

@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Fixture, Owned, sorted};
+use env::fault::{Fault, FaultFs, OpKind};
 use sst::{Compression, Dictionary, DictionaryRegistry, WalkedFile, WriterOptions};
 use std::sync::Arc;
 
@@ -110,5 +111,34 @@ fn random_bytes_are_no_entries() {
         fixture.set_bytes(&bytes);
         let (_, walked) = walk(&fixture, &model, &DictionaryRegistry::new(), "random bytes");
         assert!(walked.entries == 0 && !walked.lost.is_empty());
+    }
+}
+
+#[test]
+fn with_every_sector_unreadable() {
+    const SECTOR: u64 = 4096;
+    for (name, options) in variants().into_iter().take(2) {
+        let entry =
+            |n: u64| Owned::put(format!("tree{n:05}"), n + 1, format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let model: Vec<Owned> = (0..2000).map(entry).collect();
+        let mut fixture = Fixture::new(&model, options);
+        let (_, whole) = walk(&fixture, &model, &DictionaryRegistry::new(), name);
+        assert!(whole.file_bytes > 8 * SECTOR);
+        // A block that reaches into the sector is lost, and the index partition of others at most.
+        let largest = (SECTOR + 512) as usize * model.len() / whole.file_bytes as usize * 2;
+        let disk = Arc::new(FaultFs::new(fixture.env.fs.clone()));
+        fixture.env.fs = disk.clone();
+        for from in (0..whole.file_bytes).step_by(SECTOR as usize) {
+            let fault = Fault::nth(1).of(OpKind::Read).touching(from..from + SECTOR).from_then_on();
+            disk.inject(fault);
+            let what = format!("{name}, sector at {from}");
+            let (missing, walked) = walk(&fixture, &model, &DictionaryRegistry::new(), &what);
+            assert!(missing <= largest, "{what}: {missing} entries of at most {largest} are missing");
+            assert!(walked.lost.iter().any(|lost| lost.what.contains("cannot be read")), "{what}: {:?}", walked.lost);
+            // One sector fails; but for an index in it, nothing else is lost.
+            let beside = |lost: &&sst::LostBlock| lost.offset + lost.bytes <= from || lost.offset >= from + SECTOR;
+            assert_eq!(walked.lost.iter().filter(beside).count(), 0, "{what}: {:?}", walked.lost);
+            disk.clear();
+        }
     }
 }

@@ -6,6 +6,7 @@
 use crate::multivalue;
 use crate::trees::TreeId;
 use codec::entry::{Entry, Kind, Seq};
+use codec::limits::{get_number, get_seq};
 use codec::{DecodeError, varint};
 
 /// The first byte of a record that is a batch.
@@ -258,20 +259,26 @@ impl WriteBatch {
 
     /// The entries for one partition, numbered from `first`; without deletes of ranges.
     pub(crate) fn entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
-        self.operations(partition, first).filter(|entry| entry.kind != Kind::RangeDelete)
+        self.marked_entries(partition, first).map(|(entry, _)| entry)
+    }
+
+    /// As [`WriteBatch::entries`]; true for index entries.
+    pub(crate) fn marked_entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = (Entry<'_>, bool)> {
+        self.operations(partition, first).filter(|(entry, _)| entry.kind != Kind::RangeDelete)
     }
 
     /// The deletes of ranges for one partition, numbered from `first`: key and value are the bounds.
     pub(crate) fn deleted_ranges(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
-        self.operations(partition, first).filter(|entry| entry.kind == Kind::RangeDelete)
+        let operations = self.operations(partition, first).map(|(entry, _)| entry);
+        operations.filter(|entry| entry.kind == Kind::RangeDelete)
     }
 
     #[inline]
-    fn operations(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
+    fn operations(&self, partition: u16, first: Seq) -> impl Iterator<Item = (Entry<'_>, bool)> {
         self.ops.iter().filter(move |op| op.partition == partition).filter_map(move |op| {
             let mut input = self.bytes.get(op.at as usize..)?;
             let op = decode_op(&mut input, first + Seq::from(op.number)).ok()?;
-            Some(op.entry)
+            Some((op.entry, op.shares))
         })
     }
 
@@ -313,9 +320,7 @@ fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<Decoded<'a>> {
     let partition = varint::get_u64(input)?;
     let partition = u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
     let key = varint::get_bytes(input)?;
-    if key.len() < 4 {
-        return Err(DecodeError::Invalid("a key without its tree"));
-    }
+    codec::limits::tree_of(key)?;
     let value = varint::get_bytes(input)?;
     if kind == Kind::RangeDelete && (value <= key || !value.starts_with(&key[..4])) {
         return Err(DecodeError::Invalid("a range of keys that is empty or leaves its tree"));
@@ -355,13 +360,14 @@ pub(crate) fn decode_record(payload: &[u8], first: Seq) -> codec::Result<LogReco
             Ok(LogRecord::Batch(ops))
         }
         TAG_FLUSHED => {
-            let needed = varint::get_u64(&mut input)?;
+            // The number behind the last one, where nothing is needed.
+            let needed = get_number(&mut input, "a sequence number")?;
             let mut flushed = Vec::new();
             while !input.is_empty() {
                 let partition = varint::get_u64(&mut input)?;
                 let partition =
                     u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
-                flushed.push((partition, varint::get_u64(&mut input)?));
+                flushed.push((partition, get_seq(&mut input, "a flushed number")?));
             }
             Ok(LogRecord::Flushed { needed, flushed })
         }

@@ -323,7 +323,7 @@ impl Inner {
         let Work::Batch(batch, _) = &request.work else { return 1 };
         let mut applying = Applying { store: self, left: &placed.memtables };
         while let Some(((partition, memtable), left)) = applying.left.split_first() {
-            memtable.apply(batch.entries(*partition, placed.first));
+            memtable.apply_some_ordered(batch.marked_entries(*partition, placed.first));
             if batch.ranges {
                 // No snapshot lies within the batch: of ranges that overlap the newest counts, so that many of them
                 // take no more room than their bounds.

@@ -4,8 +4,7 @@
 //! The entries of a document lie in its partition, whatever their own keys are, and have the numbers of the writes of
 //! the document that they follow from ([`crate::WriteBatch::put_entry`]).
 
-use crate::commit::Work;
-use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, index_key, multivalue_key, tree_key};
+use crate::trees::SchemaChange;
 use crate::{Result, Snapshot, Store, TreeId};
 use codec::entry::Seq;
 
@@ -89,31 +88,5 @@ impl Store {
             }
             Ok(found.map(|(seq, _)| seq))
         })
-    }
-
-    pub(crate) fn change_schema(&self, change: SchemaChange) -> Result<()> {
-        let mut batch = self.batch();
-        for (id, description) in change.create.iter().chain(&change.describe) {
-            batch.put(SYSTEM, &tree_key(*id), description);
-        }
-        for id in &change.multivalue {
-            batch.put(SYSTEM, &multivalue_key(*id), &[]);
-        }
-        for id in &change.indexes {
-            batch.put(SYSTEM, &index_key(*id), &[]);
-        }
-        for id in &change.drop {
-            batch.delete(SYSTEM, &tree_key(*id));
-            if self.inner.trees.is_index(*id) {
-                batch.delete(SYSTEM, &index_key(*id));
-            }
-            if self.inner.trees.is_multivalue(*id) {
-                batch.delete(SYSTEM, &multivalue_key(*id));
-            }
-        }
-        batch.put(SYSTEM, NEXT_KEY, &self.inner.trees.next().to_le_bytes());
-        let _admitted = self.inner.admit(batch.encoded_bytes())?;
-        self.inner.commit(Work::Batch(batch, Some(Box::new(change))), self.inner.options.durability)?;
-        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use crate::checkpoint::listing::{self, FileChecksum, Listing};
 use crate::superblock::{self, Superblock};
 use crate::{Error, Result};
 use env::{Env, OpenMode};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// How to inspect.
@@ -59,6 +60,8 @@ pub enum FactValue {
     Bytes(Vec<u8>),
     /// Several numbers.
     Numbers(Vec<u64>),
+    /// The value of an entry as JSON, put there by a layer that understands it.
+    Json(String),
 }
 
 /// Something that a file says.
@@ -71,6 +74,9 @@ pub enum Item {
     Fact(Fact),
     /// One of several things of a kind, such as a block.
     Row(&'static str, Vec<Fact>),
+    /// The definitions that the values of a tree use, by number. They come before the first entry, and only with
+    /// [`InspectOptions::entries`].
+    Definitions(u32, BTreeMap<u32, Vec<u8>>),
     /// Damage: where, and what.
     Damage(u64, String),
 }

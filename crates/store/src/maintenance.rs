@@ -5,7 +5,7 @@ use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result};
 use codec::entry::Seq;
 use env::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A log of a single segment is not worth a flush, for want of space, up to this many bytes.
 const SMALL_LOG: u64 = 128 << 10;
@@ -17,6 +17,19 @@ const MANY_SEGMENTS: u64 = 32;
 impl Store {
     /// Makes every write so far durable. The acknowledgement of a bulk load.
     ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Bulk)?;
+    /// store.sync()?; // now it survives power loss
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Poisoned`] or [`Error::OutcomeUnknown`]: the log failed.
     pub fn sync(&self) -> Result<()> {
@@ -25,6 +38,20 @@ impl Store {
     }
 
     /// Writes everything in memory to sorted files. Returns when it is there.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Periodic)?;
+    /// store.flush()?;
+    /// assert!(store.stats().partitions.iter().any(|partition| partition.files > 0));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// What keeps the flush from going on, such as [`Error::NoSpace`].
@@ -37,6 +64,15 @@ impl Store {
     /// [`crate::Options::accept_log_damage`], so that the next open is not refused. Until then all
     /// of it is kept, so that nothing is forgotten of what was lost: called once the consequences
     /// are written. Without damage it does nothing.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// store.discard_damage()?; // nothing was damaged
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Store::flush`]; the log goes with a later flush then.
@@ -53,17 +89,37 @@ impl Store {
 
     /// Flushes, and waits until no compaction is due: the state in which figures are taken.
     ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// store.settle()?;
+    /// println!("{} bytes on disk", store.stats().disk_bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Store::flush`].
     pub fn settle(&self) -> Result<()> {
+        self.settle_unless(&AtomicBool::new(false)).map(drop)
+    }
+
+    fn settle_unless(&self, stop: &AtomicBool) -> Result<bool> {
         self.flush()?;
         let inner = &self.inner;
         loop {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
             if !inner.options.background {
-                return self.run_pending();
+                if self.run_one_pending()? {
+                    continue;
+                }
+                return Ok(true);
             }
             if inner.partitions.iter().all(|p| !p.compaction_due()) && inner.workers.busy() == 0 {
-                return Ok(());
+                return Ok(true);
             }
             inner.check_progress()?;
             inner.workers.signal();
@@ -73,19 +129,65 @@ impl Store {
 
     /// Merges every partition into one sorted run and gives back all space that can be.
     ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// store.compact()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Store::flush`].
     pub fn compact(&self) -> Result<()> {
-        self.settle()?;
+        self.compact_unless(&AtomicBool::new(false)).map(drop)
+    }
+
+    /// As [`Store::compact`], until somebody sets `stop`: false then, within a second or so. What was merged by
+    /// then stays merged, and nothing else has changed.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// assert!(store.compact_unless(&stop)?);
+    /// # store.close()
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::flush`].
+    pub fn compact_unless(&self, stop: &AtomicBool) -> Result<bool> {
+        if !self.settle_unless(stop)? {
+            return Ok(false);
+        }
         // So that the space of trees dropped a moment ago is given back too.
         self.inner.ended(self.inner.purge_dropped())?;
-        let mut partitions = self.inner.partitions.iter();
-        let compacted = partitions.try_for_each(|partition| partition.compact_all());
-        self.inner.ended(compacted.map_err(Error::from))
+        for partition in &self.inner.partitions {
+            let compacted = partition.compact_all_unless(&|| stop.load(Ordering::Relaxed));
+            if !self.inner.ended(compacted.map_err(Error::from))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Does pending background work on this thread until there is none. For stores opened with
     /// `background: false`.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let options = Options { background: false, ..Options::default() };
+    /// # let store = Store::open(env::Env::in_memory(2), std::path::Path::new("db"), options)?;
+    /// store.run_pending()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Store::flush`].
@@ -95,6 +197,15 @@ impl Store {
     }
 
     /// Does one piece of pending background work on this thread; false if there was none.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// while store.run_one_pending()? {}
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Store::flush`].

@@ -30,6 +30,8 @@ use std::time::Duration;
 
 pub(crate) const LOCK_NAME: &str = "LOCK";
 pub(crate) const LOG_DIR: &str = "wal";
+/// What the names of folders begin with in which readers keep the files of a sort: they go when the store is opened.
+pub const SORT_PREFIX: &str = "sort-";
 
 /// What opening a store found and did.
 #[derive(Debug, Clone, Default)]
@@ -64,13 +66,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let clock = env.clock.clone();
     let visibility = Visibility::new(0, clock, options.snapshot_max_age);
     let trees = Arc::new(Trees::new());
-    let policy = StorePolicy {
-        visibility: visibility.clone(),
-        trees: trees.clone(),
-        fold: options.fold.clone(),
-        wal: OnceLock::new(),
-    };
-    let policy = Arc::new(policy);
+    let policy = Arc::new(StorePolicy::new(&visibility, &trees, &options));
     let jobs = (options.memory_bytes / 8).min(24 << 20);
     let budget = lsm::Budget::with_shares(options.memory_bytes, options.memtable_bytes(), jobs);
     let lsm_options = lsm_options(&options, superblock);
@@ -84,6 +80,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let Replayed { log, mut report, last, damaged, .. } = read.inspect_err(|_| replay::withdraw(&partitions))?;
     // Nothing is missing that was not accepted, so what seems left over is.
     partitions.iter().try_for_each(|p| p.remove_left_overs())?;
+    remove_sorts(&env, path)?;
     let wal = Arc::new(log.start()?);
     let _first = policy.wal.set(wal.clone());
     if created {
@@ -121,6 +118,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         report,
         lock: Mutex::new(Some(lock)),
     });
+    let _first = policy.inner.set(Arc::downgrade(&inner));
     // Without it the database is whole, only longer to open the next time.
     let _why_not = inner.trim_log(segments);
     Ok(inner)
@@ -251,6 +249,13 @@ fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superbloc
     Ok((superblock, true))
 }
 
+/// Removes what sorts left that were under way when the process ended.
+fn remove_sorts(env: &Env, path: &Path) -> Result<()> {
+    let is_sort = |entry: &env::DirEntry| entry.is_dir && entry.name.starts_with(SORT_PREFIX);
+    let left = env.fs.list(path)?.into_iter().filter(is_sort);
+    left.map(|entry| entry.name).try_for_each(|name| remove_tree(env, &path.join(name), true))
+}
+
 pub(crate) fn remove_tree(env: &Env, path: &Path, is_dir: bool) -> Result<()> {
     if !is_dir {
         return Ok(env.fs.remove(path)?);
@@ -308,7 +313,12 @@ fn load_trees(partition: &Arc<Partition>, last: Seq, highest: u32, trees: &Trees
         let key = iter.key().get(4..).unwrap_or(&[]);
         let id = key.get(1..).and_then(|id| id.first_chunk()).map(|id| TreeId(u32::from_be_bytes(*id)));
         match (key.first(), id) {
-            (Some(b't'), Some(id)) => drop(found.live.insert(id, iter.value().to_vec())),
+            (Some(b't'), Some(id)) => {
+                let what =
+                    |_| env::Error::corrupt(partition.dir(), 0, "the registry of trees names one that cannot be");
+                codec::limits::tree_of(&id.0.to_be_bytes()).map_err(what)?;
+                found.live.insert(id, iter.value().to_vec());
+            }
             (Some(b'm'), Some(id)) => drop(found.multivalue.insert(id)),
             (Some(b'i'), Some(id)) => drop(found.indexes.insert(id)),
             _ => {
@@ -340,6 +350,8 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
     lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
     lsm.target_file_bytes = options.sorted_file_bytes();
     lsm.direct_io = options.direct_io;
-    lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).max(64 << 10);
+    // Far below where an edit is refused.
+    let most = codec::limits::MAX_RANGE_BYTES as u64 / 4;
+    lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).clamp(64 << 10, most);
     lsm
 }

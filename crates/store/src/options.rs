@@ -1,6 +1,6 @@
 //! What can be set when a store is opened.
 
-use crate::{Error, Fold, Result};
+use crate::{Definitions, Error, Fold, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,6 +75,8 @@ pub struct Options {
     /// that of [`Options::memory_bytes`]. The log is written as always. Linux only, and not every file system can.
     /// Default: false.
     pub direct_io: bool,
+    /// Which definitions values use: sorted files keep them, for salvage. Default: `None`.
+    pub definitions: Option<Arc<dyn Definitions>>,
     /// Run flushes and compactions in the background. Off only in tests, which call
     /// [`crate::Store::run_pending`]. Default: true.
     pub background: bool,
@@ -102,6 +104,7 @@ impl Default for Options {
             disk_reserve_bytes: None,
             fold: None,
             direct_io: false,
+            definitions: None,
             background: true,
             accept_log_damage: false,
         }

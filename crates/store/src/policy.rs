@@ -1,10 +1,12 @@
 //! What the partitions cannot know, answered from above: snapshots, live trees, the log.
 
+use crate::store::Inner;
 use crate::trees::Trees;
 use crate::visibility::Visibility;
-use crate::{Fold, TreeId};
-use codec::entry::Seq;
-use std::sync::{Arc, OnceLock};
+use crate::{Definitions, Fold, Options, TreeId, definitions};
+use codec::entry::{self, Entry, Kind, Seq};
+use lsm::Used;
+use std::sync::{Arc, OnceLock, Weak};
 use wal::Wal;
 
 /// The store's answers to `lsm`.
@@ -12,9 +14,26 @@ pub(crate) struct StorePolicy {
     pub visibility: Arc<Visibility>,
     pub trees: Arc<Trees>,
     pub fold: Option<Arc<dyn Fold>>,
+    pub definitions: Option<Arc<dyn Definitions>>,
+    /// Set once the store is open; definitions are read from it.
+    pub inner: OnceLock<Weak<Inner>>,
     /// Set once recovery has opened the log. A flush *during* recovery writes entries that
     /// recovery has synced before it handed them out, so it needs no log.
     pub wal: OnceLock<Arc<Wal>>,
+}
+
+impl StorePolicy {
+    /// The answers while a store is being opened.
+    pub fn new(visibility: &Arc<Visibility>, trees: &Arc<Trees>, options: &Options) -> Self {
+        Self {
+            visibility: visibility.clone(),
+            trees: trees.clone(),
+            fold: options.fold.clone(),
+            definitions: options.definitions.clone(),
+            inner: OnceLock::new(),
+            wal: OnceLock::new(),
+        }
+    }
 }
 
 impl lsm::Policy for StorePolicy {
@@ -42,6 +61,27 @@ impl lsm::Policy for StorePolicy {
             let what = format!("deltas of key {rest:02x?}: {error}");
             env::Error::corrupt(std::path::Path::new(&format!("tree {}", tree.0)), 0, what)
         })
+    }
+
+    fn uses_definitions(&self, tree: u32) -> bool {
+        let Some(definitions) = &self.definitions else { return false };
+        self.trees.description(TreeId(tree)).is_some_and(|description| definitions.kept_in(&description).is_some())
+    }
+
+    fn note_used(&self, entry: &Entry<'_>, used: &mut Used) {
+        let Some(definitions) = &self.definitions else { return };
+        let value = match entry.kind {
+            Kind::Put => entry.value,
+            Kind::Folded => entry::split_folded(entry.seq, entry.value).map_or(&[][..], |(_, value)| value),
+            Kind::Delete | Kind::Delta | Kind::RangeDelete => return,
+        };
+        definitions.used(value, &mut |number| used.insert(number));
+    }
+
+    fn aux(&self, used: &[(u32, Used)], older: &dyn Fn() -> Vec<Vec<u8>>) -> Vec<u8> {
+        let Some(definitions) = &self.definitions else { return Vec::new() };
+        let inner = self.inner.get().and_then(Weak::upgrade);
+        definitions::gather(&**definitions, inner.as_deref(), used, &|tree| self.trees.description(tree), older)
     }
 
     fn before_edit(&self, _max_seq: Seq) -> env::Result<()> {

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 use codec::entry::{Kind, Seq};
 use env::{Env, FileLock};
 use log::SalvagedLog;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A part of a sorted file that cannot be read, or a whole one.
@@ -155,6 +155,13 @@ impl Salvage {
     /// The trees with keys, whole or lost in part.
     pub fn trees(&self) -> BTreeSet<u32> {
         self.partitions.iter().flat_map(|partition| partition.trees()).collect()
+    }
+
+    /// The definitions that values of a tree use, by number, as the sorted files say that hold the values. They
+    /// are there whether or not the tree is whole in which they are kept.
+    pub fn definitions(&self, tree: u32) -> BTreeMap<u32, &[u8]> {
+        let defined = self.partitions.iter().filter_map(|partition| partition.defined.get(&tree));
+        defined.flatten().map(|(number, definition)| (*number, definition.as_slice())).collect()
     }
 
     /// True if entries of this tree may be lost in sorted files.

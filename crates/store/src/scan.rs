@@ -26,6 +26,7 @@ impl Bounds {
 
 /// A scan under way. It holds its snapshot, and with it the files it reads, until it is dropped.
 pub struct Scan {
+    tree: TreeId,
     iters: Vec<PartitionIter>,
     /// Indexes into `iters` of those that are on an entry, the next one to return last.
     order: Vec<usize>,
@@ -102,7 +103,7 @@ impl Scan {
         }
         let reverse = bounds.reverse;
         let (from, stop) = if reverse { (high, low) } else { (low, high) };
-        Ok(Self { iters, order: Vec::new(), reverse, started: false, from, stop, snapshot })
+        Ok(Self { tree, iters, order: Vec::new(), reverse, started: false, from, stop, snapshot })
     }
 
     /// Moves to the next key; `None` at the end of the range. The slices are valid until the next
@@ -142,6 +143,15 @@ impl Scan {
     /// The snapshot that the scan reads.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// Begins anew within other bounds, in the direction that it has. They lie within those that it was made with: a
+    /// scan over several ranges is made once, over all of them.
+    pub fn restart(&mut self, bounds: &Bounds) {
+        let (low, high) = internal_range(self.tree, bounds);
+        (self.from, self.stop) = if self.reverse { (high, low) } else { (low, high) };
+        self.started = false;
+        self.order.clear();
     }
 
     fn start(&mut self) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use crate::store::{Inner, Store};
 use crate::{Bounds, Result, TreeId};
+use lsm::Charge;
 use std::time::Duration;
 
 /// Figures of a store. Bytes and counts since it was opened, unless they say "now".
@@ -35,6 +36,10 @@ pub struct Stats {
     pub cache_hits: u64,
     /// Block cache misses: blocks read from files.
     pub cache_misses: u64,
+    /// Point reads: gets, and the looks of writes that look first.
+    pub gets: u64,
+    /// Blocks that point reads read from files, because they were not cached.
+    pub blocks_read_by_gets: u64,
     /// Debt now, 0 (none) to 1 (writers wait).
     pub debt: f64,
     /// Bytes that compaction is behind, now.
@@ -157,16 +162,59 @@ pub struct TreeStats {
 impl Store {
     /// Bytes of the disk that writes leave free: [`crate::Options::disk_reserve_bytes`], or what follows from the
     /// other options.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert!(store.disk_reserve_bytes() > 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn disk_reserve_bytes(&self) -> u64 {
         self.inner.options.disk_reserve()
     }
 
     /// Figures of the running store. Costs microseconds, not I/O.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert_eq!(store.stats().partitions.len(), store.partitions() as usize);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stats(&self) -> Stats {
         self.inner.stats()
     }
 
+    /// Takes memory out of the budget for what a reader holds, a sort for instance, until the charge is dropped. The
+    /// block cache makes room.
+    pub fn charge(&self, bytes: usize) -> Charge {
+        self.inner.shared.budget.charge(lsm::Owner::Jobs, bytes)
+    }
+
+    /// About how many keys of a tree lie within bounds, memtables included: told from a few blocks of each run.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn estimate(&self, tree: TreeId, partition: u32, bounds: &Bounds) -> Result<u64> {
+        self.inner.open_for_reads()?;
+        self.inner.estimate(partition, tree, bounds)
+    }
+
     /// Figures of one tree. Reads a few blocks of each sorted run.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// println!("{:?}", store.tree_stats(pets)?);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`crate::Error::NoSuchTree`], or as [`Store::get`].
@@ -195,6 +243,28 @@ impl Store {
 }
 
 impl Stats {
+    /// Blocks read from files for each point read; `None` without any. 0 where all of them are cached, and mostly below 1:
+    /// filters answer for runs that do not have the key.
+    ///
+    /// ```
+    /// let stats = store::Stats { gets: 200, blocks_read_by_gets: 50, ..store::Stats::default() };
+    /// assert_eq!(stats.blocks_read_per_get(), Some(0.25));
+    /// ```
+    pub fn blocks_read_per_get(&self) -> Option<f64> {
+        (self.gets > 0).then(|| self.blocks_read_by_gets as f64 / self.gets as f64)
+    }
+
+    /// Which share of the blocks that were asked for, by point reads and scans, was cached; `None` before the first.
+    ///
+    /// ```
+    /// let stats = store::Stats { cache_hits: 3, cache_misses: 1, ..store::Stats::default() };
+    /// assert_eq!(stats.cache_hit_rate(), Some(0.75));
+    /// ```
+    pub fn cache_hit_rate(&self) -> Option<f64> {
+        let asked = self.cache_hits + self.cache_misses;
+        (asked > 0).then(|| self.cache_hits as f64 / asked as f64)
+    }
+
     fn sum(&self, part: impl Fn(&PartitionStats) -> u64) -> u64 {
         self.partitions.iter().map(part).sum()
     }
@@ -243,6 +313,8 @@ impl Inner {
     fn add_budget(&self, stats: &mut Stats) {
         let budget = &self.shared.budget;
         stats.cache_bytes = budget.used(lsm::Owner::Cache);
+        stats.gets = self.shared.cache.gets();
+        stats.blocks_read_by_gets = self.shared.cache.reads_by_gets();
         stats.dictionary_bytes = budget.used(lsm::Owner::Dictionaries);
         stats.job_bytes = budget.used(lsm::Owner::Jobs);
         stats.pinned_bytes = budget.used(lsm::Owner::Pinned) + budget.used(lsm::Owner::Dictionaries);

@@ -1,18 +1,21 @@
 //! The store itself: what its users call.
 
-use crate::admission::{Admission, Admitted};
-use crate::batch::{lock_hash, partition_of};
-use crate::commit::{Commit, Work};
+mod read;
+mod schema;
+mod write;
+
+use crate::admission::Admission;
+use crate::batch::partition_of;
+use crate::commit::Commit;
 use crate::durability::Syncer;
 use crate::holds::Holds;
 use crate::locks::LockTable;
 use crate::open::OpenReport;
-use crate::scan::{Bounds, Scan};
 use crate::superblock::Superblock;
-use crate::trees::{SYSTEM, SchemaChange, TreeId, Trees, described_tree};
+use crate::trees::{SYSTEM, TreeId, Trees};
 use crate::visibility::Visibility;
 use crate::workers::Workers;
-use crate::{Durability, Error, LockGuard, LockMode, Multivalue, Options, Result, Snapshot, WriteBatch};
+use crate::{Error, Options, Result, Snapshot, WriteBatch};
 use codec::entry::Seq;
 use env::sync::Mutex;
 use env::{Env, FileLock};
@@ -113,6 +116,16 @@ pub(crate) struct Inner {
 impl Store {
     /// Opens the store in the directory `path`, or creates one there.
     ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// let env = env::Env::in_memory(1); // or Env::os()
+    /// let store = Store::open(env, std::path::Path::new("db"), Options::default())?;
+    /// assert!(store.report().created);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InUse`], [`Error::NotADatabase`], [`Error::ForeignDirectory`],
     /// [`Error::PartitionCount`], [`Error::InvalidOption`], and [`Error::Storage`] for damage, a
@@ -126,319 +139,88 @@ impl Store {
     }
 
     /// What opening found: whether the last close was clean, and what was lost.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert!(store.report().created && store.report().lost.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn report(&self) -> &OpenReport {
         &self.inner.report
     }
 
     /// The directory.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert_eq!(store.path(), std::path::Path::new("db"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
     /// The options that the store runs with.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert_eq!(store.options().memory_bytes, 256 << 20);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn options(&self) -> &Options {
         &self.inner.options
     }
 
     /// Partitions of the store.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert_eq!(store.partitions(), 4);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn partitions(&self) -> u32 {
         self.inner.superblock.partitions
     }
 
     /// An empty batch.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// assert_eq!(batch.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn batch(&self) -> WriteBatch {
         WriteBatch::new(self.inner.superblock.partitions)
     }
 
-    /// Writes a batch whose operations read nothing: takes shared locks on its keys.
-    ///
-    /// Returns the number of the last operation. When this returns, every read sees the batch.
-    ///
-    /// # Errors
-    /// [`Error::BatchTooLarge`], [`Error::NoSuchTree`], [`Error::NoSpace`], [`Error::Poisoned`]:
-    /// nothing was written. [`Error::OutcomeUnknown`]: the log failed under way.
-    pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
-        let _admitted = self.inner.admit(batch.encoded_bytes())?;
-        let keys = batch.ops.iter().map(|op| (op.hash, LockMode::Shared)).collect();
-        let _locks = self.inner.locks.acquire(keys);
-        self.inner.commit(Work::Batch(batch, None), durability)
-    }
-
-    /// Removes the keys of a tree from `from` to below `to`; see [`WriteBatch::delete_range`].
+    /// The partition that holds `key`.
     ///
     /// ```
+    /// # use store::{Options, Store};
     /// # fn main() -> store::Result<()> {
-    /// use store::{Durability, Options, Store};
-    /// let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
-    /// let tree = store.create_trees(&[b"events"])?[0];
-    /// let mut batch = store.batch();
-    /// for day in ["2026-01-01", "2026-01-02", "2026-02-01"] {
-    ///     batch.put(tree, day.as_bytes(), b"...");
-    /// }
-    /// store.write(batch, Durability::Periodic)?;
-    /// store.delete_range(tree, b"2026-01", b"2026-02", Durability::Periodic)?;
-    /// assert!(!store.contains(tree, b"2026-01-02")?);
-    /// assert!(store.contains(tree, b"2026-02-01")?);
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert!(store.partition_of(b"rex") < store.partitions());
     /// # Ok(())
     /// # }
     /// ```
-    ///
-    /// # Errors
-    /// As [`Store::write`].
-    pub fn delete_range(&self, tree: TreeId, from: &[u8], to: &[u8], durability: Durability) -> Result<Seq> {
-        let mut batch = self.batch();
-        batch.delete_range(tree, from, to);
-        self.write(batch, durability)
-    }
-
-    /// Pays the admission debt for a write of some `bytes` and reserves their memory, before any
-    /// lock is taken. For callers of [`Store::write_locked`], who keep what is returned until then.
-    /// A thread that has locks must not ask for admission.
-    ///
-    /// # Errors
-    /// As [`Store::write`].
-    pub fn admit(&self, bytes: usize) -> Result<Admitted<'_>> {
-        self.inner.open_for_reads()?;
-        self.inner.admit(bytes)
-    }
-
-    /// Writes a batch for whose keys the caller holds locks, after [`Store::admit`].
-    ///
-    /// # Errors
-    /// As [`Store::write`].
-    pub fn write_locked(&self, batch: WriteBatch, durability: Durability, _locks: &LockGuard) -> Result<Seq> {
-        self.inner.commit(Work::Batch(batch, None), durability)
-    }
-
-    /// Locks keys of a tree, waiting as needed. All keys of one write in one call.
-    pub fn lock<'a>(&self, tree: TreeId, keys: impl IntoIterator<Item = &'a [u8]>, mode: LockMode) -> LockGuard {
-        let wanted = keys.into_iter().map(|k| (lock_hash(tree.0, codec::hash64(k)), mode));
-        self.inner.locks.acquire(wanted.collect())
-    }
-
-    /// Locks keys of several trees, as [`Store::lock`].
-    pub fn lock_all<'a>(&self, keys: impl IntoIterator<Item = (TreeId, &'a [u8], LockMode)>) -> LockGuard {
-        let wanted = keys.into_iter().map(|(t, k, m)| (lock_hash(t.0, codec::hash64(k)), m));
-        self.inner.locks.acquire(wanted.collect())
-    }
-
-    /// Reads the latest visible value of a key into `value`; false if there is none.
-    ///
-    /// # Errors
-    /// [`Error::Storage`] for damage or what the operating system refuses.
-    pub fn get(&self, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        Ok(self.get_chained(tree, key, value)?.is_some())
-    }
-
-    /// As [`Store::get`]; how many deltas were folded for it, or `None` if there is no value. Who is about to write the
-    /// key can tell by it whether another delta or a whole value is better.
-    ///
-    /// # Errors
-    /// As [`Store::get`].
-    pub fn get_chained(&self, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<Option<usize>> {
-        let inner = &*self.inner;
-        inner.open_for_reads()?;
-        inner.with_internal_key(tree, key, |internal, partition| {
-            // The view first, then the number: see `Partition::get`.
-            let view = inner.partitions[partition].view();
-            let seq = inner.visibility.visible();
-            if view.needs_snapshot() {
-                return inner.read_registered(partition, |view, seq| view.get_chained(internal, seq, value));
-            }
-            inner.read(view.get_chained(internal, seq, value))
-        })
-    }
-
-    /// Reads a key's value at a snapshot into `value`; false if there is none.
-    ///
-    /// # Errors
-    /// As [`Store::get`]; [`Error::SnapshotTooOld`], and [`Error::NoSuchTree`] if the tree was
-    /// dropped before the snapshot.
-    pub fn get_at(&self, snapshot: &Snapshot, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        let inner = &*self.inner;
-        inner.open_for_reads()?;
-        inner.with_internal_key(tree, key, |internal, partition| {
-            let view = inner.partitions[partition].view();
-            inner.readable_at(tree, snapshot)?;
-            let found = self.inner.read(view.get(internal, snapshot.seq(), value))?;
-            // Range tombstones in memory are thinned under a reader whose snapshot has ended.
-            if view.needs_snapshot() {
-                snapshot.check()?;
-            }
-            Ok(found)
-        })
-    }
-
-    /// The number of the operation that wrote a key last; `None` if nothing of it is left. A tombstone and a delta
-    /// count too, and so does the delete of a range that the key lies in.
-    ///
-    /// # Errors
-    /// As [`Store::get`].
-    pub fn version(&self, tree: TreeId, key: &[u8]) -> Result<Option<Seq>> {
-        let inner = &*self.inner;
-        inner.open_for_reads()?;
-        inner.with_internal_key(tree, key, |internal, partition| {
-            // The view first, then the number, as in `Store::get`.
-            let view = inner.partitions[partition].view();
-            let seq = inner.visibility.visible();
-            if view.needs_snapshot() {
-                let found = inner.read_registered(partition, |view, seq| view.find(internal, seq, &mut Vec::new()))?;
-                return Ok(found.map(|(seq, _)| seq));
-            }
-            Ok(view.find(internal, seq, &mut Vec::new())?.map(|(seq, _)| seq))
-        })
-    }
-
-    /// [`Store::version`] as of a snapshot.
-    ///
-    /// # Errors
-    /// As [`Store::get_at`].
-    pub fn version_at(&self, snapshot: &Snapshot, tree: TreeId, key: &[u8]) -> Result<Option<Seq>> {
-        let inner = &*self.inner;
-        inner.open_for_reads()?;
-        inner.with_internal_key(tree, key, |internal, partition| {
-            let view = inner.partitions[partition].view();
-            snapshot.check()?;
-            inner.trees.check_readable(tree, snapshot.seq())?;
-            let found = view.find(internal, snapshot.seq(), &mut Vec::new())?;
-            if view.needs_snapshot() {
-                snapshot.check()?;
-            }
-            Ok(found.map(|(seq, _)| seq))
-        })
-    }
-
-    /// True if the key has a value. Filters answer most misses without I/O.
-    ///
-    /// # Errors
-    /// As [`Store::get`].
-    pub fn contains(&self, tree: TreeId, key: &[u8]) -> Result<bool> {
-        let mut value = Vec::new();
-        self.get(tree, key, &mut value)
-    }
-
-    /// Walks the keys of a tree in order, at a snapshot (a fresh one if none is given).
-    ///
-    /// # Errors
-    /// As [`Store::get_at`]; [`Error::NoSuchTree`] if it was dropped before the snapshot.
-    pub fn scan(&self, tree: TreeId, bounds: Bounds, snapshot: Option<&Snapshot>) -> Result<Scan> {
-        self.inner.open_for_reads()?;
-        let snapshot = snapshot.cloned().unwrap_or_else(|| self.inner.visibility.snapshot());
-        Scan::new(&self.inner, tree, bounds, snapshot)
-    }
-
-    /// Takes a snapshot: the latest visible moment of the whole store.
-    pub fn snapshot(&self) -> Snapshot {
-        self.inner.visibility.snapshot()
-    }
-
-    /// The most bytes of a batch that the memory budget allows.
-    pub fn max_batch_bytes(&self) -> usize {
-        self.inner.options.max_batch_bytes()
-    }
-
-    /// The number of the last visible operation.
-    pub fn visible(&self) -> Seq {
-        self.inner.visibility.visible()
-    }
-
-    /// Makes trees, one for each description. Their ids were never used before.
-    ///
-    /// # Errors
-    /// As [`Store::write`].
-    pub fn create_trees(&self, descriptions: &[&[u8]]) -> Result<Vec<TreeId>> {
-        let count = descriptions.len() as u32;
-        self.create_trees_with(count, |_| descriptions.iter().map(|d| d.to_vec()).collect())
-    }
-
-    /// Makes `count` trees in one batch; `describe` is given their ids, so that a description can
-    /// name another tree.
-    ///
-    /// # Errors
-    /// As [`Store::write`].
-    pub fn create_trees_with(
-        &self,
-        count: u32,
-        describe: impl FnOnce(&[TreeId]) -> Vec<Vec<u8>>,
-    ) -> Result<Vec<TreeId>> {
-        let _schema = self.inner.schema.lock();
-        let ids = self.inner.trees.allocate(count)?;
-        let create = ids.iter().copied().zip(describe(&ids)).collect();
-        self.change_schema(SchemaChange { create, ..SchemaChange::default() })?;
-        Ok(ids)
-    }
-
-    /// Makes a tree that holds many sorted values under each key; see [`Store::multivalue`].
-    ///
-    /// # Errors
-    /// As [`Store::write`].
-    pub fn create_multivalue_tree(&self, description: &[u8]) -> Result<TreeId> {
-        let _schema = self.inner.schema.lock();
-        let ids = self.inner.trees.allocate(1)?;
-        let create = vec![(ids[0], description.to_vec())];
-        self.change_schema(SchemaChange { create, multivalue: ids.clone(), ..SchemaChange::default() })?;
-        Ok(ids[0])
-    }
-
-    /// The keys and values of a tree made by [`Store::create_multivalue_tree`].
-    ///
-    /// # Errors
-    /// [`Error::NoSuchTree`] if there is no such multivalue tree.
-    pub fn multivalue(&self, tree: TreeId) -> Result<Multivalue<'_>> {
-        match self.inner.trees.is_multivalue(tree) {
-            true => Ok(Multivalue::new(self, tree)),
-            false => Err(Error::NoSuchTree(tree.0)),
-        }
-    }
-
-    /// Replaces the description of trees.
-    ///
-    /// # Errors
-    /// As [`Store::write`]; [`Error::NoSuchTree`] if one was dropped.
-    pub fn describe_trees(&self, trees: &[(TreeId, &[u8])]) -> Result<()> {
-        let _schema = self.inner.schema.lock();
-        self.inner.trees.check_live(&trees.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
-        let describe = trees.iter().map(|(id, d)| (*id, d.to_vec())).collect();
-        self.change_schema(SchemaChange { describe, ..SchemaChange::default() })
-    }
-
-    /// Drops trees with all their keys, at once for readers to come; the space is given back in
-    /// the background.
-    ///
-    /// # Errors
-    /// As [`Store::write`]; [`Error::NoSuchTree`] if one was dropped already.
-    pub fn drop_trees(&self, trees: &[TreeId]) -> Result<()> {
-        let _schema = self.inner.schema.lock();
-        self.inner.trees.check_live(&trees.iter().map(|id| id.0).collect::<Vec<_>>())?;
-        self.change_schema(SchemaChange { drop: trees.to_vec(), ..SchemaChange::default() })?;
-        self.inner.workers.signal();
-        Ok(())
-    }
-
-    /// The trees and their descriptions, by id.
-    pub fn trees(&self) -> Vec<(TreeId, Vec<u8>)> {
-        self.inner.trees.live()
-    }
-
-    /// The trees and their descriptions as they were at a snapshot, by id.
-    ///
-    /// # Errors
-    /// As [`Store::scan`].
-    pub fn trees_at(&self, snapshot: &Snapshot) -> Result<Vec<(TreeId, Vec<u8>)>> {
-        let mut scan = self.scan(SYSTEM, Bounds::all(), Some(snapshot))?;
-        let mut trees = Vec::new();
-        while let Some((key, description)) = scan.next()? {
-            trees.extend(described_tree(key).map(|id| (id, description.to_vec())));
-        }
-        Ok(trees)
-    }
-
-    /// A tree's description; `None` if it was dropped.
-    pub fn description(&self, tree: TreeId) -> Option<Vec<u8>> {
-        self.inner.trees.description(tree)
-    }
-
-    /// The partition that holds `key`.
     pub fn partition_of(&self, key: &[u8]) -> u32 {
         partition_of(codec::hash64(key), self.inner.superblock.partitions)
     }
@@ -447,6 +229,18 @@ impl Store {
     /// and gives the directory free, so that it can be opened again at once. Later calls answer
     /// [`Error::Closed`], on snapshots and scans too, and touch no file; a later `close` answers what
     /// the first did.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// store.close()?;
+    /// assert!(store.get(pets, b"rex", &mut Vec::new()).is_err());
+    /// store.close()?; // once more has no effect
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Storage`] if the log cannot be sealed; what was acknowledged is safe then too.
@@ -459,6 +253,17 @@ impl Store {
     }
 
     /// Errors if the store was closed.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// store.check_open()?;
+    /// store.close()?;
+    /// assert!(store.check_open().is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Closed`].
@@ -499,7 +304,11 @@ impl Inner {
     ) -> Result<T> {
         let partition = match tree {
             SYSTEM => 0,
-            _ => partition_of(codec::hash64(key), self.superblock.partitions) as usize,
+            _ => {
+                let hash = codec::hash64(key);
+                self.shared.cache.count_get(hash);
+                partition_of(hash, self.superblock.partitions) as usize
+            }
         };
         let mut short = [0u8; 128];
         let len = key.len() + 4;

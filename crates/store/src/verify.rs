@@ -7,6 +7,7 @@ use crate::trees::SYSTEM;
 use crate::{Error, Result, TreeId, multivalue};
 use codec::entry::Kind;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Store {
     /// Checks every file. The sorted files: every block, the order of entries, filters, counts, and what the
@@ -14,9 +15,38 @@ impl Store {
     /// made. The manifests, the superblock and the log, read anew. Returns the damage found, one error for each
     /// damaged place.
     ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert!(store.verify()?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// What keeps the check itself from going on.
     pub fn verify(&self) -> Result<Vec<Error>> {
+        self.verify_unless(&AtomicBool::new(false))
+    }
+
+    /// As [`Store::verify`], until somebody sets `stop`: then with what was found by then, within a second or so.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// assert!(store.verify_unless(&stop)?.is_empty());
+    /// # store.close()
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::verify`].
+    pub fn verify_unless(&self, stop: &AtomicBool) -> Result<Vec<Error>> {
+        let stop = || stop.load(Ordering::Relaxed);
         let inner = &*self.inner;
         inner.open_for_reads()?;
         let mut damage = Vec::new();
@@ -24,12 +54,14 @@ impl Store {
             damage.push(error);
         }
         for (index, partition) in (0..).zip(&inner.partitions) {
-            let found = partition.verify_with(&mut |key, kind| inner.misplaced(index, key, kind));
+            let found = partition.verify_with(&mut |key, kind| inner.misplaced(index, key, kind), &stop);
             damage.extend(found.damage.into_iter().map(Error::Storage));
             // Another may remove files then.
             inner.open_for_reads()?;
         }
-        if let Err(error) = inner.verify_log(&mut damage) {
+        if !stop()
+            && let Err(error) = inner.verify_log(&mut damage)
+        {
             damage.push(error);
         }
         inner.open_for_reads()?;
@@ -71,7 +103,7 @@ impl Inner {
     /// Reads what the log holds still, up to what is visible.
     fn verify_log(&self, damage: &mut Vec<Error>) -> Result<()> {
         let _hold = self.holds.hold();
-        if self.damaged.load(std::sync::atomic::Ordering::SeqCst) || self.wal.poisoned().is_some() {
+        if self.damaged.load(Ordering::SeqCst) || self.wal.poisoned().is_some() {
             // It was accepted as it is, or ends nobody knows where.
             return Ok(());
         }

@@ -164,7 +164,7 @@ impl Runner {
         let writes = was_there || blind && self.state.collections.contains_key(&name);
         let result = self.write(Phase::Write, &[state], durable && writes, |_| match blind {
             true => collection.delete(value).map(|()| was_there),
-            false => collection.delete_one(value),
+            false => collection.get_and_delete(value).map(|found| found.is_some()),
         });
         if !self.missing(&name, &result) {
             assert_eq!(result.expect("delete"), was_there, "{name} {id:?}");

@@ -2,6 +2,7 @@
 
 use crate::Record;
 use codec::entry::Seq;
+use codec::limits::LAST_SEQ;
 use codec::{checksum32, checksum64, varint};
 
 /// The format version that this build writes, and the highest that it reads.
@@ -51,6 +52,8 @@ pub(crate) enum NotAHeader {
     Invalid,
     /// A header of this newer format version.
     Newer(u32),
+    /// A whole header with numbers that no operation has.
+    Impossible,
 }
 
 impl Header {
@@ -82,6 +85,9 @@ impl Header {
             return Err(NotAHeader::Newer(version));
         }
         let end = End { offset: get(bytes, 40), last_seq: get(bytes, 48) };
+        if [get(bytes, 32), end.last_seq].iter().any(|seq| *seq > LAST_SEQ + 1) {
+            return Err(NotAHeader::Impossible);
+        }
         Ok(Self {
             database_id: get(bytes, 16),
             number: get(bytes, 24),
@@ -107,7 +113,7 @@ pub(crate) fn decode_seal(bytes: &[u8], seeds: Seeds) -> Option<End> {
     let bytes: &[u8; SEAL_LEN] = bytes.first_chunk()?;
     let sum = checksum64(&bytes[..SEAL_SUM_AT], seeds.at(SEAL_AT));
     let whole = get(bytes, 0) == SEAL_MAGIC && get(bytes, SEAL_SUM_AT) == sum;
-    whole.then(|| End { offset: get(bytes, 8), last_seq: get(bytes, 16) })
+    whole.then(|| End { offset: get(bytes, 8), last_seq: get(bytes, 16) }).filter(|end| end.last_seq <= LAST_SEQ)
 }
 
 /// What the checksums of a segment are seeded with, so that a group in another place, of
@@ -193,7 +199,7 @@ pub(crate) fn encode_records(group: &mut Vec<u8>, records: &[Record<'_>], next_s
     group.resize(GROUP_HEADER_LEN, 0);
     let mut next = next_seq;
     for record in records {
-        if record.first_seq != next || record.last_seq < next || record.last_seq == Seq::MAX {
+        if record.first_seq != next || record.last_seq < next || record.last_seq > LAST_SEQ {
             return Err(BadGroup::Numbers(next_seq));
         }
         varint::put_u64(group, record.last_seq - record.first_seq);

@@ -12,6 +12,7 @@ use crate::layout::{
 use crate::window::Window;
 use crate::{Dropped, Lost, OnDamage, Options, Record, Recovery, segment};
 use codec::entry::Seq;
+use codec::limits::{LAST_SEQ, MAX_NUMBER};
 use env::{Env, Error, File, OpenMode, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -113,6 +114,9 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for number in numbers {
         let path = segment::path(dir, number);
+        if number > MAX_NUMBER {
+            return Err(Error::corrupt(&path, 0, "the number of the segment is out of range"));
+        }
         let file = env.fs.open(&path, OpenMode::ReadWrite)?;
         let mut window = Window::new(&*file)?;
         let header = match Header::decode(window.bytes(0, HEADER_LEN)?, number) {
@@ -120,6 +124,10 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
             Err(NotAHeader::Newer(found)) => {
                 return Err(Error::NewerFormat { path, found, supported: VERSION });
             }
+            Err(NotAHeader::Impossible) if options.on_damage == OnDamage::Refuse => {
+                return Err(Error::corrupt(&path, 32, "the numbers in the segment header are out of range"));
+            }
+            Err(NotAHeader::Impossible) => None,
             // A segment's header is durable before anything else is written to it.
             Err(NotAHeader::Invalid)
                 if may_be_unfinished && last == Some(number) && window.next_nonzero(SEAL_AT)?.is_none() =>
@@ -356,7 +364,7 @@ impl Reading<'_> {
         let group = GroupHeader::decode(bytes, at, self.seeds);
         Ok(group.filter(|g| {
             let fits = end.checked_sub(at).is_some_and(|left| g.group_len() <= left);
-            let numbered = g.first_seq > 0 && g.first_seq <= g.last_seq && g.last_seq < Seq::MAX;
+            let numbered = g.first_seq > 0 && g.first_seq <= g.last_seq && g.last_seq <= LAST_SEQ;
             fits && numbered
         }))
     }

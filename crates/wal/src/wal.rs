@@ -3,9 +3,10 @@
 use crate::layout::{self, End, GROUPS_AT, GroupHeader, Header, SEAL_AT, Seeds};
 use crate::recover::{self, Replayed, Segment};
 use crate::segment::{self, NotCreated};
-use crate::walk::{Walk, limit_of, records_from, walk_segment};
+use crate::walk::{Walk, check_whole, limit_of, records_from, walk_segment};
 use crate::{Options, Position, Purpose, Record, Recovery};
 use codec::entry::Seq;
+use codec::limits::MAX_NUMBER;
 use env::sync::atomic::{AtomicBool, Ordering};
 use env::sync::{Condvar, Mutex, MutexGuard};
 use env::{Env, Error, File, Result};
@@ -94,9 +95,12 @@ impl Recovered {
         }
         let mut segments = VecDeque::from(segments);
         let last_number = segments.back().map_or(0, |last| last.number);
+        if last_number >= MAX_NUMBER {
+            return Err(Error::corrupt(&dir, 0, "it has the last segment"));
+        }
         let header = Header {
             database_id: options.database_id,
-            number: last_number.checked_add(1).ok_or_else(|| Error::corrupt(&dir, 0, "it has the last segment"))?,
+            number: last_number + 1,
             first_seq: (recovery.last_seq + 1).max(options.next_seq),
             previous: end,
         };
@@ -192,9 +196,7 @@ impl Wal {
                 true => Ok(()),
                 false => records_from(group, from, visit),
             })?;
-            if let Some(gap) = found.gaps.first() {
-                return Err(Error::corrupt(&path, gap.offset, gap.what));
-            }
+            check_whole(&path, &found)?;
             last_seq = found.last_seq;
         }
         match last_seq < to {

@@ -10,7 +10,8 @@ use crate::layout::{
 use crate::window::Window;
 use crate::{Record, segment};
 use codec::entry::Seq;
-use env::{Env, Error, OpenMode, Result};
+use codec::limits::{LAST_SEQ, MAX_NUMBER};
+use env::{Env, Error, OpenMode, Result, Unreadable};
 use std::path::{Path, PathBuf};
 
 /// Where a segment ends, as its seal or the header of the next one says.
@@ -92,6 +93,8 @@ pub struct WalkedSegment {
     pub tail_bytes: u64,
     /// Why reading stopped at the end, where something follows it.
     pub tail: Option<&'static str>,
+    /// What the disk cannot read, in the order of the file.
+    pub unreadable: Vec<Unreadable>,
 }
 
 /// How to walk.
@@ -116,6 +119,8 @@ pub fn list_segments(env: &Env, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
         .iter()
         .filter(|entry| !entry.is_dir)
         .filter_map(|entry| Some((segment::number(&entry.name)?, dir.join(&entry.name))))
+        // No segment has a higher one, and whoever opens the log says so.
+        .filter(|(number, _)| *number <= MAX_NUMBER)
         .collect();
     segments.sort_unstable();
     Ok(segments)
@@ -128,7 +133,7 @@ pub fn segment_number(name: &str) -> Option<u64> {
 
 /// Reads the file of a segment from its beginning to its end and calls `visit` with each whole group,
 /// also with those behind damage. Writes nothing, and never fails for what stands in the file, but for
-/// [`Error::NewerFormat`].
+/// [`Error::NewerFormat`]; what the disk cannot read is damage, too.
 ///
 /// # Errors
 /// [`Error::NewerFormat`], I/O errors, and what `visit` returns.
@@ -139,13 +144,13 @@ pub fn walk_segment(
     visit: &mut dyn FnMut(&Group<'_>) -> Result<()>,
 ) -> Result<WalkedSegment> {
     let file = env.fs.open(path, OpenMode::Read)?;
-    let mut window = Window::new(&*file)?;
+    let mut window = Window::around(&*file)?;
     let header = match Header::decode(window.bytes(0, HEADER_LEN)?, walk.number) {
         Ok(header) => Some(header),
         Err(NotAHeader::Newer(found)) => {
             return Err(Error::NewerFormat { path: path.to_owned(), found, supported: VERSION });
         }
-        Err(NotAHeader::Invalid) => None,
+        Err(NotAHeader::Invalid | NotAHeader::Impossible) => None,
     };
     let mut found = WalkedSegment { file_bytes: window.len(), end: GROUPS_AT, ..WalkedSegment::default() };
     found.header = header.map(|h| SegmentHeader {
@@ -158,6 +163,7 @@ pub fn walk_segment(
         found.end = 0;
         found.tail_bytes = window.end_of_nonzero(0)?.unwrap_or(0);
         found.tail = Some("the segment header is not whole, so nobody knows which database it is of");
+        found.unreadable = window.unreadable().to_vec();
         return Ok(found);
     };
     let seeds = Seeds::new(database_id, walk.number);
@@ -167,7 +173,11 @@ pub fn walk_segment(
     let expected = header.map_or(0, |h| h.first_seq);
     let mut walker = Walker { window, seeds, limit, expected, found };
     walker.walk(visit)?;
-    Ok(walker.found)
+    let Walker { window, mut found, .. } = walker;
+    found.unreadable = window.unreadable().to_vec();
+    // What was looked at together with the rest, and lies behind the limit, is nobody's loss.
+    found.unreadable.retain(|part| part.offset < limit);
+    Ok(found)
 }
 
 struct Walker<'a> {
@@ -190,6 +200,7 @@ impl Walker<'_> {
                         self.end(at, what)?;
                         return Ok(());
                     };
+                    let what = self.reason(at, next, what);
                     self.found.gaps.push(Gap { offset: at, next, expected: self.expected, next_seq, what });
                     self.expected = next_seq;
                     at = next;
@@ -208,7 +219,7 @@ impl Walker<'_> {
         if self.limit.checked_sub(at).is_none_or(|left| group.group_len() > left) {
             return Ok(Err("the file ends within a group"));
         }
-        if group.first_seq == 0 || group.first_seq > group.last_seq || group.last_seq == Seq::MAX {
+        if group.first_seq == 0 || group.first_seq > group.last_seq || group.last_seq > LAST_SEQ {
             return Ok(Err("the numbers of a group are impossible"));
         }
         let body = self.window.bytes(at + GROUP_HEADER_LEN as u64, group.body_len as usize)?;
@@ -270,11 +281,17 @@ impl Walker<'_> {
         Ok(found)
     }
 
+    /// What keeps a group from being whole: `what`, unless the disk does.
+    fn reason(&self, from: u64, to: u64, what: &'static str) -> &'static str {
+        let touches = |part: &Unreadable| part.offset < to && from < part.offset + part.bytes;
+        if self.window.unreadable().iter().any(touches) { "the disk cannot read it" } else { what }
+    }
+
     /// Nothing whole follows `at`.
     fn end(&mut self, at: u64, what: &'static str) -> Result<()> {
         if let Some(end) = self.window.end_of_nonzero(at)?.map(|end| end.min(self.limit)).filter(|end| *end > at) {
             self.found.tail_bytes = end - at;
-            self.found.tail = Some(what);
+            self.found.tail = Some(self.reason(at, end, what));
         }
         Ok(())
     }
@@ -308,12 +325,7 @@ pub fn read_whole(
         if last.is_some_and(|last| last.number + 1 != header.number || last_seq + 1 != header.first_seq) {
             return Err(Error::corrupt(path, 24, "the segment does not follow on the one before"));
         }
-        if let Some(gap) = found.gaps.first() {
-            return Err(Error::corrupt(path, gap.offset, gap.what));
-        }
-        if let Some(what) = found.tail {
-            return Err(Error::corrupt(path, found.end, what));
-        }
+        check_whole(path, &found)?;
         if found.seal.is_some_and(|seal| next.is_none() && seal.offset != found.end) {
             return Err(Error::corrupt(path, found.end, "groups are missing before the end that the seal names"));
         }
@@ -321,6 +333,21 @@ pub fn read_whole(
         last = Some(header);
     }
     Ok(last_seq)
+}
+
+/// Errors if something of a segment is missing up to the limit of the walk.
+pub(crate) fn check_whole(path: &Path, found: &WalkedSegment) -> Result<()> {
+    if let Some(part) = found.unreadable.first() {
+        let why = format!("{} bytes from offset {} on: {}", part.bytes, part.offset, part.why);
+        return Err(Error::io("read", path, std::io::Error::other(why)));
+    }
+    if let Some(gap) = found.gaps.first() {
+        return Err(Error::corrupt(path, gap.offset, gap.what));
+    }
+    match found.tail {
+        Some(what) => Err(Error::corrupt(path, found.end, what)),
+        None => Ok(()),
+    }
 }
 
 /// Where the segment before this one ends, by this one's header.

@@ -1,10 +1,12 @@
 //! Reading a file from front to back in large pieces.
 
-use env::{File, Result};
+use env::{AroundReader, File, Result, Unreadable};
 
 /// A piece of a file, moved along as it is asked for.
 pub(crate) struct Window<'a> {
     file: &'a dyn File,
+    /// Reads around what cannot be read, in place of failing.
+    around: Option<AroundReader<'a>>,
     len: u64,
     start: u64,
     piece: Vec<u8>,
@@ -15,7 +17,18 @@ const PIECE: usize = 256 << 10;
 
 impl<'a> Window<'a> {
     pub(crate) fn new(file: &'a dyn File) -> Result<Self> {
-        Ok(Self { len: file.len()?, file, start: 0, piece: Vec::new() })
+        Ok(Self { len: file.len()?, file, around: None, start: 0, piece: Vec::new() })
+    }
+
+    /// A window that shows [`env::FILLER`] where the file cannot be read.
+    pub(crate) fn around(file: &'a dyn File) -> Result<Self> {
+        let around = AroundReader::new(file)?;
+        Ok(Self { len: around.file_bytes(), file, around: Some(around), start: 0, piece: Vec::new() })
+    }
+
+    /// What could not be read so far.
+    pub(crate) fn unreadable(&self) -> &[Unreadable] {
+        self.around.as_ref().map_or(&[], AroundReader::unreadable)
     }
 
     /// The length of the file.
@@ -39,7 +52,10 @@ impl<'a> Window<'a> {
         let left = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX);
         self.piece.resize(want.max(PIECE).min(left), 0);
         self.start = at;
-        let got = self.file.read_at(&mut self.piece, at)?;
+        let got = match &mut self.around {
+            Some(around) => around.read_at(&mut self.piece, at),
+            None => self.file.read_at(&mut self.piece, at)?,
+        };
         self.piece.truncate(got);
         Ok(())
     }

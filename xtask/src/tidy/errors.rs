@@ -6,10 +6,12 @@ use super::repo::{Repo, line_of};
 const PAGE: &str = "docs/ERRORS.md";
 
 /// The headings of the page, and the types whose variants stand below.
-const TYPES: [(&str, &str, &str); 6] = [
+const TYPES: [(&str, &str, &str); 8] = [
     ("alluvium::Error", "crates/alluvium/src/error.rs", "pub enum Error {"),
     ("alluvium::ErrorKind", "crates/alluvium/src/error.rs", "pub enum ErrorKind {"),
     ("alluvium::UpdateError", "crates/query/src/update/error.rs", "pub enum UpdateError {"),
+    ("query::FilterError", "crates/query/src/filter/error.rs", "pub enum FilterError {"),
+    ("query::PlanError", "crates/query/src/plan/error.rs", "pub enum PlanError {"),
     ("store::Error", "crates/store/src/error.rs", "pub enum Error {"),
     ("readonly::Error", "crates/readonly/src/error.rs", "pub enum Error {"),
     ("env::Error", "crates/env/src/error.rs", "pub enum Error {"),

@@ -1,6 +1,8 @@
 //! Restoring a dump.
 
 use super::{Dump, DumpedCollection};
+#[cfg(doc)]
+use crate::load::Metadata;
 use crate::load::{Format, Identity, Input, LoadOptions, LoadReport, OnDuplicate, Outcome, Progress};
 use crate::{Collection, Database, Durability, Error, Packing, Result};
 use env::{Env, FileReader, OpenMode};
@@ -12,12 +14,16 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone)]
 pub struct RestoreOptions {
     /// What is done with a document whose `_id` is taken. Default: nothing is said, and a collection that
-    /// has documents is refused, unless they are of an earlier, unfinished restore of the same files.
+    /// has documents is refused, unless they are of an earlier restore of the same files that was cut short;
+    /// a dump that was restored to its end is refused, too.
     pub on_duplicate: Option<OnDuplicate>,
     /// Threads that parse. Default: one for each core.
     pub readers: usize,
     /// Threads that write. Default: 1.
     pub writers: usize,
+    /// Refuse a dump with indexes that cannot be made here, before anything is restored. Default: false, they are passed
+    /// over; [`Metadata::unsupported_indexes`] names them.
+    pub strict_indexes: bool,
     /// Set to true by anybody, the restore ends with [`Error::Stopped`]; run again, it goes on.
     pub stop: Arc<AtomicBool>,
     /// Told of each collection; read it from another thread.
@@ -31,6 +37,7 @@ impl Default for RestoreOptions {
             on_duplicate: None,
             readers: defaults.readers,
             writers: defaults.writers,
+            strict_indexes: false,
             stop: defaults.stop,
             progress: defaults.progress,
         }
@@ -55,15 +62,17 @@ pub struct RestoredCollection {
     pub documents_before: u64,
     /// Documents left out because their `_id` was taken.
     pub duplicates: u64,
+    /// Indexes made by this run.
+    pub indexes: Vec<String>,
 }
 
 impl Dump {
     /// Restores every collection.
     ///
     /// # Errors
-    /// [`Error::Dump`] if a collection has documents, before anything is changed, or if a file has other than
+    /// [`Error::Dump`] if a collection has documents or all was restored before, before anything is changed, or if a file has other than
     /// the documents that the metadata tell of; what loads say. What was restored before stays, and running
-    /// it again goes on.
+    /// it again goes on; collections that are finished stay as they are then.
     pub fn restore(&self, database: &Database, options: &RestoreOptions) -> Result<RestoreReport> {
         self.check(database, options)?;
         let mut report = RestoreReport::default();
@@ -73,21 +82,34 @@ impl Dump {
         Ok(report)
     }
 
-    /// Refuses collections that have documents, if the options do not say what to do with them.
+    /// Refuses collections that have documents, if the options do not say what to do with them, and indexes that cannot be
+    /// made here, if the options say so; and a dump that was restored to its end before: nobody knows what has been changed
+    /// since, and who restores a dump wants what is in it.
     ///
     /// # Errors
     /// [`Error::Dump`] naming them.
     pub fn check(&self, database: &Database, options: &RestoreOptions) -> Result<()> {
+        if options.strict_indexes {
+            self.collections.iter().try_for_each(DumpedCollection::refuse_unsupported)?;
+        }
         if options.on_duplicate.is_some() {
             return Ok(());
         }
         let mut names = Vec::new();
+        let mut finished = 0;
         for dumped in &self.collections {
-            if !dumped.may_be_restored(database)? {
-                names.push(dumped.name.as_str());
+            match dumped.found(database)? {
+                Found::Others => names.push(dumped.name.as_str()),
+                Found::Restored => finished += 1,
+                Found::Nothing | Found::Begun => {}
             }
         }
         match &names[..] {
+            [] if finished > 0 && finished == self.collections.len() => {
+                let what =
+                    "all of this dump was restored before, and documents may have changed since: nothing is restored";
+                Err(Error::Dump(what.to_owned()))
+            }
             [] => Ok(()),
             [name] => Err(Error::Dump(format!("the collection {name} has documents already: nothing is restored"))),
             names => {
@@ -99,18 +121,39 @@ impl Dump {
 }
 
 impl DumpedCollection {
-    /// True if the collection is empty, or holds what an earlier restore of these files has put there.
-    fn may_be_restored(&self, database: &Database) -> Result<bool> {
-        let collection = database.collection(&self.name);
-        if is_empty(&collection)? {
-            return Ok(true);
+    fn refuse_unsupported(&self) -> Result<()> {
+        let Some((path, metadata)) = &self.metadata else { return Ok(()) };
+        match metadata.unsupported_indexes().first() {
+            Some((name, reason)) => {
+                let what = format!("{}: the index {name} cannot be made: {reason}", path.display());
+                Err(Error::Dump(what))
+            }
+            None => Ok(()),
         }
-        let begun = |file: &Path, format: Format| -> Result<bool> {
+    }
+
+    /// What is there of the collection.
+    fn found(&self, database: &Database) -> Result<Found> {
+        let collection = database.collection(&self.name);
+        let empty = is_empty(&collection)?;
+        let before = |file: &Path, format: Format| {
             let options = LoadOptions { format, ..LoadOptions::default() };
-            Ok(collection.loaded_before(&open(&database.inner.env, file)?, &options)?.is_some())
+            collection.loaded_before(&open(&database.inner.env, file)?, &options)
         };
-        let others = self.others.as_deref().map(|file| begun(file, Format::ExactLines));
-        Ok(begun(&self.bson, Format::Bson)? || others.transpose()?.unwrap_or(false))
+        let mut marks = vec![before(&self.bson, Format::Bson)?];
+        if let Some(others) = &self.others {
+            marks.push(before(others, Format::ExactLines)?);
+        }
+        let documents: u64 = marks.iter().flatten().map(|mark| mark.documents).sum();
+        let finished = marks.iter().all(|mark| mark.as_ref().is_some_and(|mark| mark.finished));
+        Ok(match (empty, finished, marks.iter().any(Option::is_some)) {
+            // It was empty in the dump, too; else it was emptied since.
+            (true, true, _) if documents == 0 => Found::Restored,
+            (true, ..) => Found::Nothing,
+            (false, true, _) => Found::Restored,
+            (false, false, true) => Found::Begun,
+            (false, false, false) => Found::Others,
+        })
     }
 
     /// Restores this collection, whether it has documents or not.
@@ -121,6 +164,10 @@ impl DumpedCollection {
         let collection = database.collection(&self.name);
         let empty = is_empty(&collection)?;
         let mut restored = RestoredCollection { name: self.name.clone(), ..RestoredCollection::default() };
+        if let Some((_, metadata)) = &self.metadata {
+            // Before the documents: each is indexed as it comes, also if the restore is cut short.
+            restored.indexes = collection.create_indexes_of(metadata)?;
+        }
         let files = [(Some(&self.bson), Format::Bson), (self.others.as_ref(), Format::ExactLines)];
         let mut resumed = false;
         for (file, format) in files {
@@ -148,6 +195,18 @@ impl DumpedCollection {
             _ => Ok(restored),
         }
     }
+}
+
+/// What is there of a collection that is to be restored.
+enum Found {
+    /// No documents.
+    Nothing,
+    /// What a restore that was cut short has left.
+    Begun,
+    /// What a restore of the same files has left that came to its end.
+    Restored,
+    /// Documents that no restore of these files has brought.
+    Others,
 }
 
 fn is_empty(collection: &Collection) -> Result<bool> {

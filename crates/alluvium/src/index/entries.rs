@@ -21,6 +21,7 @@ pub(crate) struct Entries {
     replaced: Vec<Claim>,
     unique: bool,
     entry: Vec<u8>,
+    value: Vec<u8>,
 }
 
 /// A key that nobody else may have.
@@ -34,7 +35,8 @@ impl Entries {
     /// For a batch under these indexes.
     pub fn new(set: Arc<IndexSet>) -> Self {
         let unique = set.has_unique();
-        Self { set, multikey: Vec::new(), claims: HashMap::new(), replaced: Vec::new(), unique, entry: Vec::new() }
+        let (multikey, claims, replaced, entry, value) = Default::default();
+        Self { set, multikey, claims, replaced, unique, entry, value }
     }
 
     /// The number of the schema that the batch is made under.
@@ -53,8 +55,24 @@ impl Entries {
 
     /// The batch has put the document: adds its entries.
     pub fn put(&mut self, batch: &mut WriteBatch, id: &[u8], document: &Map) -> Result<()> {
-        let keys = self.set.indexes.iter().map(|index| index.keys(document)).collect::<Result<Vec<_>>>()?;
-        self.put_keys(batch, id, &keys);
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.forget(id);
+        let set = self.set.clone();
+        for index in &set.indexes {
+            self.entry.clear();
+            self.value.clear();
+            // Mostly there is one key, and nothing to be kept of it.
+            let plain = !index.definition.is_unique();
+            if plain && index.definition.plain_key(document, &mut self.entry, &mut self.value) {
+                self.entry.extend_from_slice(id);
+                batch.put_entry(index.tree, &self.entry, &self.value);
+                continue;
+            }
+            let keys = index.keys(document)?;
+            self.put_keys_of(batch, id, index, &keys);
+        }
         Ok(())
     }
 
@@ -119,11 +137,15 @@ impl Entries {
         self.forget(id);
         let set = self.set.clone();
         for (index, found) in set.indexes.iter().zip(keys) {
-            self.note(index, id, found);
-            for key in &found.keys {
-                self.entry(&key.bytes, id);
-                batch.put_entry(index.tree, &self.entry, &key.values);
-            }
+            self.put_keys_of(batch, id, index, found);
+        }
+    }
+
+    fn put_keys_of(&mut self, batch: &mut WriteBatch, id: &[u8], index: &Arc<Index>, found: &Keys) {
+        self.note(index, id, found);
+        for key in &found.keys {
+            self.entry(&key.bytes, id);
+            batch.put_entry(index.tree, &self.entry, &key.values);
         }
     }
 

@@ -2,13 +2,11 @@
 
 use super::Index;
 use super::build::damaged_entry;
-use crate::catalog::Open;
-use crate::names::FullName;
-use crate::read::decode;
-use crate::{Result, Snapshot};
+use crate::Result;
+use crate::find::Moment;
 use document::{Document, Value};
 use std::sync::Arc;
-use store::{Bounds, Store};
+use store::Bounds;
 
 /// What a scan did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,34 +22,42 @@ pub(crate) struct Examined {
 }
 
 /// A scan over an index within bounds of entry keys, in their order.
-pub(crate) struct IndexScan<'a> {
-    store: &'a Store,
-    open: &'a Arc<Open>,
-    name: &'a FullName,
+pub(crate) struct IndexScan {
+    moment: Arc<Moment>,
     index: Arc<Index>,
-    snapshot: &'a Snapshot,
     scan: store::Scan,
     pub examined: Examined,
+    /// What is examined is counted for the index: see [`IndexScan::for_question`].
+    counted: bool,
     entry: Vec<u8>,
     value: Vec<u8>,
     key_len: usize,
     row: Vec<u8>,
 }
 
-impl<'a> IndexScan<'a> {
+impl IndexScan {
     /// A scan at a snapshot, which is not older than the index is ready.
-    pub fn new(
-        store: &'a Store,
-        open: &'a Arc<Open>,
-        name: &'a FullName,
-        index: Arc<Index>,
-        bounds: Bounds,
-        snapshot: &'a Snapshot,
-    ) -> Result<Self> {
-        let scan = store.scan(index.tree, bounds, Some(&snapshot.store))?;
+    pub fn new(moment: Arc<Moment>, index: Arc<Index>, bounds: Bounds) -> Result<Self> {
+        let scan = moment.store().scan(index.tree, bounds, Some(&moment.snapshot.store))?;
         let (entry, value, row) = (Vec::new(), Vec::new(), Vec::new());
         let examined = Examined::default();
-        Ok(Self { store, open, name, index, snapshot, scan, examined, entry, value, key_len: 0, row })
+        Ok(Self { moment, index, scan, examined, counted: false, entry, value, key_len: 0, row })
+    }
+
+    /// The same scan, counted as a use of the index.
+    pub fn for_question(mut self) -> Self {
+        self.counted = true;
+        self.index.usage.begin(self.moment.database.inner.env.clock.unix_millis());
+        self
+    }
+
+    /// Begins anew within other bounds, which lie within those that it was made with.
+    pub fn restart(&mut self, bounds: &Bounds) {
+        self.scan.restart(bounds);
+    }
+
+    pub fn index(&self) -> &Arc<Index> {
+        &self.index
     }
 
     /// Moves to the next entry, proved or not; false at the end.
@@ -63,7 +69,7 @@ impl<'a> IndexScan<'a> {
         self.value.extend_from_slice(value);
         self.examined.keys += 1;
         let len = self.index.definition.key_len(&self.entry);
-        self.key_len = len.map_err(|e| damaged_entry(self.name, &self.index, &e))?;
+        self.key_len = len.map_err(|e| damaged_entry(&self.moment.name, &self.index, &e))?;
         Ok(true)
     }
 
@@ -80,27 +86,33 @@ impl<'a> IndexScan<'a> {
     /// Moves to the next proved entry, and reads its document only if the numbers do not prove it. False at the end.
     pub fn next_entry(&mut self) -> Result<bool> {
         while self.advance()? {
-            let id = &self.entry[self.key_len..];
-            let version = self.store.version_at(&self.snapshot.store, self.open.documents, id)?;
-            // Only writes that leave the document there put entries, and each has a number of its own.
-            if version == Some(self.scan.version()) || (version.is_some() && self.prove()?.is_some()) {
+            if self.is_proved()? {
                 return Ok(true);
             }
-            self.examined.stale += u64::from(version.is_none());
         }
         Ok(false)
     }
 
+    /// True if the document of the entry at hand yields that. The document is read only if the numbers do not tell.
+    pub fn is_proved(&mut self) -> Result<bool> {
+        let (moment, id) = (&self.moment, &self.entry[self.key_len..]);
+        let version = moment.store().version_at(&moment.snapshot.store, moment.open.documents, id)?;
+        // Only writes that leave the document there put entries, and each has a number of its own.
+        if version == Some(self.scan.version()) || (version.is_some() && self.prove()?.is_some()) {
+            return Ok(true);
+        }
+        self.examined.stale += u64::from(version.is_none());
+        Ok(false)
+    }
+
     /// The document of the entry at hand, if it yields that; the entry's value is then as the document has it.
-    fn prove(&mut self) -> Result<Option<Document>> {
-        let id = &self.entry[self.key_len..];
-        let number = self.store.get_numbered_at(&self.snapshot.store, self.open.documents, id, &mut self.row)?;
-        let Some(number) = number else {
+    pub fn prove(&mut self) -> Result<Option<Document>> {
+        let (moment, id) = (&self.moment, &self.entry[self.key_len..]);
+        let Some((document, number)) = moment.read(id, &mut self.row)? else {
             self.examined.stale += 1;
             return Ok(None);
         };
         self.examined.documents += 1;
-        let document = decode(&self.open.shapes, self.name, id, std::mem::take(&mut self.row))?;
         if number == self.scan.version() {
             return Ok(Some(document));
         }
@@ -132,6 +144,14 @@ impl<'a> IndexScan<'a> {
     /// The values of the parts, as they are stored; `None` for what is missing.
     pub fn values(&self) -> Result<Vec<Option<Value>>> {
         let values = self.index.definition.values(self.key(), &self.value);
-        values.map_err(|e| damaged_entry(self.name, &self.index, &e))
+        values.map_err(|e| damaged_entry(&self.moment.name, &self.index, &e))
+    }
+}
+
+impl Drop for IndexScan {
+    fn drop(&mut self) {
+        if self.counted {
+            self.index.usage.examined(&self.examined);
+        }
     }
 }

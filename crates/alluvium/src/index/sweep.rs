@@ -13,10 +13,12 @@
 use super::Index;
 use crate::catalog::Open;
 use crate::names::FullName;
+use crate::read::decode;
 use crate::{Database, Result};
 use hashbrown::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use store::{Bounds, Seq};
 
 /// The bytes that a document takes among the numbers, about.
@@ -126,6 +128,71 @@ fn gather(db: &Database, open: &Open, partition: u32, from: Bound<Vec<u8>>, coun
     Ok(Numbers { full, from, to, visible: snapshot.seq(), live })
 }
 
+/// Documents that are looked at to tell how many keys one yields, before a sweep has told it.
+const SAMPLE: usize = 256;
+/// Stale entries that are not worth a sweep, however few documents there are.
+const FEW: f64 = 10_000.0;
+
+/// Sweeps the indexes of collections where one holds a quarter more entries than its documents yield. How many are gone.
+pub(crate) fn sweep_where_due(db: &Database) -> Result<u64> {
+    let mut gone = 0;
+    for name in collections(db) {
+        if is_due(db, &name)? {
+            gone += sweep(db, &name)?;
+            note_keys(db, &name)?;
+        }
+    }
+    Ok(gone)
+}
+
+fn collections(db: &Database) -> Vec<FullName> {
+    let mut names: Vec<FullName> = db.inner.catalog.ready_indexes().into_iter().map(|(name, _)| name).collect();
+    names.dedup();
+    names
+}
+
+fn is_due(db: &Database, name: &FullName) -> Result<bool> {
+    let store = &db.inner.store;
+    let Some(open) = db.inner.catalog.find(store, name)? else { return Ok(false) };
+    let documents = store.tree_stats(open.documents)?.keys as f64;
+    for index in open.indexes().indexes.iter().filter(|index| index.ready.is_some()) {
+        let entries = store.tree_stats(index.tree)?.keys as f64;
+        if entries > documents + FEW && entries > documents * keys_per_document(db, name, &open, index)? * 1.25 + FEW {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// How many keys a document yields, on average: as the last sweep has found, or as the first documents do.
+fn keys_per_document(db: &Database, name: &FullName, open: &Open, index: &Index) -> Result<f64> {
+    let known = f64::from_bits(index.keys_per_document.load(Ordering::Relaxed));
+    if known > 0.0 {
+        return Ok(known);
+    }
+    let mut scan = db.inner.store.scan(open.documents, Bounds::all(), None)?;
+    let (mut documents, mut keys) = (0usize, 0usize);
+    while documents < SAMPLE
+        && let Some((key, row)) = scan.next()?
+    {
+        documents += 1;
+        keys += index.keys_of(&decode(&open.shapes, name, key, row.to_vec())?)?.keys.len();
+    }
+    Ok(keys as f64 / documents.max(1) as f64)
+}
+
+/// Takes note of how many entries there are to a document, after a sweep.
+fn note_keys(db: &Database, name: &FullName) -> Result<()> {
+    let store = &db.inner.store;
+    let Some(open) = db.inner.catalog.find(store, name)? else { return Ok(()) };
+    let documents = store.tree_stats(open.documents)?.keys.max(1) as f64;
+    for index in open.indexes().indexes.iter().filter(|index| index.ready.is_some()) {
+        let keys = store.tree_stats(index.tree)?.keys as f64 / documents;
+        index.keys_per_document.store(keys.max(f64::MIN_POSITIVE).to_bits(), Ordering::Relaxed);
+    }
+    Ok(())
+}
+
 impl Database {
     /// Removes stale entries of all indexes from the files: entries of documents that were replaced or deleted without being
     /// read. Reads pass over them in any case; this gives their space back. A database does it by itself where they
@@ -153,3 +220,6 @@ impl Database {
         names.iter().map(|name| sweep(self, name)).sum()
     }
 }
+
+#[cfg(test)]
+mod tests;

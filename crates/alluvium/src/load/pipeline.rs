@@ -235,7 +235,7 @@ fn mark_key(input: &Input, options: &LoadOptions) -> Option<Vec<u8>> {
 /// How far this input is loaded.
 pub(crate) fn loaded_before(collection: &Collection, input: &Input, options: &LoadOptions) -> Result<Option<Mark>> {
     let store = &collection.database.inner.store;
-    let (Some(key), Some(open)) = (mark_key(input, options), collection.find()?) else { return Ok(None) };
+    let (Some(key), Some(open)) = (mark_key(input, options), collection.existing()?) else { return Ok(None) };
     Ok(Some(read_mark(store, &open, &key)?).filter(|mark| mark.offset > 0 || mark.finished))
 }
 

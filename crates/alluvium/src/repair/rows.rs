@@ -24,12 +24,13 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Reads the shapes of the collection `name`, which are in the tree `system`.
+    /// Reads the shapes of the collection `name`, which are in the tree `system`, and of those that are lost
+    /// there what is in the files of the tree `documents`.
     pub fn new(
         database: &'a Database,
         salvage: &'a Salvage,
         name: &FullName,
-        system: u32,
+        (documents, system): (u32, u32),
         doubtful_name: &str,
         report: &mut RepairReport,
     ) -> Result<Self> {
@@ -44,6 +45,15 @@ impl<'a> Rows<'a> {
             }
             Ok(())
         })?;
+        // Files keep the definitions that their rows use, whatever has become of the tree.
+        for (number, mut definition) in salvage.definitions(documents) {
+            if let Ok(shape) = Shape::decode(&mut definition)
+                && shape.number() == number
+                && !shapes.iter().any(|known| known.number() == number)
+            {
+                shapes.push(shape);
+            }
+        }
         if damaged > 0 {
             report.notes.push(format!("{damaged} definitions of shapes of {name} cannot be read"));
         }

@@ -53,3 +53,33 @@ fn a_compaction_of_more_than_there_is_room_for_is_told_before() {
     assert!(!space.is_enough(), "{space:?}");
     assert!(space.check().expect_err("no room").to_string().starts_with("the compaction needs about 31."));
 }
+
+#[test]
+fn a_build_counts_its_runs_and_a_path_that_is_not_there_yet() {
+    let env = Env { fs: Arc::new(MemFs::with_capacity(64 * MIB)), ..Env::in_memory(1) };
+    let of = |pairs, plain, packed| Space::for_build(&env, Path::new("new/pets.ro"), pairs, (plain, packed), 8 * MIB);
+    assert_eq!(of(false, 4 * MIB, 0).needed_bytes, 4 * MIB * 35 / 100);
+    assert_eq!(of(false, 20 * MIB, 0).needed_bytes, 2 * (20 * MIB * 35 / 100));
+    assert_eq!(of(true, 20 * MIB, 0).needed_bytes, 2 * (20 * MIB * 105 / 100));
+    assert_eq!(of(false, 0, 20 * MIB).needed_bytes, 2 * (20 * MIB * 125 / 100));
+    of(false, 20 * MIB, 0).check().expect("room");
+    let error = of(true, 200 * MIB, 0).check().expect_err("no room");
+    assert!(error.to_string().starts_with("the build needs about"), "{error}");
+    assert!(!of(true, u64::MAX, u64::MAX).is_enough());
+}
+
+#[test]
+fn a_dump_and_a_repair_are_reckoned_from_what_is_there() {
+    let fs = Arc::new(MemFs::with_capacity(64 * MIB));
+    let env = Env { fs, ..Env::in_memory(1) };
+    let db = Database::builder().env(env.clone()).memory(8 << 20).disk_reserve(MIB).open("db").expect("a database");
+    for id in 0..10 {
+        db.collection("c").put(id, format!("{{\"text\":{:?}}}", "x".repeat(MIB as usize))).expect("room");
+    }
+    let dump = db.dump_space(Path::new("dump"));
+    assert!(dump.needed_bytes > 30 * MIB, "{dump:?}");
+    db.close().expect("room");
+    let repair = Space::for_repair(&env, Path::new("db"), Path::new("new")).expect("a directory");
+    assert!(repair.needed_bytes > 10_000 && repair.available_bytes < 64 * MIB, "{repair:?}");
+    Space::for_repair(&env, Path::new("nothing"), Path::new("new")).expect_err("it is not there");
+}

@@ -1,6 +1,7 @@
 //! `alluvium bench`: the scenarios of crate `bench`.
 
 mod documents;
+mod find;
 mod iibench;
 mod kv;
 mod load;
@@ -19,6 +20,8 @@ pub(crate) enum Command {
     Load(load::Args),
     /// Get random documents
     Get(documents::GetArgs),
+    /// Ask questions by index, range, order and `$in`; again after documents were rewritten. Makes the indexes
+    Find(find::Args),
     /// Update random documents: score + 1, by get and put, checked or blind
     Update(documents::UpdateArgs),
     /// Random keys: puts, gets and deletes in fixed shares
@@ -38,6 +41,7 @@ impl Command {
             Self::Load(args) => args.run(),
             Self::Get(args) => args.run(),
             Self::Update(args) => args.run(),
+            Self::Find(args) => args.run(),
             Self::Kv(args) => args.run(),
             Self::Iibench(args) => args.run(),
             Self::Multivalue(args) => args.run(),

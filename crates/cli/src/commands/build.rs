@@ -3,13 +3,13 @@
 mod summary;
 
 use crate::commands::load::{Duplicate, FormatArgs, Rejects, Source};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::progress::Meter;
 use crate::settings::size;
 use crate::signals::Stop;
 use alluvium::load::{LoadOptions, OnBad, Outcome as Ended, Progress};
 use alluvium::prefixed::PairReader;
-use alluvium::{BuildOptions, OnDuplicate, ReadOnly};
+use alluvium::{BuildOptions, OnDuplicate, ReadOnly, Space};
 use env::Env;
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -75,6 +75,9 @@ pub(crate) struct Args {
     /// Threads that parse; the default is one for each core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     readers: Option<u64>,
+    /// Begin even if the disk may have too little room
+    #[arg(long)]
+    no_space_check: bool,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -95,6 +98,7 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let env = Env::os();
         let (options, sources) = (self.options()?, self.sources(&env)?);
+        self.enough_space(&env, &sources, options.memory_bytes)?;
         let rejects = self.rejects.as_deref().map(Rejects::open).transpose()?;
         let stop = Stop::on_signals()?;
         let mut meter = Meter::new(&env);
@@ -104,6 +108,19 @@ impl Args {
         };
         meter.end();
         built?.print(self, meter.took())
+    }
+
+    /// Refuses what will not fit. Inputs whose size is not known count nothing.
+    fn enough_space(&self, env: &Env, sources: &[Source], memory_bytes: usize) -> Outcome {
+        let bytes = |packed| {
+            let sources = sources.iter().filter(move |source| source.is_packed() == packed);
+            sources.filter_map(Source::bytes).fold(0_u64, u64::saturating_add)
+        };
+        let input = (bytes(false), bytes(true));
+        match self.no_space_check {
+            true => Ok(()),
+            false => exit::enough_space(Space::for_build(env, &self.path, self.key_values, input, memory_bytes as u64)),
+        }
     }
 
     fn options(&self) -> Outcome<BuildOptions> {

@@ -26,7 +26,7 @@ impl Args {
     /// Compacts, and prints the bytes before and after.
     pub(crate) fn run(&self) -> Outcome {
         // What a merge has not installed when it ends is removed by the next open.
-        Stop::at_once()?;
+        let stop = Stop::at_once()?;
         let env = Env::os();
         let started = env.clock.now();
         let (before, stats) = self.database.with(|database| {
@@ -34,7 +34,7 @@ impl Args {
                 exit::enough_space(database.compact_space())?;
             }
             let before = files::bytes_below(&env, self.database.path())?;
-            database.compact()?;
+            database.compact_unless(&stop.flag())?;
             Ok((before, database.stats()))
         })?;
         let after = files::bytes_below(&env, self.database.path())?;

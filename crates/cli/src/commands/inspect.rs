@@ -20,7 +20,7 @@ use std::path::PathBuf;
 Reads a sorted file (blocks, index, filter, dictionary, properties), a segment of the log (records, and where it ends and \
 why), a manifest (edits and files), a superblock or the listing of a checkpoint. It needs no lock and changes nothing; of \
 a database that is in use, the last bytes of log and manifests may be on their way. Keys are shown as the _id that they \
-are, if they are one, and values as text with what is not printable escaped. With --json each line is an object: those \
+are, if they are one; documents in a sorted file as JSON, and other values as text with what is not printable escaped. With --json each line is an object: those \
 with \"row\" tell of one block, record, edit, file or entry, those with \"damage\" of damage, and the last of the file.")]
 pub(crate) struct Args {
     /// The file
@@ -40,7 +40,7 @@ const SHOWN_BYTES: usize = 120;
 impl Args {
     /// Prints what stands in the file.
     pub(crate) fn run(&self) -> Outcome {
-        Stop::at_once()?;
+        let stop = Stop::at_once()?;
         let env = Env::os();
         if env.fs.list(&self.file).is_ok() {
             let what = format!("{} is a directory: name a file in it (`verify` checks them all)", self.file.display());
@@ -54,6 +54,7 @@ impl Args {
         let options = InspectOptions { entries: self.entries };
         inspect::file(&env, &self.file, options, &mut |item| {
             // A reader that goes away, or a full disk: the rest is read in vain, and told to nobody.
+            failed = failed.take().or_else(|| stop.check().err());
             if failed.is_none() {
                 damaged += u64::from(matches!(item, Item::Damage(..)));
                 let told = if self.json { as_json(&mut out, &mut whole, item) } else { as_text(&mut out, item) };
@@ -81,6 +82,7 @@ fn as_text(out: &mut Output, item: Item) -> Outcome {
             let facts: Vec<String> = facts.iter().map(|(name, value)| format!("{name} {}", show(value))).collect();
             out.text(&format!("  {list}: {}\n", facts.join(", ")))
         }
+        Item::Definitions(..) => Ok(()),
         Item::Damage(offset, what) => out.text(&format!("damage at offset {offset}: {what}\n")),
     }
 }
@@ -97,6 +99,7 @@ fn as_json(out: &mut Output, whole: &mut Map<String, Value>, item: Item) -> Outc
             row.extend(facts.into_iter().map(field));
             out.json(&Value::Object(row))
         }
+        Item::Definitions(..) => Ok(()),
         Item::Damage(offset, what) => out.json(&json!({ "damage": what, "offset": offset })),
     }
 }
@@ -105,7 +108,7 @@ fn show(value: &FactValue) -> String {
     match value {
         FactValue::Number(n) => n.to_string(),
         FactValue::Id(id) => format!("{id:016x}"),
-        FactValue::Text(text) => text.clone(),
+        FactValue::Text(text) | FactValue::Json(text) => text.clone(),
         FactValue::Key(key) => id_of(key).unwrap_or_else(|| escaped(key)),
         FactValue::Bytes(bytes) => escaped(bytes),
         FactValue::Numbers(numbers) => {
@@ -120,6 +123,7 @@ fn to_json(value: FactValue) -> Value {
         FactValue::Number(n) => json!(n),
         FactValue::Id(id) => json!(format!("{id:016x}")),
         FactValue::Text(text) => json!(text),
+        FactValue::Json(document) => serde_json::from_str(&document).unwrap_or(Value::String(document)),
         FactValue::Key(key) => json!({ "id": id_of(&key), "hex": hex(&key) }),
         FactValue::Bytes(bytes) => json!(hex(&bytes)),
         FactValue::Numbers(numbers) => json!(numbers),

@@ -118,8 +118,12 @@ fn load_one(
     if let Some(what) = source.not_resumable() {
         eprintln!("note: {what} is not resumable: a load of it that is cut short begins anew");
     }
-    if let Some(note) = source.metadata().and_then(|(path, metadata)| unkept(path, metadata)) {
-        eprintln!("note: {note}");
+    if let Some((path, metadata)) = source.metadata() {
+        if let Some(note) = unkept(path, metadata) {
+            eprintln!("note: {note}");
+        }
+        // Before the documents: each is indexed as it comes.
+        database.collection(&settings.collection).create_indexes_of(metadata)?;
     }
     let (input, consumed) = source.open(env, stop).map_err(|failure| match stop.is_set() {
         true => Failure::Interrupted("stopped before anything was read".to_owned()),
@@ -147,9 +151,8 @@ fn load_one(
 /// What the metadata of a dump say that is not kept.
 pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
     let mut parts = Vec::new();
-    let indexes = metadata.index_names();
-    if !indexes.is_empty() {
-        parts.push(format!("indexes are not built yet: {}", indexes.join(", ")));
+    for (name, reason) in metadata.unsupported_indexes() {
+        parts.push(format!("the index {name} is passed over: {reason}"));
     }
     if !metadata.options.is_empty() {
         let names: Vec<&str> = metadata.options.iter().filter_map(|(name, _)| name.as_str()).collect();
@@ -165,7 +168,7 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
     }
     let loaded = progress.documents.load(std::sync::atomic::Ordering::Relaxed);
     let advice = (loaded > 0).then(|| format!("{} loaded before stay", text::counted(loaded, "document")));
-    Failure::Library { error, advice }
+    Failure::explained(error, advice)
 }
 
 /// Waits until no compaction is due; a signal ends the waiting by closing the database.

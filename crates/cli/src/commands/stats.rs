@@ -97,6 +97,10 @@ pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
         "files_held": stats.files_held,
         "cache_hits": stats.cache_hits,
         "cache_misses": stats.cache_misses,
+        "cache_hit_rate": stats.cache_hit_rate(),
+        "gets": stats.gets,
+        "blocks_read_by_gets": stats.blocks_read_by_gets,
+        "blocks_read_per_get": stats.blocks_read_per_get(),
         "debt": stats.debt,
         "compaction_debt_bytes": stats.compaction_debt_bytes,
         "admission_waits": stats.admission_waits,
@@ -172,6 +176,12 @@ fn describe(database: &Database, stats: &Stats) -> String {
             "compression",
             format!("{} of keys and rows in {} ({ratio:.3})", text::bytes(raw), text::bytes(bytes)),
         ));
+    }
+    if let Some(rate) = stats.cache_hit_rate() {
+        let blocks = stats.blocks_read_per_get().map_or(String::new(), |blocks| {
+            format!(", {blocks:.2} blocks read for each of {}", text::counted(stats.gets, "get"))
+        });
+        rows.push(("reads", format!("{:.1}% of blocks cached{blocks}", rate * 100.0)));
     }
     let ranges = sum(|p| p.ranges);
     if ranges > 0 {

@@ -3,6 +3,7 @@
 use crate::exit::{Failure, Outcome};
 use crate::session;
 use crate::settings::size;
+use crate::signals::Stop;
 use crate::text;
 use alluvium::{Builder, Collection, Database, Document, Durability, Map, ReadOnly, ReadOnlyOptions, Scan, Value};
 use std::io::Write;
@@ -139,9 +140,9 @@ impl Readable {
     }
 
     /// The number of documents.
-    pub(crate) fn count(&self) -> Outcome<u64> {
+    pub(crate) fn count(&self, stop: &Stop) -> Outcome<u64> {
         Ok(match self {
-            Self::Collection(collection) => collection.count()?,
+            Self::Collection(collection) => collection.count_unless(&stop.flag())?,
             Self::ReadOnly(store) => store.count(),
         })
     }

@@ -110,3 +110,23 @@ fn an_empty_range_is_none() {
     assert!(RangeSet::one(b"b", b"b", 3).is_empty());
     assert!(RangeSet::one(b"b", b"a", 3).is_empty());
 }
+
+#[test]
+fn a_join_ends_at_its_limit() {
+    // Each lies within the one before: as one set they take a number for every two of them.
+    let nested = |from: u16, to: u16| {
+        let one = |n: u16| RangeSet::one(&n.to_be_bytes(), &(u16::MAX - n).to_be_bytes(), u64::from(n) + 1);
+        (from..to).map(one).fold(RangeSet::default(), |set, one| set.join(&one, &[]))
+    };
+    let set = nested(0, 200);
+    assert!(set.bytes() > 200 * 200 * size_of::<Seq>(), "{} bytes", set.bytes());
+    let one = RangeSet::one(b"", &[0xff; 3], 900);
+    let joined = set.join(&one, &[]);
+    assert_eq!(set.join_within(&one, &[], joined.bytes()), Some(joined.clone()));
+    assert_eq!(set.join_within(&one, &[], joined.bytes() - 1), None);
+    // Forgetting the middle of a range makes two of it.
+    let whole = RangeSet::one(b"a", b"z", 5);
+    let left = whole.forget(&RangeSet::one(b"c", b"d", 9));
+    assert_eq!(whole.forget_within(&RangeSet::one(b"c", b"d", 9), left.bytes()), Some(left.clone()));
+    assert_eq!(whole.forget_within(&RangeSet::one(b"c", b"d", 9), left.bytes() - 1), None);
+}

@@ -76,17 +76,16 @@ impl Keys<'_, '_> {
     fn number(&mut self) -> Result<()> {
         // The double's sign is the number's: the greatest double not above a negative number is negative.
         let negative = self.byte()? & 0x80 == 0;
-        self.pass(7)?;
-        match self.byte()? {
-            0 => Ok(()),
-            1 => {
-                self.pass(5)?;
-                let end = if negative { 0xff } else { 0 };
-                while self.byte()? != end {}
-                Ok(())
+        self.pass(1)?;
+        for _ in 0..super::GROUPS {
+            if self.byte()? & 1 == 0 {
+                return Ok(());
             }
-            _ => Err(DecodeError::Invalid("a number in a key")),
         }
+        self.pass(5)?;
+        let end = if negative { 0xff } else { 0 };
+        while self.byte()? != end {}
+        Ok(())
     }
 
     /// What [`codec::key::put_bytes`] writes.

@@ -39,11 +39,12 @@ fn natural_values() {
 /// The bytes are part of the format: changing them breaks every database.
 #[test]
 fn bytes_are_fixed() {
-    assert_eq!(key_of(&1.into()), [10, 0xbf, 0xf0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(key_of(&1.into()), [10, 0xbf, 0xf0, 0]);
+    assert_eq!(key_of(&1000.into()), [10, 0xc0, 0x8f, 0x40]);
     assert_eq!(key_of(&"a".into()), [15, b'a', 0, 1]);
     assert_eq!(
         key_of(&dec("0.1")),
-        [10, 0xbf, 0xb9, 0x99, 0x99, 0x99, 0x99, 0x99, 0x99, 1, 0x7f, 255, 255, 255, 255, 11, 0]
+        [10, 0xbf, 0xb9, 0x99, 0xcd, 0x67, 0x33, 0x99, 0xcd, 0x65, 0x7f, 255, 255, 255, 255, 11, 0]
     );
     let map = Value::Map(Map::from([("a", true)]));
     assert_eq!(key_of(&map), [20, 40, 15, b'a', 0, 1, 1, 0]);
@@ -145,5 +146,15 @@ proptest! {
         if skip(&mut input, inverted).is_ok() {
             prop_assert!(input.len() < bytes.len());
         }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_value_inside_a_row_has_the_key_of_the_value(value in arbitrary::value()) {
+        let document = crate::Document::from_map(&crate::Map::from([("a", value.clone())])).unwrap();
+        let mut key = Vec::new();
+        encode_ref(&document.get("a").unwrap().unwrap(), &mut key).unwrap();
+        prop_assert_eq!(key, key_of(&value));
     }
 }

@@ -281,6 +281,11 @@ impl<'a> ArrayRef<'a> {
         ArrayIter { array: *self }
     }
 
+    /// True if both are the same bytes of one row, and not only equal.
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(self.bytes, other.bytes)
+    }
+
     /// The elements, owned.
     ///
     /// # Errors

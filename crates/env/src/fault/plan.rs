@@ -85,6 +85,8 @@ pub struct Op<'a> {
     pub kind: OpKind,
     /// The file or directory; of a rename or link, the old name.
     pub path: &'a Path,
+    /// The bytes of a read or write: where they begin, and behind them. `None` for other operations.
+    pub bytes: Option<(u64, u64)>,
 }
 
 /// The operating system's number for "Input/output error" (`EIO`).
@@ -100,6 +102,7 @@ pub struct Fault {
     kind: Option<OpKind>,
     changes_only: bool,
     part: Option<String>,
+    within: Option<(u64, u64)>,
     lasting: bool,
     reason: Reason,
     effect: Effect,
@@ -129,6 +132,7 @@ impl Fault {
             kind: None,
             changes_only: false,
             part: None,
+            within: None,
             lasting: false,
             reason: Reason::Os(EIO),
             effect: Effect::Nothing,
@@ -148,6 +152,11 @@ impl Fault {
     /// Matches only paths that contain this text; of a rename or link, the old one.
     pub fn on(self, part: impl Into<String>) -> Self {
         Self { part: Some(part.into()), ..self }
+    }
+
+    /// Matches only reads and writes of some of these bytes of a file.
+    pub fn touching(self, bytes: std::ops::Range<u64>) -> Self {
+        Self { within: Some((bytes.start, bytes.end)), ..self }
     }
 
     /// Every later matching operation fails as well, until [`super::FaultFs::clear`].
@@ -187,7 +196,8 @@ impl Fault {
     pub(super) fn strike(&mut self, op: &Op<'_>) -> Option<Failure> {
         let matches = self.kind.is_none_or(|kind| kind == op.kind)
             && (!self.changes_only || op.kind.changes())
-            && self.part.as_ref().is_none_or(|part| op.path.to_string_lossy().contains(part.as_str()));
+            && self.part.as_ref().is_none_or(|part| op.path.to_string_lossy().contains(part.as_str()))
+            && self.within.is_none_or(|(from, to)| op.bytes.is_some_and(|(start, end)| start < to && from < end));
         if !matches || self.is_spent() {
             return None;
         }

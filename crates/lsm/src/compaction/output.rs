@@ -11,7 +11,7 @@
 use crate::dictionary::sample;
 use crate::files::Home;
 use crate::version::{BASE, Run, Version};
-use crate::{AddedFile, Charge, Owner, tree_of};
+use crate::{AddedFile, Charge, Owner, Policy, Used, tree_of};
 use codec::entry::{Entry, Kind, Seq};
 use env::Result;
 use sst::{Compression, Dictionary, FooterInfo, Sampler, Writer, WriterOptions};
@@ -104,6 +104,8 @@ struct OpenFile {
     shadowed: u64,
     /// Their numbers, by the last snapshot that reads them, ascending.
     readers: Vec<(Seq, u64)>,
+    /// The definitions that values use, for trees that have such.
+    used: Vec<(u32, Used)>,
     /// It belongs to one tree alone.
     exclusive: bool,
     dictionary_id: u64,
@@ -118,6 +120,19 @@ impl OpenFile {
         match self.readers.binary_search_by_key(&last_reader, |(reader, _)| *reader) {
             Ok(at) => self.readers[at].1 += 1,
             Err(at) => self.readers.insert(at, (last_reader, 1)),
+        }
+    }
+}
+
+impl OpenFile {
+    fn note_used(&mut self, policy: &dyn Policy, tree: u32, entry: &Entry<'_>) {
+        match self.used.last_mut() {
+            Some((last, used)) if *last == tree => policy.note_used(entry, used),
+            _ => {
+                let mut used = Used::default();
+                policy.note_used(entry, &mut used);
+                self.used.push((tree, used));
+            }
         }
     }
 }
@@ -147,6 +162,8 @@ pub(crate) struct Output<'a> {
     home: &'a Arc<Home>,
     plan: Plan,
     tree: Option<u32>,
+    /// The values of the tree use definitions.
+    uses_definitions: bool,
     stage: Stage,
     open: Option<OpenFile>,
     /// The current file of the tree has been decided: entries go to `open` directly.
@@ -170,6 +187,7 @@ impl<'a> Output<'a> {
             home,
             plan,
             tree: None,
+            uses_definitions: false,
             stage: Stage::default(),
             open: None,
             streaming: false,
@@ -219,6 +237,9 @@ impl<'a> Output<'a> {
         }
         if let Some(open) = &mut self.open {
             open.note(shadowed);
+            if self.uses_definitions {
+                open.note_used(&*self.home.shared.policy, tree, &entry);
+            }
             open.writer.add(entry)?;
         }
         Ok(())
@@ -272,6 +293,7 @@ impl<'a> Output<'a> {
     fn change_tree(&mut self, tree: u32) -> Result<()> {
         self.end_tree()?;
         self.tree = Some(tree);
+        self.uses_definitions = self.home.shared.policy.uses_definitions(tree);
         let low = tree.to_be_bytes();
         let high = tree.checked_add(1).map_or_else(|| vec![0xff; 5], |next| next.to_be_bytes().to_vec());
         (self.tree_end, self.large) = (None, false);
@@ -377,6 +399,9 @@ impl<'a> Output<'a> {
             let (entry, shadowed) = stage.entry(at);
             if let Some(open) = &mut self.open {
                 open.note(shadowed);
+                if self.uses_definitions {
+                    open.note_used(&*self.home.shared.policy, tree, &entry);
+                }
                 open.writer.add(entry)?;
                 if open.trees.last() != Some(&tree) {
                     open.trees.push(tree);
@@ -396,28 +421,30 @@ impl<'a> Output<'a> {
             options.filter_bits_per_key = 0;
         }
         let writer = Writer::create(&shared.sorted_env, &self.home.path(number), number, options)?;
-        let (trees, readers) = (Vec::new(), Vec::new());
-        Ok(OpenFile { writer, trees, shadowed: 0, readers, exclusive, dictionary_id })
+        let (trees, readers, used) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(OpenFile { writer, trees, shadowed: 0, readers, used, exclusive, dictionary_id })
     }
 
     /// Ends the open file, if there is one.
     fn close(&mut self) -> Result<()> {
         self.streaming = false;
         let Some(open) = self.open.take() else { return Ok(()) };
-        let aux = match self.home.shared.policy.aux(&open.trees) {
-            Ok(aux) => aux,
-            Err(error) => {
-                open.writer.abandon();
-                return Err(error);
-            }
-        };
-        let meta = open.writer.finish(FooterInfo { inputs: self.plan.inputs.clone(), aux })?;
+        let aux = self.home.shared.policy.aux(&open.used, &|| self.aux_of_inputs());
+        let meta =
+            open.writer.finish(FooterInfo { inputs: self.plan.inputs.clone(), replaced: self.home.replaced(), aux })?;
         if let (true, [tree], true) = (open.exclusive, open.trees.as_slice(), open.dictionary_id != 0) {
             self.home.shared.trees.achieved(*tree, open.dictionary_id, meta.bytes, meta.raw_bytes);
         }
         let (run, trees, shadowed, readers) = (self.plan.run, open.trees, open.shadowed, open.readers);
         self.done.push(AddedFile { run, meta, trees, shadowed, clean: 0, readers });
         Ok(())
+    }
+
+    /// What the inputs keep for salvage. Who cannot be read has nothing to give.
+    fn aux_of_inputs(&self) -> Vec<Vec<u8>> {
+        let files = self.plan.below.files().map(|(_, file)| file);
+        let inputs = files.filter(|file| self.plan.inputs.contains(&file.meta.number));
+        inputs.filter_map(|file| file.reader().ok()?.aux().ok()).collect()
     }
 
     /// Ends the output: all files are written and synced, their names not yet.

@@ -187,17 +187,29 @@ impl Partition {
     /// # Errors
     /// As [`Partition::run_compaction`].
     pub fn compact_all(&self) -> Result<()> {
+        self.compact_all_unless(&|| false).map(drop)
+    }
+
+    /// As [`Partition::compact_all`], until `stop` says so, which is asked now and then: false then. What was merged
+    /// by then stays merged.
+    ///
+    /// # Errors
+    /// As [`Partition::run_compaction`].
+    pub fn compact_all_unless(&self, stop: &dyn Fn() -> bool) -> Result<bool> {
         let newer = self.view().version.next_run;
         let rules = Rules { upper_percent: 0, upper_floor_bytes: 0, max_range_bytes: 0, ..self.rules() };
         loop {
             self.check_usable()?;
+            if stop() {
+                return Ok(false);
+            }
             let others = self.jobs.count() > 0;
             if let Some(job) = self.pick_with(&rules, newer) {
-                self.run_compaction(job, &|| false)?;
+                self.run_compaction(job, stop)?;
                 continue;
             }
             if !others {
-                return Ok(());
+                return Ok(true);
             }
             // What they work on may be left to do when one has ended.
             self.jobs.wait_for_one();

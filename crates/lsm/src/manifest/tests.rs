@@ -216,3 +216,105 @@ fn long_means_much_longer_than_a_new_one() {
     }
     assert!(manifest.is_long(5000) && !manifest.is_long(50_000));
 }
+
+/// Writes a manifest whose frames are sealed as they should be, with these payloads.
+fn crafted(env: &Env, number: u64, payloads: &[Vec<u8>]) -> Vec<u64> {
+    let mut bytes = header(IDENTITY, number);
+    let seed = seed(&bytes);
+    let mut begins = Vec::new();
+    for payload in payloads {
+        let at = bytes.len() as u64;
+        begins.push(at);
+        frame::put(&mut bytes, payload, seed, at).unwrap();
+    }
+    write_whole(env, &manifest_path(Path::new(DIR), number), &bytes).unwrap();
+    begins
+}
+
+fn encoded(edit: &VersionEdit) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    edit.encode(&mut bytes);
+    bytes
+}
+
+fn file_numbered(number: u64) -> VersionEdit {
+    let mut edit = add(3, 1);
+    edit.added[0].meta.number = number;
+    edit
+}
+
+/// Where recovery finds damage.
+fn damage(env: &Env) -> (PathBuf, u64, String) {
+    match recover(env) {
+        Err(Error::Corrupt { path, offset, what }) => (path, offset, what),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn hostile_numbers_with_right_checksums_are_damage_at_their_place() {
+    let hostile = [
+        VersionEdit { flushed_seq: Some(u64::MAX), ..VersionEdit::default() },
+        VersionEdit { next_file: Some(u64::MAX), ..VersionEdit::default() },
+        VersionEdit { next_run: Some(u64::MAX), ..VersionEdit::default() },
+        file_numbered(u64::MAX),
+        add(3, u64::MAX),
+    ];
+    for edit in hostile {
+        let env = new_env();
+        let begins = crafted(&env, 1, &[encoded(&add(1, 1)), encoded(&edit)]);
+        let (path, offset, _) = damage(&env);
+        assert_eq!((path, offset), (manifest_path(Path::new(DIR), 1), begins[1]), "{edit:?}");
+        let walked = walk::walk(&env, &manifest_path(Path::new(DIR), 1), None).unwrap();
+        assert_eq!(walked.damage.iter().map(|(offset, _)| *offset).collect::<Vec<_>>(), [begins[1]]);
+        assert_eq!(walked.edits.len(), 1);
+    }
+    let env = new_env();
+    crafted(&env, u64::MAX, &[encoded(&add(1, 1))]);
+    assert_eq!(damage(&env).1, 0, "there is no manifest behind it");
+}
+
+#[test]
+fn files_that_are_larger_than_any_disk_together_are_damage() {
+    let large = |number: u64| {
+        let mut edit = add(number, number);
+        edit.added[0].meta.entries = MAX_NUMBER / 2 + 1;
+        encoded(&edit)
+    };
+    let env = new_env();
+    let removal = VersionEdit { removed: vec![1], ..VersionEdit::default() };
+    crafted(&env, 1, &[large(1), encoded(&removal), large(2)]);
+    assert_eq!(recover(&env).unwrap().unwrap().files.len(), 1, "what is removed does not count");
+    let begins = crafted(&env, 2, &[large(1), large(2)]);
+    assert_eq!(damage(&env).1, begins[1]);
+}
+
+#[test]
+fn range_tombstones_of_many_edits_that_blow_up_memory_are_damage() {
+    // One range with many numbers, and many small ranges in it: each part would have all of the numbers.
+    let mut many = VersionEdit { flushed_seq: Some(1), ..VersionEdit::default() };
+    many.ranges = (1..4000u64).fold(RangeSet::default(), |set, seq| set.join(&RangeSet::one(b"a", b"z", seq), &[]));
+    let mut builder = codec::ranges::RangeSetBuilder::default();
+    for n in 0..20_000u32 {
+        let key = |n: u32| [b"b", &n.to_be_bytes()[..]].concat();
+        builder.add(&key(2 * n), &key(2 * n + 1), 9000).unwrap();
+    }
+    let small = VersionEdit { ranges: builder.finish(), ..VersionEdit::default() };
+    let env = new_env();
+    let begins = crafted(&env, 1, &[encoded(&many), encoded(&small)]);
+    let (_, offset, what) = damage(&env);
+    assert_eq!(offset, begins[1]);
+    assert!(what.contains("range tombstones"), "{what}");
+}
+
+#[test]
+fn when_all_numbers_are_used_up_nothing_is_written() {
+    let env = new_env();
+    let failed = create(&env, MAX_NUMBER + 1, &add(1, 1)).err().unwrap();
+    assert!(!failed.ambiguous && env.fs.list(Path::new(DIR)).unwrap().is_empty());
+    let mut manifest = create(&env, 1, &add(1, 1)).unwrap();
+    let before = read(&env);
+    let edit = VersionEdit { next_file: Some(MAX_NUMBER + 1), ..VersionEdit::default() };
+    assert!(!manifest.append(&edit).unwrap_err().ambiguous);
+    assert_eq!(read(&env), before);
+}

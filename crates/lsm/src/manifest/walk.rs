@@ -3,7 +3,7 @@
 use super::{FORMAT_VERSION, HEADER_LEN, Identity, MAGIC, Recovered, manifest_number, seed};
 use crate::VersionEdit;
 use codec::{checksum64, frame};
-use env::{Env, Error, OpenMode, Result};
+use env::{AroundReader, Env, Error, OpenMode, Result};
 use std::path::Path;
 
 /// What stands in the file of a manifest.
@@ -37,11 +37,15 @@ impl WalkedManifest {
 
 pub(crate) fn walk(env: &Env, path: &Path, known: Option<Identity>) -> Result<WalkedManifest> {
     let file = env.fs.open(path, OpenMode::Read)?;
-    let len = file.len()?;
+    let mut reader = AroundReader::new(&*file)?;
+    let len = reader.file_bytes();
     let mut walked = WalkedManifest { file_bytes: len, ..WalkedManifest::default() };
     let Ok(size) = usize::try_from(len.min(1 << 32)) else { return Ok(walked) };
     let mut bytes = vec![0; size];
-    file.read_exact_at(&mut bytes, 0)?;
+    reader.read_at(&mut bytes, 0);
+    for part in reader.unreadable() {
+        walked.damage.push((part.offset, format!("{} bytes cannot be read: {}", part.bytes, part.why)));
+    }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let Some(header) = bytes.first_chunk::<HEADER_LEN>() else {
         walked.damage.push((len, "the manifest ends within its header".to_owned()));

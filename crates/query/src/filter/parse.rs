@@ -49,7 +49,7 @@ pub(super) fn filter(map: &Map) -> Result<Filter> {
         match name {
             "$and" => clauses.extend(list(name, operand)?.into_iter().flat_map(|filter| filter.clauses)),
             "$or" => clauses.extend(or(list(name, operand)?)),
-            "$nor" => clauses.push(Clause::Nor(list(name, operand)?)),
+            "$nor" => clauses.extend(nor(list(name, operand)?)),
             "$comment" => {}
             name if name.starts_with('$') => return Err(unknown_at_top(name)),
             name => field(name, operand, &mut clauses)?,
@@ -81,6 +81,31 @@ fn or(filters: Vec<Filter>) -> Vec<Clause> {
         Ok([only]) => only.clauses,
         Err(branches) => vec![Clause::Or(branches)],
     }
+}
+
+/// A single condition on a field is negated there.
+fn nor(filters: Vec<Filter>) -> Vec<Clause> {
+    let (mut clauses, mut branches) = (Vec::new(), Vec::new());
+    for mut filter in filters {
+        match filter.clauses.pop() {
+            Some(Clause::Field { path, condition }) if filter.clauses.is_empty() => {
+                let conditions = match condition {
+                    Condition::Not(inner) => inner,
+                    test => vec![Condition::Not(vec![test])],
+                };
+                let field = |condition| Clause::Field { path: path.clone(), condition };
+                clauses.extend(conditions.into_iter().map(field));
+            }
+            last => {
+                filter.clauses.extend(last);
+                branches.push(filter);
+            }
+        }
+    }
+    if !branches.is_empty() {
+        clauses.push(Clause::Nor(branches));
+    }
+    clauses
 }
 
 fn field(name: &str, operand: &Value, clauses: &mut Vec<Clause>) -> Result<()> {
@@ -137,8 +162,14 @@ fn operand(field: &str, name: &str, value: &Value) -> Result<Operand> {
     Ok(Operand::new(value.clone()))
 }
 
-/// The operators for one value.
+/// The operators for one value, in one order.
 fn conditions(field: &str, map: &Map) -> Result<Vec<Condition>> {
+    let mut all = operators(field, map)?;
+    super::print::sort_conditions(&mut all);
+    Ok(all)
+}
+
+fn operators(field: &str, map: &Map) -> Result<Vec<Condition>> {
     let mut all = Vec::with_capacity(map.len());
     for (name, operand) in &map.entries {
         let name =

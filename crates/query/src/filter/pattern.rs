@@ -3,6 +3,7 @@
 use document::Value;
 use document::value::Regex as Stored;
 use regex::{Regex, RegexBuilder};
+use regex_syntax::hir::{Hir, HirKind, Look};
 
 use super::FilterError;
 
@@ -83,6 +84,28 @@ impl Pattern {
     pub fn to_value(&self) -> Value {
         Value::Regex(Box::new(self.source.clone()))
     }
+
+    /// What every text that matches begins with, if the pattern says so.
+    pub fn prefix(&self) -> Option<String> {
+        let has = |option| self.source.options.contains(option);
+        let parsed = regex_syntax::ParserBuilder::new()
+            .case_insensitive(has('i'))
+            .multi_line(has('m'))
+            .dot_matches_new_line(has('s'))
+            .ignore_whitespace(has('x'))
+            .nest_limit(NEST_MAX)
+            .build()
+            .parse(&self.source.pattern)
+            .ok()?;
+        prefix_of(&parsed)
+    }
+}
+
+fn prefix_of(hir: &Hir) -> Option<String> {
+    let HirKind::Concat(parts) = hir.kind() else { return None };
+    let [start, first, ..] = &parts[..] else { return None };
+    let (HirKind::Look(Look::Start), HirKind::Literal(literal)) = (start.kind(), first.kind()) else { return None };
+    std::str::from_utf8(&literal.0).ok().map(str::to_owned)
 }
 
 fn refused(pattern: &str, error: &regex::Error) -> FilterError {

@@ -26,6 +26,20 @@ pub(super) fn sort(clauses: &mut Vec<Clause>) {
     clauses.dedup();
 }
 
+/// As [`sort`], for conditions on one value.
+pub(super) fn sort_conditions(conditions: &mut Vec<Condition>) {
+    if conditions.len() < 2 {
+        return;
+    }
+    conditions.sort_by_cached_key(|condition| {
+        let (operator, operand) = condition_entry(condition);
+        let mut rest = Vec::new();
+        key::encode(&operand, &mut rest);
+        (operator, rest)
+    });
+    conditions.dedup();
+}
+
 /// The document of conditions.
 pub(super) fn to_map(filter: &Filter) -> Map {
     let (mut map, mut others) = (Map::new(), Vec::new());

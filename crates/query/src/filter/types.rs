@@ -99,6 +99,11 @@ impl TypeSet {
         TYPES.iter().position(|(_, known)| *known == code).is_some_and(|bit| self.0 & 1 << bit != 0)
     }
 
+    /// True if the type with this name is among them.
+    pub fn has(self, name: &str) -> bool {
+        self.names().any(|known| known == name)
+    }
+
     /// Their names, in one order.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         TYPES.iter().enumerate().filter(move |(bit, _)| self.0 & 1 << bit != 0).map(|(_, (name, _))| *name)

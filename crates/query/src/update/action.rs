@@ -6,7 +6,8 @@ use document::path::FieldPath;
 use document::value::Timestamp;
 use document::{MAX_DEPTH, Value};
 
-use super::array::{End, Push, add_to_set, pop};
+use super::array::{End, Push, add_to_set, pop, pull_all};
+use super::bit::Bit;
 use super::number::{NumberError, Operation, compute, zero_like};
 use super::pull::Pull;
 use super::{Context, UpdateError};
@@ -25,7 +26,9 @@ pub(super) enum Action {
     Push(Push),
     AddToSet(Vec<Value>),
     Pull(Pull),
+    PullAll(Vec<Value>),
     Pop(End),
+    Bit(Bit),
     /// Moves what lies at this path.
     RenameFrom(FieldPath),
 }
@@ -80,9 +83,16 @@ impl Action {
             Self::Push(_) => "$push",
             Self::AddToSet(_) => "$addToSet",
             Self::Pull(_) => "$pull",
+            Self::PullAll(_) => "$pullAll",
+            Self::Bit(_) => "$bit",
             Self::Pop(_) => "$pop",
             Self::RenameFrom(_) => "$rename",
         }
+    }
+
+    /// True if it is made only where a document is inserted.
+    pub fn is_for_insert(&self) -> bool {
+        matches!(self, Self::SetOnInsert(_))
     }
 
     /// Refuses operands that the operator does not take at this path: those of another type than a number, those that
@@ -101,6 +111,8 @@ impl Action {
             Self::Push(Push { values, .. }) | Self::AddToSet(values) => {
                 levels == 0 || values.iter().any(|value| value.is_deeper_than(levels - 1))
             }
+            // In a delta they stand in an array.
+            Self::PullAll(values) => values.iter().any(|value| value.is_deeper_than(MAX_DEPTH - 1)),
             Self::RenameFrom(from) => return check_rename(from, path),
             _ => false,
         };
@@ -115,6 +127,7 @@ impl Action {
             }
             Self::CurrentDate(clock) => Some(clock.value(context.time_ms)),
             Self::Mul(number) => Some(zero_like(number)),
+            Self::Bit(bit) => bit.compute(&Value::Int32(0)),
             Self::Push(push) => {
                 let mut elements = Vec::new();
                 push.apply(&mut elements);
@@ -125,7 +138,7 @@ impl Action {
                 add_to_set(values, &mut elements);
                 Some(Value::Array(elements))
             }
-            Self::Unset | Self::Pull(_) | Self::Pop(_) | Self::RenameFrom(_) => None,
+            Self::Unset | Self::Pull(_) | Self::PullAll(_) | Self::Pop(_) | Self::RenameFrom(_) => None,
         }
     }
 
@@ -148,6 +161,15 @@ impl Action {
                 elements.retain(|element| !pull.matches(element));
                 Ok((elements.len() < before).into())
             }
+            Self::PullAll(values) => Ok(pull_all(values, self.elements(value, path)?).into()),
+            Self::Bit(bit) => match bit.compute(value) {
+                Some(result) => Ok(replace(value, &result)),
+                None => {
+                    let found = value.type_name();
+                    let message = format!("cannot apply $bit to '{path}', which is of type {found}, not an integer");
+                    Err(UpdateError::BadValue(message))
+                }
+            },
             Self::Min(_) | Self::Max(_) | Self::RenameFrom(_) => Ok(Outcome::Same),
         }
     }
@@ -200,9 +222,9 @@ impl Action {
         let value = match self {
             Self::Set(value) | Self::SetOnInsert(value) | Self::Min(value) | Self::Max(value) => bson_size(value),
             // A decimal at most.
-            Self::Inc(_) | Self::Mul(_) | Self::CurrentDate(_) => 16,
+            Self::Inc(_) | Self::Mul(_) | Self::CurrentDate(_) | Self::Bit(_) => 16,
             Self::Push(Push { values, .. }) | Self::AddToSet(values) => elements(values) + FRAME,
-            Self::Unset | Self::Pull(_) | Self::Pop(_) | Self::RenameFrom(_) => 0,
+            Self::Unset | Self::Pull(_) | Self::PullAll(_) | Self::Pop(_) | Self::RenameFrom(_) => 0,
         };
         path.names().map(name).fold(value, usize::saturating_add)
     }

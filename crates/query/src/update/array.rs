@@ -7,7 +7,7 @@ use document::Value;
 use document::compare::{compare, equal};
 use document::path::FieldPath;
 
-/// From so many values on, `$addToSet` looks them up in a set.
+/// From so many values on, `$addToSet` and `$pullAll` look them up in a set.
 const MANY: usize = 4;
 
 /// An end of an array.
@@ -114,6 +114,18 @@ pub(super) fn add_to_set(values: &[Value], elements: &mut Vec<Value>) -> bool {
         elements.extend(new);
     }
     elements.len() > before
+}
+
+/// Removes all elements that equal one of the values. Whether there were any.
+pub(super) fn pull_all(values: &[Value], elements: &mut Vec<Value>) -> bool {
+    let before = elements.len();
+    if values.len() < MANY {
+        elements.retain(|element| !values.iter().any(|value| equal(element, value)));
+    } else {
+        let known: BTreeSet<Ordered<'_>> = values.iter().map(Ordered).collect();
+        elements.retain(|element| !known.contains(&Ordered(element)));
+    }
+    elements.len() < before
 }
 
 /// A value in the order of all values.

@@ -7,8 +7,11 @@ use document::row::ID;
 
 use super::action::Action;
 use super::array::{Direction, End, Push, Sort};
-use super::pull::{Comparison, Pull, Test};
-use super::{Change, Context, MAX_DOCUMENT_BYTES, Update, UpdateError, order, parse};
+use super::bit::{Bit, Bitwise};
+use super::place::ArrayFilter;
+use super::pull::Pull;
+use super::{Change, Context, MAX_DOCUMENT_BYTES, Update, UpdateError, order, parse, place};
+use crate::filter::Filter;
 
 /// The version in a delta's first byte; its high four bits are reserved, and 0.
 const VERSION: u8 = 1;
@@ -23,11 +26,15 @@ const PUSH: u8 = 7;
 const PUSH_WITH: u8 = 8;
 const ADD_TO_SET: u8 = 9;
 const PULL: u8 = 10;
-const PULL_WHERE: u8 = 11;
-const PULL_WHERE_FIELDS: u8 = 12;
+const PULL_ELEMENT: u8 = 11;
+const PULL_FIELDS: u8 = 12;
 const POP_FIRST: u8 = 13;
 const POP_LAST: u8 = 14;
 const RENAME: u8 = 15;
+const PULL_ALL: u8 = 16;
+const BIT: u8 = 17;
+/// Not a change: the filter of a name in brackets.
+const FILTER: u8 = 18;
 
 const WITH_POSITION: i64 = 1;
 const WITH_SLICE: i64 = 2;
@@ -52,10 +59,27 @@ impl Update {
     ///
     /// # Errors
     /// [`UpdateError::ImmutableField`] if a path is `_id` or leads into it: that can be checked, never written blind.
-    /// [`UpdateError::TooLarge`] beyond [`MAX_DOCUMENT_BYTES`].
+    /// [`UpdateError::BadValue`] if a path has the positional operator `$`, which only [`Update::resolved`] tells, or if a
+    /// condition has a regular expression: what that matches may differ between builds, and a delta means the same for
+    /// ever. [`UpdateError::TooLarge`] beyond [`MAX_DOCUMENT_BYTES`].
     pub fn to_delta(&self, context: &Context) -> std::result::Result<Vec<u8>, UpdateError> {
         let mut delta = vec![VERSION];
+        for ArrayFilter { name, filter } in &self.filters {
+            check_blind(filter, "an array filter")?;
+            // Without its changes it would have no use.
+            if self.is_kept(name) {
+                delta.push(FILTER);
+                put_str(&mut delta, name);
+                encoding::encode(&filter.to_map().into(), &mut delta);
+            }
+        }
         for change in &self.changes {
+            if place::has_matched(&change.path) {
+                return Err(place::no_position(change));
+            }
+            if let Action::Pull(pull) = &change.action {
+                pull.filter().map_or(Ok(()), |filter| check_blind(filter, "a condition of $pull"))?;
+            }
             if let Some(path) = change.paths().find(|path| path.first() == ID) {
                 let operator = change.action.operator();
                 let message = format!("{operator} of '{path}' cannot be a delta: _id never changes");
@@ -80,6 +104,15 @@ impl Update {
         if version != VERSION {
             return Err(DeltaError::Version(version));
         }
+        let mut filters: Vec<ArrayFilter> = Vec::new();
+        while rest.first() == Some(&FILTER) {
+            rest = &rest[1..];
+            let filter = take_array_filter(&mut rest)?;
+            if filters.last().is_some_and(|last| last.name >= filter.name) {
+                return Err(damaged("its array filters are out of order"));
+            }
+            filters.push(filter);
+        }
         let mut changes: Vec<Change> = Vec::new();
         while !rest.is_empty() {
             let change = take_change(&mut rest)?;
@@ -88,10 +121,36 @@ impl Update {
             }
             changes.push(change);
         }
-        let update = Self { changes };
-        update.check_conflicts().map_err(damaged)?;
+        let update = Self { changes, filters };
+        update.check_filters().and_then(|()| update.check_conflicts()).map_err(damaged)?;
         Ok(update)
     }
+
+    /// True if a delta keeps a change with this name in brackets.
+    fn is_kept(&self, name: &str) -> bool {
+        let kept = self.changes.iter().filter(|change| !change.action.is_for_insert());
+        kept.into_iter().any(|change| change.path.names().any(|known| place::identifier(known) == Some(name)))
+    }
+}
+
+/// Refuses conditions that another build might answer otherwise.
+fn check_blind(filter: &Filter, what: &str) -> std::result::Result<(), UpdateError> {
+    fn has_regex(value: &Value) -> bool {
+        match value {
+            Value::Regex(_) => true,
+            Value::Array(elements) => elements.iter().any(has_regex),
+            Value::Map(map) => {
+                let mut fields = map.entries.iter();
+                fields.any(|(name, value)| name.as_str() == Some("$regex") || has_regex(value))
+            }
+            _ => false,
+        }
+    }
+    if has_regex(&filter.to_map().into()) {
+        let message = format!("{what} with a regular expression cannot be kept in a delta: use a checked update");
+        return Err(UpdateError::BadValue(message));
+    }
+    Ok(())
 }
 
 fn damaged(problem: impl ToString) -> DeltaError {
@@ -129,17 +188,18 @@ fn put_change(change: &Change, context: &Context, out: &mut Vec<u8>) {
             put_values(values, out);
         }
         Action::Pull(Pull::Equal(value)) => with_value(out, PULL, value),
-        Action::Pull(Pull::Element(tests)) => {
-            begin(out, PULL_WHERE);
-            put_head(out, ARRAY, 2 * tests.len() as u64);
-            tests.iter().for_each(|test| put_test(test, out));
+        Action::Pull(Pull::Element(filter)) => with_value(out, PULL_ELEMENT, &filter.to_map().into()),
+        Action::Pull(Pull::Fields(filter)) => with_value(out, PULL_FIELDS, &filter.to_map().into()),
+        Action::PullAll(values) => {
+            begin(out, PULL_ALL);
+            put_values(values, out);
         }
-        Action::Pull(Pull::Fields(fields)) => {
-            begin(out, PULL_WHERE_FIELDS);
-            put_head(out, ARRAY, 3 * fields.len() as u64);
-            for (path, test) in fields {
-                put_str(out, path.as_str());
-                put_test(test, out);
+        Action::Bit(bit) => {
+            begin(out, BIT);
+            put_head(out, ARRAY, 2 * bit.operations().len() as u64);
+            for (operation, operand) in bit.operations() {
+                put_integer(out, *operation as i64);
+                encoding::encode(operand, out);
             }
         }
         Action::Unset => begin(out, UNSET),
@@ -155,11 +215,6 @@ fn put_change(change: &Change, context: &Context, out: &mut Vec<u8>) {
 fn put_values(values: &[Value], out: &mut Vec<u8>) {
     put_head(out, ARRAY, values.len() as u64);
     values.iter().for_each(|value| encoding::encode(value, out));
-}
-
-fn put_test(test: &Test, out: &mut Vec<u8>) {
-    put_integer(out, test.comparison as i64);
-    encoding::encode(&test.operand, out);
 }
 
 fn put_push(push: &Push, out: &mut Vec<u8>) {
@@ -190,7 +245,10 @@ fn put_direction(direction: Direction, out: &mut Vec<u8>) {
 fn take_change(rest: &mut &[u8]) -> Result<Change> {
     let (&operator, after) = rest.split_first().ok_or_else(|| damaged("it ends within a change"))?;
     *rest = after;
-    let path = take_path(rest)?;
+    let path = if operator == RENAME { take_plain_path(rest)? } else { take_path(rest)? };
+    if place::has_matched(&path) {
+        return Err(damaged("a path has a position that nobody told"));
+    }
     let action = match operator {
         SET => Action::Set(take(rest)?),
         UNSET => Action::Unset,
@@ -202,11 +260,13 @@ fn take_change(rest: &mut &[u8]) -> Result<Change> {
         PUSH_WITH => Action::Push(take_push(rest)?),
         ADD_TO_SET => Action::AddToSet(take_values(rest)?),
         PULL => Action::Pull(Pull::value(take(rest)?).map_err(damaged)?),
-        PULL_WHERE => Action::Pull(take_tests(rest)?),
-        PULL_WHERE_FIELDS => Action::Pull(take_field_tests(rest)?),
+        PULL_ELEMENT => Action::Pull(Pull::element(take_filter(rest)?).map_err(damaged)?),
+        PULL_FIELDS => Action::Pull(Pull::fields(take_filter(rest)?).map_err(damaged)?),
+        PULL_ALL => Action::PullAll(take_values(rest)?),
+        BIT => Action::Bit(take_bit(rest)?),
         POP_FIRST => Action::Pop(End::First),
         POP_LAST => Action::Pop(End::Last),
-        RENAME => Action::RenameFrom(take_path(rest)?),
+        RENAME => Action::RenameFrom(take_plain_path(rest)?),
         other => return Err(damaged(format!("there is no operator {other}"))),
     };
     Change::new(path, action).map_err(damaged)
@@ -220,6 +280,39 @@ fn take_path(rest: &mut &[u8]) -> Result<FieldPath> {
     let Value::String(text) = take(rest)? else { return Err(damaged("a path is no string")) };
     let path = parse::path(&text).map_err(damaged)?;
     if path.first() == ID { Err(damaged("it changes _id")) } else { Ok(path) }
+}
+
+fn take_plain_path(rest: &mut &[u8]) -> Result<FieldPath> {
+    let path = take_path(rest)?;
+    parse::plain_path(path.as_str()).map_err(damaged)
+}
+
+fn take_filter(rest: &mut &[u8]) -> Result<Filter> {
+    match take(rest)? {
+        Value::Map(map) => {
+            let filter = Filter::parse(&map).map_err(damaged)?;
+            check_blind(&filter, "a condition").map_err(damaged)?;
+            Ok(filter)
+        }
+        other => Err(damaged(format!("a condition of type {}", other.type_name()))),
+    }
+}
+
+fn take_array_filter(rest: &mut &[u8]) -> Result<ArrayFilter> {
+    let Value::String(name) = take(rest)? else { return Err(damaged("the name of an array filter is no string")) };
+    ArrayFilter::new(&name, take_filter(rest)?).map_err(damaged)
+}
+
+fn take_bit(rest: &mut &[u8]) -> Result<Bit> {
+    let operation = |pair: &[Value]| match pair {
+        [Value::Int32(number), operand] => {
+            let operation = Bitwise::of_number(i64::from(*number)).ok_or_else(|| damaged("an unknown operation"))?;
+            Ok((operation, operand.clone()))
+        }
+        _ => Err(damaged("an operation of bits without an operand")),
+    };
+    let operations = take_values(rest)?.chunks(2).map(operation).collect::<Result<_>>()?;
+    Bit::new(operations).map_err(damaged)
 }
 
 fn take_values(rest: &mut &[u8]) -> Result<Vec<Value>> {
@@ -247,30 +340,6 @@ fn take_push(rest: &mut &[u8]) -> Result<Push> {
     let (position, slice) = (integer_if(WITH_POSITION)?, integer_if(WITH_SLICE)?);
     let sort = if flags & WITH_SORT != 0 { Some(parse::sort(&take(rest)?).map_err(damaged)?) } else { None };
     Ok(Push { values, position, slice, sort })
-}
-
-fn take_tests(rest: &mut &[u8]) -> Result<Pull> {
-    let tests = take_values(rest)?.chunks(2).map(test_of).collect::<Result<Vec<Test>>>()?;
-    if tests.is_empty() { Err(damaged("a condition without tests")) } else { Ok(Pull::Element(tests)) }
-}
-
-fn take_field_tests(rest: &mut &[u8]) -> Result<Pull> {
-    let field = |values: &[Value]| match values.split_first() {
-        Some((Value::String(path), test)) => Ok((path.parse().map_err(damaged)?, test_of(test)?)),
-        _ => Err(damaged("a condition without a path")),
-    };
-    take_values(rest)?.chunks(3).map(field).collect::<Result<_>>().map(Pull::Fields)
-}
-
-fn test_of(values: &[Value]) -> Result<Test> {
-    match values {
-        [Value::Int32(number), operand] => {
-            let comparison =
-                Comparison::of_number(i64::from(*number)).ok_or_else(|| damaged("an unknown comparison"))?;
-            Test::new(comparison, operand.clone()).map_err(damaged)
-        }
-        _ => Err(damaged("a condition is no test")),
-    }
 }
 
 #[cfg(test)]

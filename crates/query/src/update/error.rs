@@ -3,6 +3,8 @@
 use document::path::PathError;
 use document::row::RowError;
 
+use crate::filter::FilterError;
+
 /// Why an update is refused, with MongoDB's code for it. The message says which operator and field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -31,6 +33,12 @@ pub enum UpdateError {
     /// A field of the document itself begins with a dollar sign.
     #[error("{0}")]
     DollarPrefixedFieldName(String),
+    /// The filter of an upsert demands a field twice, or one inside another.
+    #[error("{0}")]
+    NotSingleValueField(String),
+    /// The filter of an upsert demands parts of `_id`, and not all of it.
+    #[error("{0}")]
+    NotExactValueField(String),
     /// A name in a path is empty.
     #[error("{0}")]
     EmptyFieldName(String),
@@ -40,6 +48,9 @@ pub enum UpdateError {
     /// The document or delta would be larger than [`crate::update::MAX_DOCUMENT_BYTES`].
     #[error("{0}")]
     TooLarge(String),
+    /// A condition of `$pull`, or an array filter, is none.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
     /// The document is damaged.
     #[error(transparent)]
     Damaged(#[from] RowError),
@@ -66,8 +77,11 @@ impl UpdateError {
             Self::CannotBackfillArray(_) => (34, "CannotBackfillArray"),
             Self::ConflictingUpdateOperators(_) => (40, "ConflictingUpdateOperators"),
             Self::DollarPrefixedFieldName(_) => (52, "DollarPrefixedFieldName"),
+            Self::NotSingleValueField(_) => (54, "NotSingleValueField"),
+            Self::NotExactValueField(_) => (55, "NotExactValueField"),
             Self::EmptyFieldName(_) => (56, "EmptyFieldName"),
             Self::ImmutableField(_) => (66, "ImmutableField"),
+            Self::Filter(error) => (error.code(), error.code_name()),
             Self::Damaged(_) => (301, "DataCorruptionDetected"),
             Self::TooLarge(_) => (10334, "BSONObjectTooLarge"),
         }

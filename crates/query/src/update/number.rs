@@ -82,7 +82,8 @@ fn fits_decimal128(decimal: &Decimal) -> bool {
     decimal.parts().is_none_or(|(_, digits, _)| digits.len() <= DECIMAL128_DIGITS)
 }
 
-fn integer(value: &Value) -> Result<i64, NumberError> {
+/// The integer of 32 or 64 bits.
+pub(super) fn integer(value: &Value) -> Result<i64, NumberError> {
     match value {
         Value::Int32(n) => Ok(i64::from(*n)),
         Value::Int64(n) => Ok(*n),

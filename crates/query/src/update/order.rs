@@ -12,7 +12,7 @@ pub(super) fn compare_paths(a: &FieldPath, b: &FieldPath) -> Ordering {
 
 /// Names by their bytes, but of two that begin with a digit (and not with a zero to be skipped) the shorter one first:
 /// so numbers come in numeric order, as in MongoDB from 5.0 on.
-fn compare_names(a: &str, b: &str) -> Ordering {
+pub(super) fn compare_names(a: &str, b: &str) -> Ordering {
     let by_length = if is_like_a_number(a) && is_like_a_number(b) { a.len().cmp(&b.len()) } else { Ordering::Equal };
     by_length.then_with(|| a.cmp(b))
 }

@@ -5,11 +5,12 @@ use document::{Map, Value};
 
 use super::action::{Action, Clock};
 use super::array::{Direction, End, Push, Sort};
+use super::bit::Bit;
 use super::pull::Pull;
-use super::{Change, UpdateError};
+use super::{Change, UpdateError, place};
 
 /// Operators of MongoDB that are not made here; all others are unknown there, too.
-const UNSUPPORTED: [&str; 3] = ["$bit", "$pullAll", "$pushAll"];
+const UNSUPPORTED: [&str; 1] = ["$pushAll"];
 
 /// The changes that an update asks for, as they stand in it.
 pub(super) fn changes(update: &Map) -> Result<Vec<Change>, UpdateError> {
@@ -39,19 +40,34 @@ pub(super) fn changes(update: &Map) -> Result<Vec<Change>, UpdateError> {
     Ok(changes)
 }
 
-/// A path that may be updated: none of its names is empty, the first one does not begin with a dollar sign, and none is
-/// one of MongoDB's positional operators, which are not made here.
+/// A path that may be updated: none of its names is empty, and the first one does not begin with a dollar sign.
 pub(super) fn path(text: &str) -> Result<FieldPath, UpdateError> {
     let path: FieldPath = text.parse().map_err(|error| UpdateError::of_path(text, error))?;
     if !text.contains('$') {
         return Ok(path);
     }
-    if let Some(name) = path.names().find(|name| *name == "$" || (name.starts_with("$[") && name.ends_with(']'))) {
-        return Err(bad(&format!("the positional operator {name} in the path '{text}' is not supported")));
+    let is_place = |name: &&str| *name == place::MATCHED || place::is_several(name);
+    if is_place(&path.first()) {
+        let name = path.first();
+        return Err(bad(&format!("the positional operator {name} in the path '{text}' has no array before it")));
+    }
+    if path.names().filter(|name| *name == place::MATCHED).count() > 1 {
+        return Err(bad(&format!(
+            "the path '{text}' has the positional operator $ twice: use $[name] and array filters"
+        )));
     }
     if path.first().starts_with('$') {
         let message = format!("the field '{}' of the path '{text}' begins with a dollar sign", path.first());
         return Err(UpdateError::DollarPrefixedFieldName(message));
+    }
+    Ok(path)
+}
+
+/// A path of one value, without positional operators.
+pub(super) fn plain_path(text: &str) -> Result<FieldPath, UpdateError> {
+    let path = path(text)?;
+    if let Some(name) = path.names().find(|name| *name == place::MATCHED || place::is_several(name)) {
+        return Err(bad(&format!("$rename takes no path with a positional operator, such as {name} in '{text}'")));
     }
     Ok(path)
 }
@@ -62,7 +78,7 @@ fn change(operator: &str, path: FieldPath, operand: &Value) -> Result<Change, Up
             let found = operand.type_name();
             return Err(bad(&format!("$rename of '{path}' takes the new name as a string, this is of type {found}")));
         };
-        return Change::new(self::path(to)?, Action::RenameFrom(path));
+        return Change::new(plain_path(to)?, Action::RenameFrom(plain_path(path.as_str())?));
     }
     let action = match operator {
         "$set" => Action::Set(operand.clone()),
@@ -75,6 +91,8 @@ fn change(operator: &str, path: FieldPath, operand: &Value) -> Result<Change, Up
         "$push" => Action::Push(push(operand)?),
         "$addToSet" => Action::AddToSet(add_to_set(operand)?),
         "$pull" => Action::Pull(Pull::parse(operand)?),
+        "$pullAll" => Action::PullAll(pull_all(operand)?),
+        "$bit" => Action::Bit(Bit::parse(operand)?),
         "$pop" => Action::Pop(pop(operand)?),
         "$currentDate" => Action::CurrentDate(clock(operand)?),
         other => return Err(unknown(other)),
@@ -83,7 +101,7 @@ fn change(operator: &str, path: FieldPath, operand: &Value) -> Result<Change, Up
 }
 
 fn is_known(operator: &str) -> bool {
-    const KNOWN: [&str; 13] = [
+    const KNOWN: [&str; 15] = [
         "$set",
         "$setOnInsert",
         "$unset",
@@ -94,6 +112,8 @@ fn is_known(operator: &str) -> bool {
         "$push",
         "$addToSet",
         "$pull",
+        "$pullAll",
+        "$bit",
         "$pop",
         "$rename",
         "$currentDate",
@@ -145,6 +165,13 @@ fn add_to_set(operand: &Value) -> Result<Vec<Value>, UpdateError> {
             each("$addToSet", values).map_err(UpdateError::TypeMismatch)
         }
         value => Ok(vec![value.clone()]),
+    }
+}
+
+fn pull_all(operand: &Value) -> Result<Vec<Value>, UpdateError> {
+    match operand {
+        Value::Array(values) => Ok(values.clone()),
+        other => Err(bad(&format!("$pullAll takes an array of values, this is of type {}", other.type_name()))),
     }
 }
 

@@ -38,15 +38,17 @@ fn messages_name_the_operator_and_the_field() {
         (r#"{"$push":{"a":1}}"#, "cannot apply $push to 'a', which is of type string, not an array"),
         (r#"{"$unset":{"_id":1}}"#, "$unset of '_id' would change _id, which never changes"),
         (r#"{"$set":{"c.2000000":1}}"#, "$set of 'c.2000000' would fill the array up with more than 1500000 nulls"),
-        (r#"{"$bit":{"a":1}}"#, "the update operator $bit is not supported"),
+        (r#"{"$pushAll":{"a":[1]}}"#, "the update operator $pushAll is not supported"),
+        (r#"{"$bit":{"a":{"and":1}}}"#, "cannot apply $bit to 'a', which is of type string, not an integer"),
         (r#"{"$inc":{"a":"x"}}"#, "$inc of 'a' needs a number, this is of type string"),
-        (
-            r#"{"$pull":{"a":{"$elemMatch":{}}}}"#,
-            "$elemMatch is not supported in a condition of $pull, which takes \
-             $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin",
-        ),
         (r#"{"$set":{"a.b":1,"a":1}}"#, "updating the path 'a.b' would conflict with updating 'a'"),
-        (r#"{"$set":{"a.$[]":1}}"#, "the positional operator $[] in the path 'a.$[]' is not supported"),
+        (r#"{"$set":{"a.$[]":1}}"#, "$set of 'a.$[]' needs an array at 'a', which is of type string"),
+        (r#"{"$set":{"b.c.$[]":1}}"#, "$set of 'b.c.$[]' needs an array at 'b.c', where nothing is"),
+        (r#"{"$set":{"a.$[x]":1}}"#, "no array filter has the name 'x' of the path 'a.$[x]'"),
+        (
+            r#"{"$inc":{"c.$":1}}"#,
+            "$inc of 'c.$': the filter tells no element for '$': it needs a condition on the array",
+        ),
     ];
     for (text, message) in cases {
         let mut document = map(r#"{"_id":1,"a":"x","c":[]}"#);

@@ -5,7 +5,8 @@ use document::row::ID;
 use document::{Draft, MAX_DEPTH, Map, Value};
 
 use super::action::{Action, Outcome, nests_too_deep};
-use super::{Context, UpdateError};
+use super::place::is_several;
+use super::{Change, Context, UpdateError};
 
 /// The most nulls that an array is filled up with, so that a position far behind its end can be set. MongoDB's limit.
 const MAX_PADDING: usize = 1_500_000;
@@ -61,21 +62,22 @@ impl Fields for Draft {
     }
 }
 
-/// Makes one change. Whether the document is another one now. On an error it is as it was.
+/// Makes one change; `positions` are those for the names that stand for several elements. Whether the document is another
+/// one now. On an error it is as it was.
 pub(super) fn change<F: Fields>(
     fields: &mut F,
-    path: &FieldPath,
-    action: &Action,
+    Change { path, action }: &Change,
+    positions: &[usize],
     context: &Context,
 ) -> Result<bool, UpdateError> {
-    if matches!(action, Action::SetOnInsert(_)) && !context.inserting {
+    if action.is_for_insert() && !context.inserting {
         return Ok(false);
     }
     if let Action::RenameFrom(from) = action {
         return rename(fields, from, path, context);
     }
-    let way = Way { path, action, context };
-    if path.first() == ID {
+    let way = Way { path, action, context, positions };
+    if path.first() == ID && !(context.inserting && fields.copy(ID)?.is_none()) {
         return way.keep_id(fields);
     }
     way.follow(fields)
@@ -86,6 +88,7 @@ struct Way<'a> {
     path: &'a FieldPath,
     action: &'a Action,
     context: &'a Context,
+    positions: &'a [usize],
 }
 
 impl Way<'_> {
@@ -93,7 +96,7 @@ impl Way<'_> {
         let mut names = self.path.names();
         let first = names.next().unwrap_or_default();
         match fields.field(first)? {
-            Some(value) => match self.enter(value, first, names)? {
+            Some(value) => match self.enter(value, first, names, self.positions)? {
                 Outcome::Same => Ok(false),
                 Outcome::Changed => Ok(true),
                 Outcome::Remove => fields.remove(first).map(|()| true),
@@ -115,7 +118,14 @@ impl Way<'_> {
     }
 
     /// Changes what `names` lead to from `value`, whose own name is `own`.
-    fn enter<'p, I>(self, value: &mut Value, own: &str, mut names: I) -> Result<Outcome, UpdateError>
+    /// `positions` are those for the names that stand for several elements.
+    fn enter<'p, I>(
+        self,
+        value: &mut Value,
+        own: &str,
+        mut names: I,
+        positions: &[usize],
+    ) -> Result<Outcome, UpdateError>
     where
         I: DoubleEndedIterator<Item = &'p str>,
     {
@@ -124,7 +134,7 @@ impl Way<'_> {
         match value {
             Value::Map(map) => match map.get_mut(name) {
                 Some(inner) => {
-                    let outcome = self.enter(inner, name, names)?;
+                    let outcome = self.enter(inner, name, names, positions)?;
                     if outcome == Outcome::Remove {
                         map.remove(name);
                         return Ok(Outcome::Changed);
@@ -139,9 +149,10 @@ impl Way<'_> {
                     None => Ok(Outcome::Same),
                 },
             },
-            Value::Array(elements) => match array_index(name) {
-                Some(at) => self.enter_element(elements, at, name, names),
-                None => self.blocked(own, name, found),
+            Value::Array(elements) => match (array_index(name), positions.split_first()) {
+                (Some(at), _) => self.enter_element(elements, at, name, names, positions),
+                (None, Some((at, rest))) if is_several(name) => self.enter_element(elements, *at, name, names, rest),
+                _ => self.blocked(own, name, found),
             },
             _ => self.blocked(own, name, found),
         }
@@ -153,12 +164,13 @@ impl Way<'_> {
         at: usize,
         name: &str,
         names: I,
+        positions: &[usize],
     ) -> Result<Outcome, UpdateError>
     where
         I: DoubleEndedIterator<Item = &'p str>,
     {
         if let Some(element) = elements.get_mut(at) {
-            let outcome = self.enter(element, name, names)?;
+            let outcome = self.enter(element, name, names, positions)?;
             if outcome != Outcome::Remove {
                 return Ok(outcome);
             }
@@ -211,8 +223,8 @@ fn rename<F: Fields>(fields: &mut F, from: &FieldPath, to: &FieldPath, context: 
     if value.is_deeper_than(MAX_DEPTH - to.depth()) {
         return Err(nests_too_deep("$rename", to));
     }
-    Way { path: from, action: &Action::Unset, context }.follow(fields)?;
-    Way { path: to, action: &Action::Set(value), context }.follow(fields)?;
+    Way { path: from, action: &Action::Unset, context, positions: &[] }.follow(fields)?;
+    Way { path: to, action: &Action::Set(value), context, positions: &[] }.follow(fields)?;
     Ok(true)
 }
 

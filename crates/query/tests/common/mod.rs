@@ -2,6 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
 pub mod arbitrary;
+pub mod filters;
+pub mod focused;
+pub mod golden;
+pub mod naive;
 
 use std::sync::Arc;
 

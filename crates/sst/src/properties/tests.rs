@@ -7,6 +7,7 @@ fn properties() -> Properties {
     Properties {
         meta: FileMeta { number: 1, entries: 70_000, largest: b"z".to_vec(), max_seq: 9, ..FileMeta::default() },
         inputs: vec![9, 1000, 3],
+        replaced: vec![2, 500],
         trees: vec![0, 1, 70_000, u32::MAX],
         data_blocks: 5,
         partitions: 1,
@@ -30,9 +31,21 @@ fn what_is_encoded_is_decoded_and_every_cut_is_an_error() {
 }
 
 #[test]
+fn the_lists_of_files_are_told_apart() {
+    for inputs in [vec![], vec![9], vec![9, 3]] {
+        for replaced in [vec![], vec![7], vec![5, 6]] {
+            let properties = Properties { inputs: inputs.clone(), replaced, ..properties() };
+            let mut bytes = Vec::new();
+            properties.encode(&mut bytes);
+            assert_eq!(Properties::decode(&bytes).unwrap(), properties);
+        }
+    }
+}
+
+#[test]
 fn trees_beyond_32_bits_and_endless_lists_are_errors() {
     let mut bytes = Vec::new();
-    Properties { trees: vec![1], inputs: vec![], ..properties() }.encode(&mut bytes);
+    Properties { trees: vec![1], inputs: vec![], replaced: vec![], ..properties() }.encode(&mut bytes);
     let end = bytes.len();
     let with_tail = |tail: &[u8]| [&bytes[..end - 3], tail].concat();
     assert!(Properties::decode(&with_tail(&[0, 1, 1])).is_ok());

@@ -74,7 +74,7 @@ impl Walker<'_> {
     /// Finds the blocks from `start` to `end` and hands them on. `after` is a key that comes behind them all.
     pub(super) fn by_trial(&mut self, start: u64, end: u64, after: Option<Vec<u8>>) -> Result<()> {
         let mut bytes = vec![0; end.saturating_sub(start) as usize];
-        self.file.read_exact_at(&mut bytes, start)?;
+        self.reader.read_at(&mut bytes, start);
         let mut trial = Trial { bytes: &bytes, base: start, number: self.number, left: MOST_TRIALS, longest: 0 };
         let (mut blocks, mut gaps, mut at) = (Vec::new(), Vec::new(), 0);
         while at < bytes.len() {
@@ -106,7 +106,8 @@ impl Walker<'_> {
         for index in 0..=blocks.len() {
             for &(_, from, to) in gaps.iter().filter(|(before, ..)| *before == index) {
                 let handle = Handle { offset: start + from as u64, len: (to - from) as u32 };
-                self.lose(handle, "there is no whole block", true);
+                let why = self.reader.why(handle.offset, u64::from(handle.len));
+                self.lose(handle, why.as_deref().unwrap_or("there is no whole block"), true);
             }
             if let Some((handle, role)) = blocks.get(index) {
                 self.block(*handle, *role, None)?;

@@ -51,7 +51,11 @@ pub const NUMBER: u64 = 7;
 
 impl Fixture {
     pub fn new(entries: &[Owned], options: WriterOptions) -> Self {
-        Self::with_footer(entries, options, FooterInfo { inputs: vec![3, 4], aux: b"shapes".to_vec() })
+        Self::with_footer(
+            entries,
+            options,
+            FooterInfo { inputs: vec![3, 4], replaced: Vec::new(), aux: b"shapes".to_vec() },
+        )
     }
 
     pub fn with_footer(entries: &[Owned], options: WriterOptions, footer: FooterInfo) -> Self {

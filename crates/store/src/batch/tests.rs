@@ -115,3 +115,18 @@ fn index_entries_have_place_and_number_of_their_document() {
     let document = [1, place + 1, 5, 0, 0, 0, 7, b'x', 0];
     assert!(decode_record(&[&[TAG_BATCH][..], &document, &entry].concat(), 1).is_err());
 }
+
+#[test]
+fn numbers_above_their_limits_are_refused() {
+    use codec::limits::{LAST_SEQ, MAX_NUMBER, MAX_TREE};
+    let note = |needed, seq| decode_record(&encode_flushed(needed, std::iter::once((0, seq))), 1).is_ok();
+    assert!(note(MAX_NUMBER, LAST_SEQ));
+    assert!(!note(MAX_NUMBER + 1, 1) && !note(1, LAST_SEQ + 1) && !note(u64::MAX, 1) && !note(1, u64::MAX));
+    let put = |tree: u32| {
+        let mut bytes = vec![TAG_BATCH, Kind::Put as u8, 0];
+        varint::put_bytes(&mut bytes, &tree.to_be_bytes());
+        varint::put_bytes(&mut bytes, b"value");
+        decode_record(&bytes, 1).is_ok()
+    };
+    assert!(put(MAX_TREE) && !put(MAX_TREE + 1));
+}

@@ -4,6 +4,7 @@
 use crate::{Error, Result};
 use codec::checksum64;
 use codec::entry::Seq;
+use codec::limits::{LAST_SEQ, MAX_NUMBER};
 use env::{Env, OpenMode};
 use std::fmt::Write;
 use std::path::Path;
@@ -137,6 +138,11 @@ impl Listing {
         if count.and_then(|count| count.parse().ok()) != Some(listing.files.len()) {
             return Err(damaged(body, "the number of files is another"));
         }
+        // Whoever asks for the bytes of all of them gets a number, too.
+        let sum = listing.files.iter().try_fold(0u64, |sum, file| sum.checked_add(file.bytes));
+        if sum.is_none_or(|sum| sum > MAX_NUMBER) {
+            return Err(damaged(0, "the files would be larger than any disk"));
+        }
         if listing.partitions == 0 || listing.partitions > 256 {
             return Err(damaged(0, "the number of partitions is out of range"));
         }
@@ -149,7 +155,7 @@ impl Listing {
         match name {
             "id" => self.id = hex(first)?,
             "database" => self.database_id = hex(first)?,
-            "sequence" => self.seq = first.parse().ok()?,
+            "sequence" => self.seq = first.parse().ok().filter(|seq| *seq <= LAST_SEQ)?,
             "partitions" => self.partitions = first.parse().ok()?,
             "base" if first == "none" => self.base = None,
             "base" => self.base = Some(hex(first)?),

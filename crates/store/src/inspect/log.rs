@@ -66,6 +66,9 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
         }
     };
     visit(Item::Fact(text("why_it_ends", why)))?;
+    for part in &walked.unreadable {
+        visit(Item::Damage(part.offset, format!("{} bytes cannot be read: {}", part.bytes, part.why)))?;
+    }
     for gap in walked.gaps {
         visit(Item::Damage(gap.offset, format!("{}; whole groups go on at offset {}", gap.what, gap.next)))?;
     }

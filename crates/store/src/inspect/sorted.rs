@@ -2,6 +2,7 @@
 
 use super::{Fact, FactValue, InspectOptions, Item, Visit, id, number, text};
 use crate::Result;
+use crate::definitions::unpack;
 use codec::entry::{Entry, Kind};
 use env::{Env, OpenMode};
 use sst::{DictionaryRegistry, FileMeta};
@@ -67,28 +68,40 @@ fn number_of(env: &Env, path: &Path) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
+/// What is told of a block.
+fn block_facts(block: &sst::WalkedBlock<'_>) -> Vec<Fact> {
+    let mut facts = vec![
+        number("offset", block.offset),
+        number("bytes", block.bytes),
+        number("raw_bytes", block.raw_bytes),
+        text("role", block.role),
+        text("compression", block.method),
+    ];
+    if block.entries() > 0 {
+        facts.push(number("entries", block.entries()));
+    }
+    if block.filter_bytes > 0 {
+        facts.push(number("filter_bytes", block.filter_bytes));
+    }
+    facts
+}
+
 pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &mut Visit<'_>) -> Result<()> {
     let file_number = number_of(env, path)?;
     visit(Item::Fact(number("number", file_number)))?;
     let registry = DictionaryRegistry::new();
+    if options.entries {
+        // They stand at the end.
+        let walked = sst::walk_file(env, path, file_number, &registry, &mut |_| Ok(()))?;
+        for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
+            visit(Item::Definitions(tree, definitions))?;
+        }
+    }
     let mut told = Ok(());
     // The blocks come first, since they are told of as they are read.
     let walked = sst::walk_file(env, path, file_number, &registry, &mut |block| {
-        let mut facts = vec![
-            number("offset", block.offset),
-            number("bytes", block.bytes),
-            number("raw_bytes", block.raw_bytes),
-            text("role", block.role),
-            text("compression", block.method),
-        ];
-        if block.entries() > 0 {
-            facts.push(number("entries", block.entries()));
-        }
-        if block.filter_bytes > 0 {
-            facts.push(number("filter_bytes", block.filter_bytes));
-        }
         if told.is_ok() {
-            told = visit(Item::Row("block", facts));
+            told = visit(Item::Row("block", block_facts(block)));
         }
         if !options.entries {
             return Ok(());
@@ -117,8 +130,15 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
         visit(Item::Fact(number("block_bytes", properties.block_bytes)))?;
         visit(Item::Fact(number("filter_bits_per_key", properties.filter_bits_per_key)))?;
         visit(Item::Fact(("inputs", FactValue::Numbers(properties.inputs.clone()))))?;
+        if !properties.replaced.is_empty() {
+            visit(Item::Fact(("replaced_before", FactValue::Numbers(properties.replaced.clone()))))?;
+        }
         let trees = properties.trees.iter().map(|tree| u64::from(*tree)).collect();
         visit(Item::Fact(("trees", FactValue::Numbers(trees))))?;
+    }
+    for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
+        let numbers = definitions.into_keys().map(u64::from).collect();
+        visit(Item::Row("shapes", vec![number("tree", tree.into()), ("numbers", FactValue::Numbers(numbers))]))?;
     }
     visit(Item::Fact(number("entries_read", walked.entries)))?;
     walked.lost.into_iter().try_for_each(|lost| {

@@ -1,9 +1,10 @@
 //! What is whole of the sorted files, and which of them count.
 
 use super::Loss;
-use super::log::{SalvagedLog, most_frequent};
+use super::log::{SalvagedLog, most_frequent, readable};
 use super::merge::{self, Content, KeyRange, OwnedEntry, Source, Visit};
 use crate::Result;
+use crate::definitions::{Defined, unpack};
 use codec::entry::{Kind, MAX_SEQ, Seq};
 use codec::ranges::RangeSet;
 use env::Env;
@@ -19,6 +20,8 @@ pub(super) struct SalvagedPartition {
     trees: BTreeSet<u32>,
     /// The range tombstones of the manifest, where it is whole, and of the log.
     ranges: RangeSet,
+    /// What values use, as the files say that hold them.
+    pub defined: Defined,
     registry: DictionaryRegistry,
     _dictionaries: Vec<Arc<Dictionary>>,
     /// Everything up to this number was in files.
@@ -79,7 +82,7 @@ pub(super) fn id_of(env: &Env, dir: &Path, partitions: u32) -> Result<Option<u64
     let mut ids = Vec::new();
     for index in 0..partitions {
         for path in manifests(env, &dir.join(format!("p{index:03}")))? {
-            ids.push(lsm::image::walk_manifest(env, &path, None)?.database_id);
+            ids.extend(readable(lsm::image::walk_manifest(env, &path, None))?.map(|walked| walked.database_id));
         }
     }
     Ok(most_frequent(ids))
@@ -90,7 +93,8 @@ fn manifests(env: &Env, dir: &Path) -> Result<Vec<PathBuf>> {
     if !env.fs.exists(dir)? {
         return Ok(Vec::new());
     }
-    let names = env.fs.list(dir)?;
+    // Of a directory that cannot be read, nobody knows any.
+    let names = readable(env.fs.list(dir))?.unwrap_or_default();
     let mut found: Vec<_> =
         names.iter().filter_map(|e| Some((lsm::image::manifest_number(&e.name)?, &e.name))).collect();
     found.sort_unstable();
@@ -111,6 +115,7 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
             dictionaries: Vec::new(),
             sources: Vec::new(),
             trees: BTreeSet::new(),
+            defined: Defined::new(),
             flushed: noted,
             found: &mut found,
         };
@@ -122,8 +127,9 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
             }
             Err(removed) => reading.all(&removed)?,
         }
-        let Reading { registry, dictionaries, sources, trees, flushed, .. } = reading;
-        let partition = SalvagedPartition { sources, trees, ranges, registry, _dictionaries: dictionaries, flushed };
+        let Reading { registry, dictionaries, sources, trees, defined, flushed, .. } = reading;
+        let partition =
+            SalvagedPartition { sources, trees, ranges, defined, registry, _dictionaries: dictionaries, flushed };
         found.partitions.push(partition);
     }
     Ok(found)
@@ -160,8 +166,11 @@ fn known_version(
         Err(error) => {
             // A newer format is an error here, a flipped bit is not.
             if let (Some(path), Some(id)) = (manifests(env, dir)?.last(), id) {
-                let walked = lsm::image::walk_manifest(env, path, Some((id, index)))?;
-                if walked.edits_are_whole() && walked.version.flushed_seq.unwrap_or(0) >= noted {
+                let walked = readable(lsm::image::walk_manifest(env, path, Some((id, index))))?;
+                if let Ok(walked) = walked
+                    && walked.edits_are_whole()
+                    && walked.version.flushed_seq.unwrap_or(0) >= noted
+                {
                     notes.push(format!("{error}; what follows the header is whole, and is used"));
                     return Ok(Ok(walked.version));
                 }
@@ -171,8 +180,9 @@ fn known_version(
     }
     let mut removed = BTreeSet::new();
     for path in manifests(env, dir)? {
-        let walked = lsm::image::walk_manifest(env, &path, id.map(|id| (id, index)))?;
-        removed.extend(walked.edits.iter().flat_map(|(_, edit)| edit.removed.iter().copied()));
+        if let Ok(walked) = readable(lsm::image::walk_manifest(env, &path, id.map(|id| (id, index))))? {
+            removed.extend(walked.edits.iter().flat_map(|(_, edit)| edit.removed.iter().copied()));
+        }
     }
     Ok(Err(removed))
 }
@@ -185,6 +195,7 @@ struct Reading<'a> {
     dictionaries: Vec<Arc<Dictionary>>,
     sources: Vec<Source>,
     trees: BTreeSet<u32>,
+    defined: Defined,
     flushed: Seq,
     found: &'a mut Found,
 }
@@ -201,7 +212,13 @@ impl Reading<'_> {
                 self.lose_file(file, &path, "the file is missing");
                 continue;
             }
-            let walked = self.walk(&path, file.meta.number)?;
+            let walked = match readable(self.walk(&path, file.meta.number))? {
+                Ok(walked) => walked,
+                Err(why) => {
+                    self.lose_file(file, &path, &why);
+                    continue;
+                }
+            };
             if walked.footer.is_some_and(|footer| footer.checksum != file.meta.footer_checksum) {
                 self.lose_file(file, &path, "this is another file than the manifest names, and is left out");
             } else if walked.lost.is_empty() {
@@ -212,7 +229,13 @@ impl Reading<'_> {
         }
         // Once more, now that every dictionary is known that any file has brought.
         for (path, file) in damaged {
-            let (walked, entries) = self.load(&path, file.meta.number)?;
+            let (walked, entries) = match readable(self.load(&path, file.meta.number))? {
+                Ok(loaded) => loaded,
+                Err(why) => {
+                    self.lose_file(file, &path, &why);
+                    continue;
+                }
+            };
             self.lose_blocks(&path, &walked, file.meta.max_seq, &file.meta.smallest, &file.meta.largest);
             self.sources.extend(loaded(entries));
         }
@@ -222,24 +245,34 @@ impl Reading<'_> {
     /// Reads all files that there are, but for those that are known to be removed.
     fn all(&mut self, removed: &BTreeSet<u64>) -> Result<()> {
         if !self.env.fs.exists(self.dir)? {
-            let (path, from) = (self.dir.to_owned(), Vec::new());
-            let what = "the directory of the partition is missing".to_owned();
-            let (partition, entries, to) = (self.index, true, None);
-            let loss = Loss { path, offset: 0, bytes: 0, what, partition, entries, from, to, max_seq: MAX_SEQ };
-            self.found.losses.push(loss);
+            self.lose_all(self.dir, "the directory of the partition is missing");
             return Ok(());
         }
-        let names = self.env.fs.list(self.dir)?;
+        let names = match readable(self.env.fs.list(self.dir))? {
+            Ok(names) => names,
+            Err(why) => {
+                self.lose_all(self.dir, &why);
+                return Ok(());
+            }
+        };
         let numbers: BTreeSet<u64> = names.iter().filter_map(|entry| lsm::image::sst_number(&entry.name)).collect();
         let mut walked = BTreeMap::new();
         for number in numbers.difference(removed) {
-            walked.insert(*number, self.walk(&lsm::image::sst_path(self.dir, *number), *number)?);
+            let path = lsm::image::sst_path(self.dir, *number);
+            match readable(self.walk(&path, *number))? {
+                Ok(file) => drop(walked.insert(*number, file)),
+                Err(why) => self.lose_all(&path, &why),
+            }
         }
         let mut replaced: BTreeMap<u64, Vec<KeyRange>> = BTreeMap::new();
         for properties in walked.values().filter_map(|file| file.properties.as_ref()) {
             let range = (properties.meta.smallest.clone(), properties.meta.largest.clone());
             for input in &properties.inputs {
                 replaced.entry(*input).or_default().push(range.clone());
+            }
+            for number in &properties.replaced {
+                // By files that need not be there any more, nor have had the same keys: all of it is doubtful.
+                replaced.entry(*number).or_default();
             }
             // Memtables are flushed in their order: all before it is in files too.
             self.flushed = self.flushed.max(properties.meta.max_seq);
@@ -253,7 +286,13 @@ impl Reading<'_> {
                     self.whole(path, number, &properties.meta.smallest, &properties.meta.largest);
                 }
                 properties => {
-                    let (again, entries) = self.load(&path, number)?;
+                    let (again, entries) = match readable(self.load(&path, number))? {
+                        Ok(loaded) => loaded,
+                        Err(why) => {
+                            self.lose_all(&path, &why);
+                            continue;
+                        }
+                    };
                     let meta = properties.as_ref().map(|properties| &properties.meta);
                     let (low, high) = meta.map_or((&[][..], &[][..]), |meta| (&meta.smallest, &meta.largest));
                     self.lose_blocks(&path, &again, meta.map_or(MAX_SEQ, |meta| meta.max_seq), low, high);
@@ -268,17 +307,20 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn walk(&mut self, path: &Path, number: u64) -> Result<WalkedFile> {
+    fn walk(&mut self, path: &Path, number: u64) -> env::Result<WalkedFile> {
         let walked = sst::walk_file(self.env, path, number, &self.registry, &mut |_| Ok(()))?;
         self.dictionaries.extend(walked.dictionary.clone());
         self.dictionaries.dedup_by_key(|dictionary| dictionary.id());
+        for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
+            self.defined.entry(tree).or_default().extend(definitions);
+        }
         self.found.files += 1;
         self.found.blocks += walked.data_blocks;
         Ok(walked)
     }
 
     /// Reads what is left of a damaged file.
-    fn load(&mut self, path: &Path, number: u64) -> Result<(WalkedFile, Vec<OwnedEntry>)> {
+    fn load(&mut self, path: &Path, number: u64) -> env::Result<(WalkedFile, Vec<OwnedEntry>)> {
         let mut entries = Vec::new();
         let walked = sst::walk_file(self.env, path, number, &self.registry, &mut |block| {
             block.each(&mut |entry| {
@@ -305,6 +347,21 @@ impl Reading<'_> {
             from: file.meta.smallest.clone(),
             to: Some(file.meta.largest.clone()),
             max_seq: file.meta.max_seq,
+        });
+    }
+
+    /// Something is lost of which nobody knows what it held.
+    fn lose_all(&mut self, path: &Path, what: &str) {
+        self.found.losses.push(Loss {
+            path: path.to_owned(),
+            offset: 0,
+            bytes: 0,
+            what: what.to_owned(),
+            partition: self.index,
+            entries: true,
+            from: Vec::new(),
+            to: None,
+            max_seq: MAX_SEQ,
         });
     }
 

@@ -8,7 +8,7 @@ use crate::batch::{LogRecord, decode_record};
 use codec::entry::Seq;
 use env::Env;
 use std::path::Path;
-use wal::{Group, Walk, WalkedSegment};
+use wal::{Group, SegmentHeader, Walk, WalkedSegment};
 
 /// The log of a damaged store.
 #[derive(Default)]
@@ -34,12 +34,27 @@ pub(super) struct SalvagedLog {
 pub(super) fn id_of(env: &Env, dir: &Path) -> Result<Option<u64>> {
     let mut ids = Vec::new();
     if env.fs.exists(dir)? {
-        for (number, path) in wal::list_segments(env, dir)? {
-            let walk = Walk { number, limit: Some(0), ..Walk::default() };
-            ids.extend(wal::walk_segment(env, &path, walk, &mut |_| Ok(()))?.header.map(|header| header.database_id));
+        for (number, path) in wal::list_segments(env, dir).unwrap_or_default() {
+            ids.extend(header_of(env, number, &path)?.map(|header| header.database_id));
         }
     }
     Ok(most_frequent(ids))
+}
+
+/// The header of a segment; `None` if it is damaged or cannot be read.
+fn header_of(env: &Env, number: u64, path: &Path) -> Result<Option<SegmentHeader>> {
+    let walk = Walk { number, limit: Some(0), ..Walk::default() };
+    let walked = readable(wal::walk_segment(env, path, walk, &mut |_| Ok(())))?;
+    Ok(walked.ok().and_then(|walked| walked.header))
+}
+
+/// What an attempt to read has found, or why the disk does not let it: that ends no salvage. Other errors do.
+pub(super) fn readable<T>(found: env::Result<T>) -> Result<std::result::Result<T, String>> {
+    match found {
+        Ok(found) => Ok(Ok(found)),
+        Err(error @ env::Error::Io { .. }) => Ok(Err(error.to_string())),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What is named most often.
@@ -51,17 +66,20 @@ impl SalvagedLog {
     pub fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32) -> Result<Self> {
         let count = partitions as usize;
         let mut log = Self { entries: vec![Vec::new(); count], flushed: vec![0; count], ..Self::default() };
-        let segments = if env.fs.exists(dir)? { wal::list_segments(env, dir)? } else { Vec::new() };
+        let segments = match env.fs.exists(dir)? {
+            true => readable(wal::list_segments(env, dir))?.unwrap_or_else(|why| {
+                log.notes.push(why);
+                Vec::new()
+            }),
+            false => Vec::new(),
+        };
         log.segments = segments.len();
         let mut before: Option<u64> = None;
         for (at, (number, path)) in segments.iter().enumerate() {
             let next = segments.get(at + 1).filter(|(next, _)| *next == number + 1);
             // The header of the next one says where this one ends: nothing behind that ever counted.
             let limit = match next {
-                Some((next, path)) => {
-                    let walk = Walk { number: *next, limit: Some(0), ..Walk::default() };
-                    wal::walk_segment(env, path, walk, &mut |_| Ok(()))?.header.and_then(|h| h.previous)
-                }
+                Some((next, path)) => header_of(env, *next, path)?.and_then(|header| header.previous),
                 None => None,
             };
             if before.is_some_and(|before| before + 1 != *number) {
@@ -69,7 +87,15 @@ impl SalvagedLog {
             }
             before = Some(*number);
             let walk = Walk { number: *number, database_id: id, limit: limit.map(|end| end.offset) };
-            let head = wal::walk_segment(env, path, Walk { limit: Some(0), ..walk }, &mut |_| Ok(()))?;
+            let head = wal::walk_segment(env, path, Walk { limit: Some(0), ..walk }, &mut |_| Ok(()));
+            let head = match readable(head)? {
+                Ok(head) => head,
+                Err(why) => {
+                    log.notes.push(format!("a segment of the log is lost: {why}"));
+                    log.open_end |= next.is_none();
+                    continue;
+                }
+            };
             if head.header.is_some_and(|header| id.is_some_and(|id| id != header.database_id)) {
                 log.notes.push(format!("{} belongs to another database and is left out", path.display()));
                 continue;
@@ -143,6 +169,14 @@ impl SalvagedLog {
             };
             self.notes.push(format!("{file} ends at offset {offset}, with {bytes} bytes behind it ({what}): {why}"));
         }
+        for part in &found.unreadable {
+            self.notes.push(format!(
+                "{file}: {} bytes from offset {} on cannot be read: {}",
+                part.bytes, part.offset, part.why
+            ));
+        }
+        // Behind the last group that can be read there may have been others.
+        self.open_end |= is_last && found.unreadable.last().is_some_and(|part| part.offset + part.bytes > found.end);
         match found.seal {
             Some(seal) => self.lose(seal.last_seq),
             // A segment has a whole header and room for groups before anything is written to it.

@@ -133,3 +133,19 @@ proptest! {
         let _ = decode_records::<()>(&header, &bytes, |_| Ok(()));
     }
 }
+
+#[test]
+fn numbers_above_the_last_are_refused_whatever_the_checksum_says() {
+    let with = |first_seq, last_seq| Header { first_seq, previous: Some(End { offset: 9000, last_seq }), ..header() };
+    let last = with(LAST_SEQ + 1, LAST_SEQ);
+    assert_eq!(Header::decode(&last.encode(), 3), Ok(last), "a segment behind the last number of all");
+    for hostile in [with(u64::MAX, 49), with(LAST_SEQ + 2, 49), with(u64::MAX, u64::MAX - 1)] {
+        assert_eq!(Header::decode(&hostile.encode(), 3), Err(NotAHeader::Impossible), "{hostile:?}");
+    }
+    let seal = |last_seq| decode_seal(&encode_seal(End { offset: 8192, last_seq }, SEEDS), SEEDS);
+    assert!(seal(LAST_SEQ).is_some() && seal(LAST_SEQ + 1).is_none() && seal(u64::MAX).is_none());
+    let record = |seq| [Record { first_seq: seq, last_seq: seq, payload: b"" }];
+    let mut out = Vec::new();
+    assert_eq!(encode_records(&mut out, &record(LAST_SEQ), LAST_SEQ), Ok(LAST_SEQ));
+    assert!(encode_records(&mut out, &record(LAST_SEQ + 1), LAST_SEQ + 1).is_err(), "nothing is written beyond it");
+}

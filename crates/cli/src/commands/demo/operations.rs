@@ -96,7 +96,7 @@ impl Demo {
         let few = &rest[..ids.len() / 100];
         let delete = self.measure(|| {
             for id in few {
-                if !collection.delete_one(id.as_str())? {
+                if collection.get_and_delete(id.as_str())?.is_none() {
                     return Err(Failure::Damaged(format!("document {id} is not there")));
                 }
             }

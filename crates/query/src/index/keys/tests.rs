@@ -18,6 +18,13 @@ fn keys_text(index: &Definition, document: &Map) -> String {
         Ok(found) => found,
         Err(error) => return error.code_name().to_owned(),
     };
+    let (mut plain, mut values) = (Vec::new(), Vec::new());
+    if index.plain_key(document, &mut plain, &mut values) {
+        assert_eq!((found.multikey, found.keys.len()), (0, 1));
+        assert_eq!((&found.keys[0].bytes, &found.keys[0].values), (&plain, &values));
+    } else {
+        assert!(plain.is_empty() && values.is_empty());
+    }
     let show = |value: &Option<Value>| match value {
         None => "-".to_owned(),
         Some(Value::Undefined) => "undefined".to_owned(),
@@ -121,6 +128,10 @@ proptest! {
         prop_assume!([&a, &b, &c, &d].into_iter().all(plain));
         let of = |x: &Value, y: &Value| {
             let found = index.keys(&Map::from([("x", x.clone()), ("y", y.clone())])).unwrap();
+            let (mut plain, mut values) = (Vec::new(), Vec::new());
+            if index.plain_key(&Map::from([("x", x.clone()), ("y", y.clone())]), &mut plain, &mut values) {
+                assert_eq!((&found.keys[0].bytes, &found.keys[0].values), (&plain, &values));
+            }
             found.keys[0].clone()
         };
         let (one, two) = (of(&a, &b), of(&c, &d));

@@ -24,8 +24,11 @@ fn bytes() {
         (r#"{"$push":{"a":{"$each":[1],"$sort":{"b":-1}}}}"#, "01  08 17 61 44 18 14 19 17 62 15"),
         (r#"{"$addToSet":{"a":1}}"#, "01  09 17 61 18 14"),
         (r#"{"$pull":{"a":1}}"#, "01  0A 17 61 14"),
-        (r#"{"$pull":{"a":{"$gt":1}}}"#, "01  0B 17 61 28 24 14"),
-        (r#"{"$pull":{"a":{"b":1}}}"#, "01  0C 17 61 38 17 62 04 14"),
+        (r#"{"$pull":{"a":{"$gt":1}}}"#, "01  0B 17 61 19 77 65 6C 65 6D 65 6E 74 19 37 24 67 74 14"),
+        (r#"{"$pull":{"a":{"b":1}}}"#, "01  0C 17 61 19 17 62 19 37 24 65 71 14"),
+        (r#"{"$pullAll":{"a":[1,2]}}"#, "01  10 17 61 28 14 24"),
+        (r#"{"$bit":{"a":{"and":1,"xor":2}}}"#, "01  11 17 61 48 04 14 24 24"),
+        (r#"{"$inc":{"a.$[]":1}}"#, "01  03 57 61 2E 24 5B 5D 14"),
         (r#"{"$pop":{"a":-1}}"#, "01  0D 17 61"),
         (r#"{"$pop":{"a":1}}"#, "01  0E 17 61"),
         (r#"{"$rename":{"a":"b"}}"#, "01  0F 17 62 17 61"),
@@ -45,7 +48,7 @@ fn what_no_encoder_writes_is_refused() {
     let cases = [
         ("", "empty"),
         ("01  00 17 61 14", "no operator 0"),
-        ("01  10 17 61 14", "no operator 16"),
+        ("01  13 17 61 14", "no operator 19"),
         ("01  03 17 61", "end"),
         ("01  03 14 14", "path is no string"),
         ("01  03 07 14", "empty name"),
@@ -63,12 +66,23 @@ fn what_no_encoder_writes_is_refused() {
         ("01  08 17 61 14 18 14 2A", "integer of type double"),
         ("01  08 17 61 44 18 14 24", "$sort"),
         ("01  0A 17 61 4F", "undefined"),
-        ("01  0B 17 61 08", "without tests"),
-        ("01  0B 17 61 18 24", "no test"),
-        ("01  0B 17 61 28 84 14", "unknown comparison"),
-        ("01  0B 17 61 28 64 14", "needs an array"),
-        ("01  0C 17 61 38 14 04 14", "without a path"),
-        ("01  0C 17 61 28 17 62 04", "no test"),
+        ("01  0B 17 61 14", "condition of type int"),
+        ("01  0C 17 61 19 27 24 78 14", "no operator $x"),
+        ("01  10 17 61 14", "values of type int"),
+        ("01  11 17 61 08", "no operation"),
+        ("01  11 17 61 18 04", "without an operand"),
+        ("01  11 17 61 28 34 14", "unknown operation"),
+        ("01  11 17 61 28 04 2A", "takes integers"),
+        ("01  03 37 61 2E 24 14", "nobody told"),
+        ("01  0F 57 61 2E 24 5B 5D 17 62", "no path with a positional operator"),
+        ("01  0F 17 62 57 61 2E 24 5B 5D", "no path with a positional operator"),
+        ("01  03 67 61 2E 24 5B 78 5D 14", "no array filter"),
+        ("01  12 17 78 09", "no use"),
+        ("01  12 17 58 09", "small letter"),
+        ("01  12 14 09", "no string"),
+        ("01  12 17 79 09  12 17 78 09", "out of order"),
+        ("01  12 17 78 09  12 17 78 09", "out of order"),
+        ("01  03 17 61 14  12 17 78 09", "no operator 18"),
     ];
     for (bytes, message) in cases {
         let error = Update::from_delta(&hex(bytes)).unwrap_err();
@@ -85,4 +99,45 @@ fn a_delta_never_changes_the_id() {
         let error = update(text).to_delta(&CONTEXT).unwrap_err();
         assert_eq!((error.code(), error.to_string().contains("cannot be a delta")), (66, true), "{error}");
     }
+}
+
+#[test]
+fn array_filters_come_before_the_changes_that_use_them() {
+    let parse = |text: &str, filters: &[&str]| {
+        let filters: Vec<Value> = filters.iter().map(|text| Value::Map(crate::update::tests::map(text))).collect();
+        Update::parse_with(&crate::update::tests::map(text), &filters).unwrap()
+    };
+    let update = parse(r#"{"$inc":{"a.$[x]":1}}"#, &[r#"{"x":{"$gt":1}}"#]);
+    let delta = update.to_delta(&CONTEXT).unwrap();
+    assert_eq!(delta, hex("01  12 17 78 19 17 78 19 37 24 67 74 14  03 67 61 2E 24 5B 78 5D 14"));
+    assert_eq!(Update::from_delta(&delta), Ok(update));
+    // However the filters are written.
+    let text = r#"{"$inc":{"a.$[y]":1,"b.$[x].c":1}}"#;
+    let one = parse(text, &[r#"{"x":1}"#, r#"{"$and":[{"y":2}]}"#]);
+    let other = parse(text, &[r#"{"y":{"$eq":2}}"#, r#"{"x":{"$eq":1}}"#]);
+    assert_eq!(one, other);
+    assert_eq!(one.to_delta(&CONTEXT), other.to_delta(&CONTEXT));
+    // What is only inserted is not kept, and neither is its filter.
+    let insert = parse(r#"{"$setOnInsert":{"a.$[x]":1},"$set":{"b.$[y]":1}}"#, &[r#"{"x":1}"#, r#"{"y":1}"#]);
+    let kept = Update::from_delta(&insert.to_delta(&CONTEXT).unwrap()).unwrap();
+    assert_eq!(kept, parse(r#"{"$set":{"b.$[y]":1}}"#, &[r#"{"y":1}"#]));
+}
+
+#[test]
+fn what_another_build_may_answer_otherwise_is_no_delta() {
+    for text in [
+        r#"{"$pull":{"a":{"$regularExpression":{"pattern":"x","options":""}}}}"#,
+        r#"{"$pull":{"a":{"$regex":"x"}}}"#,
+        r#"{"$pull":{"a":{"b":{"$not":{"$regex":"x"}}}}}"#,
+        r#"{"$pull":{"a":{"$in":[{"$regularExpression":{"pattern":"x","options":""}}]}}}"#,
+        r#"{"$set":{"a.$":1}}"#,
+        r#"{"$set":{"a.$.b":1}}"#,
+    ] {
+        let error = update(text).to_delta(&CONTEXT).unwrap_err();
+        assert_eq!(error.code(), 2, "{text}: {error}");
+    }
+    // x0C: the same filter in the bytes of a delta.
+    let filter = "19 17 62 19 67 24 72 65 67 65 78 17 78";
+    let error = Update::from_delta(&hex(&format!("01  0C 17 61 {filter}"))).unwrap_err();
+    assert!(error.to_string().contains("regular expression"), "{error}");
 }

@@ -56,3 +56,21 @@ fn a_newer_format_and_a_path_that_leads_out_are_refused() {
     assert!(Listing::decode(&sealed(&out, 1), path).is_err());
     assert!(Listing::decode(&sealed(&text, 1), path).is_ok());
 }
+
+#[test]
+fn numbers_above_their_limits_are_refused() {
+    let path = Path::new("CHECKPOINT");
+    let decoded = |change: fn(&mut Listing)| {
+        let mut listing = listing();
+        change(&mut listing);
+        Listing::decode(&listing.encode(), path)
+    };
+    assert!(decoded(|listing| listing.seq = LAST_SEQ).is_ok());
+    assert!(decoded(|listing| listing.seq = LAST_SEQ + 1).is_err());
+    assert!(decoded(|listing| listing.seq = u64::MAX).is_err());
+    assert!(decoded(|listing| listing.files[0].bytes = MAX_NUMBER - 17).is_ok());
+    assert!(decoded(|listing| listing.files[0].bytes = MAX_NUMBER).is_err());
+    let both = |listing: &mut Listing| listing.files.iter_mut().for_each(|file| file.bytes = u64::MAX);
+    assert!(decoded(both).is_err(), "their sum has no 64 bits");
+    assert!(decoded(|listing| listing.partitions = 257).is_err());
+}

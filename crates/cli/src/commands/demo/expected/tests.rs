@@ -36,7 +36,7 @@ fn changes_are_expected_or_found() {
             assert!(collection.modify(id.as_str(), update).expect("written"));
         }
         for id in [&ids[0], &ids[8], &ids[9], &ids[DOCS as usize - 1]] {
-            assert!(collection.delete_one(id.as_str()).expect("written"));
+            assert!(collection.get_and_delete(id.as_str()).expect("written").is_some());
         }
         let set = |places: &[usize]| places.iter().map(|at| ids[*at].clone()).collect::<HashSet<_>>();
         let last = DOCS as usize - 1;

@@ -1,0 +1,302 @@
+//! Writes of the documents that match a filter.
+//!
+//! What matches is found at one snapshot, each document once. Each is then read again under its lock, asked again whether
+//! it matches, and written by a batch of its own: so counts are true, and no write of others is lost. What writes one
+//! document searches again if that which it found does not match any more. Who inserts since nothing matches holds a lock on
+//! the filter while it looks once more and inserts: of several who ask for the same at once, one inserts, also without a
+//! unique index.
+
+use crate::find::{Answer, Asked, Explanation, Hint, Moment, Question};
+use crate::modify::Write;
+use crate::update::to_write;
+use crate::{Collection, Error, IntoDocument, Result, ReturnDocument, UpdateResult, write};
+use document::{Document, Draft, Map, Value};
+use env::sync::{Mutex, MutexGuard};
+use query::filter::Filter;
+use query::update::{Modification, Update};
+use std::time::Duration;
+
+mod bulk;
+mod delete;
+mod modify;
+mod update;
+
+pub use bulk::{BulkWrite, BulkWriteResult, WriteModel};
+pub use delete::{DeleteResult, DeleteWhere};
+pub use modify::FindAndModify;
+pub use update::UpdateWhere;
+
+/// Keys of documents are gathered up to so many bytes before they are written.
+const KEYS_BYTES_MAX: usize = 16 << 20;
+/// Who is told that a key is taken, and finds nothing that matches, tries again so many times: others may have been faster.
+const UPSERTS_MAX: usize = 16;
+
+/// Locks on filters, by their hashes: two that are equal have one lock.
+#[derive(Default)]
+pub(crate) struct Upserts([Mutex<()>; 16]);
+
+impl Upserts {
+    fn lock(&self, filter: &Filter) -> MutexGuard<'_, ()> {
+        let hash = codec::hash64(filter.to_string().as_bytes());
+        self.0[hash as usize % self.0.len()].lock()
+    }
+}
+
+/// What is done to documents that match.
+#[derive(Clone)]
+pub(crate) enum Action {
+    Modify(Modification),
+    Delete,
+}
+
+/// What is done, to what.
+pub(crate) struct Job<'a> {
+    collection: &'a Collection,
+    question: Question,
+    action: Action,
+    upsert: bool,
+    /// Which version of the document is to be returned.
+    which: Option<ReturnDocument>,
+}
+
+/// What was done to one document.
+#[derive(Default)]
+pub(crate) struct Done {
+    matched: bool,
+    changed: bool,
+    document: Option<Document>,
+    upserted_id: Option<Value>,
+}
+
+impl Job<'_> {
+    /// Does it to one document, or inserts one.
+    pub fn one(&mut self) -> Result<Done> {
+        self.question.limit = Some(1);
+        let mut refused = 0;
+        loop {
+            match self.first()? {
+                Some(key) => {
+                    let done = self.write(&key)?;
+                    if done.matched {
+                        return Ok(done);
+                    }
+                }
+                None if !self.upsert => return Ok(Done::default()),
+                None => match self.insert() {
+                    Ok(Some(done)) => return Ok(done),
+                    Ok(None) => {}
+                    Err(error @ (Error::DuplicateKey { .. } | Error::DuplicateIndexKey { .. })) => {
+                        refused += 1;
+                        if refused == UPSERTS_MAX {
+                            return Err(error);
+                        }
+                    }
+                    Err(error) => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// Does it to all that match; inserts one if there is none.
+    pub fn all(&mut self) -> Result<UpdateResult> {
+        let mut result = UpdateResult::default();
+        let mut found = match self.answer() {
+            Ok(answer) => Some(answer),
+            Err(Error::NoSuchCollection { .. }) if self.upsert => None,
+            Err(error) => return Err(error),
+        };
+        let mut any = false;
+        while let Some(answer) = &mut found {
+            let (mut keys, mut bytes) = (Vec::new(), 0);
+            while bytes < KEYS_BYTES_MAX {
+                let Some(key) = answer.next_key()? else {
+                    // The snapshot is let go before anything is written.
+                    found = None;
+                    break;
+                };
+                bytes += key.len() + size_of::<Vec<u8>>();
+                keys.push(key);
+            }
+            any |= !keys.is_empty();
+            for key in keys {
+                let done = self.write(&key)?;
+                result.matched_count += u64::from(done.matched);
+                result.modified_count += u64::from(done.matched && done.changed);
+            }
+        }
+        if !any && self.upsert {
+            let done = self.one()?;
+            result.matched_count = u64::from(done.matched);
+            result.modified_count = u64::from(done.matched && done.changed);
+            result.upserted_id = done.upserted_id;
+        }
+        Ok(result)
+    }
+
+    pub fn explain(&mut self, one: bool) -> Result<Explanation> {
+        self.question.limit = one.then_some(1);
+        self.question.only_ids();
+        let moment = Moment::of(self.collection, None)?;
+        Answer::new(moment, self.question.clone(), true)?.explain()
+    }
+
+    fn answer(&mut self) -> Result<Answer> {
+        self.question.only_ids();
+        Answer::new(Moment::of(self.collection, None)?, self.question.clone(), false)
+    }
+
+    /// The key of the first document that matches.
+    fn first(&mut self) -> Result<Option<Vec<u8>>> {
+        match self.answer() {
+            Ok(mut answer) => answer.next_key(),
+            Err(Error::NoSuchCollection { .. }) if self.upsert => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Does it to the document with this key, if that still matches.
+    fn write(&self, key: &[u8]) -> Result<Done> {
+        let id = document::key::decode(&mut &key[..]).unwrap_or_default();
+        let filter = &self.question.filter;
+        match &self.action {
+            Action::Delete => {
+                let document = self.collection.remove(id, |document| Ok(filter.matches(document)?))?;
+                Ok(Done { matched: document.is_some(), changed: true, document, upserted_id: None })
+            }
+            Action::Modify(modification) => self.modify(id, modification, filter),
+        }
+    }
+
+    fn modify(&self, id: Value, modification: &Modification, filter: &Filter) -> Result<Done> {
+        let mut done = Done::default();
+        // One with positions that only the document tells is another for each.
+        let same = match modification {
+            Modification::Update(update) if !update.needs_position() => Some(update),
+            _ => None,
+        };
+        let found = self.collection.rewrite(id, same, |draft| {
+            done = Done::default();
+            if !filter.matches(draft.original())? {
+                return Ok(Write::Nothing);
+            }
+            done.matched = true;
+            if self.which == Some(ReturnDocument::Before) {
+                done.document = Some(draft.original().clone());
+            }
+            let write = self.apply(modification, filter, draft)?;
+            done.changed = !matches!(write, Write::Nothing);
+            if self.which == Some(ReturnDocument::After) {
+                done.document = Some(after(draft)?);
+            }
+            Ok(write)
+        })?;
+        // What was seen may have gone before it was to be written.
+        Ok(if found { done } else { Done::default() })
+    }
+
+    fn apply(&self, modification: &Modification, filter: &Filter, draft: &mut Draft) -> Result<Write> {
+        let update = match modification {
+            Modification::Replacement(replacement) => {
+                let changed = replacement.apply(draft)?.changed;
+                return Ok(if changed { Write::Row } else { Write::Nothing });
+            }
+            Modification::Update(update) => update,
+        };
+        let resolved: Update;
+        let update = if update.needs_position() {
+            resolved = update.resolved(filter, draft.original())?;
+            &resolved
+        } else {
+            update
+        };
+        let context = self.collection.context();
+        let changed = update.apply(draft, &context)?.changed;
+        Ok(to_write(update, &context, changed))
+    }
+
+    /// Inserts the document that the filter and the update say. `None` if there is one that matches after all.
+    fn insert(&mut self) -> Result<Option<Done>> {
+        let Action::Modify(modification) = &self.action else { return Ok(Some(Done::default())) };
+        let mut map = match modification {
+            Modification::Update(update) => {
+                update.for_upsert_by(&self.question.filter, self.collection.context().time_ms)?
+            }
+            Modification::Replacement(replacement) => replacement.for_upsert_by(&self.question.filter)?,
+        };
+        write::ensure_id(&mut map, &self.collection.database.inner.env);
+        let open = self.collection.open_or_create()?;
+        let _alone = open.upserts.lock(&self.question.filter);
+        if self.first()?.is_some() {
+            return Ok(None);
+        }
+        let id = self.collection.insert_one(&map)?.inserted_id;
+        let document = match self.which {
+            Some(ReturnDocument::After) => Some(Document::from_map(&map)?),
+            _ => None,
+        };
+        Ok(Some(Done { upserted_id: Some(id), document, ..Done::default() }))
+    }
+}
+
+/// A draft as it is to be stored.
+fn after(draft: &Draft) -> Result<Document> {
+    let mut map = draft.clone().into_map()?;
+    write::set_id(&mut map, draft.id().clone())?;
+    Ok(Document::from_map(&map)?)
+}
+
+/// What the builders of writes have in common: which documents are meant.
+#[derive(Clone)]
+pub(crate) struct Where {
+    pub collection: Collection,
+    pub asked: Asked,
+    pub change: Option<Result<Map>>,
+    pub array_filters: Vec<Result<Value>>,
+    /// Operators are wanted, or a document, and not the other.
+    pub replaces: bool,
+    pub upsert: bool,
+}
+
+impl Where {
+    fn new(collection: &Collection, filter: impl IntoDocument) -> Self {
+        let (collection, asked) = (collection.clone(), Asked::new(filter));
+        Self { collection, asked, change: None, array_filters: Vec::new(), replaces: false, upsert: false }
+    }
+
+    fn updating(mut self, update: impl IntoDocument) -> Self {
+        self.change = Some(update.into_map());
+        self
+    }
+
+    fn replacing(mut self, document: impl IntoDocument) -> Self {
+        self.replaces = true;
+        self.updating(document)
+    }
+
+    fn hint(&mut self, index: impl Into<Hint>) {
+        self.asked.hint = Some(index.into());
+    }
+
+    fn max_time(&mut self, time: Duration) {
+        self.asked.max_time = Some(time);
+    }
+
+    fn job<T>(
+        self,
+        which: Option<ReturnDocument>,
+        run: impl FnOnce(&mut Job<'_>) -> Result<T>,
+    ) -> Result<(T, Question)> {
+        let filters: Vec<Value> = self.array_filters.into_iter().collect::<Result<_>>()?;
+        let action = match self.change.transpose()? {
+            None => Action::Delete,
+            Some(map) if self.replaces => {
+                Action::Modify(Modification::Replacement(query::update::Replacement::parse(&map)?))
+            }
+            Some(map) => Action::Modify(Modification::Update(Update::parse_with(&map, &filters)?)),
+        };
+        let question = Question::new(self.asked)?;
+        let mut job = Job { collection: &self.collection, question, action, upsert: self.upsert, which };
+        let result = run(&mut job)?;
+        Ok((result, job.question))
+    }
+}

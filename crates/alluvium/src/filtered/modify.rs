@@ -1,0 +1,134 @@
+//! Writes of one document by filter that return it.
+
+use super::Where;
+use crate::find::{Explanation, Hint, project};
+use crate::{Collection, IntoDocument, Result, ReturnDocument};
+use document::{Document, Value};
+use std::time::Duration;
+
+/// A write of one document that returns it: made by [`Collection::find_one_and_update`] and its like.
+#[derive(Clone)]
+#[must_use = "nothing happens until `run`"]
+pub struct FindAndModify {
+    which: Where,
+    returned: ReturnDocument,
+}
+
+impl FindAndModify {
+    /// Which of several documents is the first, `{"age": -1}`.
+    pub fn sort(mut self, sort: impl IntoDocument) -> Self {
+        self.which.asked.sort = Some(sort.into_map());
+        self
+    }
+
+    /// What of the document is returned, `{"name": 1}`.
+    pub fn projection(mut self, projection: impl IntoDocument) -> Self {
+        self.which.asked.projection = Some(projection.into_map());
+        self
+    }
+
+    /// Whether the document is returned as it was before (if nothing is said) or as it is afterwards.
+    pub fn return_document(mut self, which: ReturnDocument) -> Self {
+        self.returned = which;
+        self
+    }
+
+    /// Whether a document is inserted if none matches. Not for deletes.
+    pub fn upsert(mut self, upsert: bool) -> Self {
+        self.which.upsert = upsert;
+        self
+    }
+
+    /// Which elements `$[name]` in the update stands for: `[{"name.score": {"$gte": 5}}]`.
+    pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
+        self.which.array_filters = filters.into_iter().map(|filter| filter.into_map().map(Value::Map)).collect();
+        self
+    }
+
+    /// Finds the document by this index: its name or its keys.
+    pub fn hint(mut self, index: impl Into<Hint>) -> Self {
+        self.which.hint(index);
+        self
+    }
+
+    /// Ends each search with [`crate::Error::MaxTimeExpired`] that takes longer.
+    pub fn max_time(mut self, time: Duration) -> Self {
+        self.which.max_time(time);
+        self
+    }
+
+    /// Finds the document, writes, and returns it. `None` if none matches, or if one was inserted and it was to be
+    /// returned as it was before.
+    ///
+    /// # Errors
+    /// As [`crate::UpdateWhere::run`]; [`crate::Error::Sort`], [`crate::Error::Projection`].
+    pub fn run(mut self) -> Result<Option<Document>> {
+        let deletes = self.which.change.is_none();
+        // There is nothing that a delete would insert.
+        self.which.upsert &= !deletes;
+        let (done, question) = self.which.job(Some(self.returned), |job| job.one())?;
+        done.document.map(|document| project(&question, document)).transpose()
+    }
+
+    /// Finds the document, changes nothing, and tells how it is found and what that took.
+    ///
+    /// # Errors
+    /// As [`FindAndModify::run`].
+    pub fn explain(self) -> Result<Explanation> {
+        Ok(self.which.job(None, |job| job.explain(true))?.0)
+    }
+}
+
+impl Collection {
+    /// Updates the first document that matches, and returns it. [`Collection::get_and_update`] does so by `_id`.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let jobs = db.collection("jobs");
+    /// jobs.insert_many([r#"{"_id": 1, "state": "new", "urgent": 1}"#, r#"{"_id": 2, "state": "new", "urgent": 9}"#])?;
+    /// let take = jobs.find_one_and_update(r#"{"state": "new"}"#, r#"{"$set": {"state": "taken"}}"#);
+    /// let job = take.sort(r#"{"urgent": -1}"#).projection(r#"{"state": 1}"#).run()?;
+    /// assert_eq!(job.unwrap().to_string(), r#"{"_id":2,"state":"new"}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn find_one_and_update(&self, filter: impl IntoDocument, update: impl IntoDocument) -> FindAndModify {
+        FindAndModify { which: Where::new(self, filter).updating(update), returned: ReturnDocument::Before }
+    }
+
+    /// Puts a document in the place of the first one that matches, and returns that.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// let before = pets.find_one_and_replace(r#"{"age": 3}"#, r#"{"age": 4}"#).run()?;
+    /// assert_eq!(before.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn find_one_and_replace(&self, filter: impl IntoDocument, document: impl IntoDocument) -> FindAndModify {
+        FindAndModify { which: Where::new(self, filter).replacing(document), returned: ReturnDocument::Before }
+    }
+
+    /// Deletes the first document that matches, and returns it. [`Collection::get_and_delete`] does so by `_id`.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// assert!(pets.find_one_and_delete(r#"{"age": 3}"#).run()?.is_some());
+    /// assert!(pets.find_one_and_delete(r#"{"age": 3}"#).run()?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindAndModify {
+        FindAndModify { which: Where::new(self, filter), returned: ReturnDocument::Before }
+    }
+}

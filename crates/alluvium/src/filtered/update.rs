@@ -1,0 +1,135 @@
+//! Updates and replacements by filter.
+
+use super::Where;
+use crate::find::{Explanation, Hint};
+use crate::{Collection, IntoDocument, Result, UpdateResult};
+use document::Value;
+use std::time::Duration;
+
+/// An update by filter that was not made yet: made by [`Collection::update_one`] and its like.
+#[derive(Clone)]
+#[must_use = "nothing is updated until `run`"]
+pub struct UpdateWhere {
+    which: Where,
+    many: bool,
+}
+
+impl UpdateWhere {
+    /// Whether a document is inserted if none matches: what the filter demands, and what the update sets.
+    pub fn upsert(mut self, upsert: bool) -> Self {
+        self.which.upsert = upsert;
+        self
+    }
+
+    /// Which elements `$[name]` in the update stands for: `[{"name.score": {"$gte": 5}}]`.
+    pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
+        self.which.array_filters = filters.into_iter().map(|filter| filter.into_map().map(Value::Map)).collect();
+        self
+    }
+
+    /// Which of several documents is the first. For one document only.
+    pub fn sort(mut self, sort: impl IntoDocument) -> Self {
+        self.which.asked.sort = Some(sort.into_map());
+        self
+    }
+
+    /// Finds the documents by this index: its name or its keys.
+    pub fn hint(mut self, index: impl Into<Hint>) -> Self {
+        self.which.hint(index);
+        self
+    }
+
+    /// Ends each search with [`crate::Error::MaxTimeExpired`] that takes longer.
+    pub fn max_time(mut self, time: Duration) -> Self {
+        self.which.max_time(time);
+        self
+    }
+
+    /// Makes the update.
+    ///
+    /// # Errors
+    /// [`crate::Error::Update`], [`crate::Error::Filter`], [`crate::Error::Plan`] for a hint;
+    /// [`crate::Error::NoSuchCollection`]; [`crate::ErrorKind::DuplicateKey`]; as for any read and write. Documents that
+    /// were updated before the error stay so.
+    pub fn run(self) -> Result<UpdateResult> {
+        let many = self.many;
+        let (result, _) = self.which.job(None, |job| match many {
+            true => job.all(),
+            false => {
+                let done = job.one()?;
+                Ok(UpdateResult {
+                    matched_count: u64::from(done.matched),
+                    modified_count: u64::from(done.matched && done.changed),
+                    upserted_id: done.upserted_id,
+                })
+            }
+        })?;
+        Ok(result)
+    }
+
+    /// Finds the documents, changes nothing, and tells how they are found and what that took.
+    ///
+    /// # Errors
+    /// As [`UpdateWhere::run`].
+    pub fn explain(self) -> Result<Explanation> {
+        let one = !self.many;
+        Ok(self.which.job(None, |job| job.explain(one))?.0)
+    }
+}
+
+impl Collection {
+    /// Updates the first document that matches: `{"$set": …}`, `{"$inc": …}` and so on. [`Collection::update`] does so by
+    /// `_id`.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"kind": "dog", "age": 3}"#)?;
+    /// let result = pets.update_one(r#"{"kind": "dog"}"#, r#"{"$inc": {"age": 1}}"#).run()?;
+    /// assert_eq!((result.matched_count, result.modified_count), (1, 1));
+    /// let result = pets.update_one(r#"{"_id": "tom"}"#, r#"{"$set": {"kind": "cat"}}"#).upsert(true).run()?;
+    /// assert_eq!(result.upserted_id, Some("tom".into()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoDocument) -> UpdateWhere {
+        UpdateWhere { which: Where::new(self, filter).updating(update), many: false }
+    }
+
+    /// Updates all documents that match at the moment when it is run, each in a batch of its own.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
+    /// let result = pets.update_many(r#"{"kind": "dog"}"#, r#"{"$set": {"barks": true}}"#).run()?;
+    /// assert_eq!(result.modified_count, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoDocument) -> UpdateWhere {
+        UpdateWhere { which: Where::new(self, filter).updating(update), many: true }
+    }
+
+    /// Puts a document in the place of the first one that matches; the `_id` stays. [`Collection::replace`] does so by
+    /// `_id`.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"kind": "dog", "age": 3}"#)?;
+    /// pets.replace_one(r#"{"kind": "dog"}"#, r#"{"kind": "wolf"}"#).run()?;
+    /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","kind":"wolf"}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn replace_one(&self, filter: impl IntoDocument, document: impl IntoDocument) -> UpdateWhere {
+        UpdateWhere { which: Where::new(self, filter).replacing(document), many: false }
+    }
+}

@@ -1,0 +1,231 @@
+//! Which plan is taken: the planner's, with what questions of the same form have taught.
+
+use super::step::Report;
+use super::{Moment, Question};
+use crate::Result;
+use crate::index::IndexSet;
+use document::compare::type_rank;
+use document::{Map, Value};
+use env::sync::Mutex;
+use hashbrown::HashMap;
+use query::plan::{self, Hint, Needs, Plan, Query};
+use std::fmt::Write;
+use std::sync::Arc;
+use store::Seq;
+
+/// So many forms of questions are remembered, of each collection.
+const FORMS_MAX: usize = 1000;
+/// A plan was wrong if it looked at so many times as much as was estimated, and at so much more.
+const WRONG_TIMES: f64 = 10.0;
+const WRONG_MORE: f64 = 1000.0;
+
+/// A plan, and what it was made of.
+#[derive(Clone)]
+pub(crate) struct Planned {
+    pub plan: Arc<Plan>,
+    pub indexes: Arc<IndexSet>,
+    /// The form of the question, if plans for it are remembered.
+    form: Option<Arc<str>>,
+    /// It is what was taken before for this form.
+    pub cached: bool,
+}
+
+/// What is remembered of the questions of a collection.
+#[derive(Default)]
+pub(crate) struct Plans {
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// The indexes that it holds for.
+    schema: Seq,
+    forms: HashMap<Arc<str>, Form>,
+}
+
+/// What is remembered of the questions of one form.
+#[derive(Default)]
+struct Form {
+    /// The index that is taken.
+    index: Option<String>,
+    /// Indexes that were taken, and what that cost in microseconds: more than was estimated.
+    dear: Vec<(String, f64)>,
+}
+
+impl Plans {
+    /// What is known of a form under these indexes.
+    fn known<T>(&self, set: &IndexSet, form: &Arc<str>, with: impl FnOnce(&mut Form) -> T) -> T {
+        let mut known = self.known.lock();
+        if known.schema != set.schema || known.forms.len() >= FORMS_MAX {
+            *known = Known { schema: set.schema, forms: HashMap::new() };
+        }
+        with(known.forms.entry(form.clone()).or_default())
+    }
+}
+
+/// The plan of a question at a moment.
+pub(crate) fn plan(moment: &Moment, question: &Question) -> Result<Planned> {
+    let indexes = moment.open.indexes();
+    let statistics = moment.open.statistics.get(moment, &indexes);
+    let usable = indexes.indexes.iter().filter(|index| index.serves(&moment.snapshot));
+    // The bits are read after the snapshot was taken: what it sees is in them.
+    let described: Vec<plan::Index<'_>> = usable
+        .map(|index| {
+            let known = statistics.of(index.tree);
+            plan::Index {
+                definition: &index.definition,
+                multikey: index.multikey.load(std::sync::atomic::Ordering::SeqCst),
+                entries: known.map_or(statistics.documents, |known| known.entries),
+                distinct: known.map(|known| known.distinct.as_slice()).unwrap_or_default(),
+                bytes: known.map_or(0, |known| known.bytes),
+            }
+        })
+        .collect();
+    let collection = plan::Collection {
+        documents: statistics.documents,
+        bytes: statistics.bytes,
+        partitions: moment.store().partitions(),
+        natural_ids: statistics.natural_ids,
+        indexes: &described,
+    };
+    let query = Query {
+        filter: &question.filter,
+        sort: &question.order,
+        needs: question.needs.as_deref().map_or(Needs::Documents, Needs::Paths),
+        skip: question.skip,
+        limit: question.limit,
+        hint: question.hint.as_ref().map(super::Owned::as_planned),
+    };
+    let remembers = !described.is_empty() && question.hint.is_none();
+    if !remembers {
+        let plan = plan::plan(&query, &collection)?;
+        return Ok(Planned { plan: Arc::new(plan), indexes, form: None, cached: false });
+    }
+    let form: Arc<str> = form_of(question).into();
+    let (plan, cached) = remembered(&moment.open.plans, &indexes, &form, query, &collection)?;
+    Ok(Planned { plan: Arc::new(plan), indexes, form: Some(form), cached })
+}
+
+fn remembered(
+    plans: &Plans,
+    indexes: &IndexSet,
+    form: &Arc<str>,
+    query: Query<'_>,
+    collection: &plan::Collection<'_>,
+) -> Result<(Plan, bool)> {
+    let (taken, dear) = plans.known(indexes, form, |form| (form.index.clone(), form.dear.clone()));
+    if let Some(name) = &taken {
+        let hinted = Query { hint: Some(Hint::Name(name)), ..query.clone() };
+        if let Ok(plan) = plan::plan(&hinted, collection) {
+            return Ok((plan, true));
+        }
+    }
+    let mut plan = plan::plan(&query, collection)?;
+    // What has cost more than it was thought to is compared as that.
+    let cost = |name: &str, estimated: f64| {
+        dear.iter().find(|(known, _)| known == name).map_or(estimated, |(_, measured)| measured.max(estimated))
+    };
+    if let Some(name) = index_of(&plan.root) {
+        let own = cost(&name, plan.cost.time_us);
+        let others = plan.rejected.iter().filter_map(|way| {
+            let name = way.way.strip_prefix("index ");
+            let estimated = way.cost.as_ref()?.time_us;
+            Some((name.map_or(estimated, |name| cost(name, estimated)), name))
+        });
+        let cheaper = others.filter(|(cost, _)| *cost < own).min_by(|(a, _), (b, _)| a.total_cmp(b));
+        if let Some((_, other)) = cheaper {
+            let backward = query.sort.first().is_some_and(|part| part.path.as_str() == "_id" && part.descending);
+            let hint = other.map_or(Hint::Natural { backward }, Hint::Name);
+            let other = plan::plan(&Query { hint: Some(hint), ..query.clone() }, collection)?;
+            let rejected = plan.rejected.iter().filter(|way| way.cost != Some(other.cost)).cloned().collect();
+            plan = Plan { rejected, ..other };
+        }
+    }
+    let index = index_of(&plan.root);
+    plans.known(indexes, form, |form| form.index = index);
+    Ok((plan, false))
+}
+
+/// The index that a plan goes through, if it is one.
+fn index_of(node: &plan::Node) -> Option<String> {
+    match node {
+        plan::Node::Index(scan) => Some(scan.index.clone()),
+        plan::Node::Fetch { input, .. } | plan::Node::Sort { input, .. } | plan::Node::Limit { input, .. } => {
+            index_of(input)
+        }
+        _ => None,
+    }
+}
+
+/// Takes note of what a plan has cost that was carried out to its end.
+pub(crate) fn learn(moment: &Moment, planned: &Planned, report: &Report) {
+    let Some(form) = &planned.form else { return };
+    let (mut keys, mut documents) = (0, 0);
+    total(report, &mut keys, &mut documents);
+    let (looked, thought) = ((keys + documents) as f64, planned.plan.cost.entries + planned.plan.cost.documents);
+    if looked <= thought * WRONG_TIMES + WRONG_MORE {
+        return;
+    }
+    let time_us = keys as f64 * plan::cost::SCAN_ENTRY_US + documents as f64 * plan::cost::FETCH_US;
+    moment.open.statistics.doubt(moment);
+    let index = index_of(&planned.plan.root);
+    moment.open.plans.known(&planned.indexes, form, |form| {
+        let Some(index) = index else { return };
+        let known = form.dear.iter().any(|(known, measured)| *known == index && *measured * 2.0 >= time_us);
+        // What is taken although that is known is still the best.
+        if !known {
+            form.index = None;
+            form.dear.retain(|(known, _)| *known != index);
+            form.dear.push((index, time_us));
+        }
+    });
+}
+
+fn total(report: &Report, keys: &mut u64, documents: &mut u64) {
+    *keys += report.counts.keys;
+    *documents += report.counts.documents;
+    report.inputs.iter().for_each(|input| total(input, keys, documents));
+}
+
+/// The form of a question: its paths, operators and types, without the values.
+fn form_of(question: &Question) -> String {
+    let mut form = String::new();
+    of_filter(&question.filter.to_map(), &mut form);
+    for part in &question.order {
+        let _infallible = write!(form, "|{}{}", if part.descending { '-' } else { '+' }, part.path);
+    }
+    match &question.needs {
+        None => form.push_str("|*"),
+        Some(paths) => paths.iter().for_each(|path| {
+            let _infallible = write!(form, "|={path}");
+        }),
+    }
+    let wanted = question.limit.map(|limit| limit.saturating_add(question.skip));
+    let _infallible = write!(form, "|{:?}", wanted.map(|wanted| wanted.checked_ilog2()));
+    form
+}
+
+fn of_filter(filter: &Map, form: &mut String) {
+    for (name, value) in filter.iter() {
+        let name = name.as_str().unwrap_or_default();
+        let _infallible = write!(form, ",{name}:");
+        match value {
+            Value::Map(inner) if !inner.is_empty() => of_filter(inner, form),
+            Value::Array(values) if values.iter().all(|value| value.as_map().is_some()) && name.starts_with('$') => {
+                values.iter().filter_map(Value::as_map).for_each(|inner| of_filter(inner, form));
+                form.push(';');
+            }
+            // Many values are another form than few.
+            Value::Array(values) => {
+                let _infallible = write!(form, "[{:?}]", values.len().checked_ilog2());
+            }
+            value => {
+                let _infallible = write!(form, "{}", type_rank(value));
+            }
+        }
+    }
+    form.push('.');
+}
+
+#[cfg(test)]
+mod tests;

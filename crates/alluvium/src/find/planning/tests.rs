@@ -1,0 +1,44 @@
+use crate::find::{Asked, Moment, Question};
+use crate::{Collection, Database};
+use env::Env;
+
+fn form(filter: &str) -> String {
+    super::form_of(&Question::new(Asked::new(filter)).unwrap())
+}
+
+#[test]
+fn a_form_is_without_values() {
+    assert_eq!(form(r#"{"a": 1, "b": {"$gt": "x"}}"#), form(r#"{"b": {"$gt": "yy"}, "a": 200}"#));
+    assert_eq!(form(r#"{"a": {"$in": [1, 2]}}"#), form(r#"{"a": {"$in": [3, 4, 5]}}"#));
+    for other in [r#"{"a": "1"}"#, r#"{"b": 1}"#, r#"{"a": {"$gt": 1}}"#, r#"{"$or": [{"a": 1}, {"a": 2}]}"#] {
+        assert_ne!(form(r#"{"a": 1}"#), form(other), "{other}");
+    }
+}
+
+fn taken(c: &Collection, filter: &str) -> (Option<String>, bool) {
+    let moment = Moment::of(c, None).unwrap();
+    let planned = super::plan(&moment, &Question::new(Asked::new(filter)).unwrap()).unwrap();
+    (super::index_of(&planned.plan.root), planned.cached)
+}
+
+#[test]
+fn plans_are_remembered_until_they_turn_out_wrong_or_indexes_change() {
+    let db = Database::builder().env(Env::in_memory(1)).partitions(2).open("db").unwrap();
+    let c = db.collection("c");
+    // Most values of `few` are rare, and one is not.
+    let few = |n: i32| if n % 2 == 0 { 0 } else { n };
+    let text = |n: i32| format!(r#"{{"_id": {n}, "few": {}, "other": {}}}"#, few(n), n % 50);
+    c.insert_many((0..8000).map(text)).unwrap();
+    c.create_index(r#"{"few": 1}"#).unwrap();
+    c.create_index(r#"{"other": 1}"#).unwrap();
+    let question = |few: i32| format!(r#"{{"few": {few}, "other": 3}}"#);
+    let few = Some("few_1".to_owned());
+    assert_eq!(taken(&c, &question(1)), (few.clone(), false));
+    assert_eq!(taken(&c, &question(3)), (few.clone(), true));
+    // This one has 4,000 entries where a few were expected.
+    assert_eq!(c.count_documents(question(0)).unwrap(), 0);
+    assert_eq!(taken(&c, &question(0)), (Some("other_1".to_owned()), false));
+    assert_eq!(taken(&c, &question(1)), (Some("other_1".to_owned()), true));
+    c.create_index(r#"{"third": 1}"#).unwrap();
+    assert_eq!(taken(&c, &question(1)), (few, false));
+}

@@ -1,0 +1,119 @@
+//! A question, read and checked.
+
+use super::{Asked, Hint};
+use crate::{Error, Result};
+use document::path::FieldPath;
+use document::{Map, Value};
+use query::filter::Filter;
+use query::plan::{self, SortPart};
+use query::projection::Projection;
+use query::sort::{Direction, Sort};
+use std::time::Duration;
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub filter: Filter,
+    pub sort: Sort,
+    /// The same, as the planner takes it.
+    pub order: Vec<SortPart>,
+    pub projection: Option<Projection>,
+    pub skip: u64,
+    pub limit: Option<u64>,
+    pub hint: Option<Owned>,
+    /// The paths whose values are enough; `None`: whole documents.
+    pub needs: Option<Vec<FieldPath>>,
+    pub max_time: Option<Duration>,
+    pub allow_disk_use: bool,
+}
+
+/// A hint that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Owned {
+    Name(String),
+    Keys(Map),
+    Natural { backward: bool },
+}
+
+impl Owned {
+    /// Reads a hint.
+    fn new(hint: Hint) -> Result<Self> {
+        let keys = match hint.0 {
+            Value::String(text) if text.trim_start().starts_with('{') => {
+                use crate::IntoDocument;
+                text.as_str().into_map()?
+            }
+            Value::String(name) => return Ok(Self::Name(name)),
+            Value::Map(keys) => keys,
+            other => {
+                return Err(Error::InvalidDocument(format!("a hint is a name or a map, not {}", other.type_name())));
+            }
+        };
+        let natural = keys.get("$natural").filter(|_| keys.len() == 1);
+        Ok(match natural.and_then(Value::as_f64) {
+            Some(direction) => Self::Natural { backward: direction < 0.0 },
+            None => Self::Keys(keys),
+        })
+    }
+
+    pub fn as_planned(&self) -> plan::Hint<'_> {
+        match self {
+            Self::Name(name) => plan::Hint::Name(name),
+            Self::Keys(keys) => plan::Hint::Keys(keys),
+            Self::Natural { backward } => plan::Hint::Natural { backward: *backward },
+        }
+    }
+}
+
+impl Question {
+    pub fn new(asked: Asked) -> Result<Self> {
+        let filter = Filter::parse(&asked.filter?)?;
+        let sort = Sort::parse(&asked.sort.transpose()?.unwrap_or_default())?;
+        let projection = asked.projection.transpose()?;
+        let projection = projection.map(|projection| Projection::parse(&projection)).transpose()?;
+        let projection = projection.filter(|projection| !projection.is_everything());
+        if let Some(projection) = &projection {
+            projection.check_position(&filter)?;
+        }
+        let order = sort
+            .parts()
+            .iter()
+            .map(|part| SortPart { path: part.path.clone(), descending: part.direction == Direction::Descending });
+        let (order, needs) = (order.collect(), projection.as_ref().and_then(needs_of));
+        Ok(Self {
+            filter,
+            order,
+            sort,
+            projection,
+            skip: asked.skip,
+            limit: asked.limit,
+            hint: asked.hint.map(Owned::new).transpose()?,
+            needs,
+            max_time: asked.max_time,
+            allow_disk_use: asked.allow_disk_use,
+        })
+    }
+
+    /// Nothing of the documents is asked for.
+    pub fn only_count(&mut self) {
+        self.needs = Some(Vec::new());
+        (self.sort, self.order) = (Sort::parse(&Map::new()).unwrap_or_else(|_| self.sort.clone()), Vec::new());
+    }
+
+    /// Only the documents' keys are asked for.
+    pub fn only_ids(&mut self) {
+        self.needs = Some(Vec::new());
+    }
+
+    /// Only the values at a path are asked for.
+    pub fn only_values(&mut self, path: FieldPath) {
+        self.needs = Some(vec![path]);
+    }
+}
+
+/// The paths whose values are enough for a projection.
+fn needs_of(projection: &Projection) -> Option<Vec<FieldPath>> {
+    let fields: Option<Vec<FieldPath>> = projection.fields()?.into_iter().map(|name| name.parse().ok()).collect();
+    let fields = fields?;
+    projection.is_covered_by(&fields).then_some(fields)
+}

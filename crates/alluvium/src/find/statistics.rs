@@ -1,0 +1,204 @@
+//! What the planner knows of a collection: how much there is, and of indexes how many distinct keys. Estimates, kept in
+//! memory, and taken anew when much was written since.
+
+use super::Moment;
+use crate::Result;
+use crate::index::{Index, IndexSet};
+use document::{Value, key};
+use env::sync::{Mutex, RwLock};
+use hashbrown::HashMap;
+use query::index::Order;
+use std::ops::Bound;
+use std::sync::Arc;
+use store::{Bounds, Seq, TreeId};
+
+/// So many distinct keys are walked through, each by one seek, to tell how many there are.
+const STEPS: u64 = 64;
+/// Distinct keys of so many first parts are counted.
+const PARTS_MAX: usize = 3;
+/// Statistics are taken anew after so many writes, at least; and after as many as a quarter of the documents.
+const WRITES: u64 = 1000;
+
+/// What is known of a collection.
+#[derive(Debug, Default)]
+pub(crate) struct Statistics {
+    seq: Seq,
+    pub documents: u64,
+    pub bytes: u64,
+    /// Every `_id` that was looked at can be told exactly from its key.
+    pub natural_ids: bool,
+    indexes: HashMap<TreeId, OfIndex>,
+}
+
+/// What is known of an index.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OfIndex {
+    pub entries: u64,
+    pub bytes: u64,
+    /// Distinct values of the first part, of the first two together, and so on.
+    pub distinct: Vec<u64>,
+}
+
+/// The statistics of a collection, as of late.
+#[derive(Default)]
+pub(crate) struct StatisticsCell {
+    current: RwLock<Option<Arc<Statistics>>>,
+    /// Held by whoever takes them anew.
+    taking: Mutex<()>,
+}
+
+impl StatisticsCell {
+    /// The statistics, fresh enough, with all the indexes in them.
+    pub fn get(&self, moment: &Moment, set: &IndexSet) -> Arc<Statistics> {
+        if let Some(current) = self.fresh(moment, set) {
+            return current;
+        }
+        let _one_at_a_time = self.taking.lock();
+        if let Some(current) = self.fresh(moment, set) {
+            return current;
+        }
+        // What cannot be read is not known: it changes what a plan costs, never what it finds.
+        let taken = Arc::new(Statistics::take(moment, set).unwrap_or_default());
+        *self.current.write() = Some(taken.clone());
+        taken
+    }
+
+    /// Has them taken anew, for they have led astray, unless there is hardly anything new to be known.
+    pub fn doubt(&self, moment: &Moment) {
+        let mut current = self.current.write();
+        let written = |taken: &Statistics| moment.store().visible().saturating_sub(taken.seq);
+        if current.as_ref().is_some_and(|taken| written(taken) > (WRITES / 10).max(taken.documents / 50)) {
+            *current = None;
+        }
+    }
+
+    fn fresh(&self, moment: &Moment, set: &IndexSet) -> Option<Arc<Statistics>> {
+        let current = self.current.read().clone()?;
+        let written = moment.store().visible().saturating_sub(current.seq);
+        let known = set.indexes.iter().all(|index| index.ready.is_none() || current.indexes.contains_key(&index.tree));
+        (known && written <= WRITES.max(current.documents / 4)).then_some(current)
+    }
+}
+
+impl Statistics {
+    /// What is known of an index.
+    pub fn of(&self, tree: TreeId) -> Option<&OfIndex> {
+        self.indexes.get(&tree)
+    }
+
+    fn take(moment: &Moment, set: &IndexSet) -> Result<Self> {
+        let (store, documents) = (moment.store(), moment.open.documents);
+        let seq = store.visible();
+        let mut taken = Self { seq, natural_ids: has_natural_ids(moment)?, ..Self::default() };
+        if let Ok(stats) = store.tree_stats(documents) {
+            taken.documents = stats.keys;
+            taken.bytes = bytes_of(&stats, 512);
+        }
+        for index in &set.indexes {
+            if index.ready.is_some() {
+                taken.indexes.insert(index.tree, take_index(moment, index).unwrap_or_default());
+            }
+        }
+        Ok(taken)
+    }
+}
+
+/// About the bytes of a tree's keys and values: those in memory as those in files.
+fn bytes_of(stats: &store::TreeStats, usual: u64) -> u64 {
+    match stats.entries {
+        0 => stats.keys * usual,
+        entries => (stats.raw_bytes as f64 / entries as f64 * stats.keys as f64) as u64,
+    }
+}
+
+/// True if the first and the last `_id` are of a type in which no two are equal but not the same.
+fn has_natural_ids(moment: &Moment) -> Result<bool> {
+    for reverse in [false, true] {
+        let bounds = Bounds { reverse, ..Bounds::all() };
+        let mut scan = moment.store().scan(moment.open.documents, bounds, Some(&moment.snapshot.store))?;
+        if let Some((mut id, _)) = scan.next()?
+            && !matches!(key::decode(&mut id), Ok(Value::ObjectId(_)))
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn take_index(moment: &Moment, index: &Index) -> Result<OfIndex> {
+    let stats = moment.store().tree_stats(index.tree)?;
+    let mut taken = OfIndex { entries: stats.keys, bytes: bytes_of(&stats, 24), distinct: Vec::new() };
+    let parts = index.definition.parts().len().min(PARTS_MAX);
+    for parts in 1..=parts {
+        let Some(distinct) = distinct(moment, index, parts)? else { break };
+        // More parts have no fewer.
+        let before = taken.distinct.last().copied().unwrap_or(1);
+        taken.distinct.push(distinct.max(before).min(taken.entries.max(1)));
+    }
+    Ok(taken)
+}
+
+/// About how many distinct values the first parts of an index have together: told from one partition.
+fn distinct(moment: &Moment, index: &Index, parts: usize) -> Result<Option<u64>> {
+    let store = moment.store();
+    let all = store.estimate(index.tree, 0, &Bounds::all())?;
+    let mut scan = store.scan_partition(index.tree, 0, Bounds::all(), &moment.snapshot.store)?;
+    let (mut found, mut last) = (0, Vec::new());
+    while found < STEPS {
+        let Some((entry, _)) = scan.next()? else { break };
+        found += 1;
+        last = prefix(entry, index, parts).to_vec();
+        let Some(next) = behind(&last) else { break };
+        scan.restart(&Bounds { lower: Bound::Included(next), ..Bounds::all() });
+    }
+    if found == 0 {
+        return Ok(None);
+    }
+    if found < STEPS {
+        return Ok(Some(over_partitions(found as f64, all as f64, store.partitions())));
+    }
+    let before = store.estimate(index.tree, 0, &Bounds { upper: Bound::Excluded(last), ..Bounds::all() })?;
+    let of_partition = found as f64 * (all as f64 / before.max(1) as f64).max(1.0);
+    Ok(Some(over_partitions(of_partition.min(all.max(found) as f64), all as f64, store.partitions())))
+}
+
+/// How many distinct values all partitions have, if one has so many of them in so many entries, and documents lie in
+/// partitions by chance: a value that `n` entries have is missing in one of `p` partitions with the probability
+/// `(1 - 1/p)^n`.
+fn over_partitions(found: f64, entries: f64, partitions: u32) -> u64 {
+    let parts = f64::from(partitions.max(1));
+    let (mut low, mut high) = (found, found * parts);
+    for _ in 0..32 {
+        let middle = f64::midpoint(low, high);
+        let of_each = (entries * parts / middle.max(1.0)).max(1.0);
+        let expected = middle * (1.0 - (1.0 - 1.0 / parts).powf(of_each));
+        if expected < found { low = middle } else { high = middle }
+    }
+    high.round() as u64
+}
+
+/// The first parts of an entry's key.
+fn prefix<'a>(entry: &'a [u8], index: &Index, parts: usize) -> &'a [u8] {
+    let mut rest = entry;
+    for part in &index.definition.parts()[..parts] {
+        let skipped = match part.order {
+            Order::Hashed => rest.get(8..).map(|behind| rest = behind).is_some(),
+            order => key::skip(&mut rest, order == Order::Descending).is_ok(),
+        };
+        if !skipped {
+            return entry;
+        }
+    }
+    &entry[..entry.len() - rest.len()]
+}
+
+/// The least bytes above all that begin with these.
+fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte < 0xff)?;
+    let mut next = prefix[..=last].to_vec();
+    next[last] += 1;
+    Some(next)
+}
+
+#[cfg(test)]
+mod tests;

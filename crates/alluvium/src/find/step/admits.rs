@@ -1,0 +1,48 @@
+//! Whether a step would find a document: told by the document, not by what was found.
+
+use super::Run;
+use crate::find::planning::Planned;
+use crate::{Error, Result};
+use document::Document;
+use document::compare::equal;
+use query::plan::{IndexScan, Node};
+
+/// True if the step finds the document.
+pub(super) fn would_find(run: &Run, planned: &Planned, node: &Node, document: &Document) -> Result<bool> {
+    Ok(match node {
+        Node::Nothing => false,
+        Node::Scan { ids, filter, .. } => {
+            ids.iter().any(|interval| interval.contains(document.id())) && filter.matches(document)?
+        }
+        Node::Lookup { ids, filter } => ids.iter().any(|id| equal(id, document.id())) && filter.matches(document)?,
+        Node::Index(scan) => {
+            admits(run, planned, scan, document)? && scan.covered.as_ref().map_or(Ok(true), |f| f.matches(document))?
+        }
+        Node::Fetch { input, filter } => would_find(run, planned, input, document)? && filter.matches(document)?,
+        Node::Intersection(scans) => {
+            for scan in scans {
+                if !admits(run, planned, scan, document)? {
+                    return Ok(false);
+                }
+            }
+            true
+        }
+        Node::Union { inputs, .. } => {
+            for input in inputs {
+                if would_find(run, planned, input, document)? {
+                    return Ok(true);
+                }
+            }
+            false
+        }
+        Node::Sort { input, .. } | Node::Limit { input, .. } => would_find(run, planned, input, document)?,
+    })
+}
+
+fn admits(run: &Run, planned: &Planned, scan: &IndexScan, document: &Document) -> Result<bool> {
+    let Some(index) = planned.indexes.find(&scan.index) else {
+        let (collection, index) = (run.moment.name.to_string(), scan.index.clone());
+        return Err(Error::NoSuchIndex { collection, index });
+    };
+    Ok(index.keys_of(document)?.keys.iter().any(|key| scan.admits(&key.bytes)))
+}

@@ -1,0 +1,55 @@
+//! A count, a check and a compaction end when somebody asks for it, say so, and leave everything as whole as it was.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::{Database, ErrorKind};
+use env::Env;
+use std::sync::atomic::AtomicBool;
+use store::Options;
+
+fn database(env: &Env) -> Database {
+    let options = Options { memory_bytes: 8 << 20, partitions: Some(2), background: false, ..Options::default() };
+    let db = Database::builder().env(env.clone()).options(options).open("db").unwrap();
+    for round in 0..3 {
+        for n in 0..200 {
+            db.collection("pets").put(n, format!(r#"{{"round": {round}, "n": {n}}}"#)).unwrap();
+        }
+        db.flush().unwrap();
+    }
+    db
+}
+
+fn files(db: &Database) -> usize {
+    db.stats().partitions.iter().map(|partition| partition.files).sum()
+}
+
+#[test]
+fn before_it_has_done_anything() {
+    let db = database(&Env::in_memory(5));
+    let (stop, before) = (AtomicBool::new(true), files(&db));
+    let pets = db.collection("pets");
+    assert_eq!(pets.count_unless(&stop).unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(db.verify_unless(&stop).unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(db.compact_unless(&stop).unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(files(&db), before);
+    // Nobody asks for it any more.
+    let stop = AtomicBool::new(false);
+    assert_eq!(pets.count_unless(&stop).unwrap(), 200);
+    db.compact_unless(&stop).unwrap();
+    assert!(files(&db) < before, "{} files of {before}", files(&db));
+    assert!(db.verify_unless(&stop).unwrap().is_empty());
+}
+
+#[test]
+fn in_the_midst_of_it() {
+    let db = database(&Env::in_memory(6));
+    let (stop, pets) = (AtomicBool::new(false), db.collection("pets"));
+    env::thread::scope(|threads| {
+        threads.spawn(|| stop.store(true, std::sync::atomic::Ordering::Relaxed));
+        // Again and again, until the other thread has run.
+        while db.verify_unless(&stop).is_ok() && pets.count_unless(&stop).is_ok() && db.compact_unless(&stop).is_ok() {
+            pets.put(1000, "{}").unwrap();
+        }
+    });
+    assert!(db.verify().unwrap().is_empty());
+    assert!(pets.count().unwrap() >= 200);
+}

@@ -1,0 +1,186 @@
+//! Writes by filter change what matches when they come to it, each document once, and say how many; also while others
+//! write the same documents.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
+
+use alluvium::{Collection, Database, Error, ErrorKind, ReturnDocument, Value, WriteModel};
+use std::path::Path;
+
+fn open() -> (Database, Collection) {
+    let db = Database::builder().env(env::Env::in_memory(1)).partitions(3).open(Path::new("db")).unwrap();
+    let c = db.create_collection("c").unwrap();
+    (db, c)
+}
+
+fn text(c: &Collection, id: impl Into<Value>) -> String {
+    c.get(id).unwrap().unwrap().to_string()
+}
+
+#[test]
+fn one_or_all_are_updated_replaced_and_deleted() {
+    let (_db, c) = open();
+    c.create_index(r#"{"tags": 1}"#).unwrap();
+    c.insert_many((0..10).map(|n| format!(r#"{{"_id": {n}, "k": {}, "tags": ["x", "y", {n}]}}"#, n % 2))).unwrap();
+    // Each has two entries within the bounds, and is changed once.
+    let result =
+        c.update_many(r#"{"tags": {"$in": ["x", "y"]}}"#, r#"{"$inc": {"n": 1}}"#).hint("tags_1").run().unwrap();
+    assert_eq!((result.matched_count, result.modified_count, result.upserted_id), (10, 10, None));
+    assert_eq!(c.count_documents(r#"{"n": 1}"#).unwrap(), 10);
+    let result = c.update_many(r#"{"k": 1}"#, r#"{"$set": {"k": 1}}"#).run().unwrap();
+    assert_eq!((result.matched_count, result.modified_count), (5, 0));
+    let result = c.update_one(r#"{"k": 1}"#, r#"{"$set": {"last": true}}"#).sort(r#"{"_id": -1}"#).run().unwrap();
+    assert_eq!((result.matched_count, result.modified_count), (1, 1));
+    assert!(text(&c, 9).contains("last"));
+    let result = c.update_one(r#"{"tags": 7}"#, r#"{"$set": {"tags.$": "seven"}}"#).run().unwrap();
+    assert_eq!(result.modified_count, 1);
+    assert!(text(&c, 7).contains(r#"["x","y","seven"]"#));
+    let update = c.update_many(r#"{"k": 0}"#, r#"{"$set": {"tags.$[n]": 0}}"#).array_filters([r#"{"n": {"$gte": 4}}"#]);
+    assert_eq!(update.run().unwrap().modified_count, 3);
+    c.replace_one(r#"{"_id": 3}"#, r#"{"new": 1}"#).run().unwrap();
+    assert_eq!(text(&c, 3), r#"{"_id":3,"new":1}"#);
+    assert_eq!(c.delete_one(r#"{"k": 0}"#).run().unwrap().deleted_count, 1);
+    assert_eq!(c.delete_many(r#"{"k": 0}"#).run().unwrap().deleted_count, 4);
+    assert_eq!(c.delete_many(r#"{"k": 0}"#).run().unwrap().deleted_count, 0);
+    assert_eq!(c.count().unwrap(), 5);
+}
+
+#[test]
+fn what_is_written_is_returned() {
+    let (_db, c) = open();
+    c.insert_many([r#"{"_id": 1, "n": 5}"#, r#"{"_id": 2, "n": 9}"#]).unwrap();
+    let take = || c.find_one_and_update(r#"{"n": {"$lt": 100}}"#, r#"{"$inc": {"n": 100}}"#).sort(r#"{"n": -1}"#);
+    assert_eq!(take().run().unwrap().unwrap().to_string(), r#"{"_id":2,"n":9}"#);
+    let after = take().return_document(ReturnDocument::After).projection(r#"{"_id": 0}"#).run().unwrap().unwrap();
+    assert_eq!(after.to_string(), r#"{"n":105}"#);
+    assert!(take().run().unwrap().is_none());
+    let made = c.find_one_and_update(r#"{"k": 3}"#, r#"{"$set": {"n": 1}}"#).upsert(true);
+    assert!(made.clone().run().unwrap().is_none(), "there was nothing before");
+    let made = made.return_document(ReturnDocument::After).projection(r#"{"_id": 0}"#).run().unwrap().unwrap();
+    assert_eq!(made.to_string(), r#"{"k":3,"n":1}"#);
+    let replaced = c.find_one_and_replace(r#"{"k": 3}"#, r#"{"k": 4}"#).return_document(ReturnDocument::After).run();
+    assert!(replaced.unwrap().unwrap().to_string().ends_with(r#""k":4}"#));
+    assert!(c.find_one_and_delete(r#"{"k": 4}"#).run().unwrap().is_some());
+    assert!(c.find_one_and_delete(r#"{"k": 4}"#).upsert(true).run().unwrap().is_none());
+    assert_eq!(c.count().unwrap(), 2);
+}
+
+#[test]
+fn an_upsert_inserts_what_filter_and_update_say() {
+    let (db, c) = open();
+    let result = c.update_one(r#"{"_id": 1, "a.b": 2, "n": {"$gt": 3}}"#, r#"{"$set": {"c": 3}}"#).upsert(true).run();
+    assert_eq!(result.unwrap().upserted_id, Some(Value::from(1)));
+    assert_eq!(text(&c, 1), r#"{"_id":1,"a":{"b":2},"c":3}"#);
+    // The document is there, and does not match.
+    let error = c.update_one(r#"{"_id": 1, "n": 0}"#, r#"{"$set": {"c": 4}}"#).upsert(true).run().unwrap_err();
+    assert_eq!((error.kind(), error.code().unwrap().0), (ErrorKind::DuplicateKey, 11000));
+    assert_eq!(text(&c, 1), r#"{"_id":1,"a":{"b":2},"c":3}"#);
+    let result = c.replace_one(r#"{"_id": 2}"#, r#"{"x": 1}"#).upsert(true).run().unwrap();
+    assert_eq!((result.matched_count, result.upserted_id), (0, Some(Value::from(2))));
+    let result = c.update_many(r#"{"_id": 3}"#, r#"{"$inc": {"x": 1}}"#).upsert(true).run().unwrap();
+    assert_eq!((result.matched_count, result.upserted_id), (0, Some(Value::from(3))));
+    let fresh = db.collection("fresh");
+    fresh.update_one(r#"{"k": 1}"#, r#"{"$set": {"n": 1}}"#).upsert(true).run().unwrap();
+    assert_eq!(fresh.count().unwrap(), 1);
+}
+
+#[test]
+fn counters_add_up_under_many_writers() {
+    let (_db, c) = open();
+    c.create_index(r#"{"k": 1}"#).unwrap();
+    c.insert_many((0..20).map(|n| format!(r#"{{"_id": {n}, "k": {}, "n": 0}}"#, n % 4))).unwrap();
+    let threads: Vec<_> = (0..4)
+        .map(|thread| {
+            let c = c.clone();
+            std::thread::spawn(move || {
+                let mut counted = 0;
+                for round in 0..25 {
+                    let filter = format!(r#"{{"k": {}}}"#, (thread + round) % 4);
+                    counted += c.update_many(&*filter, r#"{"$inc": {"n": 1}}"#).run().unwrap().modified_count;
+                    counted += c.update_one(&*filter, r#"{"$inc": {"n": 1}}"#).run().unwrap().modified_count;
+                    let moved = c.find_one_and_update(&*filter, r#"{"$inc": {"n": 1, "moved": 1}}"#).run().unwrap();
+                    counted += u64::from(moved.is_some());
+                }
+                counted
+            })
+        })
+        .collect();
+    let counted: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+    let n = |document: alluvium::Document| document.to_map().unwrap().get("n").unwrap().as_i64().unwrap() as u64;
+    let sum: u64 = c.find("{}").run().unwrap().map(|document| n(document.unwrap())).sum();
+    assert_eq!((sum, counted), (4 * 25 * 7, 4 * 25 * 7));
+}
+
+#[test]
+fn each_job_is_taken_once() {
+    let (_db, c) = open();
+    c.create_index(r#"{"state": 1}"#).unwrap();
+    c.insert_many((0..60).map(|n| format!(r#"{{"_id": {n}, "state": "new"}}"#))).unwrap();
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let c = c.clone();
+            std::thread::spawn(move || {
+                let mut taken = Vec::new();
+                let take = || c.find_one_and_update(r#"{"state": "new"}"#, r#"{"$set": {"state": "taken"}}"#).run();
+                while let Some(job) = take().unwrap() {
+                    taken.push(job.id().as_i64().unwrap());
+                }
+                taken
+            })
+        })
+        .collect();
+    let mut taken: Vec<i64> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    taken.sort_unstable();
+    assert_eq!(taken, (0..60).collect::<Vec<_>>());
+}
+
+#[test]
+fn upserts_of_the_same_make_one_document() {
+    for filter in [r#"{"_id": "x"}"#, r#"{"name": "x"}"#, r#"{"unique": "x"}"#] {
+        let (_db, c) = open();
+        c.create_index_with(r#"{"unique": 1}"#, r#"{"unique": true, "sparse": true}"#).unwrap();
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let c = c.clone();
+                std::thread::spawn(move || {
+                    let update = c.update_one(filter, r#"{"$inc": {"n": 1}}"#).upsert(true).run().unwrap();
+                    (update.matched_count, u64::from(update.upserted_id.is_some()))
+                })
+            })
+            .collect();
+        let done: Vec<(u64, u64)> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        assert_eq!(done.iter().map(|done| done.1).sum::<u64>(), 1, "{filter}");
+        assert_eq!(done.iter().map(|done| done.0).sum::<u64>(), 3, "{filter}");
+        let documents: Vec<_> = c.find("{}").run().unwrap().map(|document| document.unwrap().to_string()).collect();
+        assert_eq!(documents.len(), 1, "{filter}: {documents:?}");
+        assert!(documents[0].contains(r#""n":4"#), "{documents:?}");
+    }
+}
+
+#[test]
+fn bulk_writes_tell_of_each_write() {
+    let (_db, c) = open();
+    let writes = || {
+        [
+            WriteModel::insert_one(r#"{"_id": 1}"#),
+            WriteModel::insert_one(r#"{"_id": 1}"#),
+            c.update_one(r#"{"_id": 1}"#, r#"{"$inc": {"n": 1}}"#).into(),
+            c.update_one(r#"{"_id": 1}"#, r#"{"$wrong": {"n": 1}}"#).into(),
+            c.update_one(r#"{"_id": 2}"#, r#"{"$inc": {"n": 1}}"#).upsert(true).into(),
+            c.delete_many(r#"{"n": 1}"#).into(),
+        ]
+    };
+    let Err(Error::BulkWrite { result, errors }) = c.bulk_write(writes()).run() else { panic!("the second fails") };
+    assert_eq!((result.inserted_count, result.matched_count), (1, 0));
+    assert_eq!(
+        errors.iter().map(|(at, error)| (*at, error.kind())).collect::<Vec<_>>(),
+        [(1, ErrorKind::DuplicateKey)]
+    );
+    c.delete(1).unwrap();
+    let Err(Error::BulkWrite { result, errors }) = c.bulk_write(writes()).ordered(false).run() else {
+        panic!("two fail")
+    };
+    assert_eq!(errors.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!((result.inserted_count, result.modified_count, result.deleted_count), (1, 1, 2));
+    assert_eq!(result.upserted_ids, [(4, Value::from(2))]);
+    assert_eq!(c.count().unwrap(), 0);
+}

@@ -1,0 +1,140 @@
+//! What is asked or written wrongly is refused with MongoDB's code for it, and changes nothing.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
+
+use alluvium::{Collection, Database, Error, ErrorKind, Map, Value};
+use env::{Clock, Env};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+fn open(env: Env) -> (Database, Collection) {
+    let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
+    let c = db.create_collection("c").unwrap();
+    c.create_index_with(r#"{"n": 1}"#, r#"{"sparse": true, "name": "sparse"}"#).unwrap();
+    c.insert_many((0..20).map(|n| format!(r#"{{"_id": {n}, "n": {n}, "t": [{n}], "u": [1]}}"#))).unwrap();
+    (db, c)
+}
+
+fn code(error: Error) -> i32 {
+    error.code().unwrap_or_else(|| panic!("{error} has no code")).0
+}
+
+#[test]
+fn questions() {
+    let (db, c) = open(Env::in_memory(1));
+    let run = |find: alluvium::Find| match find.run() {
+        Err(error) => code(error),
+        Ok(mut cursor) => code(cursor.find_map(Result::err).expect("an error")),
+    };
+    assert_eq!(run(c.find(r#"{"n": {"$wrong": 1}}"#)), 2);
+    assert_eq!(run(c.find(r#"{"$where": "true"}"#)), 238);
+    assert_eq!(run(c.find("{]")), 9);
+    assert_eq!(run(c.find("{}").sort(r#"{"n": 2}"#)), 15975);
+    assert_eq!(run(c.find("{}").sort(r#"{"t": 1, "u": 1}"#)), 2);
+    assert_eq!(run(c.find("{}").projection(r#"{"n": 1, "t": 0}"#)), 31254);
+    assert_eq!(run(c.find("{}").hint("nobody")), 2);
+    assert_eq!(run(c.find("{}").hint(r#"{"m": 1}"#)), 2);
+    assert_eq!(run(c.find("{}").hint("sparse")), 291);
+    assert_eq!(run(db.collection("nobody").find("{}")), 26);
+    assert_eq!(code(c.distinct("", "{}").unwrap_err()), 2);
+    assert_eq!(code(c.count_documents(r#"{"n": {"$in": 1}}"#).unwrap_err()), 2);
+}
+
+#[test]
+fn writes() {
+    let (_db, c) = open(Env::in_memory(1));
+    let all = || c.scan().run().unwrap().map(|document| document.unwrap().to_string()).collect::<Vec<_>>();
+    let before = all();
+    let update = |update: &str| code(c.update_many("{}", update).run().unwrap_err());
+    assert_eq!(update(r#"{"n": 1}"#), 9);
+    assert_eq!(update(r#"{"$wrong": {"n": 1}}"#), 9);
+    assert_eq!(update(r#"{"$set": {"_id": 100}}"#), 66);
+    assert_eq!(update(r#"{"$inc": {"t": 1}}"#), 14);
+    assert_eq!(update(r#"{"$set": {"n": 1, "n.a": 1}}"#), 40);
+    assert_eq!(code(c.update_one(r#"{"n": {"$wrong": 1}}"#, r#"{"$set": {"n": 0}}"#).run().unwrap_err()), 2);
+    assert_eq!(code(c.update_one("{}", r#"{"$set": {"n": 0}}"#).hint("nobody").run().unwrap_err()), 2);
+    assert_eq!(code(c.replace_one("{}", r#"{"$set": {"n": 0}}"#).run().unwrap_err()), 9);
+    assert_eq!(code(c.replace_one(r#"{"n": 3}"#, r#"{"_id": 4}"#).run().unwrap_err()), 66);
+    assert_eq!(code(c.delete_many(r#"{"$nor": 1}"#).run().unwrap_err()), 2);
+    let modify = c.find_one_and_update("{}", r#"{"$set": {"n": 0}}"#).projection(r#"{"n": {"$wrong": 1}}"#).run();
+    assert!(modify.is_err());
+    assert_eq!(all(), before);
+}
+
+#[test]
+fn a_sort_without_files_ends_where_memory_does_and_with_files_goes_on() {
+    let env = Env::in_memory(1);
+    let db = Database::builder().env(env.clone()).memory(16 << 20).partitions(2).open(Path::new("db")).unwrap();
+    let c = db.collection("c");
+    // Some 6 MB, of which a sort may hold 2.
+    for batch in 0..30 {
+        let text = "x".repeat(1000);
+        let n = |i: i32| (batch * 200 + i).wrapping_mul(7919) % 6000;
+        c.insert_many((0..200).map(|i| format!(r#"{{"_id": {}, "n": {}, "text": "{text}"}}"#, batch * 200 + i, n(i))))
+            .unwrap();
+    }
+    let sorted = || c.find("{}").sort(r#"{"n": -1}"#);
+    let error = sorted().allow_disk_use(false).run().unwrap().find_map(Result::err).expect("too large");
+    assert_eq!(code(error), 292);
+    let few: Vec<_> = sorted().allow_disk_use(false).limit(5).run().unwrap().map(Result::unwrap).collect();
+    let mut cursor = sorted().run().unwrap();
+    let first = cursor.next().unwrap().unwrap();
+    let folders = || env.fs.list(Path::new("db")).unwrap().into_iter().filter(|e| e.name.starts_with("sort-")).count();
+    assert_eq!(folders(), 1, "the rest lies in files");
+    let rest: Vec<_> = cursor.by_ref().map(Result::unwrap).collect();
+    drop(cursor);
+    assert_eq!(folders(), 0);
+    let all: Vec<_> = std::iter::once(first).chain(rest).collect();
+    assert_eq!(all[..5], few[..]);
+    let n = |document: &alluvium::Document| document.to_map().unwrap().get("n").unwrap().as_i64().unwrap();
+    assert_eq!(all.iter().map(n).collect::<Vec<_>>(), (0..6000).rev().collect::<Vec<_>>());
+}
+
+/// A clock that goes on by a second whenever it is looked at.
+struct Hasty(AtomicU64);
+
+impl Clock for Hasty {
+    fn now(&self) -> Duration {
+        Duration::from_millis(self.0.fetch_add(1, Ordering::SeqCst))
+    }
+
+    fn unix_millis(&self) -> i64 {
+        0
+    }
+}
+
+#[test]
+fn what_takes_too_long_ends_by_name() {
+    let mut env = Env::in_memory(1);
+    env.clock = Arc::new(Hasty(AtomicU64::new(0)));
+    let (_db, c) = open(env);
+    let brief = Duration::from_millis(5);
+    let error = c.find("{}").max_time(brief).run().unwrap().find_map(Result::err).expect("it takes longer");
+    assert_eq!((error.kind(), code(error)), (ErrorKind::TimedOut, 50));
+    assert_eq!(c.find("{}").max_time(Duration::from_secs(3600)).count().unwrap(), 20);
+    let update = c.update_many("{}", r#"{"$set": {"n": 0}}"#).max_time(brief).run();
+    assert_eq!(code(update.unwrap_err()), 50);
+    assert_eq!(c.count_documents(r#"{"n": 0}"#).unwrap(), 1, "nothing has changed");
+}
+
+#[test]
+fn an_explanation_tells_what_was_done() {
+    let (_db, c) = open(Env::in_memory(1));
+    c.put(3, r#"{"n": 100}"#).unwrap();
+    let explained = c.find(r#"{"n": {"$lt": 5}}"#).hint("sparse").explain().unwrap();
+    // The entry of what was there before is stale.
+    assert_eq!((explained.returned, explained.keys_examined, explained.entries_stale), (4, 5, 1));
+    let map: Map = explained.to_map();
+    let stats = map.get("executionStats").and_then(Value::as_map).unwrap();
+    assert_eq!(stats.get("nReturned").and_then(Value::as_i64), Some(4));
+    assert_eq!(stats.get("totalKeysExamined").and_then(Value::as_i64), Some(5));
+    let plan = map.get("queryPlanner").and_then(Value::as_map).unwrap();
+    let winning = plan.get("winningPlan").and_then(Value::as_map).unwrap();
+    assert_eq!(winning.get("stage"), Some(&Value::from("FETCH")));
+    let text = explained.to_string();
+    assert!(text.contains("index sparse forward") && text.contains("1 stale"), "{text}");
+    let deleted = c.delete_many(r#"{"n": {"$lt": 5}}"#).explain().unwrap();
+    assert_eq!((deleted.returned, c.count().unwrap()), (4, 20));
+}

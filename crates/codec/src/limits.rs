@@ -1,0 +1,54 @@
+//! The greatest numbers that a database gives out, and hence the greatest that its files may hold.
+//!
+//! Every decoder refuses what is above them, before anything is computed from it, and every encoder does
+//! too: a checksum proves that bytes are as they were written, not that whoever wrote them meant well.
+//! They are far beyond what a machine can use up: at a million a second, they last for two thousand years.
+
+use crate::entry::{MAX_SEQ, Seq};
+use crate::{DecodeError, Result, varint};
+
+/// The greatest number of an operation. [`MAX_SEQ`] itself reads everything and is no operation's.
+pub const LAST_SEQ: Seq = MAX_SEQ - 1;
+
+/// The greatest number of a file, a sorted run, a manifest or a segment of the log, and the greatest
+/// count (of bytes, entries, blocks) that anything on disk may state: 2^56 - 1.
+pub const MAX_NUMBER: u64 = (1 << 56) - 1;
+
+/// The greatest number of a tree: the one behind it still has 32 bits.
+pub const MAX_TREE: u32 = u32::MAX - 1;
+
+/// The range tombstones of a partition take no more memory than this, in bytes: 256 MiB.
+pub const MAX_RANGE_BYTES: usize = 256 << 20;
+
+/// Takes a number that is at most [`MAX_NUMBER`] from the front of `input`.
+///
+/// # Errors
+/// As [`varint::get_u64`], and [`DecodeError::Invalid`] with `what` above the limit.
+pub fn get_number(input: &mut &[u8], what: &'static str) -> Result<u64> {
+    at_most(varint::get_u64(input)?, MAX_NUMBER, what)
+}
+
+/// Takes the number of an operation, at most [`LAST_SEQ`], or 0 for none, from the front of `input`.
+///
+/// # Errors
+/// As [`varint::get_u64`], and [`DecodeError::Invalid`] with `what` above the limit.
+pub fn get_seq(input: &mut &[u8], what: &'static str) -> Result<Seq> {
+    at_most(varint::get_u64(input)?, LAST_SEQ, what)
+}
+
+/// `number`, if it is not above `most`.
+///
+/// # Errors
+/// [`DecodeError::Invalid`] with `what`.
+pub fn at_most(number: u64, most: u64, what: &'static str) -> Result<u64> {
+    if number <= most { Ok(number) } else { Err(DecodeError::Invalid(what)) }
+}
+
+/// The number of the tree that a key's first four bytes name; at most [`MAX_TREE`].
+///
+/// # Errors
+/// [`DecodeError::Invalid`] if the key is shorter or the number above the limit.
+pub fn tree_of(key: &[u8]) -> Result<u32> {
+    let tree = key.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
+    tree.filter(|tree| *tree <= MAX_TREE).ok_or(DecodeError::Invalid("a key whose tree is missing or out of range"))
+}

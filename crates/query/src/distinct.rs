@@ -1,0 +1,183 @@
+//! Distinct values of a field: `distinct("tags")`.
+//!
+//! The rules are those of MongoDB's command `distinct`. Names lead into maps, and from an array into its elements that
+//! are maps; a number behind an array is the position of one element. An array at the end gives its elements, not those of
+//! arrays in it. What is missing gives nothing, and neither does an empty array; null gives null. Numbers that are equal
+//! are one value, whatever their types: the one that was met first is kept.
+
+use std::collections::BTreeMap;
+
+use document::bson::bson_size;
+use document::key::encode_ref;
+use document::path::{FieldPath, array_index};
+use document::row::{MapRef, RowError, ValueRef};
+use document::{Document, Value};
+
+/// The most bytes of distinct values, as a BSON array. MongoDB's limit.
+pub const MAX_DISTINCT_BYTES: usize = 16 << 20;
+
+/// Why distinct values cannot be told, with MongoDB's code for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DistinctError {
+    /// The field is no path.
+    #[error("{0}")]
+    Path(String),
+    /// The values are more than [`MAX_DISTINCT_BYTES`].
+    #[error(
+        "the distinct values take more than {MAX_DISTINCT_BYTES} bytes: group by the field instead, or filter the documents"
+    )]
+    TooLarge,
+    /// A document is damaged.
+    #[error(transparent)]
+    Damaged(#[from] RowError),
+}
+
+impl DistinctError {
+    /// MongoDB's number for the error.
+    pub fn code(&self) -> i32 {
+        self.number_and_name().0
+    }
+
+    /// MongoDB's name for the error.
+    pub fn code_name(&self) -> &'static str {
+        self.number_and_name().1
+    }
+
+    fn number_and_name(&self) -> (i32, &'static str) {
+        match self {
+            Self::Path(_) => (2, "BadValue"),
+            Self::TooLarge => (17217, "Location17217"),
+            Self::Damaged(_) => (301, "DataCorruptionDetected"),
+        }
+    }
+}
+
+/// Collects the distinct values at a path.
+///
+/// ```
+/// use document::Document;
+/// use query::distinct::Distinct;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut tags = Distinct::new("tags")?;
+/// tags.add(&Document::from_json(r#"{"tags": ["b", "a"]}"#)?)?;
+/// tags.add(&Document::from_json(r#"{"tags": "b"}"#)?)?;
+/// assert_eq!(tags.into_values().count(), 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Distinct {
+    path: FieldPath,
+    values: BTreeMap<Box<[u8]>, Value>,
+    bytes: usize,
+    /// The key of a value that is looked for.
+    key: Vec<u8>,
+}
+
+impl Distinct {
+    /// No values yet of the field at `path`.
+    ///
+    /// # Errors
+    /// [`DistinctError::Path`].
+    pub fn new(path: &str) -> Result<Self, DistinctError> {
+        let path =
+            path.parse().map_err(|error| DistinctError::Path(format!("{path:?} has no distinct values: {error}")))?;
+        Ok(Self { path, values: BTreeMap::new(), bytes: 0, key: Vec::new() })
+    }
+
+    /// Where the values lie.
+    pub fn path(&self) -> &FieldPath {
+        &self.path
+    }
+
+    /// Adds the values that a document has at the path. Only the field that it begins with is decoded.
+    ///
+    /// # Errors
+    /// [`DistinctError::TooLarge`], or the document is damaged; some of its values may then have been added.
+    pub fn add(&mut self, document: &Document) -> Result<(), DistinctError> {
+        let Self { path, values, bytes, key } = self;
+        visit(&document.map()?, path.as_str(), &mut |value| insert(values, bytes, key, value))
+    }
+
+    /// Adds a value as it is, for instance that of an index entry.
+    ///
+    /// # Errors
+    /// [`DistinctError::TooLarge`].
+    pub fn add_value(&mut self, value: &Value) -> Result<(), DistinctError> {
+        insert(&mut self.values, &mut self.bytes, &mut self.key, ValueRef::Other(value.clone()))
+    }
+
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// True if there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The values, in the order of all values.
+    pub fn into_values(self) -> impl Iterator<Item = Value> {
+        self.values.into_values()
+    }
+}
+
+fn insert(
+    values: &mut BTreeMap<Box<[u8]>, Value>,
+    bytes: &mut usize,
+    key: &mut Vec<u8>,
+    value: ValueRef<'_>,
+) -> Result<(), DistinctError> {
+    /// The type of an element of an array and the end of its name; the digits of its position come on top.
+    const ELEMENT: usize = 2;
+    key.clear();
+    encode_ref(&value, key)?;
+    if values.contains_key(&key[..]) {
+        return Ok(());
+    }
+    let value = value.to_value()?;
+    *bytes += bson_size(&value) + ELEMENT + values.len().checked_ilog10().map_or(1, |digits| digits as usize + 1);
+    if *bytes > MAX_DISTINCT_BYTES {
+        return Err(DistinctError::TooLarge);
+    }
+    values.insert(key[..].into(), value);
+    Ok(())
+}
+
+type Visit<'v, 'a> = dyn FnMut(ValueRef<'a>) -> Result<(), DistinctError> + 'v;
+
+fn visit<'a>(map: &MapRef<'a>, path: &str, visit: &mut Visit<'_, 'a>) -> Result<(), DistinctError> {
+    let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
+    match map.get(name)? {
+        Some(value) => enter(value, rest, visit),
+        None => Ok(()),
+    }
+}
+
+/// Goes on with the names that are left, if there are any.
+fn enter<'a>(value: ValueRef<'a>, rest: Option<&str>, found: &mut Visit<'_, 'a>) -> Result<(), DistinctError> {
+    match (value, rest) {
+        (ValueRef::Array(array), None) => array.iter().try_for_each(|element| found(element?)),
+        (value, None) => found(value),
+        (ValueRef::Map(map), Some(rest)) => visit(&map, rest, found),
+        (ValueRef::Array(array), Some(rest)) => {
+            let (name, behind) = rest.split_once('.').map_or((rest, None), |(name, rest)| (name, Some(rest)));
+            if name.bytes().all(|byte| byte.is_ascii_digit()) {
+                let element = array_index(name).map_or(Ok(None), |at| array.get(at))?;
+                return element.map_or(Ok(()), |element| enter(element, behind, found));
+            }
+            for element in array.iter() {
+                if let ValueRef::Map(map) = element? {
+                    visit(&map, rest, found)?;
+                }
+            }
+            Ok(())
+        }
+        (_, Some(_)) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

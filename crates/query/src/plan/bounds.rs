@@ -1,0 +1,268 @@
+//! From conditions to the values that an index must be asked for.
+
+use document::Value;
+use document::value::Regex;
+
+use super::interval::{Edge, Intervals, bracket};
+use crate::filter::bits::Bits;
+use crate::filter::pattern::Pattern;
+use crate::filter::tree::{Comparison, Condition, In, Operand, Test};
+use crate::filter::types::TypeSet;
+use crate::filter::{ElementFilter, Form};
+
+/// What a condition says of the keys of an index part, or of single values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bounds {
+    /// If a document meets the condition, then it has a key in here.
+    pub set: Intervals,
+    /// If a document has a key in here, then it meets the condition.
+    pub exact: bool,
+}
+
+/// Whose keys they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// Those that a document yields at a path.
+    Path {
+        /// A document may yield several, for the path leads through an array or to one.
+        multikey: bool,
+        /// The path has more than one name.
+        dotted: bool,
+        /// A name in the path may be a position.
+        positions: bool,
+    },
+    /// A single value, which is its own key.
+    Value,
+}
+
+impl Of {
+    fn is_value(self) -> bool {
+        self == Self::Value
+    }
+
+    fn has_positions(self) -> bool {
+        matches!(self, Self::Path { positions: true, .. })
+    }
+}
+
+impl Bounds {
+    fn inexact(set: Intervals) -> Self {
+        Self { set, exact: false }
+    }
+
+    /// All keys; nothing is said.
+    pub fn all() -> Self {
+        Self::inexact(Intervals::all())
+    }
+
+    fn none() -> Self {
+        Self { set: Intervals::none(), exact: true }
+    }
+
+    pub fn of_condition(condition: &Condition, of: Of) -> Self {
+        let mut bounds = match condition {
+            Condition::Test(test) => Self::of_test(test, of),
+            Condition::Not(conditions) => Self::of_negation(conditions, of),
+        };
+        // A position may lead to an array whose elements have keys, and do not count for conditions.
+        bounds.exact &= !of.has_positions();
+        bounds
+    }
+
+    /// Not all of the conditions hold: one of them does not.
+    fn of_negation(conditions: &[Condition], of: Of) -> Self {
+        if let ([Condition::Test(Test::Exists)], Of::Path { positions: false, .. }) = (conditions, of) {
+            // What is missing has the key null, and so may have what is there.
+            return Self::inexact(Intervals::point(Value::Null));
+        }
+        let inner: Vec<Self> = conditions.iter().map(|condition| Self::of_condition(condition, of)).collect();
+        // With a key inside, a document would meet the condition: it is enough to look at those outside.
+        if !inner.iter().all(|bounds| bounds.exact) {
+            return Self::all();
+        }
+        let set = Intervals::union(inner.iter().map(|bounds| bounds.set.complement()));
+        let exact = match of {
+            Of::Value => true,
+            Of::Path { multikey, .. } => !multikey,
+        };
+        Self { set, exact }
+    }
+
+    fn of_test(test: &Test, of: Of) -> Self {
+        match test {
+            Test::Compare(Comparison::Equal, operand) => Self::equal(&operand.value, of),
+            Test::Compare(comparison, operand) => Self::range(*comparison, operand, of),
+            Test::In(list) => Self::of_list(list, of),
+            Test::Exists => Self { set: Intervals::all(), exact: of.is_value() },
+            Test::Type(types) => Self::of_types(*types, of),
+            Test::Mod { .. } => Self::inexact(numbers()),
+            Test::Bits(bits) => Self::of_bits(bits),
+            Test::Regex(pattern) => Self::inexact(texts(pattern)),
+            Test::Size(_) if of.is_value() => Self::inexact(arrays()),
+            // An empty array has the key undefined.
+            Test::Size(0) if !of.has_positions() => Self::inexact(Intervals::point(Value::Undefined)),
+            Test::Size(_) => Self::all(),
+            Test::ElemMatch(filter) => Self::of_element(filter, of),
+        }
+    }
+
+    fn equal(value: &Value, of: Of) -> Self {
+        match (value, of) {
+            // Maps before the one at a position yield no key of their own, and lack the field.
+            (Value::Null, Of::Path { positions: true, .. }) => Self::all(),
+            // What is no map in an array on the way has the key null, and does not count as null.
+            (Value::Null, Of::Path { multikey, dotted, .. }) => {
+                Self { set: Intervals::point(Value::Null), exact: !(multikey && dotted) }
+            }
+            (Value::Array(elements), Of::Path { .. }) => {
+                let first = elements.first().cloned().unwrap_or(Value::Undefined);
+                Self::inexact(Intervals::union([Intervals::point(first), Intervals::point(value.clone())]))
+            }
+            (value, _) => Self { set: Intervals::point(value.clone()), exact: true },
+        }
+    }
+
+    fn range(comparison: Comparison, operand: &Operand, of: Of) -> Self {
+        let value = &operand.value;
+        let or_equal = matches!(comparison, Comparison::GreaterOrEqual | Comparison::LessOrEqual);
+        let above = matches!(comparison, Comparison::Greater | Comparison::GreaterOrEqual);
+        match value {
+            Value::MinKey | Value::MaxKey => {
+                let to_the_end = above == (*value == Value::MaxKey);
+                match (to_the_end, or_equal) {
+                    (true, true) => return Self::equal(value, of),
+                    (true, false) => return Self::none(),
+                    // An array is in it as a whole, whatever keys its elements have; and so is what is missing.
+                    (false, true) => return Self { set: Intervals::all(), exact: of.is_value() },
+                    (false, false) if !of.is_value() => return Self::all(),
+                    (false, false) => return Self { set: Intervals::point(value.clone()).complement(), exact: true },
+                }
+            }
+            Value::Null => return if or_equal { Self::equal(value, of) } else { Self::none() },
+            Value::Array(_) if !of.is_value() => return Self::all(),
+            _ if operand.is_nan => return if or_equal { Self::equal(value, of) } else { Self::none() },
+            _ => {}
+        }
+        let (low, high) = bracket(value);
+        let edge = Edge { value: value.clone(), after: above != or_equal };
+        let set = if above { Intervals::one(edge, high) } else { Intervals::one(low, edge) };
+        Self { set, exact: true }
+    }
+
+    fn of_list(list: &In, of: Of) -> Self {
+        let each = list.values.iter().map(|value| Self::equal(value, of));
+        let patterns = list.patterns.iter().map(|pattern| Self::inexact(texts(pattern)));
+        let all: Vec<Self> = each.chain(patterns).collect();
+        let exact = all.iter().all(|bounds| bounds.exact);
+        Self { set: Intervals::union(all.into_iter().map(|bounds| bounds.set)), exact }
+    }
+
+    fn of_types(types: TypeSet, of: Of) -> Self {
+        if types.has("array") && !of.is_value() {
+            return Self::all();
+        }
+        let (mut sets, mut exact) = (Vec::new(), true);
+        for (names, least) in type_groups() {
+            let some = names.iter().any(|name| types.has(name));
+            if !some {
+                continue;
+            }
+            exact &= names.iter().all(|name| types.has(name));
+            let is_number = least.is_number();
+            let (low, high) = bracket(&least);
+            let low = if is_number { Edge::before(Value::from(f64::NAN)) } else { low };
+            // What is missing has the key null, an empty array the key undefined.
+            exact &= of.is_value() || !matches!(least, Value::Null | Value::Undefined);
+            sets.push(Intervals::one(low, high));
+        }
+        Self { set: Intervals::union(sets), exact }
+    }
+
+    fn of_bits(_: &Bits) -> Self {
+        Self::inexact(Intervals::union([numbers(), {
+            let (low, high) = bracket(&Value::Binary(document::Binary { subtype: 0, bytes: Vec::new() }));
+            Intervals::one(low, high)
+        }]))
+    }
+
+    /// An element that passes is a key.
+    fn of_element(filter: &ElementFilter, of: Of) -> Self {
+        match (&filter.form, of) {
+            (_, Of::Value) => Self::inexact(arrays()),
+            (_, Of::Path { positions: true, .. }) | (Form::Fields(_), _) => Self::all(),
+            (Form::Element(conditions), _) => {
+                let of_each = conditions.iter().map(|condition| Self::of_condition(condition, Of::Value).set);
+                Self::inexact(of_each.fold(Intervals::all(), |all, one| all.intersection(&one)))
+            }
+        }
+    }
+}
+
+fn numbers() -> Intervals {
+    let (low, high) = bracket(&Value::Int32(0));
+    Intervals::one(low, high)
+}
+
+fn arrays() -> Intervals {
+    let (low, high) = bracket(&Value::Array(Vec::new()));
+    Intervals::one(low, high)
+}
+
+/// Texts that may match, and the stored regular expressions that are the same.
+fn texts(pattern: &Pattern) -> Intervals {
+    let (low, high) = bracket(&Value::String(String::new()));
+    let texts = match pattern.prefix() {
+        None => Intervals::one(low, high),
+        Some(prefix) => {
+            let high = after_prefix(&prefix).map_or(high, |next| Edge::before(Value::String(next)));
+            Intervals::one(Edge::before(Value::String(prefix)), high)
+        }
+    };
+    let stored = |pattern: String| Edge::before(Value::Regex(Box::new(Regex { pattern, options: String::new() })));
+    let source = &pattern.source().pattern;
+    Intervals::union([texts, Intervals::one(stored(source.clone()), stored(format!("{source}\0")))])
+}
+
+/// The least text above all that begin with this one.
+fn after_prefix(prefix: &str) -> Option<String> {
+    let mut chars: Vec<char> = prefix.chars().collect();
+    while let Some(last) = chars.pop() {
+        let next = match last {
+            '\u{d7ff}' => Some('\u{e000}'),
+            last => char::from_u32(last as u32 + 1),
+        };
+        if let Some(next) = next {
+            chars.push(next);
+            return Some(chars.into_iter().collect());
+        }
+    }
+    None
+}
+
+/// The names of types that compare with each other, and a value of one of them.
+fn type_groups() -> Vec<(&'static [&'static str], Value)> {
+    let code = |scope| Value::Code(Box::new(document::Code { code: String::new(), scope }));
+    let pointer = document::DbPointer { namespace: String::new(), id: [0; 12] };
+    vec![
+        (&["minKey"], Value::MinKey),
+        (&["undefined"], Value::Undefined),
+        (&["null"], Value::Null),
+        (&["double", "int", "long", "decimal"], Value::Int32(0)),
+        (&["string", "symbol"], Value::String(String::new())),
+        (&["object"], Value::Map(document::Map::new())),
+        (&["array"], Value::Array(Vec::new())),
+        (&["binData"], Value::Binary(document::Binary { subtype: 0, bytes: Vec::new() })),
+        (&["objectId"], Value::ObjectId([0; 12])),
+        (&["bool"], Value::Bool(false)),
+        (&["date"], Value::DateTime(0)),
+        (&["timestamp"], Value::Timestamp(document::Timestamp { time: 0, increment: 0 })),
+        (&["regex"], Value::Regex(Box::new(Regex { pattern: String::new(), options: String::new() }))),
+        (&["dbPointer"], Value::DbPointer(Box::new(pointer))),
+        (&["javascript"], code(None)),
+        (&["javascriptWithScope"], code(Some(document::Map::new()))),
+        (&["maxKey"], Value::MaxKey),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

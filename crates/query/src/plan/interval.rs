@@ -1,0 +1,209 @@
+//! Sets of values as intervals in the order of all values.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use document::compare::compare;
+use document::json::{self, Format};
+use document::value::{Binary, Code, DbPointer, Regex, Timestamp};
+use document::{Map, Value};
+
+/// A place in the order of all values: right before a value, or right behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edge {
+    /// The value.
+    pub value: Value,
+    /// True for the place behind it.
+    pub after: bool,
+}
+
+impl Edge {
+    pub(super) fn before(value: Value) -> Self {
+        Self { value, after: false }
+    }
+
+    pub(super) fn after(value: Value) -> Self {
+        Self { value, after: true }
+    }
+
+    fn compare(&self, other: &Edge) -> Ordering {
+        compare(&self.value, &other.value).then(self.after.cmp(&other.after))
+    }
+}
+
+/// The values between two edges. As text, `[` and `]` stand for bounds that belong to it, `(` and `)` for others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interval {
+    /// Where it begins.
+    pub low: Edge,
+    /// Where it ends.
+    pub high: Edge,
+}
+
+impl Interval {
+    /// One value, and what equals it.
+    pub(super) fn point(value: Value) -> Self {
+        Self { low: Edge::before(value.clone()), high: Edge::after(value) }
+    }
+
+    /// True if it holds one value, and what equals it.
+    pub fn is_point(&self) -> bool {
+        !self.low.after && self.high.after && compare(&self.low.value, &self.high.value).is_eq()
+    }
+
+    /// True if it holds all values.
+    pub fn is_all(&self) -> bool {
+        self.low == Edge::before(Value::MinKey) && self.high == Edge::after(Value::MaxKey)
+    }
+
+    /// True if it holds the value.
+    pub fn contains(&self, value: &Value) -> bool {
+        let place = |edge: &Edge| {
+            compare(value, &edge.value).then_with(|| if edge.after { Ordering::Less } else { Ordering::Greater })
+        };
+        place(&self.low).is_gt() && place(&self.high).is_lt()
+    }
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (open, close) = (if self.low.after { '(' } else { '[' }, if self.high.after { ']' } else { ')' });
+        write!(f, "{open}{}, {}{close}", text(&self.low.value), text(&self.high.value))
+    }
+}
+
+/// A value as short text.
+pub(super) fn text(value: &Value) -> String {
+    match value {
+        Value::MinKey => "min".to_owned(),
+        Value::MaxKey => "max".to_owned(),
+        Value::Double(x) if x.0.is_nan() => "NaN".to_owned(),
+        Value::Double(x) if x.0.is_infinite() => if x.0 > 0.0 { "inf" } else { "-inf" }.to_owned(),
+        value => json::to_string(value, Format::RELAXED).unwrap_or_else(|_| value.type_name().to_owned()),
+    }
+}
+
+/// A set of values: intervals in order, no two of which meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Intervals(pub Vec<Interval>);
+
+impl Intervals {
+    pub fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    pub fn all() -> Self {
+        Self::one(Edge::before(Value::MinKey), Edge::after(Value::MaxKey))
+    }
+
+    pub fn point(value: Value) -> Self {
+        Self(vec![Interval::point(value)])
+    }
+
+    pub fn one(low: Edge, high: Edge) -> Self {
+        if low.compare(&high).is_lt() { Self(vec![Interval { low, high }]) } else { Self::none() }
+    }
+
+    /// The intervals of several sets together.
+    pub fn union(sets: impl IntoIterator<Item = Self>) -> Self {
+        let mut all: Vec<Interval> = sets.into_iter().flat_map(|set| set.0).collect();
+        all.sort_by(|a, b| a.low.compare(&b.low));
+        let mut union: Vec<Interval> = Vec::with_capacity(all.len());
+        for interval in all {
+            match union.last_mut() {
+                Some(last) if interval.low.compare(&last.high).is_le() => {
+                    if interval.high.compare(&last.high).is_gt() {
+                        last.high = interval.high;
+                    }
+                }
+                _ => union.push(interval),
+            }
+        }
+        Self(union)
+    }
+
+    pub fn intersection(&self, other: &Self) -> Self {
+        let (mut a, mut b) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let mut both = Vec::new();
+        while let (Some(left), Some(right)) = (a.peek(), b.peek()) {
+            let low = if left.low.compare(&right.low).is_ge() { &left.low } else { &right.low };
+            let left_ends = left.high.compare(&right.high).is_le();
+            let high = if left_ends { &left.high } else { &right.high };
+            both.extend(Self::one(low.clone(), high.clone()).0);
+            if left_ends {
+                a.next()
+            } else {
+                b.next()
+            };
+        }
+        Self(both)
+    }
+
+    pub fn complement(&self) -> Self {
+        let mut from = Edge::before(Value::MinKey);
+        let mut others = Vec::with_capacity(self.0.len() + 1);
+        for interval in &self.0 {
+            others.extend(Self::one(from, interval.low.clone()).0);
+            from = interval.high.clone();
+        }
+        others.extend(Self::one(from, Edge::after(Value::MaxKey)).0);
+        Self(others)
+    }
+
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.intersection(other) == *self
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn is_all(&self) -> bool {
+        matches!(&self.0[..], [only] if only.is_all())
+    }
+
+    /// True if it is made of single values.
+    pub fn is_points(&self) -> bool {
+        self.0.iter().all(Interval::is_point)
+    }
+}
+
+/// The values of the types that compare with each other and with `value`, but for NaN.
+pub(super) fn bracket(value: &Value) -> (Edge, Edge) {
+    let least = least_of_types();
+    match value {
+        number if number.is_number() => (Edge::after(Value::from(f64::NAN)), Edge::after(Value::from(f64::INFINITY))),
+        Value::MinKey | Value::MaxKey | Value::Undefined | Value::Null => {
+            (Edge::before(value.clone()), Edge::after(value.clone()))
+        }
+        value => {
+            let rank = document::compare::type_rank(value);
+            let at = least.iter().position(|least| document::compare::type_rank(least) == rank).unwrap_or_default();
+            let high = least.get(at + 1).unwrap_or(&Value::MaxKey);
+            (Edge::before(least[at].clone()), Edge::before(high.clone()))
+        }
+    }
+}
+
+/// The least value of each type that has several, in order.
+fn least_of_types() -> [Value; 13] {
+    let code = |scope| Value::Code(Box::new(Code { code: String::new(), scope }));
+    [
+        Value::String(String::new()),
+        Value::Map(Map::new()),
+        Value::Array(Vec::new()),
+        Value::Binary(Binary { subtype: 0, bytes: Vec::new() }),
+        Value::ObjectId([0; 12]),
+        Value::Bool(false),
+        Value::DateTime(i64::MIN),
+        Value::Timestamp(Timestamp { time: 0, increment: 0 }),
+        Value::Regex(Box::new(Regex { pattern: String::new(), options: String::new() })),
+        Value::DbPointer(Box::new(DbPointer { namespace: String::new(), id: [0; 12] })),
+        code(None),
+        code(Some(Map::new())),
+        Value::MaxKey,
+    ]
+}
+
+#[cfg(test)]
+mod tests;

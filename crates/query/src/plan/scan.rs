@@ -1,0 +1,328 @@
+//! Scans of indexes: what bounds a filter gives their parts, and the bytes between which their entries lie.
+
+use document::{Map, Value, key};
+
+use super::Index;
+use super::bounds::{Bounds, Of};
+use super::interval::{Edge, Interval, Intervals};
+use crate::filter::tree::{Clause, Condition, Path, Test};
+use crate::filter::{Filter, Form};
+use crate::index::{Definition, Order, Part};
+
+/// The most ranges that a scan is taken apart into. What bounds beyond it ask is asked of each entry.
+const RANGES_MAX: usize = 4096;
+
+/// Entries of an index within bounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexScan {
+    /// The index's name.
+    pub index: String,
+    /// For each part of the index.
+    pub bounds: Vec<PartBounds>,
+    /// From the last entry to the first.
+    pub backward: bool,
+    /// The entries alone answer, and this is what their values must meet, laid out as a document. None: the documents
+    /// are read.
+    pub covered: Option<Filter>,
+    /// A document may have several entries, so that each must be told once.
+    pub multikey: bool,
+}
+
+/// The values of one part that a scan looks at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartBounds {
+    /// The part.
+    pub part: Part,
+    /// In ascending order of values, whatever the part's order; for a hashed part single values, or all.
+    pub intervals: Vec<Interval>,
+    /// The intervals as bytes of this part's keys, ascending.
+    ranges: Vec<KeyRange>,
+}
+
+/// Keys from `from` on, up to but without `to`; without it, to the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRange {
+    /// The first bytes.
+    pub from: Vec<u8>,
+    /// The bytes that lie behind.
+    pub to: Option<Vec<u8>>,
+}
+
+impl KeyRange {
+    /// True if the bytes lie within.
+    pub fn contains(&self, bytes: &[u8]) -> bool {
+        self.from.as_slice() <= bytes && self.to.as_deref().is_none_or(|to| bytes < to)
+    }
+
+    fn behind(&self, prefix: &[u8]) -> Self {
+        let from = [prefix, &self.from].concat();
+        let to = match &self.to {
+            Some(to) => Some([prefix, to].concat()),
+            None => after(prefix.to_vec()),
+        };
+        Self { from, to }
+    }
+}
+
+impl PartBounds {
+    fn new(part: &Part, set: Intervals) -> Self {
+        let set = if part.order == Order::Hashed && !set.is_points() { Intervals::all() } else { set };
+        let mut ranges: Vec<KeyRange> = set.0.iter().map(|interval| range(interval, part.order)).collect();
+        ranges.sort_by(|a, b| a.from.cmp(&b.from));
+        // Values that differ may have one hash.
+        ranges.dedup();
+        Self { part: part.clone(), intervals: set.0, ranges }
+    }
+
+    /// True if all values are looked at.
+    pub fn is_all(&self) -> bool {
+        matches!(&self.intervals[..], [only] if only.is_all())
+    }
+
+    /// True if one value is looked at.
+    pub fn is_point(&self) -> bool {
+        matches!(&self.intervals[..], [only] if only.is_point())
+    }
+
+    /// True if single values are looked at.
+    pub fn is_points(&self) -> bool {
+        self.intervals.iter().all(Interval::is_point)
+    }
+
+    fn admits(&self, bytes: &[u8]) -> bool {
+        let at = self.ranges.partition_point(|range| range.from.as_slice() <= bytes);
+        at.checked_sub(1).is_some_and(|at| self.ranges[at].contains(bytes))
+    }
+}
+
+impl IndexScan {
+    /// The ranges of bytes that the entries lie in, in the order of the bytes, none meeting another: one for each way to
+    /// take single values for the first parts, and an interval of the next. For a backward scan they are to be taken from
+    /// the last to the first. Between them lie entries, too, that [`IndexScan::admits`] tells apart.
+    pub fn ranges(&self) -> Vec<KeyRange> {
+        let mut prefixes: Vec<Vec<u8>> = vec![Vec::new()];
+        for part in &self.bounds {
+            let many = prefixes.len().saturating_mul(part.ranges.len());
+            if many > RANGES_MAX {
+                break;
+            }
+            let ranges = || prefixes.iter().flat_map(|prefix| part.ranges.iter().map(|range| range.behind(prefix)));
+            if !part.is_points() {
+                return ranges().collect();
+            }
+            prefixes = ranges().map(|range| range.from).collect();
+        }
+        prefixes.into_iter().map(|from| KeyRange { to: after(from.clone()), from }).collect()
+    }
+
+    /// True if an entry whose index key, or whole key, is given lies within the bounds of all parts.
+    pub fn admits(&self, entry: &[u8]) -> bool {
+        let mut rest = entry;
+        self.bounds.iter().all(|part| {
+            let whole = rest;
+            let skipped = match part.part.order {
+                Order::Hashed => match rest.get(8..) {
+                    Some(behind) => {
+                        rest = behind;
+                        true
+                    }
+                    None => false,
+                },
+                order => key::skip(&mut rest, order == Order::Descending).is_ok(),
+            };
+            skipped && part.admits(&whole[..whole.len() - rest.len()])
+        })
+    }
+
+    /// The document that the filter of a covered scan is asked of, from what [`Definition::values`] gives: as much of it as
+    /// the parts tell.
+    pub fn document(&self, values: &[Option<Value>]) -> Map {
+        let mut document = Map::new();
+        for (part, value) in self.bounds.iter().zip(values) {
+            let Some(value) = value else { continue };
+            let names: Vec<&str> = part.part.path.names().collect();
+            put(&mut document, &names, value);
+        }
+        document
+    }
+}
+
+fn put(map: &mut Map, names: &[&str], value: &Value) {
+    match names {
+        [] => {}
+        [name] => drop(map.insert(*name, value.clone())),
+        [name, rest @ ..] => {
+            if !matches!(map.get(name), Some(Value::Map(_))) {
+                map.insert(*name, Map::new());
+            }
+            if let Some(Value::Map(inner)) = map.get_mut(name) {
+                put(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// The bytes of a part's keys for the values of an interval.
+fn range(interval: &Interval, order: Order) -> KeyRange {
+    let bytes = |edge: &Edge| {
+        let mut bytes = Vec::new();
+        crate::index::put_part(&edge.value, order, &mut bytes);
+        bytes
+    };
+    let (low, high) = (&interval.low, &interval.high);
+    match order {
+        Order::Ascending | Order::Hashed => {
+            let from = if low.after { after(bytes(low)).unwrap_or_default() } else { bytes(low) };
+            let to = if high.after { after(bytes(high)) } else { Some(bytes(high)) };
+            if interval.is_all() { KeyRange { from: Vec::new(), to: None } } else { KeyRange { from, to } }
+        }
+        Order::Descending => {
+            let from = if high.after { bytes(high) } else { after(bytes(high)).unwrap_or_default() };
+            let to = if low.after { Some(bytes(low)) } else { after(bytes(low)) };
+            if interval.is_all() { KeyRange { from: Vec::new(), to: None } } else { KeyRange { from, to } }
+        }
+    }
+}
+
+/// The ranges of keys of `_id` for intervals of it, in order.
+pub fn id_ranges(ids: &[Interval]) -> Vec<KeyRange> {
+    ids.iter().map(|interval| range(interval, Order::Ascending)).collect()
+}
+
+/// The least bytes above all that begin with these; none if there are none.
+fn after(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    while let Some(last) = bytes.pop() {
+        if last < 0xff {
+            bytes.push(last + 1);
+            return Some(bytes);
+        }
+    }
+    None
+}
+
+/// What a filter says of an index.
+#[derive(Debug, Clone)]
+pub(super) struct Bounded {
+    pub bounds: Vec<PartBounds>,
+    /// The filter's clauses that an entry within the bounds proves.
+    pub proved: Vec<usize>,
+}
+
+/// What a clause says of a part.
+struct Candidate {
+    clause: usize,
+    bounds: Bounds,
+    /// The condition is of the fields of one element of the array at this path.
+    element_of: Option<Box<str>>,
+    /// The document has a value there.
+    positive: bool,
+}
+
+/// A part whose bounds were taken, for those behind it.
+struct Taken<'a> {
+    path: &'a str,
+    multikey: bool,
+    clause: usize,
+    element_of: Option<Box<str>>,
+}
+
+/// The bounds that the clauses of a filter give the parts of an index.
+pub(super) fn bounded(filter: &Filter, index: &Index<'_>) -> Bounded {
+    let mut found = Bounded { bounds: Vec::new(), proved: Vec::new() };
+    let mut taken: Vec<Taken<'_>> = Vec::new();
+    for (at, part) in index.definition.parts().iter().enumerate() {
+        let multikey = index.multikey >> at & 1 == 1;
+        let mut candidates = candidates(filter, part, multikey);
+        // Without a value there is no entry, and so none that shows a null in another element.
+        candidates.retain(|candidate| !(index.definition.is_sparse() && multikey && !candidate.positive));
+        let set = if multikey {
+            candidates.retain(|candidate| taken.iter().all(|before| agree(before, candidate, part)));
+            one_of(candidates, &mut found.proved, part, &mut taken)
+        } else {
+            let sets = candidates.iter().fold(Intervals::all(), |all, one| all.intersection(&one.bounds.set));
+            let hashed = part.order == Order::Hashed;
+            found.proved.extend(candidates.iter().filter(|one| one.bounds.exact && !hashed).map(|one| one.clause));
+            sets
+        };
+        found.bounds.push(PartBounds::new(part, set));
+    }
+    found
+}
+
+/// Of several conditions each may be met by another element: one of them gives the bounds.
+fn one_of<'a>(
+    candidates: Vec<Candidate>,
+    proved: &mut Vec<usize>,
+    part: &'a Part,
+    taken: &mut Vec<Taken<'a>>,
+) -> Intervals {
+    let best = candidates.into_iter().min_by(|a, b| {
+        let width = |candidate: &Candidate| super::cost::width(&candidate.bounds.set);
+        width(a).total_cmp(&width(b))
+    });
+    let Some(best) = best.filter(|best| !best.bounds.set.is_all()) else { return Intervals::all() };
+    if best.bounds.exact && part.order != Order::Hashed {
+        proved.push(best.clause);
+    }
+    let path = part.path.as_str();
+    taken.push(Taken { path, multikey: true, clause: best.clause, element_of: best.element_of });
+    best.bounds.set
+}
+
+/// True if an entry that a document has for the one condition is one that it has for the other: their paths lead through
+/// no array together, or to one element of it.
+fn agree(before: &Taken<'_>, candidate: &Candidate, part: &Part) -> bool {
+    let first = |path: &str| path.split('.').next().map(str::to_owned);
+    let path = part.path.as_str();
+    if !before.multikey || first(before.path) != first(path) {
+        return true;
+    }
+    match (&before.element_of, &candidate.element_of) {
+        (Some(a), Some(b)) if a == b && before.clause == candidate.clause => {
+            let rest = |path: &str| first(path.get(a.len() + 1..).unwrap_or_default());
+            rest(before.path) != rest(path)
+        }
+        _ => false,
+    }
+}
+
+fn candidates(filter: &Filter, part: &Part, multikey: bool) -> Vec<Candidate> {
+    let path = Path::new(part.path.as_str());
+    let positions = path.steps.iter().any(|step| step.position.is_some());
+    let mut found = Vec::new();
+    for (clause, it) in filter.clauses.iter().enumerate() {
+        let Clause::Field { path: at, condition } = it else { continue };
+        if at.text == path.text {
+            let of = Of::Path { multikey, dotted: path.steps.len() > 1, positions };
+            let bounds = Bounds::of_condition(condition, of);
+            found.push(Candidate { clause, bounds, element_of: None, positive: is_positive(condition) });
+        }
+        let Condition::Test(Test::ElemMatch(element)) = condition else { continue };
+        let Form::Fields(inner) = &element.form else { continue };
+        let Some(rest) = path.text.strip_prefix(&*at.text).and_then(|rest| rest.strip_prefix('.')) else { continue };
+        if positions {
+            continue;
+        }
+        for one in &inner.clauses {
+            let Clause::Field { path: inner_path, condition } = one else { continue };
+            if &*inner_path.text == rest {
+                let of = Of::Path { multikey: true, dotted: inner_path.steps.len() > 1, positions };
+                let mut bounds = Bounds::of_condition(condition, of);
+                bounds.exact = false;
+                let element_of = Some(at.text.clone());
+                found.push(Candidate { clause, bounds, element_of, positive: is_positive(condition) });
+            }
+        }
+    }
+    found
+}
+
+/// True if a document meets the condition only with a value at the path.
+fn is_positive(condition: &Condition) -> bool {
+    matches!(condition, Condition::Test(test) if !test.passes_missing())
+}
+
+/// Whether each document that the filter may match has entries in an index that is sparse.
+pub(super) fn has_all(filter: &Filter, definition: &Definition) -> bool {
+    definition.parts().iter().any(|part| candidates(filter, part, true).iter().any(|candidate| candidate.positive))
+}

@@ -1,0 +1,179 @@
+//! Applying projections: what is returned is decoded, and nothing else.
+
+use document::path::FieldPath;
+use document::row::{ArrayRef, MapRef, RowError, ValueRef};
+use document::{Document, Map, Value};
+
+use super::tree::{Child, Node, Slice};
+use super::{Kind, Projection, ProjectionError};
+use crate::filter::Filter;
+
+type Result<T> = std::result::Result<T, ProjectionError>;
+
+/// Where a node is applied.
+#[derive(Clone, Copy)]
+struct At {
+    /// How many names of the positional path led here, through maps alone; none on other ways.
+    position: Option<usize>,
+    /// Within an array that is directly in another: there are no slices.
+    nested: bool,
+}
+
+pub(super) struct Application<'a> {
+    pub projection: &'a Projection,
+    pub document: &'a Document,
+    pub filter: &'a Filter,
+}
+
+impl Application<'_> {
+    pub fn run(&self) -> Result<Map> {
+        let map = self.document.map()?;
+        let at = At { position: Some(0), nested: false };
+        let mut projected = match self.projection.kind {
+            Kind::Inclusion => self.included(&self.projection.root, &map, at)?,
+            Kind::Exclusion => self.not_excluded(&self.projection.root, &map, at)?,
+        };
+        if self.projection.kind == Kind::Inclusion {
+            for elem_match in &self.projection.elem_matches {
+                if let Some(found) = self.elem_match(&elem_match.name, map.get(&elem_match.name)?)? {
+                    projected.push(&*elem_match.name, found);
+                }
+            }
+        }
+        Ok(projected)
+    }
+
+    /// The fields that a node names, in the order in which the map has them.
+    fn included(&self, node: &Node, map: &MapRef<'_>, at: At) -> Result<Map> {
+        let mut projected = Map::with_capacity(node.children().len());
+        let mut put = |name: &str, child: &Child, value: ValueRef<'_>| -> Result<()> {
+            if let Some(value) = self.child(child, value, self.below(at, name))? {
+                projected.push(name, value);
+            }
+            Ok(())
+        };
+        let Some(shape) = map.shape() else {
+            for field in map.iter() {
+                let (name, value) = field?;
+                if let Some((name, child)) = name.as_str().and_then(|name| Some((name, node.get(name)?))) {
+                    put(name, child, value)?;
+                }
+            }
+            return Ok(projected);
+        };
+        let fields = node.children().iter().filter_map(|(name, child)| Some((shape.position(name)?, &**name, child)));
+        let mut fields: Vec<(usize, &str, &Child)> = fields.collect();
+        fields.sort_unstable_by_key(|(position, ..)| *position);
+        let names: Vec<&str> = fields.iter().map(|(_, name, _)| *name).collect();
+        for ((_, name, child), value) in fields.iter().zip(map.get_fields(&names)?) {
+            value.map_or(Ok(()), |value| put(name, child, value))?;
+        }
+        Ok(projected)
+    }
+
+    /// All fields but those that a node excludes.
+    fn not_excluded(&self, node: &Node, map: &MapRef<'_>, at: At) -> Result<Map> {
+        let mut projected = Map::with_capacity(map.len());
+        for field in map.iter() {
+            let (key, value) = field?;
+            let name = key.as_str();
+            let root = at.position == Some(0);
+            if let Some(name) =
+                name.filter(|name| root && self.projection.elem_matches.iter().any(|e| &*e.name == *name))
+            {
+                self.elem_match(name, Some(value))?.into_iter().for_each(|found| projected.push(name, found));
+                continue;
+            }
+            let value = match name.and_then(|name| node.get(name)) {
+                None => Some(value.to_value()?),
+                Some(child) => self.child(child, value, self.below(at, name.unwrap_or_default()))?,
+            };
+            if let Some(value) = value {
+                projected.entries.push((key.to_value()?, value));
+            }
+        }
+        Ok(projected)
+    }
+
+    /// Where a field of a map is.
+    fn below(&self, at: At, name: &str) -> At {
+        let next = |depth: usize| {
+            let path = self.projection.position.as_ref();
+            // Without a positional path this tells the document itself from what is in it.
+            let leads = path.is_some_and(|path| path.names().nth(depth) == Some(name));
+            leads.then_some(depth + 1)
+        };
+        At { position: at.position.and_then(next), ..at }
+    }
+
+    /// What is projected of a field, if anything.
+    fn child(&self, child: &Child, value: ValueRef<'_>, at: At) -> Result<Option<Value>> {
+        let at = match (&value, at.position) {
+            (ValueRef::Array(array), Some(depth)) if self.projection.position.is_some() => {
+                return self.element(child, array, depth).map(Some);
+            }
+            (ValueRef::Array(_), _) => At { position: None, ..at },
+            _ => at,
+        };
+        match (child, value) {
+            (Child::Whole, _) if self.projection.kind == Kind::Exclusion => Ok(None),
+            (Child::Fields(node), value) => self.fields(node, value, at),
+            (Child::Slice(slice), ValueRef::Array(array)) if !at.nested => Ok(Some(sliced(*slice, &array)?)),
+            (Child::Whole | Child::Slice(_) | Child::Position, value) => Ok(Some(value.to_value()?)),
+        }
+    }
+
+    /// What a node leaves of a value: maps and arrays of them are entered.
+    fn fields(&self, node: &Node, value: ValueRef<'_>, at: At) -> Result<Option<Value>> {
+        match (value, self.projection.kind) {
+            (ValueRef::Map(map), Kind::Inclusion) => Ok(Some(self.included(node, &map, at)?.into())),
+            (ValueRef::Map(map), Kind::Exclusion) => Ok(Some(self.not_excluded(node, &map, at)?.into())),
+            (ValueRef::Array(array), _) => {
+                let mut elements = Vec::new();
+                for element in array.iter() {
+                    let element = element?;
+                    let nested = at.nested || matches!(element, ValueRef::Array(_));
+                    elements.extend(self.fields(node, element, At { nested, ..at })?);
+                }
+                Ok(Some(Value::Array(elements)))
+            }
+            (_, Kind::Inclusion) => Ok(None),
+            (value, Kind::Exclusion) => Ok(Some(value.to_value()?)),
+        }
+    }
+
+    /// The element of an array that the filter tells, in an array: `depth` names of the positional path led to it.
+    fn element(&self, child: &Child, array: &ArrayRef<'_>, depth: usize) -> Result<Value> {
+        let Some(path) = &self.projection.position else { return Ok(Value::Null) };
+        let none = || ProjectionError::NoPosition(path.to_string());
+        let names: Vec<&str> = path.names().take(depth).collect();
+        let here: FieldPath = names.join(".").parse().map_err(|_| none())?;
+        let at = self.filter.position(self.document, &here)?.ok_or_else(none)?;
+        let element = array.get(at)?.ok_or_else(none)?;
+        let at = At { position: None, nested: false };
+        let element = match child {
+            Child::Fields(node) => self.fields(node, element, at)?,
+            _ => Some(element.to_value()?),
+        };
+        Ok(Value::Array(element.into_iter().collect()))
+    }
+
+    /// The first element of the array that matches, in an array.
+    fn elem_match(&self, name: &str, value: Option<ValueRef<'_>>) -> Result<Option<Value>> {
+        let known = self.projection.elem_matches.iter().find(|known| &*known.name == name);
+        let (Some(elem_match), Some(ValueRef::Array(array))) = (known, value) else { return Ok(None) };
+        for element in array.iter() {
+            let element = element?;
+            if elem_match.filter.matches_ref(&element)? {
+                return Ok(Some(Value::Array(vec![element.to_value()?])));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn sliced(slice: Slice, array: &ArrayRef<'_>) -> std::result::Result<Value, RowError> {
+    let (skip, count) = slice.range(array.len());
+    let elements = array.iter().skip(skip).take(count).map(|element| element?.to_value());
+    elements.collect::<std::result::Result<_, _>>().map(Value::Array)
+}

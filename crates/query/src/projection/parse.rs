@@ -1,0 +1,249 @@
+//! Reading projections.
+
+use document::path::FieldPath;
+use document::row::ID;
+use document::{Map, Value};
+
+use super::tree::{Child, Collision, Node, Slice};
+use super::{ElemMatch, Kind, Projection, ProjectionError};
+use crate::{filter::ElementFilter, location};
+
+type Result<T> = std::result::Result<T, ProjectionError>;
+
+#[derive(Default)]
+struct Parser {
+    root: Node,
+    elem_matches: Vec<ElemMatch>,
+    /// Included, or excluded, by a field other than `_id`.
+    kind: Option<Kind>,
+    position: Option<FieldPath>,
+    slices: bool,
+    /// Whether `_id` itself is included or excluded.
+    id: Option<bool>,
+    /// `_id` or something in it is spoken of.
+    id_specified: bool,
+}
+
+pub(super) fn projection(projection: &Map) -> Result<Projection> {
+    let mut parser = Parser::default();
+    for (name, value) in &projection.entries {
+        let name = name_of(name)?;
+        parser.id_specified |= name == ID || name.strip_prefix(ID).is_some_and(|rest| rest.starts_with('.'));
+        parser.element("", name, value)?;
+    }
+    Ok(parser.finish())
+}
+
+fn name_of(name: &Value) -> Result<&str> {
+    name.as_str().ok_or_else(|| invalid(location::DOLLAR, "a path in a projection is a string"))
+}
+
+fn invalid(code: i32, message: impl Into<String>) -> ProjectionError {
+    ProjectionError::Invalid(message.into(), code)
+}
+
+/// A path that may stand in a projection.
+fn path(text: &str) -> Result<FieldPath> {
+    let path: FieldPath = text
+        .parse()
+        .map_err(|error| invalid(location::of_path(text), format!("{text:?} cannot be in a projection: {error}")))?;
+    if let Some(name) = path.names().find(|name| location::is_dollar_name(name)) {
+        let message = format!("the name '{name}' in the projection '{text}' begins with a dollar sign");
+        return Err(invalid(location::DOLLAR, message));
+    }
+    Ok(path)
+}
+
+fn join(parent: &str, name: &str) -> String {
+    if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") }
+}
+
+impl Parser {
+    /// One field of a projection; `parent` is the path of the map that it stands in.
+    fn element(&mut self, parent: &str, name: &str, value: &Value) -> Result<()> {
+        let full = join(parent, name);
+        let is_position = name == "$" || name.ends_with(".$") || name.contains(".$.");
+        let is_true = match value {
+            Value::Bool(flag) => Some(*flag),
+            value => value.as_f64().map(|number| number != 0.0),
+        };
+        match (value, is_true) {
+            (Value::Map(_), _) if is_position => {
+                Err(invalid(31271, format!("the positional projection '{full}' takes true, and no expression")))
+            }
+            (Value::Map(map), _) => self.map(parent, &full, map),
+            (_, Some(true)) if is_position => self.position(&full),
+            (_, Some(false)) if is_position => {
+                Err(invalid(31395, format!("the positional projection '{full}' cannot exclude: leave '.$' out")))
+            }
+            (_, Some(included)) => self.field(&full, included),
+            (_, None) if is_position => {
+                Err(invalid(31308, format!("the positional projection '{full}' takes true, and no constant")))
+            }
+            (_, None) => Err(ProjectionError::NotSupported(format!(
+                "the constant of type {} for '{full}' is not supported in a projection: write 1 or 0",
+                value.type_name()
+            ))),
+        }
+    }
+
+    fn add(&mut self, path: &FieldPath, child: Child) -> Result<()> {
+        if self.elem_matches.iter().any(|known| &*known.name == path.first()) {
+            return Err(collision(path, &if path.depth() == 1 { Collision::AtEnd } else { rest_of(path) }));
+        }
+        self.root.add(path.as_str(), child).map_err(|found| collision(path, &found))
+    }
+
+    fn field(&mut self, full: &str, included: bool) -> Result<()> {
+        let path = path(full)?;
+        self.add(&path, Child::Whole)?;
+        if full == ID {
+            self.id = Some(included);
+            return Ok(());
+        }
+        match (self.kind, included) {
+            (Some(Kind::Exclusion), true) => Err(invalid(
+                31253,
+                format!("the projection includes '{full}' and excludes other fields: do one of both"),
+            )),
+            (Some(Kind::Inclusion), false) => Err(invalid(
+                31254,
+                format!("the projection excludes '{full}' and includes other fields: do one of both"),
+            )),
+            (_, included) => {
+                self.kind = Some(if included { Kind::Inclusion } else { Kind::Exclusion });
+                Ok(())
+            }
+        }
+    }
+
+    fn position(&mut self, full: &str) -> Result<()> {
+        if self.position.is_some() {
+            return Err(invalid(31276, "a projection has one positional operator '.$' at most"));
+        }
+        if !self.elem_matches.is_empty() {
+            return Err(invalid(31256, "a projection cannot have a positional operator and $elemMatch"));
+        }
+        if full.contains(".$.") {
+            let message =
+                format!("the positional operator in the projection '{full}' stands at the end, as in 'a.b.$'");
+            return Err(invalid(31394, message));
+        }
+        let path = path(full.strip_suffix('$').and_then(|path| path.strip_suffix('.')).unwrap_or_default())?;
+        self.add(&path, Child::Position)?;
+        if self.kind == Some(Kind::Exclusion) {
+            return Err(invalid(
+                31253,
+                format!("the projection includes '{full}' and excludes other fields: do one of both"),
+            ));
+        }
+        self.kind = Some(Kind::Inclusion);
+        self.position = Some(path);
+        Ok(())
+    }
+
+    /// An operator, or fields below a field.
+    fn map(&mut self, parent: &str, full: &str, map: &Map) -> Result<()> {
+        let path = path(full)?;
+        match map.entries.as_slice() {
+            [] => {
+                return Err(invalid(
+                    51270,
+                    format!("the projection of '{full}' is an empty map: write 1 for all of it"),
+                ));
+            }
+            [(operator, operand)] => match operator.as_str() {
+                Some("$slice") => {
+                    self.slices = true;
+                    return self.add(&path, Child::Slice(slice(full, operand)?));
+                }
+                Some("$elemMatch") => return self.elem_match(parent, path, operand),
+                Some(operator) if location::is_dollar_name(operator) => {
+                    let message = format!("the expression {operator} for '{full}' is not supported in a projection");
+                    return Err(ProjectionError::NotSupported(message));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        // Even what is empty so far must not be there.
+        self.add(&path, Child::Fields(Node::default()))?;
+        map.entries.iter().try_for_each(|(name, value)| self.element(full, name_of(name)?, value))
+    }
+
+    fn elem_match(&mut self, parent: &str, path: FieldPath, operand: &Value) -> Result<()> {
+        if !matches!(operand, Value::Map(_)) {
+            let found = operand.type_name();
+            return Err(invalid(31274, format!("$elemMatch of '{path}' takes a map, this is of type {found}")));
+        }
+        if self.position.is_some() {
+            return Err(invalid(31255, "a projection cannot have a positional operator and $elemMatch"));
+        }
+        if !parent.is_empty() || path.depth() > 1 {
+            let message = format!("$elemMatch of '{path}' is not on a field of the document itself");
+            return Err(invalid(31275, message));
+        }
+        let filter = ElementFilter::parse(operand)?;
+        self.add(&path, Child::Whole)?;
+        self.root.remove(path.first());
+        self.elem_matches.push(ElemMatch { name: path.first().into(), filter });
+        Ok(())
+    }
+
+    fn finish(mut self) -> Projection {
+        let kind = self.kind.unwrap_or({
+            // What nobody says is as MongoDB has it.
+            let included = if self.slices {
+                self.id == Some(true)
+            } else {
+                !self.elem_matches.is_empty() || self.id == Some(true)
+            };
+            if included { Kind::Inclusion } else { Kind::Exclusion }
+        });
+        match kind {
+            Kind::Inclusion if self.id == Some(false) => self.root.remove(ID),
+            // It is not there yet.
+            Kind::Inclusion if !self.id_specified => drop(self.root.add(ID, Child::Whole)),
+            Kind::Exclusion if self.id == Some(true) => self.root.remove(ID),
+            _ => {}
+        }
+        Projection { kind, root: self.root, elem_matches: self.elem_matches, position: self.position }
+    }
+}
+
+fn rest_of(path: &FieldPath) -> Collision {
+    Collision::At(path.as_str()[path.first().len() + 1..].to_owned())
+}
+
+fn collision(path: &FieldPath, collision: &Collision) -> ProjectionError {
+    match collision {
+        Collision::AtEnd => invalid(31250, format!("the projection speaks of '{path}', or of something in it, twice")),
+        Collision::At(rest) => {
+            let text = path.as_str();
+            let around = text[..text.len() - rest.len()].trim_end_matches('.');
+            let message = format!("the projection of '{path}' collides with that of '{around}', in which it lies");
+            invalid(31249, message)
+        }
+    }
+}
+
+fn slice(full: &str, operand: &Value) -> Result<Slice> {
+    /// Whole, and as far as 32 bits go.
+    fn integer(value: &Value) -> Option<i32> {
+        value.as_f64().map(|number| number as i32)
+    }
+    let wanted = "a number of elements, or [skip, limit] with a limit above 0";
+    match operand {
+        Value::Array(both) => match both.as_slice() {
+            [skip, limit] => match (integer(skip), integer(limit)) {
+                (Some(skip), Some(limit)) if limit > 0 => Ok(Slice { skip: Some(skip), limit }),
+                _ => Err(invalid(28724, format!("$slice of '{full}' takes {wanted}"))),
+            },
+            _ => Err(invalid(28667, format!("$slice of '{full}' takes {wanted}"))),
+        },
+        number => match integer(number) {
+            Some(limit) => Ok(Slice { skip: None, limit }),
+            None => Err(invalid(28667, format!("$slice of '{full}' takes {wanted}"))),
+        },
+    }
+}

@@ -1,0 +1,129 @@
+//! The first documents by their sort keys.
+
+use std::collections::BinaryHeap;
+
+use super::SortError;
+
+/// What an item costs beside its key and what it says of itself: its place, its number, the bounds of its key.
+const OVERHEAD: usize = 64;
+
+/// Collects items, and keeps those that come first by their keys; of equal keys those that came first.
+///
+/// ```
+/// use query::sort::TopK;
+/// # fn main() -> Result<(), query::sort::SortError> {
+/// let mut top = TopK::new(Some(2), 1 << 20);
+/// for (key, item) in [("c", 3), ("a", 1), ("b", 2)] {
+///     top.offer(key.as_bytes(), 4, || item)?;
+/// }
+/// assert_eq!(top.into_sorted().collect::<Vec<_>>(), [1, 2]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct TopK<T> {
+    /// The last one that is kept on top.
+    heap: BinaryHeap<Kept<T>>,
+    /// How many are kept; all if there is none.
+    limit: Option<usize>,
+    bytes: usize,
+    bytes_max: usize,
+    offered: u64,
+}
+
+#[derive(Debug)]
+struct Kept<T> {
+    key: Box<[u8]>,
+    /// How many were offered before.
+    number: u64,
+    bytes: usize,
+    item: T,
+}
+
+impl<T> Ord for Kept<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key.cmp(&other.key).then(self.number.cmp(&other.number))
+    }
+}
+
+impl<T> PartialOrd for Kept<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Kept<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T> Eq for Kept<T> {}
+
+impl<T> TopK<T> {
+    /// Keeps `limit` items (all, if there is none) in at most `bytes_max` bytes of memory. Who skips some of them first
+    /// adds that to the limit.
+    pub fn new(limit: Option<usize>, bytes_max: usize) -> Self {
+        Self { heap: BinaryHeap::new(), limit, bytes: 0, bytes_max, offered: 0 }
+    }
+
+    /// Keeps the item if fewer than the limit come before it. `bytes` is the memory that it takes; it is made only if
+    /// it is kept. Whether it was.
+    ///
+    /// # Errors
+    /// [`SortError::Memory`]; the item is then not kept, all others are.
+    pub fn offer(&mut self, key: &[u8], bytes: usize, item: impl FnOnce() -> T) -> Result<bool, SortError> {
+        let number = self.offered;
+        self.offered += 1;
+        if !self.would_keep(key) {
+            return Ok(false);
+        }
+        let bytes = bytes.saturating_add(key.len() + OVERHEAD);
+        let full = self.limit.is_some_and(|limit| self.heap.len() >= limit);
+        let freed = self.heap.peek().filter(|_| full).map_or(0, |last| last.bytes);
+        let after = (self.bytes - freed).saturating_add(bytes);
+        if after > self.bytes_max {
+            return Err(SortError::Memory { limit: self.bytes_max });
+        }
+        if full {
+            self.heap.pop();
+        }
+        self.heap.push(Kept { key: key.into(), number, bytes, item: item() });
+        self.bytes = after;
+        Ok(true)
+    }
+
+    /// True if an item with this key would be kept, if it were offered now.
+    pub fn would_keep(&self, key: &[u8]) -> bool {
+        match self.bound() {
+            Some(bound) => key < bound,
+            None => self.limit != Some(0),
+        }
+    }
+
+    /// The key below which an item's must be to be kept; none while all are kept.
+    pub fn bound(&self) -> Option<&[u8]> {
+        let full = self.limit.is_some_and(|limit| self.heap.len() >= limit);
+        self.heap.peek().filter(|_| full).map(|last| &*last.key)
+    }
+
+    /// The number of items that are kept.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// True if none is kept.
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    /// The bytes of memory that keys and items take.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The items, the first one first.
+    pub fn into_sorted(self) -> impl ExactSizeIterator<Item = T> {
+        self.heap.into_sorted_vec().into_iter().map(|kept| kept.item)
+    }
+}

@@ -1,0 +1,380 @@
+//! Names in paths that stand for elements of arrays: `$[]` for all, `$[name]` for those that an array filter matches, `$`
+//! for the one that the filter of the whole operation tells.
+
+use std::cmp::Ordering;
+
+use document::path::{FieldPath, array_index};
+use document::row::ID;
+use document::{Map, Value, bson};
+
+use super::walk::Fields;
+use super::{Change, Context, Update, UpdateError, order};
+use crate::filter::{Filter, MAX_FILTER_BYTES};
+
+/// What the filter of the operation tells.
+pub(super) const MATCHED: &str = "$";
+
+/// True if the name stands for several elements: `$[]`, `$[name]`.
+pub(super) fn is_several(name: &str) -> bool {
+    identifier(name).is_some()
+}
+
+/// The name of the array filter; empty for all elements.
+pub(super) fn identifier(name: &str) -> Option<&str> {
+    name.strip_prefix("$[")?.strip_suffix(']')
+}
+
+/// How many names of the path stand for several elements.
+pub(super) fn count(path: &FieldPath) -> usize {
+    if path.as_str().contains("$[") { path.names().filter(|name| is_several(name)).count() } else { 0 }
+}
+
+/// Which elements a name in brackets stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ArrayFilter {
+    pub name: Box<str>,
+    /// Of a document with the element as its only field, under the name.
+    pub filter: Filter,
+}
+
+impl ArrayFilter {
+    /// Reads an array filter, as `{"grade.score": {$gte: 85}}`.
+    pub fn parse(filter: &Value) -> Result<Self, UpdateError> {
+        let Value::Map(map) = filter else {
+            return Err(UpdateError::TypeMismatch(format!(
+                "an array filter is a map, not of type {}",
+                filter.type_name()
+            )));
+        };
+        let parsed = Filter::parse(map)?;
+        let mut names: Vec<&str> = Vec::new();
+        names_of(map, &mut names);
+        names.sort_unstable();
+        names.dedup();
+        let name = match names.as_slice() {
+            [name] => *name,
+            [] => return Err(failed("an array filter has no name of an element: {\"name.field\": 1} for $[name]")),
+            [a, b, ..] => {
+                return Err(failed(&format!("an array filter has one name of an element, not both '{a}' and '{b}'")));
+            }
+        };
+        Self::new(name, parsed)
+    }
+
+    /// A filter under a name, which begins with a small letter and has only letters and digits.
+    pub fn new(name: &str, filter: Filter) -> Result<Self, UpdateError> {
+        let mut bytes = name.bytes();
+        let is_name = bytes.next().is_some_and(|byte| byte.is_ascii_lowercase());
+        if !is_name || !bytes.all(|byte| byte.is_ascii_alphanumeric()) {
+            return Err(bad(format!(
+                "the name of an element in an array filter begins with a small letter and has letters and digits, not '{name}'"
+            )));
+        }
+        check_canonical(&filter, "an array filter")?;
+        Ok(Self { name: name.into(), filter })
+    }
+}
+
+/// The first names of all paths in a filter.
+fn names_of<'a>(filter: &'a Map, names: &mut Vec<&'a str>) {
+    for (name, operand) in &filter.entries {
+        match (name.as_str().unwrap_or_default(), operand) {
+            ("$and" | "$or" | "$nor", Value::Array(filters)) => {
+                filters.iter().filter_map(Value::as_map).for_each(|filter| names_of(filter, names));
+            }
+            (name, _) if name.starts_with('$') => {}
+            (path, _) => names.extend(path.split('.').next()),
+        }
+    }
+}
+
+/// Refuses filters whose one form, in which deltas keep them, could not be read again.
+pub(super) fn check_canonical(filter: &Filter, what: &str) -> Result<(), UpdateError> {
+    let canonical = Value::Map(filter.to_map());
+    if canonical.is_too_deep() {
+        return Err(UpdateError::Overflow(format!("{what} nests too deep")));
+    }
+    if bson::bson_size(&canonical) > MAX_FILTER_BYTES {
+        return Err(UpdateError::TooLarge(format!("{what} has more than {MAX_FILTER_BYTES} bytes as BSON")));
+    }
+    Ok(())
+}
+
+impl Update {
+    /// Takes the array filters that the paths name: each has one, and none is left over.
+    pub(super) fn take_filters(&mut self, filters: &[Value]) -> Result<(), UpdateError> {
+        for filter in filters {
+            let filter = ArrayFilter::parse(filter)?;
+            match self.filters.binary_search_by(|known| known.name.cmp(&filter.name)) {
+                Ok(_) => return Err(failed(&format!("two array filters have the name '{}'", filter.name))),
+                Err(at) => self.filters.insert(at, filter),
+            }
+        }
+        self.check_filters()
+    }
+
+    /// Refuses names without a filter, and filters without a name.
+    pub(super) fn check_filters(&self) -> Result<(), UpdateError> {
+        let mut used = vec![false; self.filters.len()];
+        for change in &self.changes {
+            for name in change.path.names().filter_map(identifier).filter(|name| !name.is_empty()) {
+                match self.filter_at(name) {
+                    Ok(at) => used[at] = true,
+                    Err(_) => {
+                        return Err(bad(format!(
+                            "no array filter has the name '{name}' of the path '{}'",
+                            change.path
+                        )));
+                    }
+                }
+            }
+        }
+        match self.filters.iter().zip(used).find(|(_, used)| !used) {
+            Some((filter, _)) => Err(failed(&format!(
+                "no path of the update has $[{0}], so the array filter '{0}' has no use",
+                filter.name
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn filter_at(&self, name: &str) -> Result<usize, usize> {
+        self.filters.binary_search_by(|known| (*known.name).cmp(name))
+    }
+
+    /// True if a path has the positional operator `$`, so that [`Update::resolved`] must be asked first.
+    pub fn needs_position(&self) -> bool {
+        self.changes.iter().any(|change| has_matched(&change.path))
+    }
+
+    /// True if a path stands for several elements of an array.
+    pub(super) fn has_several(&self) -> bool {
+        self.changes.iter().any(|change| count(&change.path) > 0)
+    }
+
+    /// Where the changes are made in this document, in their order.
+    pub(super) fn locate<F: Fields>(&self, document: &mut F, context: &Context) -> Result<Located, UpdateError> {
+        let mut located = Located::default();
+        for (index, change) in self.changes.iter().enumerate() {
+            if has_matched(&change.path) {
+                return Err(no_position(change));
+            }
+            if !context.inserting && change.action.is_for_insert() {
+                continue;
+            }
+            let steps = count(&change.path);
+            let from = located.positions.len();
+            if steps == 0 {
+                located.places.push((index, from));
+                continue;
+            }
+            let names: Vec<&str> = change.path.names().collect();
+            let finder = Finder { update: self, change, names: &names };
+            match names.first() {
+                Some(&ID) => finder.find(document.copy(ID)?.as_ref(), &mut located.positions)?,
+                Some(first) => finder.find(document.field(first)?.map(|value| &*value), &mut located.positions)?,
+                None => {}
+            }
+            let found = (from..located.positions.len()).step_by(steps).map(|at| (index, at));
+            located.places.extend(found);
+        }
+        if self.mixes() {
+            located.sort(&self.changes)?;
+        }
+        Ok(located)
+    }
+
+    /// True if two paths have different names for elements of one array, so that they may mean the same element.
+    fn mixes(&self) -> bool {
+        let differ = |a: &FieldPath, b: &FieldPath| {
+            a.names().zip(b.names()).find(|(a, b)| a != b).is_some_and(|(a, b)| is_several(a) && is_several(b))
+        };
+        self.changes.windows(2).any(|pair| differ(&pair[0].path, &pair[1].path))
+    }
+
+    /// Refuses paths that mean an array's elements by name and by position.
+    pub(super) fn check_places(paths: &[&FieldPath]) -> Result<(), UpdateError> {
+        let is_place = |name: &str| is_several(name) || name == MATCHED;
+        for pair in paths.windows(2) {
+            let differ = pair[0].names().zip(pair[1].names()).find(|(a, b)| a != b);
+            let (Some((a, b)), [first, second]) = (differ, pair) else { continue };
+            if (is_place(a) || is_place(b)) && !(is_several(a) && is_several(b)) && !(is_matched_or_name(a, b)) {
+                return Err(UpdateError::ConflictingUpdateOperators(format!(
+                    "updating the path '{second}' would conflict with updating '{first}'"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The update with the positions for `$` that a document's filter tells.
+    ///
+    /// # Errors
+    /// [`UpdateError::BadValue`] if the filter tells none: it has no condition on the array, or that is no array.
+    /// [`UpdateError::ConflictingUpdateOperators`] if two paths then mean the same; the document is damaged.
+    pub fn resolved(&self, filter: &Filter, document: &document::Document) -> Result<Self, UpdateError> {
+        let mut changes = self.changes.clone();
+        for change in changes.iter_mut().filter(|change| has_matched(&change.path)) {
+            let text = change.path.as_str();
+            let at = text.find(".$.").or_else(|| text.strip_suffix(".$").map(str::len)).unwrap_or(text.len());
+            let (array, rest) = (&text[..at], text.get(at + ".$".len()..).unwrap_or_default());
+            let array: FieldPath = array.parse().map_err(|_| no_position(change))?;
+            let position = filter.position(document, &array)?.ok_or_else(|| no_position(change))?;
+            change.path = format!("{array}.{position}{rest}").parse().map_err(|_| no_position(change))?;
+        }
+        changes.sort_by(|a, b| order::compare_paths(&a.path, &b.path));
+        let update = Self { changes, filters: self.filters.clone() };
+        update.check_conflicts()?;
+        Ok(update)
+    }
+}
+
+/// A matched element and a position or field may turn out to be different.
+fn is_matched_or_name(a: &str, b: &str) -> bool {
+    let other = |one: &str, other: &str| one == MATCHED && !is_several(other);
+    other(a, b) || other(b, a)
+}
+
+pub(super) fn has_matched(path: &FieldPath) -> bool {
+    path.as_str().contains(MATCHED) && path.names().any(|name| name == MATCHED)
+}
+
+pub(super) fn no_position(change: &Change) -> UpdateError {
+    let operator = change.action.operator();
+    bad(format!(
+        "{operator} of '{}': the filter tells no element for '$': it needs a condition on the array",
+        change.path
+    ))
+}
+
+/// The places of changes: the elements that their names stand for.
+#[derive(Debug, Default)]
+pub(super) struct Located {
+    /// A change, and where its positions begin.
+    places: Vec<(usize, usize)>,
+    positions: Vec<usize>,
+}
+
+impl Located {
+    /// The changes in the order in which they are made, and their positions in arrays.
+    pub fn iter<'a>(&'a self, changes: &'a [Change]) -> impl Iterator<Item = (&'a Change, &'a [usize])> {
+        self.places.iter().map(|place| self.place(changes, *place))
+    }
+
+    fn place<'a>(&'a self, changes: &'a [Change], (change, from): (usize, usize)) -> (&'a Change, &'a [usize]) {
+        let change = &changes[change];
+        (change, &self.positions[from..from + count(&change.path)])
+    }
+
+    /// Puts them in the order of their positions, and refuses those that mean the same.
+    fn sort(&mut self, changes: &[Change]) -> Result<(), UpdateError> {
+        let mut places = std::mem::take(&mut self.places);
+        places.sort_by(|a, b| compare(self.place(changes, *a), self.place(changes, *b)));
+        let meet = places.windows(2).find(|pair| leads_to(self.place(changes, pair[0]), self.place(changes, pair[1])));
+        if let Some(pair) = meet {
+            let [a, b] = [pair[0], pair[1]].map(|place| &self.place(changes, place).0.path);
+            let message = format!("updating the path '{b}' would conflict with updating '{a}' in one element");
+            return Err(UpdateError::ConflictingUpdateOperators(message));
+        }
+        self.places = places;
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step<'a> {
+    At(usize),
+    Name(&'a str),
+}
+
+fn steps<'a>((change, positions): (&'a Change, &'a [usize])) -> impl Iterator<Item = Step<'a>> {
+    let mut positions = positions.iter();
+    change.path.names().map(move |name| match is_several(name) {
+        true => positions.next().map_or(Step::Name(name), |at| Step::At(*at)),
+        false => Step::Name(name),
+    })
+}
+
+fn compare(a: (&Change, &[usize]), b: (&Change, &[usize])) -> Ordering {
+    let one = |(a, b): (Step<'_>, Step<'_>)| match (a, b) {
+        (Step::At(a), Step::At(b)) => a.cmp(&b),
+        (Step::Name(a), Step::Name(b)) => order::compare_names(a, b),
+        (Step::At(_), Step::Name(_)) => Ordering::Less,
+        (Step::Name(_), Step::At(_)) => Ordering::Greater,
+    };
+    let order = steps(a).zip(steps(b)).map(one).find(|order| order.is_ne());
+    order.unwrap_or_else(|| a.0.path.depth().cmp(&b.0.path.depth()))
+}
+
+/// True if `b` is, or lies in, what `a` is.
+fn leads_to(a: (&Change, &[usize]), b: (&Change, &[usize])) -> bool {
+    a.0.path.depth() <= b.0.path.depth() && steps(a).zip(steps(b)).all(|(a, b)| a == b)
+}
+
+/// Finds the elements that a path stands for.
+struct Finder<'a> {
+    update: &'a Update,
+    change: &'a Change,
+    names: &'a [&'a str],
+}
+
+impl Finder<'_> {
+    /// Appends the positions of each place, from the value of the first name.
+    fn find(&self, value: Option<&Value>, out: &mut Vec<usize>) -> Result<(), UpdateError> {
+        let last = self.names.iter().rposition(|name| is_several(name)).unwrap_or_default();
+        self.enter(value, 1, last, &mut Vec::new(), out)
+    }
+
+    /// `depth` names led to the value; the last one that stands for several elements is at `last`.
+    fn enter(
+        &self,
+        value: Option<&Value>,
+        depth: usize,
+        last: usize,
+        taken: &mut Vec<usize>,
+        out: &mut Vec<usize>,
+    ) -> Result<(), UpdateError> {
+        if depth > last {
+            out.extend_from_slice(taken);
+            return Ok(());
+        }
+        let name = self.names[depth];
+        let Some(name) = identifier(name) else {
+            let inner = match value {
+                Some(Value::Map(map)) => map.get(name),
+                Some(Value::Array(elements)) => array_index(name).and_then(|at| elements.get(at)),
+                _ => None,
+            };
+            return self.enter(inner, depth + 1, last, taken, out);
+        };
+        let Some(Value::Array(elements)) = value else { return Err(self.no_array(value, depth)) };
+        let filter = self.update.filter_at(name).ok().map(|at| &self.update.filters[at]);
+        for (at, element) in elements.iter().enumerate() {
+            if filter.is_none_or(|filter| filter.filter.matches_named(&filter.name, element)) {
+                taken.push(at);
+                self.enter(Some(element), depth + 1, last, taken, out)?;
+                taken.pop();
+            }
+        }
+        Ok(())
+    }
+
+    fn no_array(&self, value: Option<&Value>, depth: usize) -> UpdateError {
+        let (operator, path, array) = (self.change.action.operator(), &self.change.path, self.names[..depth].join("."));
+        bad(match value {
+            Some(value) => {
+                let found = value.type_name();
+                format!("{operator} of '{path}' needs an array at '{array}', which is of type {found}")
+            }
+            None => format!("{operator} of '{path}' needs an array at '{array}', where nothing is"),
+        })
+    }
+}
+
+fn bad(message: String) -> UpdateError {
+    UpdateError::BadValue(message)
+}
+
+fn failed(message: &str) -> UpdateError {
+    UpdateError::FailedToParse(message.to_owned())
+}

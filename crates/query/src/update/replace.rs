@@ -1,0 +1,106 @@
+//! Documents in the place of others.
+
+use document::compare::equal;
+use document::row::ID;
+use document::{Draft, Map, Value};
+
+use super::upsert::{demanded_id, finish};
+use super::{Applied, Update, UpdateError};
+use crate::filter::Filter;
+
+/// What an operation does to a document: operators, or another document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Modification {
+    /// Operators.
+    Update(Update),
+    /// A document in its place.
+    Replacement(Replacement),
+}
+
+impl Modification {
+    /// Reads what stands for an update: operators if the first name begins with a dollar sign, else a document.
+    ///
+    /// # Errors
+    /// As [`Update::parse_with`] and [`Replacement::parse`]; [`UpdateError::FailedToParse`] for array filters of a
+    /// replacement.
+    pub fn parse(update: &Map, array_filters: &[Value]) -> Result<Self, UpdateError> {
+        if is_update(update) {
+            return Update::parse_with(update, array_filters).map(Self::Update);
+        }
+        if !array_filters.is_empty() {
+            let message = "array filters go with update operators, not with a document in the place of another";
+            return Err(UpdateError::FailedToParse(message.to_owned()));
+        }
+        Replacement::parse(update).map(Self::Replacement)
+    }
+}
+
+/// A document that is put in the place of another, whose `_id` it keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replacement {
+    document: Map,
+}
+
+impl Replacement {
+    /// Reads a replacement: any document whose names do not begin with a dollar sign, but for those further down.
+    ///
+    /// # Errors
+    /// [`UpdateError::FailedToParse`] if it begins with an operator, [`UpdateError::DollarPrefixedFieldName`],
+    /// [`UpdateError::TooLarge`], [`UpdateError::Overflow`].
+    pub fn parse(document: &Map) -> Result<Self, UpdateError> {
+        if is_update(document) {
+            let message =
+                "this is an update made of operators, and no document to put in the place of another: use update";
+            return Err(UpdateError::FailedToParse(message.to_owned()));
+        }
+        let mut names = document.entries.iter().filter_map(|(name, _)| name.as_str());
+        if let Some(name) = names.find(|name| name.starts_with('$')) {
+            let message = format!("the field '{name}' of the document begins with a dollar sign");
+            return Err(UpdateError::DollarPrefixedFieldName(message));
+        }
+        Ok(Self { document: finish(document.clone())? })
+    }
+
+    /// Puts the document in the place of another. Only what is not identical has changed.
+    ///
+    /// # Errors
+    /// [`UpdateError::ImmutableField`] if the replacement has another `_id`; the document is damaged.
+    pub fn apply(&self, document: &mut Draft) -> Result<Applied, UpdateError> {
+        let old = document.clone().into_map()?;
+        let new = self.with_id(old.get(ID))?;
+        let changed = new != old;
+        if changed {
+            document.replace(new);
+        }
+        Ok(Applied { changed })
+    }
+
+    /// The document that an upsert by a filter inserts: the replacement with the `_id` that the filter demands; without
+    /// one, if neither says it.
+    ///
+    /// # Errors
+    /// [`UpdateError::ImmutableField`] if they say different ones, [`UpdateError::NotSingleValueField`] if the filter
+    /// demands two, [`UpdateError::NotExactValueField`] if it demands a field of it.
+    pub fn for_upsert_by(&self, filter: &Filter) -> Result<Map, UpdateError> {
+        self.with_id(demanded_id(filter)?.as_ref())
+    }
+
+    /// The document with this `_id`, if there is one, in its own type.
+    fn with_id(&self, id: Option<&Value>) -> Result<Map, UpdateError> {
+        let Some(id) = id else { return Ok(self.document.clone()) };
+        let mut document = self.document.clone();
+        match document.get_mut(ID) {
+            Some(own) if !equal(own, id) => {
+                let message = "the replacement has another _id than the document, whose _id never changes";
+                return Err(UpdateError::ImmutableField(message.to_owned()));
+            }
+            Some(own) => *own = id.clone(),
+            None => document.entries.insert(0, (ID.into(), id.clone())),
+        }
+        finish(document)
+    }
+}
+
+fn is_update(update: &Map) -> bool {
+    update.entries.first().is_some_and(|(name, _)| name.as_str().is_some_and(|name| name.starts_with('$')))
+}

@@ -1,0 +1,209 @@
+//! What a filter means, said once more and as plainly as can be: it is interpreted as it is written, over copies of
+//! decoded values, and values are compared by the bytes of their keys.
+
+use document::value::Double;
+use document::{Map, Value, key};
+
+/// What a path finds.
+#[derive(Clone)]
+enum Found {
+    Nothing,
+    /// A value, and whether its elements count, too, if it is an array.
+    Value(Value, bool),
+}
+
+/// True if the document matches. The filter is one that is read without an error.
+pub fn matches(filter: &Map, document: &Value) -> bool {
+    filter.entries.iter().all(|(name, operand)| match name.as_str().unwrap() {
+        "$comment" => true,
+        "$and" => filters(operand).all(|inner| matches(inner, document)),
+        "$or" => filters(operand).any(|inner| matches(inner, document)),
+        "$nor" => !filters(operand).any(|inner| matches(inner, document)),
+        path => {
+            let names: Vec<&str> = path.split('.').collect();
+            let mut found = Vec::new();
+            walk(document, &names, &mut found);
+            holds(operand, &found)
+        }
+    })
+}
+
+fn filters(operand: &Value) -> impl Iterator<Item = &Map> {
+    operand.as_array().unwrap().iter().map(|inner| inner.as_map().unwrap())
+}
+
+/// The field of a map, or of an array that is asked as if it were one.
+fn field(value: &Value, name: &str) -> Option<Value> {
+    match value {
+        Value::Map(map) => map.get(name).cloned(),
+        Value::Array(all) => (0..all.len()).find(|at| at.to_string() == name).map(|at| all[at].clone()),
+        _ => None,
+    }
+}
+
+fn walk(value: &Value, names: &[&str], found: &mut Vec<Found>) {
+    let Some(next) = field(value, names[0]) else {
+        found.push(Found::Nothing);
+        return;
+    };
+    match (&next, &names[1..]) {
+        (_, []) => found.push(Found::Value(next, true)),
+        (Value::Array(elements), rest) => through(elements, rest, found),
+        (Value::Map(_), rest) => walk(&next, rest, found),
+        _ => found.push(Found::Nothing),
+    }
+}
+
+fn through(elements: &[Value], names: &[&str], found: &mut Vec<Found>) {
+    for element in elements {
+        if element.as_map().is_some() {
+            walk(element, names, found);
+        }
+    }
+    let Some(element) = elements.iter().enumerate().find(|(at, _)| at.to_string() == names[0]).map(|(_, e)| e) else {
+        return;
+    };
+    match (element, &names[1..]) {
+        (_, []) => found.push(Found::Value(element.clone(), false)),
+        (Value::Map(_), rest) => walk(element, rest, found),
+        (Value::Array(inner), rest) => through(inner, rest, found),
+        _ => {}
+    }
+}
+
+fn is_operators(map: &Map) -> bool {
+    map.entries.first().is_some_and(|(name, _)| name.as_str().unwrap().starts_with('$'))
+}
+
+fn holds(operand: &Value, found: &[Found]) -> bool {
+    match operand {
+        Value::Map(map) if is_operators(map) => map.entries.iter().all(|(name, operand)| {
+            let name = name.as_str().unwrap();
+            name == "$options" || operator(name, operand, map, found)
+        }),
+        Value::Regex(_) => some("$regex", operand, &Map::new(), found),
+        value => some("$eq", value, &Map::new(), found),
+    }
+}
+
+fn operator(name: &str, operand: &Value, all: &Map, found: &[Found]) -> bool {
+    match name {
+        "$ne" => !some("$eq", operand, all, found),
+        "$nin" => !some("$in", operand, all, found),
+        "$not" => !holds(operand, found),
+        "$exists" if matches!(operand, Value::Bool(false)) => !some("$exists", operand, all, found),
+        "$all" => {
+            let list = operand.as_array().unwrap();
+            !list.is_empty() && list.iter().all(|value| holds(value, found))
+        }
+        name => some(name, operand, all, found),
+    }
+}
+
+/// Whether a value that was found, or an element of one, passes.
+fn some(name: &str, operand: &Value, all: &Map, found: &[Found]) -> bool {
+    found.iter().any(|found| match found {
+        Found::Nothing => {
+            let by_value = ["$eq", "$gt", "$gte", "$lt", "$lte", "$in"].contains(&name);
+            let ends = |value: &Value| *value == Value::MinKey || *value == Value::MaxKey;
+            by_value
+                && (name == "$eq" || name == "$in" || *operand == Value::Null || ends(operand))
+                && one(name, operand, all, &Value::Null)
+        }
+        Found::Value(value, expand) => {
+            let elements = value.as_array().filter(|_| *expand && !["$size", "$elemMatch"].contains(&name));
+            one(name, operand, all, value)
+                || elements.is_some_and(|elements| elements.iter().any(|element| one(name, operand, all, element)))
+        }
+    })
+}
+
+fn bytes(value: &Value) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    key::encode(value, &mut bytes);
+    bytes
+}
+
+fn is_nan(value: &Value) -> bool {
+    bytes(value) == bytes(&Value::Double(Double(f64::NAN)))
+}
+
+/// One value, alone.
+fn one(name: &str, operand: &Value, all: &Map, value: &Value) -> bool {
+    let (left, right) = (bytes(value), bytes(operand));
+    let beside = left[0] == right[0] && (left == right || !(is_nan(value) || is_nan(operand)))
+        || *operand == Value::MinKey
+        || *operand == Value::MaxKey;
+    match name {
+        "$eq" => left == right,
+        "$gt" => beside && left > right,
+        "$gte" => beside && left >= right,
+        "$lt" => beside && left < right,
+        "$lte" => beside && left <= right,
+        "$in" => operand.as_array().unwrap().iter().any(|wanted| match wanted {
+            Value::Regex(_) => one("$regex", wanted, &Map::new(), value),
+            wanted => one("$eq", wanted, &Map::new(), value),
+        }),
+        "$exists" => true,
+        "$type" => match operand {
+            Value::String(wanted) if wanted == "number" => value.is_number(),
+            Value::String(wanted) => value.type_name() == wanted,
+            _ => unreachable!("only names are made"),
+        },
+        "$size" => value.as_array().is_some_and(|all| operand.as_i64() == Some(all.len() as i64)),
+        "$mod" => {
+            let both: Vec<i64> = operand.as_array().unwrap().iter().map(|n| n.as_i64().unwrap()).collect();
+            value.is_number() && whole(value).is_some_and(|n| n.checked_rem(both[0]).unwrap_or(0) == both[1])
+        }
+        "$bitsAllSet" => value.as_i64().is_some_and(|n| n & operand.as_i64().unwrap() == operand.as_i64().unwrap()),
+        "$regex" => {
+            let (pattern, options) = match operand {
+                Value::Regex(regex) => (regex.pattern.clone(), regex.options.clone()),
+                operand => (operand.as_str().unwrap().to_owned(), options_of(all)),
+            };
+            match value {
+                Value::Regex(stored) => stored.pattern == pattern && stored.options == options,
+                Value::String(text) | Value::Symbol(text) if options == "i" => {
+                    text.to_lowercase().starts_with(&pattern.trim_start_matches('^').to_lowercase())
+                }
+                Value::String(text) | Value::Symbol(text) => text.starts_with(pattern.trim_start_matches('^')),
+                _ => false,
+            }
+        }
+        "$elemMatch" => {
+            let filter = operand.as_map().unwrap();
+            let of_itself = is_operators(filter) && !["$or", "$nor"].contains(&filter.entries[0].0.as_str().unwrap());
+            value.as_array().is_some_and(|elements| {
+                elements.iter().any(|element| match element {
+                    element if of_itself => holds(operand, &[Found::Value(element.clone(), false)]),
+                    Value::Map(_) | Value::Array(_) => matches(filter, element),
+                    _ => false,
+                })
+            })
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn options_of(all: &Map) -> String {
+    all.get("$options").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// The part before the point, from the number's text.
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Double(Double(x)) if x.is_finite() => format!("{:.0}", x.trunc()).parse().ok(),
+        Value::Decimal(decimal) if decimal.is_finite() => {
+            let (negative, digits, exponent) = decimal.parts()?;
+            let exponent = i32::try_from(exponent).ok().filter(|exponent| exponent.abs() < 100)?;
+            let shifted = match exponent {
+                0.. => format!("{digits}{}", "0".repeat(exponent as usize)),
+                less => digits[..digits.len().saturating_sub(less.unsigned_abs() as usize)].to_owned(),
+            };
+            let text = if shifted.is_empty() { "0".to_owned() } else { shifted };
+            format!("{}{text}", if negative { "-" } else { "" }).parse().ok()
+        }
+        Value::Int32(_) | Value::Int64(_) => value.as_i64(),
+        _ => None,
+    }
+}

@@ -1,0 +1,341 @@
+//! Whatever way a plan takes, it finds the documents that the filter matches, in the order that it promises. Its steps are
+//! carried out on the entries that documents yield.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use common::{arbitrary, filters, focused};
+use document::compare::compare;
+use document::path::FieldPath;
+use document::{Map, Value, key};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use query::filter::Filter;
+use query::index::Definition;
+use query::plan::{Collection, Hint, Index, IndexScan, Needs, Node, Query, SortPart, plan};
+
+/// The documents and indexes that plans are carried out on.
+#[derive(Debug)]
+struct World {
+    documents: Vec<Map>,
+    indexes: Vec<Definition>,
+}
+
+/// What a step gives: documents, by their positions; or values that entries told, for a scan that needs no documents.
+type Found = Vec<(usize, Option<Map>)>;
+
+impl World {
+    fn multikey(&self, index: &Definition) -> u32 {
+        self.documents.iter().map(|document| index.keys(document).unwrap().multikey).fold(0, |all, one| all | one)
+    }
+
+    fn index(&self, name: &str) -> &Definition {
+        self.indexes.iter().find(|index| index.name() == name).unwrap()
+    }
+
+    /// The documents of the entries that a scan meets, in its order.
+    fn entries(&self, scan: &IndexScan) -> Found {
+        let index = self.index(&scan.index);
+        let ranges = scan.ranges();
+        assert!(ranges.windows(2).all(|two| two[0].to.as_ref().is_some_and(|to| *to <= two[1].from)), "{ranges:?}");
+        let mut met = Vec::new();
+        for (at, document) in self.documents.iter().enumerate() {
+            for found in index.keys(document).unwrap().keys {
+                let mut entry = found.bytes.clone();
+                key::encode(document.get("_id").unwrap(), &mut entry);
+                let inside = ranges.iter().any(|range| range.contains(&entry));
+                if inside && scan.admits(&entry) {
+                    assert!(scan.admits(&found.bytes));
+                    met.push((entry, at, index.values(&found.bytes, &found.values).unwrap()));
+                }
+            }
+        }
+        met.sort_by(|a, b| a.0.cmp(&b.0));
+        if scan.backward {
+            met.reverse();
+        }
+        let found = met.into_iter().filter_map(|(_, at, values)| match &scan.covered {
+            None => Some((at, None)),
+            Some(filter) => {
+                let mut told = scan.document(&values);
+                told.push("_id", self.documents[at].get("_id").unwrap().clone());
+                filter.matches_map(&told).then_some((at, Some(told)))
+            }
+        });
+        once(found.collect())
+    }
+
+    fn run(&self, node: &Node) -> Found {
+        let keep = |found: Found, filter: &Filter| -> Found {
+            found.into_iter().filter(|(at, _)| filter.matches_map(&self.documents[*at])).collect()
+        };
+        let id = |at: usize| self.documents[at].get("_id").unwrap();
+        match node {
+            Node::Nothing => Vec::new(),
+            Node::Scan { ids, backward, filter } => {
+                let mut all: Found = (0..self.documents.len()).map(|at| (at, None)).collect();
+                all.retain(|(at, _)| ids.iter().any(|interval| interval.contains(id(*at))));
+                all.sort_by(|a, b| compare(id(a.0), id(b.0)));
+                if *backward {
+                    all.reverse();
+                }
+                keep(all, filter)
+            }
+            Node::Lookup { ids, filter } => {
+                let at = |wanted: &Value| (0..self.documents.len()).find(|at| compare(id(*at), wanted).is_eq());
+                keep(ids.iter().filter_map(|wanted| at(wanted).map(|at| (at, None))).collect(), filter)
+            }
+            Node::Index(scan) => self.entries(scan),
+            Node::Fetch { input, filter } => keep(self.run(input), filter),
+            Node::Union { inputs, merge } => {
+                let inputs: Vec<Found> = inputs.iter().map(|input| self.run(input)).collect();
+                inputs.iter().for_each(|input| self.check_order(input, merge));
+                let mut all = once(inputs.into_iter().flatten().collect());
+                all.sort_by(|a, b| self.compare(a.0, b.0, merge));
+                all
+            }
+            Node::Intersection(scans) => {
+                let sets: Vec<BTreeSet<usize>> =
+                    scans.iter().map(|scan| self.entries(scan).into_iter().map(|(at, _)| at).collect()).collect();
+                sets[0].iter().filter(|at| sets.iter().all(|set| set.contains(at))).map(|at| (*at, None)).collect()
+            }
+            Node::Sort { input, by, first } => {
+                let mut all = self.run(input);
+                all.sort_by(|a, b| self.compare(a.0, b.0, by));
+                all.truncate(first.map_or(usize::MAX, |first| first as usize));
+                all
+            }
+            Node::Limit { input, skip, limit } => {
+                let all = self.run(input).into_iter().skip(*skip as usize);
+                all.take(limit.map_or(usize::MAX, |limit| limit as usize)).collect()
+            }
+        }
+    }
+
+    /// By the least value at the path, or for descending parts the greatest, as MongoDB sorts.
+    fn compare(&self, a: usize, b: usize, by: &[SortPart]) -> Ordering {
+        let value = |at: usize, part: &SortPart| {
+            let document = Value::Map(self.documents[at].clone());
+            let mut found = Vec::new();
+            let mut visit = |value: &Value| match value {
+                Value::Array(elements) if elements.is_empty() => found.push(Value::Undefined),
+                Value::Array(elements) => found.extend(elements.iter().cloned()),
+                value => found.push(value.clone()),
+            };
+            if part.path.visit(&document, &mut |value| visit(value)) == 0 {
+                found.push(Value::Null);
+            }
+            let all = found.into_iter();
+            if part.descending { all.max_by(compare) } else { all.min_by(compare) }.unwrap()
+        };
+        let one = |part: &SortPart| {
+            let order = compare(&value(a, part), &value(b, part));
+            if part.descending { order.reverse() } else { order }
+        };
+        by.iter().map(one).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    }
+
+    fn check_order(&self, found: &Found, by: &[SortPart]) {
+        assert!(found.windows(2).all(|two| self.compare(two[0].0, two[1].0, by).is_le()), "not in order: {found:?}");
+    }
+}
+
+fn once(found: Found) -> Found {
+    let mut seen = BTreeSet::new();
+    found.into_iter().filter(|(at, _)| seen.insert(*at)).collect()
+}
+
+fn check(world: &World, map: &Map, sort: &[SortPart], counts: &[u64], needs: Needs<'_>, limit: Option<u64>) {
+    let filter = Filter::parse(map).unwrap();
+    let infos: Vec<Index<'_>> = world
+        .indexes
+        .iter()
+        .zip(counts)
+        .map(|(definition, count)| {
+            let multikey = world.multikey(definition);
+            Index { definition, multikey, entries: 1000, distinct: std::slice::from_ref(count), bytes: 1 << 20 }
+        })
+        .collect();
+    let collection = Collection { documents: 1000, bytes: 1 << 20, partitions: 1, natural_ids: true, indexes: &infos };
+    let expected: BTreeSet<usize> =
+        (0..world.documents.len()).filter(|at| filter.matches_map(&world.documents[*at])).collect();
+    let names = world.indexes.iter().map(|index| Some(Hint::Name(index.name())));
+    let ways = [None, Some(Hint::Name("_id_")), Some(Hint::Natural { backward: true })];
+    for hint in names.chain(ways) {
+        let query = Query { filter: &filter, sort, needs, skip: 0, limit, hint };
+        let Ok(plan) = plan(&query, &collection) else {
+            assert!(matches!(query.hint, Some(Hint::Name(name)) if name != "_id_"));
+            continue;
+        };
+        plan.to_map();
+        let found = world.run(&plan.root);
+        let positions: BTreeSet<usize> = found.iter().map(|(at, _)| *at).collect();
+        assert_eq!(positions.len(), found.len(), "twice: {filter}\n{plan}");
+        match limit {
+            None => assert_eq!(positions, expected, "{filter}\n{plan}\n{:?}", world.documents),
+            Some(limit) => {
+                assert_eq!(positions.len(), expected.len().min(limit as usize), "{filter}\n{plan}");
+                assert!(positions.is_subset(&expected), "{filter}\n{plan}");
+                let mut all: Vec<usize> = expected.iter().copied().collect();
+                all.sort_by(|a, b| world.compare(*a, *b, sort));
+                for (first, (at, _)) in all.iter().zip(&found) {
+                    assert!(world.compare(*first, *at, sort).is_eq(), "{filter}\n{plan}");
+                }
+            }
+        }
+        world.check_order(&found, sort);
+        if let Needs::Paths(paths) = needs {
+            for (at, told) in found.iter().filter_map(|(at, told)| told.as_ref().map(|told| (*at, told))) {
+                for path in paths {
+                    assert_eq!(path.get_in(told), path.get_in(&world.documents[at]), "{filter}\n{plan}");
+                }
+            }
+        }
+    }
+}
+
+/// Keys of any kind.
+fn keys() -> impl Strategy<Value = Vec<&'static str>> {
+    let path = select(vec!["a", "b", "c", "a.b", "a.c", "b.a", "a.b.c", "a.0", "a.0.b", "_id"]);
+    vec(path, 1..4)
+}
+
+/// Keys that lead through one array, and others.
+fn keys_through_arrays() -> impl Strategy<Value = Vec<&'static str>> {
+    select(vec![
+        vec!["a.b", "a.c"],
+        vec!["a.c", "a.b", "b"],
+        vec!["a.b", "b", "a.c"],
+        vec!["a", "b"],
+        vec!["a", "a.b"],
+        vec!["b", "a.b"],
+        vec!["a.b"],
+        vec!["a"],
+        vec!["a.0"],
+        vec!["a.0.b", "a.c"],
+        vec!["b", "c"],
+    ])
+}
+
+fn index(keys: impl Strategy<Value = Vec<&'static str>>) -> impl Strategy<Value = Definition> {
+    let order = select(vec![Value::from(1), Value::from(-1)]);
+    let partial = select(vec![
+        None,
+        None,
+        None,
+        Some(r#"{"a":{"$exists":true}}"#),
+        Some(r#"{"a":{"$gte":0}}"#),
+        Some(r#"{"$or":[{"a":{"$lt":2}},{"b":null}]}"#),
+    ]);
+    let shape = (keys, vec(order, 3), any::<bool>(), partial, 0..6);
+    shape.prop_filter_map("no index", |(paths, orders, sparse, partial, hashed)| {
+        let mut keys = Map::new();
+        paths.into_iter().zip(orders).for_each(|(path, order)| drop(keys.insert(path, order)));
+        if hashed == 0 {
+            keys.entries[0].1 = Value::from("hashed");
+        }
+        let mut options = Map::new();
+        match partial {
+            Some(partial) => options.push("partialFilterExpression", common::map_of(partial)),
+            None => options.push("sparse", sparse),
+        }
+        Definition::parse(&keys, &options).ok()
+    })
+}
+
+fn world(
+    documents: impl Strategy<Value = Map>,
+    index: impl Strategy<Value = Definition>,
+) -> impl Strategy<Value = World> {
+    (vec(documents, 1..8), vec(index, 1..4)).prop_map(|(mut documents, mut indexes)| {
+        for (at, document) in documents.iter_mut().enumerate() {
+            document.insert("_id", at as i32);
+        }
+        indexes.sort_by(|a, b| a.name().cmp(b.name()));
+        indexes.dedup_by(|a, b| a.name() == b.name());
+        // A document that cannot be indexed is not there.
+        documents.retain(|document| indexes.iter().all(|index| index.keys(document).is_ok()));
+        World { documents, indexes }
+    })
+}
+
+fn sort() -> impl Strategy<Value = Vec<SortPart>> {
+    let path = select(vec!["a", "b", "c", "a.b", "_id"]);
+    vec((path, any::<bool>()), 0..3).prop_map(|parts| {
+        let mut sort: Vec<SortPart> = Vec::new();
+        for (path, descending) in parts {
+            let path: FieldPath = path.parse().unwrap();
+            if sort.iter().all(|part| part.path != path) {
+                sort.push(SortPart { path, descending });
+            }
+        }
+        sort
+    })
+}
+
+fn needs() -> impl Strategy<Value = Option<Vec<FieldPath>>> {
+    let path = select(vec!["a", "b", "c", "a.b", "_id"]);
+    prop::option::of(vec(path, 0..3).prop_map(|paths| paths.into_iter().map(|path| path.parse().unwrap()).collect()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn every_way_finds_the_documents_that_match(
+        world in world(arbitrary::document(), index(keys())),
+        filter in filters::filter(),
+        sort in sort(),
+        counts in vec(1u64..2000, 4),
+        needs in needs(),
+        limit in prop::option::of(0u64..4),
+    ) {
+        let needs = needs.as_deref().map_or(Needs::Documents, Needs::Paths);
+        check(&world, &filter, &sort, &counts, needs, limit);
+    }
+
+    #[test]
+    fn every_way_finds_the_documents_that_nearly_match(
+        world in world(focused::document(), index(keys_through_arrays())),
+        filter in focused::filter(),
+        sort in sort(),
+        counts in vec(1u64..2000, 4),
+        needs in needs(),
+        limit in prop::option::of(0u64..4),
+    ) {
+        let needs = needs.as_deref().map_or(Needs::Documents, Needs::Paths);
+        check(&world, &filter, &sort, &counts, needs, limit);
+    }
+}
+
+/// Conditions on two fields of maps in one array may be met by two of the maps; those of one `$elemMatch` by one only.
+#[test]
+fn two_elements_may_meet_two_conditions() {
+    let definition = |keys: &str| Definition::parse(&common::map_of(keys), &Map::new()).unwrap();
+    let documents = [
+        r#"{"_id":0,"a":[{"b":1,"c":2},{"b":3,"c":4}]}"#,
+        r#"{"_id":1,"a":[{"b":1,"c":4}]}"#,
+        r#"{"_id":2,"a":[{"b":[1,3],"c":2},{"c":4}]}"#,
+        r#"{"_id":3,"a":[{"b":[{"x":1,"y":2},{"x":3,"y":4}]}]}"#,
+    ];
+    let world = World {
+        documents: documents.map(common::map_of).to_vec(),
+        indexes: [r#"{"a.b":1,"a.c":1}"#, r#"{"a.c":-1,"a.b":1}"#, r#"{"a.b.x":1,"a.b.y":1}"#].map(definition).to_vec(),
+    };
+    for filter in [
+        r#"{"a.b":1,"a.c":4}"#,
+        r#"{"a":{"$elemMatch":{"b":1,"c":4}}}"#,
+        r#"{"a":{"$elemMatch":{"b":1}},"a.c":4}"#,
+        r#"{"$and":[{"a":{"$elemMatch":{"b":1}}},{"a":{"$elemMatch":{"c":4}}}]}"#,
+        r#"{"a":{"$elemMatch":{"b.x":1,"b.y":4}}}"#,
+        r#"{"a.b":{"$elemMatch":{"x":1,"y":4}}}"#,
+        r#"{"a.b":{"$gt":1,"$lt":3}}"#,
+        r#"{"a.b":{"$gt":2,"$lt":2}}"#,
+    ] {
+        check(&world, &common::map_of(filter), &[], &[100, 100, 100], Needs::Documents, None);
+    }
+}

@@ -1,0 +1,101 @@
+//! What values need to be understood, kept in every sorted file that holds such values: so that what is
+//! left of a damaged store can be read though the tree with the definitions is lost.
+
+use crate::TreeId;
+use crate::store::Inner;
+use codec::varint;
+use lsm::Used;
+use std::collections::BTreeMap;
+
+/// Tells a store which definitions values use. Given to it by [`crate::Options::definitions`].
+///
+/// Called by flushes and compactions, on any thread, also while the store is being opened.
+pub trait Definitions: Send + Sync + std::fmt::Debug {
+    /// The tree with the definitions that the values of a tree with this description use; `None` if they use none.
+    fn kept_in(&self, description: &[u8]) -> Option<TreeId>;
+
+    /// The key of a definition in that tree.
+    fn key(&self, number: u32) -> Vec<u8>;
+
+    /// Tells `note` the number of each definition that a value uses, which may be damaged: then of those in front
+    /// of the damage. Numbers are below 2^20.
+    fn used(&self, value: &[u8], note: &mut dyn FnMut(u32));
+
+    /// A definition for the values of `tree`, if it is at hand: one that is not visible yet must be.
+    fn at_hand(&self, tree: TreeId, number: u32) -> Option<Vec<u8>>;
+}
+
+/// Definitions by the tree whose values use them, and by number. A tree may have none that are used.
+pub(crate) type Defined = BTreeMap<u32, BTreeMap<u32, Vec<u8>>>;
+
+/// Finds the definitions that the values of a file use, and packs them. What cannot be found is left out.
+pub(crate) fn gather(
+    definitions: &dyn Definitions,
+    inner: Option<&Inner>,
+    used: &[(u32, Used)],
+    describe: &dyn Fn(TreeId) -> Option<Vec<u8>>,
+    older: &dyn Fn() -> Vec<Vec<u8>>,
+) -> Vec<u8> {
+    let (mut found, mut missing) = (Defined::new(), Vec::new());
+    for (tree, numbers) in used {
+        let kept_in = describe(TreeId(*tree)).and_then(|description| definitions.kept_in(&description));
+        let of_tree = found.entry(*tree).or_default();
+        for number in numbers.iter() {
+            let visible = || read(inner?, kept_in?, &definitions.key(number));
+            match definitions.at_hand(TreeId(*tree), number).or_else(visible) {
+                Some(definition) => drop(of_tree.insert(number, definition)),
+                None => missing.push((*tree, number)),
+            }
+        }
+    }
+    if !missing.is_empty() {
+        let older: Vec<Defined> = older().iter().filter_map(|aux| unpack(aux)).collect();
+        for (tree, number) in missing {
+            if let Some(definition) = older.iter().find_map(|older| older.get(&tree)?.get(&number)) {
+                found.entry(tree).or_default().insert(number, definition.clone());
+            }
+        }
+    }
+    pack(&found)
+}
+
+/// The value of a key as it is visible now; `None` if there is none, or it cannot be read.
+fn read(inner: &Inner, tree: TreeId, key: &[u8]) -> Option<Vec<u8>> {
+    let mut value = Vec::new();
+    let found = inner.with_internal_key(tree, key, |internal, partition| {
+        // The view first, then the number: see `Partition::get`.
+        let view = inner.partitions[partition].view();
+        Ok(view.get(internal, inner.visibility.visible(), &mut value)?)
+    });
+    found.is_ok_and(|found| found).then_some(value)
+}
+
+fn pack(defined: &Defined) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (tree, definitions) in defined {
+        varint::put_u64(&mut out, u64::from(*tree));
+        varint::put_u64(&mut out, definitions.len() as u64);
+        for (number, definition) in definitions {
+            varint::put_u64(&mut out, u64::from(*number));
+            varint::put_bytes(&mut out, definition);
+        }
+    }
+    out
+}
+
+/// What [`gather`] packed; `None` if it is something else.
+pub(crate) fn unpack(mut input: &[u8]) -> Option<Defined> {
+    let input = &mut input;
+    let number = |input: &mut &[u8]| u32::try_from(varint::get_u64(input).ok()?).ok();
+    let mut defined = Defined::new();
+    while !input.is_empty() {
+        let of_tree = defined.entry(number(input)?).or_default();
+        for _ in 0..varint::get_u64(input).ok()? {
+            of_tree.insert(number(input)?, varint::get_bytes(input).ok()?.to_vec());
+        }
+    }
+    Some(defined)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! The trees of a store: making, describing and dropping them.
+
+use crate::commit::Work;
+use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, described_tree, index_key, multivalue_key, tree_key};
+use crate::{Bounds, Error, Multivalue, Result, Snapshot, Store, TreeId};
+
+impl Store {
+    /// Makes trees, one for each description. Their ids were never used before.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// let trees = store.create_trees(&[b"cats", b"dogs"])?; // both or none
+    /// assert_eq!(store.description(trees[1]), Some(b"dogs".to_vec()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn create_trees(&self, descriptions: &[&[u8]]) -> Result<Vec<TreeId>> {
+        let count = descriptions.len() as u32;
+        self.create_trees_with(count, |_| descriptions.iter().map(|d| d.to_vec()).collect())
+    }
+
+    /// Makes `count` trees in one batch; `describe` is given their ids, so that a description can
+    /// name another tree.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// // The second tree's description names the first.
+    /// let trees = store.create_trees_with(2, |ids| vec![b"shapes".to_vec(), ids[0].0.to_string().into_bytes()])?;
+    /// assert_eq!(store.description(trees[1]), Some(trees[0].0.to_string().into_bytes()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn create_trees_with(
+        &self,
+        count: u32,
+        describe: impl FnOnce(&[TreeId]) -> Vec<Vec<u8>>,
+    ) -> Result<Vec<TreeId>> {
+        let _schema = self.inner.schema.lock();
+        let ids = self.inner.trees.allocate(count)?;
+        let create = ids.iter().copied().zip(describe(&ids)).collect();
+        self.change_schema(SchemaChange { create, ..SchemaChange::default() })?;
+        Ok(ids)
+    }
+
+    /// Makes a tree that holds many sorted values under each key; see [`Store::multivalue`].
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let by_owner = store.create_multivalue_tree(b"pets by owner")?;
+    /// store.multivalue(by_owner)?.put(b"ada", b"rex", Durability::Periodic)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn create_multivalue_tree(&self, description: &[u8]) -> Result<TreeId> {
+        let _schema = self.inner.schema.lock();
+        let ids = self.inner.trees.allocate(1)?;
+        let create = vec![(ids[0], description.to_vec())];
+        self.change_schema(SchemaChange { create, multivalue: ids.clone(), ..SchemaChange::default() })?;
+        Ok(ids[0])
+    }
+
+    /// The keys and values of a tree made by [`Store::create_multivalue_tree`].
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store, ValuesOf};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// let by_owner = store.create_multivalue_tree(b"pets by owner")?;
+    /// let pets = store.multivalue(by_owner)?;
+    /// pets.put(b"ada", b"rex", Durability::Periodic)?;
+    /// assert_eq!(pets.values(ValuesOf::key(b"ada"))?.next()?, Some(&b"rex"[..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTree`] if there is no such multivalue tree.
+    pub fn multivalue(&self, tree: TreeId) -> Result<Multivalue<'_>> {
+        match self.inner.trees.is_multivalue(tree) {
+            true => Ok(Multivalue::new(self, tree)),
+            false => Err(Error::NoSuchTree(tree.0)),
+        }
+    }
+
+    /// Replaces the description of trees.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// store.describe_trees(&[(pets, b"animals")])?;
+    /// assert_eq!(store.description(pets), Some(b"animals".to_vec()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::write`]; [`Error::NoSuchTree`] if one was dropped.
+    pub fn describe_trees(&self, trees: &[(TreeId, &[u8])]) -> Result<()> {
+        let _schema = self.inner.schema.lock();
+        self.inner.trees.check_live(&trees.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
+        let describe = trees.iter().map(|(id, d)| (*id, d.to_vec())).collect();
+        self.change_schema(SchemaChange { describe, ..SchemaChange::default() })
+    }
+
+    /// Drops trees with all their keys, at once for readers to come; the space is given back in
+    /// the background.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// store.drop_trees(&[pets])?;
+    /// assert!(store.trees().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::write`]; [`Error::NoSuchTree`] if one was dropped already.
+    pub fn drop_trees(&self, trees: &[TreeId]) -> Result<()> {
+        let _schema = self.inner.schema.lock();
+        self.inner.trees.check_live(&trees.iter().map(|id| id.0).collect::<Vec<_>>())?;
+        self.change_schema(SchemaChange { drop: trees.to_vec(), ..SchemaChange::default() })?;
+        self.inner.workers.signal();
+        Ok(())
+    }
+
+    /// The trees and their descriptions, by id.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// assert_eq!(store.trees(), [(pets, b"pets".to_vec())]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn trees(&self) -> Vec<(TreeId, Vec<u8>)> {
+        self.inner.trees.live()
+    }
+
+    /// The trees and their descriptions as they were at a snapshot, by id.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let before = store.snapshot();
+    /// store.drop_trees(&[pets])?;
+    /// assert_eq!(store.trees_at(&before)?, [(pets, b"pets".to_vec())]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::scan`].
+    pub fn trees_at(&self, snapshot: &Snapshot) -> Result<Vec<(TreeId, Vec<u8>)>> {
+        let mut scan = self.scan(SYSTEM, Bounds::all(), Some(snapshot))?;
+        let mut trees = Vec::new();
+        while let Some((key, description)) = scan.next()? {
+            trees.extend(described_tree(key).map(|id| (id, description.to_vec())));
+        }
+        Ok(trees)
+    }
+
+    /// A tree's description; `None` if it was dropped.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// assert_eq!(store.description(pets), Some(b"pets".to_vec()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn description(&self, tree: TreeId) -> Option<Vec<u8>> {
+        self.inner.trees.description(tree)
+    }
+
+    pub(crate) fn change_schema(&self, change: SchemaChange) -> Result<()> {
+        let mut batch = self.batch();
+        for (id, description) in change.create.iter().chain(&change.describe) {
+            batch.put(SYSTEM, &tree_key(*id), description);
+        }
+        for id in &change.multivalue {
+            batch.put(SYSTEM, &multivalue_key(*id), &[]);
+        }
+        for id in &change.indexes {
+            batch.put(SYSTEM, &index_key(*id), &[]);
+        }
+        for id in &change.drop {
+            batch.delete(SYSTEM, &tree_key(*id));
+            if self.inner.trees.is_index(*id) {
+                batch.delete(SYSTEM, &index_key(*id));
+            }
+            if self.inner.trees.is_multivalue(*id) {
+                batch.delete(SYSTEM, &multivalue_key(*id));
+            }
+        }
+        batch.put(SYSTEM, NEXT_KEY, &self.inner.trees.next().to_le_bytes());
+        let _admitted = self.inner.admit(batch.encoded_bytes())?;
+        self.inner.commit(Work::Batch(batch, Some(Box::new(change))), self.inner.options.durability)?;
+        Ok(())
+    }
+}

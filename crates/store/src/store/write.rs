@@ -1,0 +1,162 @@
+//! Writing: batches, and the locks on their keys.
+
+use crate::admission::Admitted;
+use crate::batch::lock_hash;
+use crate::commit::Work;
+use crate::{Durability, LockGuard, LockMode, Result, Seq, Store, TreeId, WriteBatch};
+
+impl Store {
+    /// Writes a batch whose operations read nothing: takes shared locks on its keys.
+    ///
+    /// Returns the number of the last operation. When this returns, every read sees the batch.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// batch.delete(pets, b"tom");
+    /// let last = store.write(batch, Durability::Sync)?;
+    /// assert_eq!(store.visible(), last);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BatchTooLarge`], [`Error::NoSuchTree`], [`Error::NoSpace`], [`Error::Poisoned`]:
+    /// nothing was written. [`Error::OutcomeUnknown`]: the log failed under way.
+    pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
+        let _admitted = self.inner.admit(batch.encoded_bytes())?;
+        let keys = batch.ops.iter().map(|op| (op.hash, LockMode::Shared)).collect();
+        let _locks = self.inner.locks.acquire(keys);
+        self.inner.commit(Work::Batch(batch, None), durability)
+    }
+
+    /// Removes the keys of a tree from `from` to below `to`; see [`WriteBatch::delete_range`].
+    ///
+    /// ```
+    /// # fn main() -> store::Result<()> {
+    /// use store::{Durability, Options, Store};
+    /// let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// let tree = store.create_trees(&[b"events"])?[0];
+    /// let mut batch = store.batch();
+    /// for day in ["2026-01-01", "2026-01-02", "2026-02-01"] {
+    ///     batch.put(tree, day.as_bytes(), b"...");
+    /// }
+    /// store.write(batch, Durability::Periodic)?;
+    /// store.delete_range(tree, b"2026-01", b"2026-02", Durability::Periodic)?;
+    /// assert!(!store.contains(tree, b"2026-01-02")?);
+    /// assert!(store.contains(tree, b"2026-02-01")?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn delete_range(&self, tree: TreeId, from: &[u8], to: &[u8], durability: Durability) -> Result<Seq> {
+        let mut batch = self.batch();
+        batch.delete_range(tree, from, to);
+        self.write(batch, durability)
+    }
+
+    /// Pays the admission debt for a write of some `bytes` and reserves their memory, before any
+    /// lock is taken. For callers of [`Store::write_locked`], who keep what is returned until then.
+    /// A thread that has locks must not ask for admission.
+    ///
+    /// ```
+    /// # use store::{Durability, LockMode, Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let admitted = store.admit(1000)?; // before any lock
+    /// let locks = store.lock(pets, [&b"rex"[..]], LockMode::Exclusive);
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write_locked(batch, Durability::Periodic, &locks)?;
+    /// drop((locks, admitted));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn admit(&self, bytes: usize) -> Result<Admitted<'_>> {
+        self.inner.open_for_reads()?;
+        self.inner.admit(bytes)
+    }
+
+    /// Writes a batch for whose keys the caller holds locks, after [`Store::admit`].
+    ///
+    /// ```
+    /// # use store::{Durability, LockMode, Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let locks = store.lock(pets, [&b"rex"[..]], LockMode::Exclusive);
+    /// if !store.contains(pets, b"rex")? {
+    ///     let mut batch = store.batch();
+    ///     batch.put(pets, b"rex", b"dog");
+    ///     store.write_locked(batch, Durability::Sync, &locks)?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn write_locked(&self, batch: WriteBatch, durability: Durability, _locks: &LockGuard) -> Result<Seq> {
+        self.inner.commit(Work::Batch(batch, None), durability)
+    }
+
+    /// Locks keys of a tree, waiting as needed. All keys of one write in one call.
+    ///
+    /// ```
+    /// # use store::{LockMode, Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let locks = store.lock(pets, [&b"rex"[..], b"tom"], LockMode::Exclusive);
+    /// // Nobody else writes these keys until it is dropped.
+    /// drop(locks);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn lock<'a>(&self, tree: TreeId, keys: impl IntoIterator<Item = &'a [u8]>, mode: LockMode) -> LockGuard {
+        let wanted = keys.into_iter().map(|k| (lock_hash(tree.0, codec::hash64(k)), mode));
+        self.inner.locks.acquire(wanted.collect())
+    }
+
+    /// Locks keys of several trees, as [`Store::lock`].
+    ///
+    /// ```
+    /// # use store::{LockMode, Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let keys = [(pets, &b"rex"[..], LockMode::Exclusive), (pets, &b"tom"[..], LockMode::Shared)];
+    /// let locks = store.lock_all(keys);
+    /// drop(locks);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn lock_all<'a>(&self, keys: impl IntoIterator<Item = (TreeId, &'a [u8], LockMode)>) -> LockGuard {
+        let wanted = keys.into_iter().map(|(t, k, m)| (lock_hash(t.0, codec::hash64(k)), m));
+        self.inner.locks.acquire(wanted.collect())
+    }
+
+    /// The most bytes of a batch that the memory budget allows.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert!(store.batch().encoded_bytes() < store.max_batch_bytes());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn max_batch_bytes(&self) -> usize {
+        self.inner.options.max_batch_bytes()
+    }
+}
