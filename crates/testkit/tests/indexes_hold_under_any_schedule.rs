@@ -15,12 +15,10 @@ use testkit::{World, seed};
 
 /// Runs a scenario under many schedules. The stack holds a database's calls.
 fn schedules(usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
-    let config = shuttle::Config { stack_size: 1 << 20, ..shuttle::Config::default() };
+    let mut config = shuttle::Config::default();
+    config.stack_size = 1 << 20;
     let scheduler = shuttle::scheduler::RandomScheduler::new(seed::sequences(usual) as usize);
-    shuttle::Runner::new(scheduler, config.clone()).run({
-        let scenario = std::sync::Arc::new(scenario);
-        move || scenario()
-    });
+    shuttle::Runner::new(scheduler, config).run(scenario);
 }
 
 fn options() -> store::Options {
