@@ -105,13 +105,15 @@ fn conditions() -> impl Strategy<Value = Map> {
 }
 
 fn filter() -> impl Strategy<Value = Map> {
-    let either = proptest::collection::vec(conditions(), 1..4)
-        .prop_map(|branches| Map::from([("$or", Value::Array(branches.into_iter().map(Value::Map).collect()))]));
-    let both = (conditions(), either.clone()).prop_map(|(mut map, either)| {
+    let either = || {
+        proptest::collection::vec(conditions(), 1..4)
+            .prop_map(|branches| Map::from([("$or", Value::Array(branches.into_iter().map(Value::Map).collect()))]))
+    };
+    let both = (conditions(), either()).prop_map(|(mut map, either)| {
         map.entries.extend(either.entries);
         map
     });
-    prop_oneof![3 => conditions(), 1 => either, 1 => both]
+    prop_oneof![3 => conditions(), 1 => either(), 1 => both]
 }
 
 fn sort() -> impl Strategy<Value = &'static str> {
