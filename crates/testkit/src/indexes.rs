@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// First byte of the description of an index's tree (`docs/format/store.md`).
-const INDEX: u8 = 3;
+const INDEX: u8 = 4;
 
 /// Keys and options that indexes are made of. Many documents have the fields, in several types, and some cannot be indexed.
 pub const DEFINITIONS: [(&str, &str); 18] = [
