@@ -98,7 +98,7 @@ fn what_is_wrong_is_said() {
         let error = place.bad(code, arguments);
         assert!(error.contains(said), "{arguments:?}: {error}");
     }
-    place.good(&["build", "store", "pets.jsonl"]);
+    place.good(&["build", "store", "documents", "pets.jsonl"]);
     for command in [&["find", "store", "documents", "{}"][..], &["count", "store", "documents", "{}"]] {
         let error = place.bad(1, command);
         assert!(error.contains("store is a read-only store, which has no indexes"), "{error}");
