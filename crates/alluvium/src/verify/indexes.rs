@@ -41,6 +41,10 @@ impl Counted {
 
     /// Counts the keys of a document.
     pub fn add(&mut self, name: &FullName, document: &Document) -> Result<()> {
+        if self.index.ready.is_none() {
+            // It is being built, and may come to nothing: nobody asks it.
+            return Ok(());
+        }
         let id = || id_text(document.id());
         let bad = |what: String| index::build::damaged(name, &self.index, what);
         let keys = self.index.keys_of(document);
