@@ -83,7 +83,7 @@ impl Session for RocksDbSession<'_> {
             && let Some((key, own)) = walk.pair()?
         {
             found += 1;
-            if fetch {
+            if fetch && index > 0 {
                 if !self.engine.database.get(0, row_key(index - 1, key)?, &mut value)? {
                     return Err("an index entry leads to no row".into());
                 }

@@ -96,7 +96,7 @@ impl Session for WiredTigerSession<'_> {
         while more && found < limit {
             found += 1;
             let entry = self.trees.key(index)?;
-            if fetch {
+            if fetch && index > 0 {
                 key.clear();
                 key.extend_from_slice(row_key(index - 1, entry)?);
                 if !self.trees.search(0, &key)? {

@@ -92,3 +92,25 @@ fn whoever_waits_for_another_build_can_be_stopped() {
     assert_eq!(pets.create_index(r#"{"a": 1}"#).unwrap(), "a_1");
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
 }
+
+#[test]
+fn a_full_disk_stops_a_build_until_there_is_space() {
+    let disk = Arc::new(env::mem::MemFs::new());
+    let clock = Arc::new(env::ManualClock::new());
+    let env = env::Env { fs: disk.clone(), clock, rng: Arc::new(env::SeededRng::new(1)) };
+    let db = Database::builder().env(env.clone()).memory(8 << 20).disk_reserve(0).open("db").unwrap();
+    let pets = db.collection("pets");
+    let mut batch = db.write_batch();
+    for id in 0..DOCUMENTS {
+        batch.put(&pets, id, Map::from([("a", Value::from(format!("{id:x}").repeat(9)))])).unwrap();
+    }
+    batch.commit().unwrap();
+    let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap();
+    disk.set_capacity(disk.used_bytes());
+    assert_eq!(build.finish().unwrap_err().kind(), ErrorKind::NoSpace);
+    assert!(!pets.indexes().unwrap()[1].ready);
+    disk.set_capacity(u64::MAX);
+    pets.create_index(r#"{"a": 1}"#).unwrap();
+    assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
+    assert_eq!(db.verify().unwrap().len(), 0);
+}

@@ -8,7 +8,7 @@ use common::{Ended, Place, ended, signal};
 use std::time::{Duration, Instant};
 
 const DOCS: usize = 60_000;
-const CREATE: [&str; 5] = ["index", "create", "db", "c", r#"{"author": 1, "body": 1}"#];
+const CREATE: [&str; 5] = ["index", "create", "db", "c", r#"{"author": 1, "score": -1}"#];
 
 fn loaded() -> Place {
     let place = Place::new();

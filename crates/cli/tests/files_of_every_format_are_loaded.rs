@@ -102,6 +102,13 @@ fn metadata_beside_a_dump_are_told() {
     assert!(ended.err.contains("options are not kept: capped"), "{}", ended.err);
     let summary: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
     assert_eq!(summary["metadata"][0]["indexes_not_built"], serde_json::json!(["b_2d"]));
+    assert!(place.good(&["index", "list", "db", "pets"]).contains("a_1"));
+    // What is done changes nothing: an index that was dropped since does not come back.
+    place.good(&["index", "drop", "db", "pets", "a_1"]);
+    place.good(&["load", "db", "pets", "pets.bson"]);
+    assert!(!place.good(&["index", "list", "db", "pets"]).contains("a_1"));
+    place.bad(1, &["load", "strict", "pets", "pets.bson", "--strict"]);
+    assert!(!place.path("strict").exists());
     assert_eq!(summary["metadata"][0]["options"], serde_json::json!({"capped": true}));
     place.write("pets.metadata.json", "nonsense");
     let said = place.bad(1, &["load", "db", "other", "pets.bson"]);

@@ -64,6 +64,7 @@ fn an_index_is_made_listed_checked_and_dropped() {
 #[test]
 fn what_is_wrong_is_said() {
     let place = pets();
+    place.good(&["put", "db", "arrays", "1", r#"{"a": [1], "b": [2]}"#]);
     for (code, arguments, said) in [
         (1, &["db", "pets", "{\"a\":"][..], "KEYS must be JSON"),
         (1, &["db", "pets", "[1]"], "KEYS must be a JSON object"),
@@ -78,6 +79,7 @@ fn what_is_wrong_is_said() {
         (2, &["db", "pets", r#"{"a": 1}"#, "--uniqe"], "--unique"),
         (3, &["nowhere", "pets", r#"{"a": 1}"#], "nowhere"),
         (4, &["db", "pets", r#"{"kind": 1}"#, "--unique"], "the index kind_1 was not made"),
+        (1, &["db", "arrays", r#"{"a": 1, "b": 1}"#], "document 1: cannot index parallel arrays: a and b"),
     ] {
         let error = place.bad(code, &[&["index", "create"], arguments].concat());
         assert!(error.contains(said), "{arguments:?}: {error}");
@@ -114,7 +116,7 @@ fn a_shell_makes_indexes_too() {
 #[test]
 fn read_only_stores_say_that_they_have_none() {
     let place = pets();
-    place.good(&["build", "store", "pets.jsonl"]);
+    place.good(&["build", "store", "documents", "pets.jsonl"]);
     for arguments in [
         &["index", "list", "store"][..],
         &["index", "create", "store", "documents", r#"{"a": 1}"#],

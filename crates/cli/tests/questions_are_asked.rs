@@ -98,9 +98,51 @@ fn what_is_wrong_is_said() {
         let error = place.bad(code, arguments);
         assert!(error.contains(said), "{arguments:?}: {error}");
     }
-    place.good(&["build", "store", "pets.jsonl"]);
+    place.good(&["build", "store", "documents", "pets.jsonl"]);
     for command in [&["find", "store", "documents", "{}"][..], &["count", "store", "documents", "{}"]] {
         let error = place.bad(1, command);
         assert!(error.contains("store is a read-only store, which has no indexes"), "{error}");
+    }
+}
+
+#[test]
+fn documents_that_match_are_changed_and_deleted() {
+    let place = pets();
+    place.good(&["index", "create", "db", "pets", r#"{"kind": 1}"#]);
+    let cats = r#"{"kind": "cat"}"#;
+    let said = place.good(&["update", "db", "pets", "--where", cats, r#"{"$set": {"seen": true}}"#]);
+    assert_eq!(said, "updated 1 of 1 matching document\n");
+    let said = place.good(&["update", "db", "pets", "--where", cats, r#"{"$set": {"seen": true}}"#, "--many"]);
+    assert_eq!(said, "updated 16 of 17 matching documents\n");
+    let bird = r#"{"kind": "bird"}"#;
+    let done = place.json(&["update", "db", "pets", "--where", bird, r#"{"$set": {"n": 1}}"#, "--many", "--json"]);
+    assert_eq!(done, serde_json::json!({"matched": 0, "modified": 0, "upserted": 0}));
+    let said = place.good(&["update", "db", "pets", "--where", bird, r#"{"$set": {"_id": "tweety"}}"#, "--upsert"]);
+    assert_eq!(said, "inserted \"tweety\"\n");
+    assert_eq!(place.good(&["find", "db", "pets", bird]), "{\"_id\":\"tweety\",\"kind\":\"bird\"}\n");
+    let told = place.good(&["delete", "db", "pets", "--where", cats, "--many", "--hint", "kind_1", "--explain"]);
+    assert!(told.contains("kind_1"), "{told}");
+    assert_eq!(place.good(&["count", "db", "pets", cats]), "17\n");
+    assert_eq!(place.good(&["delete", "db", "pets", "--where", cats]), "deleted 1 document\n");
+    assert_eq!(place.json(&["delete", "db", "pets", "--where", cats, "--many", "--json"])["deleted"], 16);
+    assert_eq!(place.good(&["count", "db", "pets"]), "34\n");
+    assert!(place.good(&["verify", "db"]).contains("no damage"));
+
+    let set = r#"{"$set": {"a": 1}}"#;
+    for (code, arguments, said) in [
+        (2, &["update", "db", "pets", "1", set, "--where", "{}"][..], "do not go together"),
+        (2, &["update", "db", "pets", "1"], "UPDATE"),
+        (2, &["update", "db", "pets", "1", set, "--many"], "--where"),
+        (2, &["update", "db", "pets", "1", set, "--explain"], "go with --where"),
+        (1, &["update", "db", "pets", "--where", "x", set], "the filter of --where must be JSON"),
+        (1, &["update", "db", "pets", "--where", "{}", "x"], "the update must be JSON"),
+        (1, &["update", "db", "pets", "--where", "{}", r#"{"$sett": {"a": 1}}"#], "$sett"),
+        (2, &["delete", "db", "pets"], "ID"),
+        (2, &["delete", "db", "pets", "1", "--where", "{}"], "--where"),
+        (1, &["delete", "db", "pets", "--where", "{"], "the filter of --where must be JSON"),
+        (3, &["delete", "db", "pots", "--where", "{}"], "did you mean main.pets?"),
+    ] {
+        let error = place.bad(code, arguments);
+        assert!(error.contains(said), "{arguments:?}: {error}");
     }
 }

@@ -2,7 +2,7 @@
 //! they hold beside them.
 //!
 //! `cargo run -p alluvium-testkit --example fixture -- fixtures/1` makes those of the present version:
-//! `closed/` and `killed/`, each with `expected.jsonl`. One line for each document, or for a whole
+//! `closed/`, `killed/` and `ranges/`, each with `expected.jsonl`. One line for each document, or for a whole
 //! collection that is too large to be read by anybody, and one for each key of the multivalue tree; as
 //! extended JSON that keeps every type ([`document::json::print_exact`]).
 
@@ -23,6 +23,8 @@ pub enum End {
     Closed,
     /// It was killed.
     Killed,
+    /// It was killed after it had deleted ranges, some of which are in the manifests and some in the log alone.
+    Ranges,
 }
 
 /// The description of the multivalue tree. It is no collection's.
@@ -55,16 +57,20 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     maker.second_run();
     maker.third_run(end);
     maker.tail();
+    if end == End::Ranges {
+        maker.delete_values("blue");
+    }
     let db = maker.db.take().expect("open");
     let found = read_state(&db).expect("it reads").without_indexes();
     crate::indexes::check_now(&db).expect("the indexes lead to the documents");
     assert!(found == maker.state, "{}", maker.state.difference(&found));
     let partitions = db.store().stats().partitions;
     assert!(partitions.iter().all(|p| p.runs > 2 && p.tombstones > 0), "{partitions:?}");
+    assert_eq!(partitions.iter().any(|p| p.ranges > 0), end == End::Ranges, "{partitions:?}");
     let expected = print(&db);
     match end {
         End::Closed => db.close().expect("it closes"),
-        End::Killed => maker.world = maker.world.killed(),
+        End::Killed | End::Ranges => maker.world = maker.world.killed(),
     }
     let mut files = Vec::new();
     collect(&*maker.world.mem, Path::new(crate::world::PATH), &mut files);
@@ -207,6 +213,13 @@ impl Maker {
         tree.put(key.as_bytes(), value.as_bytes(), Durability::Sync).expect("a value");
     }
 
+    /// By one range, whatever there is.
+    fn delete_values(&self, key: &str) {
+        let mut batch = self.db().store().batch();
+        batch.delete_values(self.values(), key.as_bytes());
+        self.db().store().write(batch, Durability::Sync).expect("a deleted range");
+    }
+
     /// All types, and most documents, in a base of blocks that are not compressed.
     fn first_run(&mut self) {
         self.open(Compression::None);
@@ -261,6 +274,12 @@ impl Maker {
         }
         for id in (0..60).step_by(10) {
             self.delete("main.people", id + 1);
+        }
+        if end == End::Ranges {
+            // Values in the base and in the memtable; some come after the range, and stay.
+            self.value("red", "gone");
+            self.delete_values("red");
+            self.value("red", "after the range");
         }
         for id in 0..if end == End::Closed { 440 } else { 0 } {
             let text = "the quick brown fox jumps over the lazy dog ".repeat(60 + id as usize % 3);

@@ -14,7 +14,7 @@ use super::unique::{duplicate_key, yields};
 use super::{Index, mark_multikey};
 use crate::catalog::Open;
 use crate::names::FullName;
-use crate::read::decode;
+use crate::read::{decode, key_text};
 use crate::{Database, Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -120,7 +120,7 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32) -> Result<()>
                 None => break,
                 Some((key, row)) => {
                     let document = decode(&open.shapes, name, key, row.to_vec())?;
-                    let keys = index.keys_of(&document)?;
+                    let keys = index.keys_of(&document).map_err(|error| of_document(error, key))?;
                     if keys.multikey & !index.multikey.load(Ordering::SeqCst) != 0 {
                         marks.push((index.tree, keys.multikey));
                     }
@@ -151,6 +151,19 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32) -> Result<()>
             Some(key) => from.lower = std::ops::Bound::Excluded(key),
             None => return Ok(()),
         }
+    }
+}
+
+/// Names the document that cannot be indexed.
+fn of_document(error: Error, key: &[u8]) -> Error {
+    use query::index::IndexError as E;
+    let named = |what: String| format!("document {}: {what}", key_text(key));
+    match error {
+        Error::Index(E::ParallelArrays(what)) => E::ParallelArrays(named(what)).into(),
+        Error::Index(E::HashedArray(what)) => E::HashedArray(named(what)).into(),
+        Error::Index(E::AmbiguousPath(what)) => E::AmbiguousPath(named(what)).into(),
+        Error::Index(E::KeyTooLong(what)) => E::KeyTooLong(named(what)).into(),
+        error => error,
     }
 }
 

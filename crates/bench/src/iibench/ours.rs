@@ -192,10 +192,11 @@ impl Session for PairSession<'_> {
             && let Some((key, _)) = scan.next()?
         {
             found += 1;
-            if fetch {
-                if !self.engine.store.get(self.engine.trees[0], row_key(index - 1, key)?, &mut value)? {
-                    return Err("an index entry leads to no row".into());
-                }
+            if fetch
+                && index > 0
+                && !self.engine.store.get(self.engine.trees[0], row_key(index - 1, key)?, &mut value)?
+            {
+                return Err("an index entry leads to no row".into());
             }
         }
         Ok(Some(found))

@@ -118,12 +118,8 @@ fn load_one(
     if let Some(what) = source.not_resumable() {
         eprintln!("note: {what} is not resumable: a load of it that is cut short begins anew");
     }
-    if let Some((path, metadata)) = source.metadata() {
-        if let Some(note) = unkept(path, metadata) {
-            eprintln!("note: {note}");
-        }
-        // Before the documents: each is indexed as it comes.
-        database.collection(&settings.collection).create_indexes_of(metadata)?;
+    if let Some(note) = source.metadata().and_then(|(path, metadata)| unkept(path, metadata)) {
+        eprintln!("note: {note}");
     }
     let (input, consumed) = source.open(env, stop).map_err(|failure| match stop.is_set() {
         true => Failure::Interrupted("stopped before anything was read".to_owned()),
@@ -144,8 +140,14 @@ fn load_one(
         stop: stop.flag(),
         progress: progress.clone(),
     };
-    let result = input.load(&database.collection(&settings.collection), options);
-    result.map_err(|error| explain(error, source, &progress, stop))
+    let collection = database.collection(&settings.collection);
+    if let Some((_, metadata)) = source.metadata()
+        && !input.is_done(&collection, &options)?
+    {
+        // Before the documents: each is indexed as it comes.
+        collection.create_indexes_of(metadata)?;
+    }
+    input.load(&collection, options).map_err(|error| explain(error, source, &progress, stop))
 }
 
 /// What the metadata of a dump say that is not kept.

@@ -56,6 +56,7 @@ fn describe(stats: &TreeStats) -> String {
 
 fn describe_index(index: &IndexStats) -> String {
     let files = |bytes: u64, shared: u64| match shared {
+        0 if bytes == 0 => "none yet: all of it is in memory and the log".to_owned(),
         0 => text::bytes(bytes),
         _ => format!("{} of its own, and a part of {} shared", text::bytes(bytes), text::bytes(shared)),
     };
