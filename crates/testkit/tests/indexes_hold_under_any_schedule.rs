@@ -13,12 +13,18 @@ use std::path::Path;
 use testkit::indexes::{check_at, check_now, definition};
 use testkit::{World, seed};
 
-/// Runs a scenario under many schedules. The stack holds a database's calls.
+/// Runs a scenario under many schedules: half of them at random, half of them with threads that stand still for long while
+/// others go on. The stack holds a database's calls.
 fn schedules(usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
+    let each = seed::sequences(usual).div_ceil(2) as usize;
     let mut config = shuttle::Config::default();
     config.stack_size = 1 << 20;
-    let scheduler = shuttle::scheduler::RandomScheduler::new(seed::sequences(usual) as usize);
-    shuttle::Runner::new(scheduler, config).run(scenario);
+    let scenario = std::sync::Arc::new(scenario);
+    let again = scenario.clone();
+    let random = shuttle::scheduler::RandomScheduler::new(each);
+    shuttle::Runner::new(random, config.clone()).run(move || scenario());
+    let steady = shuttle::scheduler::PctScheduler::new(3, each);
+    shuttle::Runner::new(steady, config).run(move || again());
 }
 
 fn options() -> store::Options {
@@ -78,14 +84,19 @@ const UNIQUE: (&str, &str) = (r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#);
 fn documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique() {
     schedules(600, || {
         let (_world, db, pets) = open();
-        pets.put("x", r#"{"u":1}"#).unwrap();
         let build = pets.start_index(UNIQUE.0, UNIQUE.1).unwrap();
+        // An entry of `y` under the key that `x` has: nobody has deleted it.
+        pets.put("y", r#"{"u":1}"#).unwrap();
+        pets.put("y", r#"{"u":5}"#).unwrap();
+        pets.put("x", r#"{"u":1}"#).unwrap();
         let writer = pets.clone();
         let writer = thread(move || {
-            writer.update("x", r#"{"$set":{"u":2}}"#).unwrap();
-            writer.insert_one(r#"{"_id":"y","u":1}"#).unwrap();
-            writer.update("x", r#"{"$set":{"u":3}}"#).unwrap();
-            writer.insert_one(r#"{"_id":"z","u":2}"#).unwrap();
+            for _ in 0..2 {
+                writer.put("x", r#"{"u":9}"#).unwrap();
+                writer.put("y", r#"{"u":1}"#).unwrap();
+                writer.put("y", r#"{"u":5}"#).unwrap();
+                writer.put("x", r#"{"u":1}"#).unwrap();
+            }
         });
         build.finish().unwrap_or_else(|e| panic!("no two documents ever had one key: {e}"));
         join([writer]);
