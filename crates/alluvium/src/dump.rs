@@ -1,7 +1,7 @@
 //! Whole databases in files, in the layout that `mongodump` writes and `mongorestore` reads.
 //!
 //! A collection `logical.pets` becomes `DIR/logical/pets.bson`, its documents as BSON in the order of
-//! their `_id`, and `DIR/logical/pets.metadata.json`. All collections are of one moment. What BSON cannot
+//! their `_id`, and `DIR/logical/pets.metadata.json`, with the definitions of its indexes. All collections are of one moment. What BSON cannot
 //! hold (decimals of more than 34 digits, maps whose keys are not strings, names with a zero character, and
 //! what else would come back as something else) is refused by name, or goes, a document a line, to
 //! `DIR/logical/pets.alluvium.jsonl`, in the form of [`document::json::print_exact`]. Restored, every document
@@ -18,10 +18,12 @@ pub use restore::{RestoreOptions, RestoreReport, RestoredCollection};
 
 use crate::database::CollectionInfo;
 use crate::export::refused;
+use crate::index::Index;
+use crate::indexes::id_definition;
 use crate::load::METADATA_ENDING;
 use crate::names::FullName;
-use crate::{Cursor, Database, Error, Packer, Packing, Result};
-use document::{Document, json};
+use crate::{Cursor, Database, Error, Packer, Packing, Result, Snapshot};
+use document::{Document, Map, json};
 use env::{Env, OpenMode, WholeFile};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -58,6 +60,8 @@ pub struct DumpReport {
     pub documents: u64,
     /// Those of them that BSON cannot hold.
     pub others: u64,
+    /// Definitions of indexes, but for those on `_id`.
+    pub indexes: u64,
     /// Bytes before compression.
     pub bytes: u64,
 }
@@ -93,12 +97,25 @@ impl Database {
         for info in self.collections_at(&snapshot)? {
             let name = FullName::new(&info.logical, &info.name)?;
             let cursor = self.collection(&name.to_string()).scan().snapshot(&snapshot).run()?;
-            dumping.collection(&dir.join(&info.logical), &info, cursor)?;
+            let indexes = self.definitions_at(&name, &snapshot)?;
+            dumping.collection(&dir.join(&info.logical), &info, cursor, indexes)?;
         }
         let report = dumping.report;
         env.fs.remove(&dir.join(INCOMPLETE)).map_err(store::Error::from)?;
         env.fs.sync_dir(dir).map_err(store::Error::from)?;
         Ok(report)
+    }
+}
+
+impl Database {
+    /// The definitions of the indexes that the collection of this name had at a snapshot, that on `_id` first.
+    fn definitions_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Vec<Map>> {
+        let store = &self.inner.store;
+        let open = self.inner.catalog.require_at(store, name, snapshot)?;
+        let trees = store.trees_at(&snapshot.store)?;
+        let indexes = trees.iter().filter_map(|(tree, description)| Index::read(*tree, description));
+        let own = indexes.filter(|(documents, _)| *documents == open.documents);
+        Ok(std::iter::once(id_definition()).chain(own.map(|(_, index)| index.definition.to_map())).collect())
     }
 }
 
@@ -130,7 +147,7 @@ struct Dumping<'a, P> {
 }
 
 impl<P: FnMut(u64, u64)> Dumping<'_, P> {
-    fn collection(&mut self, dir: &Path, info: &CollectionInfo, mut cursor: Cursor) -> Result<()> {
+    fn collection(&mut self, dir: &Path, info: &CollectionInfo, mut cursor: Cursor, indexes: Vec<Map>) -> Result<()> {
         self.env.fs.create_dir_all(dir).map_err(store::Error::from)?;
         let before = self.report.clone();
         let mut bson = self.target(dir, info, BSON_ENDING)?;
@@ -146,8 +163,9 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
             others.finish(&mut self.report.bytes)?;
         }
         self.report.collections += 1;
+        self.report.indexes += indexes.len() as u64 - 1;
         let documents = self.report.documents - before.documents;
-        let text = metadata(&info.name, documents, self.report.others - before.others);
+        let text = metadata(&info.name, documents, self.report.others - before.others, &indexes)?;
         let mut target = self.target(dir, info, METADATA_ENDING)?;
         target.chunk.extend_from_slice(text.as_bytes());
         target.finish(&mut self.report.bytes)?;
@@ -234,13 +252,19 @@ fn failed(path: &Path, error: std::io::Error) -> Error {
 }
 
 /// What `mongorestore` reads beside the documents, and how many there are.
-fn metadata(name: &str, documents: u64, others: u64) -> String {
+fn metadata(name: &str, documents: u64, others: u64, indexes: &[Map]) -> Result<String> {
+    let canonical = |index: &Map| -> Result<serde_json::Value> {
+        let mut text = Vec::new();
+        let cannot = |what: String| Error::Export(format!("the indexes of {name} cannot be written: {what}"));
+        json::print_map(index, json::Format::CANONICAL, &mut text).map_err(|error| cannot(error.to_string()))?;
+        serde_json::from_slice(&text).map_err(|error| cannot(error.to_string()))
+    };
     let metadata = serde_json::json!({
         "options": {},
-        "indexes": [{"v": {"$numberInt": "2"}, "key": {"_id": {"$numberInt": "1"}}, "name": "_id_"}],
+        "indexes": indexes.iter().map(canonical).collect::<Result<Vec<_>>>()?,
         "collectionName": name,
         "type": "collection",
         "alluvium": {"documents": documents, "others": others},
     });
-    format!("{metadata}\n")
+    Ok(format!("{metadata}\n"))
 }

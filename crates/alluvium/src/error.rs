@@ -172,6 +172,19 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// An index is not what its documents yield. `verify` finds out more.
+    #[error(
+        "the index {index} of {collection} is damaged: {reason}: the documents are not concerned; drop the index and \
+         create it again"
+    )]
+    DamagedIndex {
+        /// The collection's full name.
+        collection: String,
+        /// The index.
+        index: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A filter is wrong, or not supported.
     #[error(transparent)]
     Filter(#[from] FilterError),
@@ -319,7 +332,7 @@ impl Error {
             Self::Stopped => ErrorKind::Stopped,
             Self::MaxTimeExpired { .. } => ErrorKind::TimedOut,
             Self::BulkWrite { errors, .. } => errors.first().map_or(ErrorKind::Invalid, |(_, error)| error.kind()),
-            Self::DamagedDocument { .. } => ErrorKind::Corruption,
+            Self::DamagedDocument { .. } | Self::DamagedIndex { .. } => ErrorKind::Corruption,
         }
     }
 }

@@ -10,25 +10,26 @@ use crate::Result;
 use crate::catalog::Open;
 use codec::varint;
 use document::{Document, Map, Value, encoding};
-use env::sync::Mutex;
 use query::index::{Definition, IndexError, Keys};
 use query::update::Update;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use store::{Seq, Store, TreeId};
 
-mod build;
+pub(crate) mod build;
 mod entries;
 pub(crate) mod scan;
 pub(crate) mod sweep;
 mod unique;
+mod usage;
 
-pub use build::IndexProgress;
-pub(crate) use build::finish;
+pub(crate) use build::{Build, finish};
 pub(crate) use entries::Entries;
+pub use usage::IndexProgress;
+pub(crate) use usage::{Building, Usage};
 
-/// First byte of a description: an index.
-pub(crate) const INDEX: u8 = 3;
+/// First byte of a description: an index. (3 is a set of values of the command line's `mv`.)
+pub(crate) const INDEX: u8 = 4;
 
 /// The indexes of a collection, as of one schema number.
 #[derive(Debug, Default)]
@@ -49,8 +50,10 @@ pub(crate) struct Index {
     pub multikey: Arc<AtomicU32>,
     /// Partitions whose documents are built into it, while it is being built.
     pub built: Vec<u32>,
-    /// Held by whoever builds it.
-    pub building: Arc<Mutex<()>>,
+    /// Whether somebody builds it, and how far that is.
+    pub building: Arc<Building>,
+    /// Who has asked it since the database was opened.
+    pub usage: Arc<Usage>,
     /// The bits of a double: how many keys a document yields, if a sweep has told it; else 0.
     pub keys_per_document: Arc<AtomicU64>,
 }
@@ -95,6 +98,7 @@ impl Index {
                 multikey: Arc::new(AtomicU32::new(multikey)),
                 built,
                 building: Arc::default(),
+                usage: Arc::default(),
                 keys_per_document: Arc::default(),
             },
         ))
@@ -126,21 +130,17 @@ impl Index {
 
     /// The names of the documents' fields that it reads, some of them more than once.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
-        let filter = self.filter_paths().into_iter().filter_map(|path| path.first().copied());
+        let filter = self.filter_paths().into_iter().filter_map(|path| path.split('.').next());
         self.definition.fields().chain(filter)
     }
 
     /// True if an update may change what a document yields.
     fn is_touched_by(&self, update: &Update) -> bool {
-        let own = self.definition.parts().iter().map(|part| names_of(part.path.as_str()));
-        let own: Vec<Vec<&str>> = own.chain(self.filter_paths()).collect();
-        update.paths().any(|path| {
-            let path = names_of(path.as_str());
-            own.iter().any(|own| own.iter().zip(&path).all(|(a, b)| a == b))
-        })
+        let touches = |path: &&str| path.parse().map_or(true, |path| update.touches(&path));
+        self.definition.parts().iter().any(|part| update.touches(&part.path)) || self.filter_paths().iter().any(touches)
     }
 
-    fn filter_paths(&self) -> Vec<Vec<&str>> {
+    fn filter_paths(&self) -> Vec<&str> {
         let mut paths = Vec::new();
         if let Some(filter) = self.definition.partial_filter_map() {
             collect_paths(filter, &mut paths);
@@ -149,20 +149,15 @@ impl Index {
     }
 }
 
-/// The names of a path, without positions in arrays: what leads to an element changes the array.
-fn names_of(path: &str) -> Vec<&str> {
-    path.split('.').filter(|name| document::path::array_index(name).is_none() && !name.starts_with('$')).collect()
-}
-
 /// The paths that a filter looks at.
-fn collect_paths<'a>(filter: &'a Map, paths: &mut Vec<Vec<&'a str>>) {
+fn collect_paths<'a>(filter: &'a Map, paths: &mut Vec<&'a str>) {
     for (name, operand) in filter.iter() {
         match (name.as_str().unwrap_or_default(), operand) {
             (operator, Value::Array(filters)) if operator.starts_with('$') => {
                 filters.iter().filter_map(Value::as_map).for_each(|filter| collect_paths(filter, paths));
             }
             (operator, _) if operator.starts_with('$') => {}
-            (path, _) => paths.push(names_of(path)),
+            (path, _) => paths.push(path),
         }
     }
 }

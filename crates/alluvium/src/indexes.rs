@@ -1,12 +1,17 @@
 //! The indexes of a collection, as its users see them.
 
+mod stats;
+
+pub use stats::IndexStats;
+
 use crate::find::Moment;
 use crate::index::scan::IndexScan;
-use crate::index::{self, Index, IndexProgress};
+use crate::index::{self, Build, Index, IndexProgress};
 use crate::{Collection, Error, IntoDocument, Result, Snapshot};
 use document::{Map, Value};
 use query::index::Definition;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::Bounds;
 
 impl Collection {
@@ -78,7 +83,7 @@ impl Collection {
         let definition = Definition::parse(&keys.into_map()?, &options.into_map()?)?;
         self.open_or_create()?;
         let (index, added) = self.database.inner.catalog.add_index(self.store(), self.name()?, definition)?;
-        Ok(IndexBuild { collection: self.clone(), index, added, progress: IndexProgress::default() })
+        Ok(IndexBuild { collection: self.clone(), index, added, stop: None })
     }
 
     /// Drops an index by its name, at once; its space is given back in the background.
@@ -138,11 +143,7 @@ impl Collection {
     /// # Errors
     /// [`crate::Error::NoSuchCollection`].
     pub fn indexes(&self) -> Result<Vec<IndexInfo>> {
-        let mut id = Map::new();
-        id.push("v", 2);
-        id.push("key", Map::from([("_id", Value::from(1))]));
-        id.push("name", "_id_");
-        let id = IndexInfo { name: "_id_".to_owned(), definition: id, ready: true };
+        let id = IndexInfo { name: "_id_".to_owned(), definition: id_definition(), ready: true };
         let set = self.open()?.indexes();
         let others = set.indexes.iter().map(|index| IndexInfo {
             name: index.definition.name().to_owned(),
@@ -177,6 +178,18 @@ impl Collection {
     }
 }
 
+/// An index key, the key of the document's `_id`, and the values of the parts, `None` for what is missing.
+type ShownEntry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
+
+/// The definition of the index on `_id`, which every collection has.
+pub(crate) fn id_definition() -> Map {
+    let mut id = Map::new();
+    id.push("v", 2);
+    id.push("key", Map::from([("_id", Value::from(1))]));
+    id.push("name", "_id_");
+    id
+}
+
 impl Collection {
     /// What sorted files hold of an index. For tests and tools.
     ///
@@ -185,6 +198,22 @@ impl Collection {
     #[doc(hidden)]
     pub fn index_size(&self, index: &str) -> Result<store::TreeStats> {
         Ok(self.store().tree_stats(self.index(index)?.tree)?)
+    }
+
+    /// The proved entries of an index at a snapshot with the values of their parts, in their order; with `fetch`, proved by
+    /// their documents and not by numbers where these do. For tests and tools.
+    ///
+    /// # Errors
+    /// As [`Collection::index_entries`].
+    #[doc(hidden)]
+    pub fn index_shown(&self, at: &Snapshot, index: &str, fetch: bool) -> Result<Vec<ShownEntry>> {
+        let (open, index) = (self.open()?, self.index(index)?);
+        let mut scan = IndexScan::new(Moment::new(self, open, at.clone())?, index, Bounds::all())?;
+        let mut found = Vec::new();
+        while if fetch { scan.next_document()?.is_some() } else { scan.next_entry()? } {
+            found.push((scan.key().to_vec(), scan.id().to_vec(), scan.values()?));
+        }
+        Ok(found)
     }
 
     /// Walks proved entries of an index from the first key of `from` on; with `fetch`, with their documents. How many there
@@ -231,18 +260,31 @@ pub struct IndexBuild {
     collection: Collection,
     index: Arc<Index>,
     added: bool,
-    progress: IndexProgress,
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl IndexBuild {
-    /// How far the build is, once it goes on.
+    /// How far the build is, once it goes on, whoever builds.
     pub fn progress(&self) -> IndexProgress {
-        self.progress.clone()
+        self.index.building.progress().clone()
     }
 
     /// False if the same index was there already.
     pub fn is_new(&self) -> bool {
         self.added
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.index.definition.name()
+    }
+
+    /// Set to true by anybody, `stop` ends [`IndexBuild::finish`] with [`crate::Error::Stopped`]. The index stays declared,
+    /// every write keeps it, and the build goes on when the database is opened the next time, or when the index is
+    /// created again: partitions that are done are not built anew.
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop);
+        self
     }
 
     /// Builds the index, or waits for whoever does, and returns its name.
@@ -251,7 +293,8 @@ impl IndexBuild {
     /// As [`Collection::create_index_with`].
     pub fn finish(self) -> Result<String> {
         let name = self.collection.name()?;
-        index::finish(&self.collection.database, name, &self.index, &self.progress)?;
+        let stop = self.stop.as_deref();
+        index::finish(&Build { db: &self.collection.database, name, index: &self.index, stop })?;
         Ok(self.index.definition.name().to_owned())
     }
 }

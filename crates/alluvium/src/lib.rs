@@ -75,7 +75,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use filtered::{BulkWrite, BulkWriteResult, DeleteResult, DeleteWhere, FindAndModify, UpdateWhere, WriteModel};
 pub use find::{Explanation, Find, Hint};
 pub use index::IndexProgress;
-pub use indexes::{IndexBuild, IndexInfo};
+pub use indexes::{IndexBuild, IndexInfo, IndexStats};
 pub use into::IntoDocument;
 pub use logical::LogicalDatabase;
 pub use names::DEFAULT_LOGICAL;
@@ -91,6 +91,7 @@ pub use space::Space;
 pub use store::{Compression, Durability, OpenReport, PartitionStats, Stats, TreeStats};
 pub use typed::TypedCollection;
 pub use update::{ReturnDocument, UpdateResult, Version};
+pub use verify::{VerifiedIndex, VerifyReport};
 
 /// The largest document, in bytes of BSON.
 pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;

@@ -13,6 +13,7 @@ use crate::catalog::read_description;
 use crate::names::FullName;
 use crate::{Database, Error, Result};
 use env::Env;
+use query::index::Definition;
 use rows::Rows;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,6 +51,10 @@ pub struct RepairedCollection {
     pub doubtful_in: Option<String>,
     /// Documents that cannot be decoded, though their bytes are whole.
     pub unreadable: u64,
+    /// The indexes that were made anew, over the certain documents.
+    pub indexes: Vec<String>,
+    /// Those that could not be, and why.
+    pub indexes_lost: Vec<(String, String)>,
 }
 
 /// A document that cannot be decoded.
@@ -70,6 +75,8 @@ pub struct RepairReport {
     pub collections: Vec<RepairedCollection>,
     /// Entries of trees that are no collections: certain, and doubtful.
     pub others: (u64, u64),
+    /// Indexes whose definitions are lost, nobody knows of which collections.
+    pub indexes_lost: u64,
     /// What cannot be read of sorted files.
     pub losses: Vec<Loss>,
     /// Numbers of operations that the log has lost; each may have changed or deleted any document.
@@ -87,8 +94,9 @@ pub struct RepairReport {
 impl RepairReport {
     /// True if nothing is lost: the new database holds all that the damaged one did.
     pub fn is_whole(&self) -> bool {
-        let unreadable = self.collections.iter().any(|collection| collection.unreadable + collection.doubtful > 0);
-        !unreadable
+        let whole = |c: &RepairedCollection| c.unreadable + c.doubtful == 0 && c.indexes_lost.is_empty();
+        self.collections.iter().all(whole)
+            && self.indexes_lost == 0
             && self.others.1 == 0
             && self.lost_numbers.is_empty()
             && !self.losses.iter().any(|loss| loss.entries)
@@ -189,10 +197,33 @@ fn fill(salvage: &Salvage, database: &Database, options: &RepairOptions) -> Resu
         }
         database.create_collection(&name.to_string())?;
         let rows = Rows::new(database, salvage, &name, (documents, system), &doubtful_name, &mut report)?;
-        let collection = rows.copy(documents, doubtful, options, &mut report)?;
+        let mut collection = rows.copy(documents, doubtful, options, &mut report)?;
+        for index in trees.indexes.get(&documents).into_iter().flatten() {
+            make_index(database, index, options, &mut collection)?;
+        }
         report.collections.push(collection);
     }
+    report.indexes_lost = trees.lost_indexes.len() as u64;
     Ok(report)
+}
+
+/// Makes an index anew: what is left of its entries is of no use.
+fn make_index(
+    database: &Database,
+    index: &Definition,
+    options: &RepairOptions,
+    collection: &mut RepairedCollection,
+) -> Result<()> {
+    let build = database.collection(&collection.name).start_index(index.keys_map(), index.to_map());
+    match build.and_then(|build| build.stop_when(options.stop.clone()).finish()) {
+        Ok(name) => collection.indexes.push(name),
+        // Documents that should have gone may be back, and have a key twice.
+        Err(error @ (Error::Index(_) | Error::IndexConflict { .. } | Error::DuplicateIndexKey { .. })) => {
+            collection.indexes_lost.push((index.name().to_owned(), error.to_string()));
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 /// A name for the collection of a tree that has none, or whose name another has.

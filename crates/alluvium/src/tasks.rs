@@ -5,7 +5,7 @@
 
 use crate::Database;
 use crate::database::DatabaseInner;
-use crate::index::IndexProgress;
+use crate::index::Build;
 use env::sync::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -114,7 +114,7 @@ impl Database {
     pub fn finish_indexes(&self) -> crate::Result<()> {
         let mut first = Ok(());
         for (name, index) in self.inner.catalog.unfinished_indexes() {
-            match crate::index::finish(self, &name, &index, &IndexProgress::default()) {
+            match crate::index::finish(&Build { db: self, name: &name, index: &index, stop: None }) {
                 // Dropped meanwhile.
                 Ok(_) | Err(crate::Error::NoSuchIndex { .. } | crate::Error::NoSuchCollection { .. }) => {}
                 Err(error) => first = first.and(Err(error)),

@@ -47,6 +47,14 @@ fn a_report_is_of_one_moment() {
 }
 
 #[test]
+fn books_are_looked_up() {
+    let printed = printed("lookup");
+    assert!(printed.starts_with("{\"_id\":199,\"author\":\"borges\",\"year\":1999,\"shelf\":3}\n"), "{printed}");
+    assert!(printed.contains("\n50 old ones on shelves 7\nrefused: true\n"), "{printed}");
+    assert!(printed.ends_with("damage: 0\n"), "{printed}");
+}
+
+#[test]
 fn keys_and_values_need_no_documents() {
     assert_eq!(printed("keyvalue"), "session of 7\ngrace\nlinus\n");
 }

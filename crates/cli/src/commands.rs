@@ -10,11 +10,14 @@ mod config;
 mod count;
 mod delete;
 mod demo;
+mod distinct;
 mod drop;
 mod dump;
 mod export;
+mod find;
 mod generate;
 mod get;
+mod index;
 mod inspect;
 mod load;
 mod man;
@@ -51,23 +54,30 @@ pub(crate) enum Command {
     /// Show the settings, and where they come from
     #[command(subcommand)]
     Config(config::Command),
-    /// Count the documents of a collection
+    /// Count the documents of a collection, or those that match a filter
     Count(count::Args),
     /// Delete documents by _id
     Delete(delete::Args),
     /// Generate, load, read, change, kill, resume and verify a million documents; print a table
     Demo(demo::Args),
+    /// Print the distinct values of a field
+    Distinct(distinct::Args),
     /// Drop a collection with all its documents
     Drop(drop::Args),
     /// Write a whole database into files, as mongodump does
     Dump(dump::Args),
     /// Write a collection as JSON, CSV or BSON
     Export(export::Args),
+    /// Print documents that match a filter
+    Find(find::Args),
     /// Generate data for trials
     #[command(subcommand)]
     Gen(generate::Command),
     /// Print documents by _id
     Get(get::Args),
+    /// Make, list and drop indexes
+    #[command(subcommand)]
+    Index(index::Command),
     /// Show what stands in a single file of a database
     Inspect(inspect::Args),
     /// Load JSON, CSV or BSON; a load that was cut short goes on when it is run again
@@ -111,11 +121,14 @@ impl Command {
             Self::Count(args) => args.run(),
             Self::Delete(args) => args.run(),
             Self::Demo(args) => args.run(),
+            Self::Distinct(args) => args.run(),
             Self::Drop(args) => args.run(),
             Self::Dump(args) => args.run(),
             Self::Export(args) => args.run(),
+            Self::Find(args) => args.run(),
             Self::Gen(command) => command.run(),
             Self::Get(args) => args.run(),
+            Self::Index(command) => command.run(),
             Self::Inspect(args) => args.run(),
             Self::Load(args) => args.run(),
             Self::Man(args) => args.run(),

@@ -10,9 +10,9 @@ pub(crate) const OK: u8 = 0;
 pub(crate) const FAILURE: u8 = 1;
 /// The arguments are wrong.
 pub(crate) const USAGE: u8 = 2;
-/// A document, collection, database or input does not exist.
+/// A document, collection, index, database or input does not exist.
 pub(crate) const NOT_FOUND: u8 = 3;
-/// An `_id` is taken.
+/// An `_id`, or a key of a unique index, is taken.
 pub(crate) const DUPLICATE: u8 = 4;
 /// Bytes on disk are damaged.
 pub(crate) const DAMAGED: u8 = 5;
@@ -29,8 +29,8 @@ Exit codes:
     0  done (also when the reader of the output goes away)
     1  failed; the message says why
     2  the arguments are wrong
-    3  a document, collection, database or input file does not exist
-    4  an _id is taken
+    3  a document, collection, index, database or input file does not exist
+    4  an _id is taken, or a key of a unique index
     5  damage was found on disk
     6  the database is in use by another process
     7  the disk is full
@@ -44,7 +44,7 @@ pub(crate) enum Failure {
     /// The library's error, with what the user can do beyond its message.
     Library {
         /// The error.
-        error: alluvium::Error,
+        error: Box<alluvium::Error>,
         /// Another sentence, or nothing.
         advice: Option<String>,
     },
@@ -70,6 +70,11 @@ pub(crate) enum Failure {
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
+    /// The library's error, and what the user can do.
+    pub(crate) fn explained(error: alluvium::Error, advice: Option<String>) -> Self {
+        Self::Library { error: Box::new(error), advice }
+    }
+
     /// A file operation that failed.
     pub(crate) fn io(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
         let text = format!("cannot {what} {}: {error}", path.display());
@@ -112,7 +117,7 @@ impl Failure {
 /// Refuses what the disk has no room for.
 pub(crate) fn enough_space(space: alluvium::Space) -> Outcome {
     let advice = Some("--no-space-check begins all the same".to_owned());
-    space.check().map_err(|error| Failure::Library { error, advice })
+    space.check().map_err(|error| Failure::explained(error, advice))
 }
 
 fn library_code(error: &alluvium::Error) -> u8 {
@@ -120,7 +125,9 @@ fn library_code(error: &alluvium::Error) -> u8 {
     use readonly::Error as ReadOnlyError;
     use store::Error as StoreError;
     match error {
-        Error::NoSuchCollection { .. } | Error::Store(StoreError::NotADatabase(_) | StoreError::NotACheckpoint(_)) => {
+        Error::NoSuchCollection { .. }
+        | Error::NoSuchIndex { .. }
+        | Error::Store(StoreError::NotADatabase(_) | StoreError::NotACheckpoint(_)) => {
             return NOT_FOUND;
         }
         Error::ReadOnly(ReadOnlyError::NotReadOnly(_)) => return NOT_FOUND,
@@ -161,7 +168,7 @@ impl From<alluvium::Error> for Failure {
     fn from(error: alluvium::Error) -> Self {
         match error {
             alluvium::Error::Stopped => Self::Interrupted(String::new()),
-            error => Self::Library { error, advice: None },
+            error => Self::explained(error, None),
         }
     }
 }

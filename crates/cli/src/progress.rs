@@ -43,8 +43,24 @@ impl Meter {
         bar.tick();
     }
 
+    /// Shows what a function tells, given the time so far, from another thread, until the watch ends.
+    pub(crate) fn watch_with(&self, tell: impl Fn(Duration) -> String + Send + 'static) -> Watched {
+        self.watch_by(move |meter| {
+            let Some(bar) = &meter.bar else { return };
+            bar.set_message(tell(meter.took()));
+            bar.tick();
+        })
+    }
+
     /// Shows how far loads are, from another thread, until the watch ends.
     pub(crate) fn watch(&self, progress: Arc<Progress>) -> Watched {
+        self.watch_by(move |meter| {
+            let of = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+            meter.show(of(&progress.documents), of(&progress.bytes));
+        })
+    }
+
+    fn watch_by(&self, show: impl Fn(&mut Self) + Send + 'static) -> Watched {
         let ended = Arc::new((Mutex::new(false), Condvar::new()));
         let Some(bar) = self.bar.clone() else { return Watched { ended, thread: None } };
         let mut meter = Self { bar: Some(bar), clock: self.clock.clone(), started: self.started, ended: None };
@@ -53,8 +69,7 @@ impl Meter {
             let mut has_ended = until.0.lock();
             while !*has_ended {
                 until.1.wait_for(&mut has_ended, INTERVAL);
-                let of = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-                meter.show(of(&progress.documents), of(&progress.bytes));
+                show(&mut meter);
             }
         });
         Watched { ended, thread: Some(thread) }

@@ -2,4 +2,5 @@
 
 pub(crate) mod database;
 pub(crate) mod ids;
+pub(crate) mod questions;
 pub(crate) mod size;

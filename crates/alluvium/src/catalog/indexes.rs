@@ -45,6 +45,7 @@ impl Catalog {
             multikey: Arc::default(),
             built: Vec::new(),
             building: Arc::default(),
+            usage: Arc::default(),
             keys_per_document: Arc::default(),
         };
         let documents = (entry.documents, describe_documents(name, entry.system));

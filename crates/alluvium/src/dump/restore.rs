@@ -1,6 +1,8 @@
 //! Restoring a dump.
 
 use super::{Dump, DumpedCollection};
+#[cfg(doc)]
+use crate::load::Metadata;
 use crate::load::{Format, Identity, Input, LoadOptions, LoadReport, OnDuplicate, Outcome, Progress};
 use crate::{Collection, Database, Durability, Error, Packing, Result};
 use env::{Env, FileReader, OpenMode};
@@ -19,6 +21,9 @@ pub struct RestoreOptions {
     pub readers: usize,
     /// Threads that write. Default: 1.
     pub writers: usize,
+    /// Refuse a dump with indexes that cannot be made here, before anything is restored. Default: false, they are passed
+    /// over; [`Metadata::unsupported_indexes`] names them.
+    pub strict_indexes: bool,
     /// Set to true by anybody, the restore ends with [`Error::Stopped`]; run again, it goes on.
     pub stop: Arc<AtomicBool>,
     /// Told of each collection; read it from another thread.
@@ -32,6 +37,7 @@ impl Default for RestoreOptions {
             on_duplicate: None,
             readers: defaults.readers,
             writers: defaults.writers,
+            strict_indexes: false,
             stop: defaults.stop,
             progress: defaults.progress,
         }
@@ -56,6 +62,8 @@ pub struct RestoredCollection {
     pub documents_before: u64,
     /// Documents left out because their `_id` was taken.
     pub duplicates: u64,
+    /// Indexes made by this run.
+    pub indexes: Vec<String>,
 }
 
 impl Dump {
@@ -74,13 +82,16 @@ impl Dump {
         Ok(report)
     }
 
-    /// Refuses collections that have documents, if the options do not say what to do with them; and a dump
-    /// that was restored to its end before: nobody knows what has been changed since, and who restores a dump
-    /// wants what is in it.
+    /// Refuses collections that have documents, if the options do not say what to do with them, and indexes that cannot be
+    /// made here, if the options say so; and a dump that was restored to its end before: nobody knows what has been changed
+    /// since, and who restores a dump wants what is in it.
     ///
     /// # Errors
     /// [`Error::Dump`] naming them.
     pub fn check(&self, database: &Database, options: &RestoreOptions) -> Result<()> {
+        if options.strict_indexes {
+            self.collections.iter().try_for_each(DumpedCollection::refuse_unsupported)?;
+        }
         if options.on_duplicate.is_some() {
             return Ok(());
         }
@@ -110,6 +121,17 @@ impl Dump {
 }
 
 impl DumpedCollection {
+    fn refuse_unsupported(&self) -> Result<()> {
+        let Some((path, metadata)) = &self.metadata else { return Ok(()) };
+        match metadata.unsupported_indexes().first() {
+            Some((name, reason)) => {
+                let what = format!("{}: the index {name} cannot be made: {reason}", path.display());
+                Err(Error::Dump(what))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// What is there of the collection.
     fn found(&self, database: &Database) -> Result<Found> {
         let collection = database.collection(&self.name);
@@ -142,6 +164,10 @@ impl DumpedCollection {
         let collection = database.collection(&self.name);
         let empty = is_empty(&collection)?;
         let mut restored = RestoredCollection { name: self.name.clone(), ..RestoredCollection::default() };
+        if let Some((_, metadata)) = &self.metadata {
+            // Before the documents: each is indexed as it comes, also if the restore is cut short.
+            restored.indexes = collection.create_indexes_of(metadata)?;
+        }
         let files = [(Some(&self.bson), Format::Bson), (self.others.as_ref(), Format::ExactLines)];
         let mut resumed = false;
         for (file, format) in files {

@@ -14,56 +14,62 @@ use super::unique::{duplicate_key, yields};
 use super::{Index, mark_multikey};
 use crate::catalog::Open;
 use crate::names::FullName;
-use crate::read::decode;
+use crate::read::{decode, key_text};
 use crate::{Database, Error, Result};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::{Bounds, EntryRun, TreeId};
-
-/// How far the build of an index is. Cheap to clone; its clones share it.
-#[derive(Debug, Clone, Default)]
-pub struct IndexProgress {
-    documents: Arc<AtomicU64>,
-}
-
-impl IndexProgress {
-    /// Documents whose entries are made so far, by this process.
-    pub fn documents(&self) -> u64 {
-        self.documents.load(Ordering::Relaxed)
-    }
-}
 
 /// The most bytes of a run of entries that is gathered in memory.
 const RUN_BYTES_MAX: usize = 64 << 20;
 
-/// Builds an index that was added, or waits for whoever does, and then looks again.
-pub(crate) fn finish(
-    db: &Database,
-    name: &FullName,
-    index: &Arc<Index>,
-    progress: &IndexProgress,
-) -> Result<Arc<Index>> {
-    let _one_at_a_time = index.building.lock();
+/// So many documents are gone over before somebody who wants to stop is heard.
+const STOP_EVERY: u64 = 256;
+
+/// What a build needs to know.
+#[derive(Clone, Copy)]
+pub(crate) struct Build<'a> {
+    pub db: &'a Database,
+    /// The collection.
+    pub name: &'a FullName,
+    /// As it was declared.
+    pub index: &'a Arc<Index>,
+    /// Set to true by anybody, the build ends with [`Error::Stopped`].
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl Build<'_> {
+    /// An error if the build is to end where it stands.
+    fn check_stop(&self) -> Result<()> {
+        if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(Error::Stopped);
+        }
+        if self.db.inner.tasks.stopping() { Err(Error::Store(store::Error::Closed)) } else { Ok(()) }
+    }
+}
+
+/// Builds an index that was added, or waits for whoever does, and then looks again. If it cannot be built, it is
+/// dropped, unless the database fails or is closed, or the build is stopped: then it goes on when the database is opened
+/// again, or when somebody asks for it.
+pub(crate) fn finish(build: &Build<'_>) -> Result<Arc<Index>> {
+    let Build { db, name, index, stop } = *build;
+    let _one_at_a_time = index.building.enter(stop)?;
     let open = db.inner.catalog.require(&db.inner.store, name)?;
     let now = open.indexes().indexes.iter().find(|known| known.tree == index.tree).cloned();
     match now {
         Some(now) if now.ready.is_some() => Ok(now),
-        Some(now) => build(db, name, &now, progress),
+        Some(now) => {
+            let built = build_all(&Build { index: &now, ..*build });
+            if let Err(error) = &built
+                && ends_the_index(error)
+            {
+                // Somebody else may have dropped it already.
+                let _gone = db.inner.catalog.drop_tree(&db.inner.store, name, index.tree);
+            }
+            built
+        }
         None => Err(Error::NoSuchIndex { collection: name.to_string(), index: index.definition.name().to_owned() }),
     }
-}
-
-/// Builds an index that was added. Returns when it is ready. If it cannot be, it is dropped, unless the database fails or is
-/// closed: then the build goes on when it is opened again.
-fn build(db: &Database, name: &FullName, index: &Arc<Index>, progress: &IndexProgress) -> Result<Arc<Index>> {
-    let built = build_all(db, name, index, progress);
-    if let Err(error) = &built
-        && ends_the_index(error)
-    {
-        // Somebody else may have dropped it already.
-        let _gone = db.inner.catalog.drop_tree(&db.inner.store, name, index.tree);
-    }
-    built
 }
 
 /// True if documents do not go with the index: trying again would not help.
@@ -71,43 +77,39 @@ fn ends_the_index(error: &Error) -> bool {
     matches!(error, Error::Index(_) | Error::DuplicateIndexKey { .. })
 }
 
-fn build_all(db: &Database, name: &FullName, index: &Arc<Index>, progress: &IndexProgress) -> Result<Arc<Index>> {
+fn build_all(build: &Build<'_>) -> Result<Arc<Index>> {
+    let Build { db, name, index, .. } = *build;
     let (store, catalog) = (&db.inner.store, &db.inner.catalog);
     let open = catalog.require(store, name)?;
     let mut built = index.built.clone();
+    let left = u64::from(store.partitions()).saturating_sub(built.len() as u64);
+    let documents = store.tree_stats(open.documents)?.keys;
+    index.building.progress().begin(documents * left / u64::from(store.partitions()).max(1));
     for partition in 0..store.partitions() {
         if built.contains(&partition) {
             continue;
         }
-        build_partition(db, name, &open, index, partition, progress)?;
+        build_partition(build, &open, partition)?;
         built.push(partition);
         catalog.update_index(store, name, index.tree, |index| index.built.clone_from(&built))?;
     }
     if index.definition.is_unique() {
-        check_unique(db, name, &open, index)?;
+        check_unique(build, &open)?;
     }
     // Everything in the runs has numbers up to here.
     let ready = store.visible();
     catalog.update_index(store, name, index.tree, |index| (index.ready, index.built) = (Some(ready), Vec::new()))
 }
 
-fn build_partition(
-    db: &Database,
-    name: &FullName,
-    open: &Open,
-    index: &Index,
-    partition: u32,
-    progress: &IndexProgress,
-) -> Result<()> {
-    let store = &db.inner.store;
+fn build_partition(build: &Build<'_>, open: &Open, partition: u32) -> Result<()> {
+    let Build { db, name, index, .. } = *build;
+    let (store, progress) = (&db.inner.store, index.building.progress());
     let limit = (store.max_batch_bytes() / 2).clamp(64 << 10, RUN_BYTES_MAX);
     let mut run = EntryRun::new(index.tree);
     let mut from = Bounds::all();
     loop {
+        build.check_stop()?;
         // A snapshot of its own for each run: one that is kept for long would be ended.
-        if db.inner.tasks.stopping() {
-            return Err(Error::Store(store::Error::Closed));
-        }
         let snapshot = store.snapshot();
         let admitted = store.admit(limit)?;
         let mut marks: Vec<(TreeId, u32)> = Vec::new();
@@ -118,7 +120,7 @@ fn build_partition(
                 None => break,
                 Some((key, row)) => {
                     let document = decode(&open.shapes, name, key, row.to_vec())?;
-                    let keys = index.keys_of(&document)?;
+                    let keys = index.keys_of(&document).map_err(|error| of_document(error, key))?;
                     if keys.multikey & !index.multikey.load(Ordering::SeqCst) != 0 {
                         marks.push((index.tree, keys.multikey));
                     }
@@ -129,7 +131,10 @@ fn build_partition(
             for found in &keys.keys {
                 run.push(&[found.bytes.as_slice(), &key].concat(), scan.version(), &found.values);
             }
-            progress.documents.fetch_add(1, Ordering::Relaxed);
+            if progress.add().is_multiple_of(STOP_EVERY) {
+                // What is gathered is thrown away: the partition begins anew.
+                build.check_stop()?;
+            }
             if run.bytes() >= limit {
                 next = Some(key);
                 break;
@@ -149,10 +154,24 @@ fn build_partition(
     }
 }
 
+/// Names the document that cannot be indexed.
+fn of_document(error: Error, key: &[u8]) -> Error {
+    use query::index::IndexError as E;
+    let named = |what: String| format!("document {}: {what}", key_text(key));
+    match error {
+        Error::Index(E::ParallelArrays(what)) => E::ParallelArrays(named(what)).into(),
+        Error::Index(E::HashedArray(what)) => E::HashedArray(named(what)).into(),
+        Error::Index(E::AmbiguousPath(what)) => E::AmbiguousPath(named(what)).into(),
+        Error::Index(E::KeyTooLong(what)) => E::KeyTooLong(named(what)).into(),
+        error => error,
+    }
+}
+
 /// Errors if two documents have one key, at one snapshot: documents of different moments may have had the same key one
 /// after the other. The last note has a number below it, so what was numbered before the note is visible, and what was
 /// encoded before it was sent back: whoever is not visible looks for its keys among all entries.
-fn check_unique(db: &Database, name: &FullName, open: &Open, index: &Index) -> Result<()> {
+fn check_unique(build: &Build<'_>, open: &Open) -> Result<()> {
+    let Build { db, name, index, .. } = *build;
     let store = &db.inner.store;
     let snapshot = store.snapshot();
     let mut scan = store.scan(index.tree, Bounds::all(), Some(&snapshot))?;
@@ -160,9 +179,14 @@ fn check_unique(db: &Database, name: &FullName, open: &Open, index: &Index) -> R
     let (mut key, mut owner): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
     // The first entry of a key is proved only when there is a second.
     let mut proved = false;
+    let mut entries = 0u64;
     while let Some((entry, _)) = scan.next()? {
         let len = index.definition.key_len(entry).map_err(|e| damaged_entry(name, index, &e))?;
         let (found, id) = entry.split_at(len);
+        entries += 1;
+        if entries.is_multiple_of(STOP_EVERY) {
+            build.check_stop()?;
+        }
         if found != key.as_slice() {
             (key, owner, proved) = (found.to_vec(), Some(id.to_vec()), false);
             continue;
@@ -189,9 +213,10 @@ fn check_unique(db: &Database, name: &FullName, open: &Open, index: &Index) -> R
 
 /// The error for an entry that is none.
 pub(crate) fn damaged_entry(name: &FullName, index: &Index, error: &codec::DecodeError) -> Error {
-    Error::DamagedDocument {
-        collection: name.to_string(),
-        id: format!("(index {})", index.definition.name()),
-        reason: error.to_string(),
-    }
+    damaged(name, index, format!("it has an entry that is none ({error})"))
+}
+
+/// The error for an index that is not what it should be.
+pub(crate) fn damaged(name: &FullName, index: &Index, reason: String) -> Error {
+    Error::DamagedIndex { collection: name.to_string(), index: index.definition.name().to_owned(), reason }
 }

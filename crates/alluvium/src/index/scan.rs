@@ -27,6 +27,8 @@ pub(crate) struct IndexScan {
     index: Arc<Index>,
     scan: store::Scan,
     pub examined: Examined,
+    /// What is examined is counted for the index: see [`IndexScan::for_question`].
+    counted: bool,
     entry: Vec<u8>,
     value: Vec<u8>,
     key_len: usize,
@@ -39,7 +41,14 @@ impl IndexScan {
         let scan = moment.store().scan(index.tree, bounds, Some(&moment.snapshot.store))?;
         let (entry, value, row) = (Vec::new(), Vec::new(), Vec::new());
         let examined = Examined::default();
-        Ok(Self { moment, index, scan, examined, entry, value, key_len: 0, row })
+        Ok(Self { moment, index, scan, examined, counted: false, entry, value, key_len: 0, row })
+    }
+
+    /// The same scan, counted as a use of the index.
+    pub fn for_question(mut self) -> Self {
+        self.counted = true;
+        self.index.usage.begin(self.moment.database.inner.env.clock.unix_millis());
+        self
     }
 
     /// Begins anew within other bounds, which lie within those that it was made with.
@@ -136,5 +145,13 @@ impl IndexScan {
     pub fn values(&self) -> Result<Vec<Option<Value>>> {
         let values = self.index.definition.values(self.key(), &self.value);
         values.map_err(|e| damaged_entry(&self.moment.name, &self.index, &e))
+    }
+}
+
+impl Drop for IndexScan {
+    fn drop(&mut self) {
+        if self.counted {
+            self.index.usage.examined(&self.examined);
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! What `mongodump` writes beside the documents of a collection.
 
-use crate::{Error, Packing, Result};
+use crate::{Collection, Error, Packing, Result};
 use document::{Map, Value, json};
 use env::{Env, OpenMode};
+use query::index::Definition;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -94,13 +95,59 @@ impl Metadata {
         })
     }
 
-    /// The names of the indexes that would have to be built, which is all but that of `_id`.
+    /// The names of the indexes, but for that on `_id`, which every collection has.
     pub fn index_names(&self) -> Vec<String> {
-        let name = |index: &Map| match index.get("name") {
-            Some(Value::String(name)) => name.clone(),
-            _ => "an index without a name".to_owned(),
-        };
-        self.indexes.iter().map(name).filter(|name| name != "_id_").collect()
+        self.wanted_indexes().map(name_of).collect()
+    }
+
+    /// Those of the indexes that cannot be made here, each with the reason.
+    pub fn unsupported_indexes(&self) -> Vec<(String, String)> {
+        let error = |index| Definition::from_map(index).err().map(|error| (name_of(index), error.to_string()));
+        self.wanted_indexes().filter_map(error).collect()
+    }
+
+    /// All but that on `_id`.
+    fn wanted_indexes(&self) -> impl Iterator<Item = &Map> {
+        self.indexes.iter().filter(|index| index.get("name").and_then(Value::as_str) != Some("_id_"))
+    }
+}
+
+fn name_of(index: &Map) -> String {
+    index.get("name").and_then(Value::as_str).unwrap_or("an index without a name").to_owned()
+}
+
+impl Collection {
+    /// Makes the indexes that `metadata` tell of, as far as they can be made here: see [`Metadata::unsupported_indexes`].
+    /// The collection is created if it does not exist. Made before its documents are loaded, they cost no walk over these.
+    /// Returns the names of those that were not there before.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// use alluvium::{Map, Value, load::Metadata};
+    /// let index = Map::from([("key", Value::Map(Map::from([("author", Value::from(1))]))), ("name", "by".into())]);
+    /// let metadata = Metadata { indexes: vec![index], ..Metadata::default() };
+    /// assert_eq!(db.collection("comments").create_indexes_of(&metadata)?, ["by"]);
+    /// assert!(db.collection("comments").create_indexes_of(&metadata)?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::create_index_with`].
+    pub fn create_indexes_of(&self, metadata: &Metadata) -> Result<Vec<String>> {
+        let mut made = Vec::new();
+        for index in metadata.wanted_indexes() {
+            let Ok(definition) = Definition::from_map(index) else { continue };
+            let build = self.start_index(definition.keys_map(), definition.to_map())?;
+            let is_new = build.is_new();
+            let name = build.finish()?;
+            if is_new {
+                made.push(name);
+            }
+        }
+        Ok(made)
     }
 }
 

@@ -2,9 +2,12 @@
 
 use crate::Result;
 use crate::catalog::{read_description, shape_key};
+use crate::index::{INDEX, Index};
 use codec::entry::{self, Kind};
 use document::shape::Shape;
-use std::collections::BTreeMap;
+use query::index::Definition;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use store::{Salvage, SalvagedKey};
 
 /// What the registry says of a tree.
@@ -20,12 +23,18 @@ pub(super) struct Trees {
     pub described: BTreeMap<u32, Described>,
     /// Trees of documents that no description names, and the trees of their shapes.
     pub nameless: Vec<(u32, u32)>,
+    /// The definitions of indexes, by their collection's tree of documents. What they hold is made anew.
+    pub indexes: BTreeMap<u32, Vec<Arc<Definition>>>,
+    /// The trees of these indexes.
+    made: BTreeSet<u32>,
+    /// Trees of indexes whose definitions are lost.
+    pub lost_indexes: BTreeSet<u32>,
 }
 
 impl Trees {
     pub fn read(salvage: &Salvage) -> Result<Self> {
         let mut described: BTreeMap<u32, Described> = BTreeMap::new();
-        let mut marked = Vec::new();
+        let (mut marked, mut lost_indexes) = (Vec::new(), BTreeSet::new());
         let mut dropped = Vec::new();
         salvage.scan(0, &mut |key| {
             let Some((&kind, id)) = key.key.split_first() else { return Ok(()) };
@@ -37,6 +46,7 @@ impl Trees {
                 }
                 (b't', None) => dropped.push(id),
                 (b'm', Some(_)) => marked.push(id),
+                (b'i', Some(_)) => drop(lost_indexes.insert(id)),
                 _ => {}
             }
             Ok(())
@@ -46,7 +56,21 @@ impl Trees {
                 known.multivalue = true;
             }
         }
-        let mut trees = Self { described, nameless: Vec::new() };
+        let mut indexes: BTreeMap<u32, Vec<Arc<Definition>>> = BTreeMap::new();
+        let mut made = BTreeSet::new();
+        described.retain(|id, known| {
+            if known.description.first() != Some(&INDEX) || known.multivalue {
+                return true;
+            }
+            if let Some((documents, index)) = Index::read(store::TreeId(*id), &known.description) {
+                lost_indexes.remove(id);
+                made.insert(*id);
+                indexes.entry(documents.0).or_default().push(index.definition);
+            }
+            false
+        });
+        lost_indexes.retain(|id| !dropped.contains(id));
+        let mut trees = Self { described, nameless: Vec::new(), indexes, made, lost_indexes };
         // Of a registry that is whole, what it does not name was dropped, and is being removed.
         if salvage.has_losses_in(0) || !salvage.lost_numbers.is_empty() {
             trees.find_nameless(salvage, &dropped)?;
@@ -59,7 +83,12 @@ impl Trees {
             self.described.values().filter_map(|known| Some(read_description(&known.description)?.1.0)).collect();
         for tree in salvage.trees() {
             let known = tree == 0 || self.described.contains_key(&tree) || systems.contains(&tree);
-            if known || dropped.contains(&tree) || holds_shapes(salvage, tree)? {
+            let index = self.lost_indexes.contains(&tree) || self.made.contains(&tree);
+            if known || index || dropped.contains(&tree) || holds_shapes(salvage, tree)? {
+                continue;
+            }
+            if !holds_documents(salvage, tree)? {
+                self.lost_indexes.insert(tree);
                 continue;
             }
             // A collection's trees are made together, that of its shapes first.
@@ -67,6 +96,17 @@ impl Trees {
         }
         Ok(())
     }
+}
+
+/// True if a key in the tree is that of an `_id`: those of an index have more in front.
+fn holds_documents(salvage: &Salvage, tree: u32) -> Result<bool> {
+    let mut holds = false;
+    salvage.scan(tree, &mut |key| {
+        let mut rest = key.key;
+        holds |= document::key::decode(&mut rest).is_ok() && rest.is_empty();
+        Ok(())
+    })?;
+    Ok(holds)
 }
 
 /// True if the tree has a definition of a shape.

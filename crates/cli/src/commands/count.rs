@@ -3,32 +3,55 @@
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
+use crate::settings::questions::{self, QuestionArgs};
 use crate::signals::Stop;
 
 /// Arguments of `count`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: alluvium count my.db comments")]
+#[command(after_help = "Examples:
+  alluvium count my.db comments
+  alluvium count my.db comments '{\"author\": \"ann\"}'")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// Print the figure as JSON
+    /// Only documents that match this filter, as JSON
+    #[arg(value_name = "FILTER")]
+    filter: Option<String>,
+    #[command(flatten)]
+    question: QuestionArgs,
+    /// Print the figure as JSON, or what --explain tells
     #[arg(long)]
     json: bool,
 }
 
 impl Args {
-    /// Counts by walking all keys.
+    /// Counts by walking all keys, or those that match.
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::at_once()?;
-        self.collection.read(|collection| {
-            let documents = collection.count(&stop)?;
-            let mut out = Output::new();
-            if self.json {
-                out.json(&serde_json::json!({ "documents": documents }))?;
-            } else {
-                out.text(&format!("{documents}\n"))?;
+        if self.filter.is_some() || self.question.is_given() {
+            return self.by_filter();
+        }
+        self.collection.read(|collection| self.print(collection.count(&stop)?))
+    }
+
+    fn by_filter(&self) -> Outcome {
+        questions::refuse_read_only(&self.collection)?;
+        self.collection.with(|collection| {
+            let find = self.question.find(collection, self.filter.as_deref())?;
+            match self.question.explain {
+                true => questions::print(&find.explain()?, self.json),
+                false => self.print(find.count()?),
             }
-            out.finish()
         })
+    }
+
+    fn print(&self, documents: u64) -> Outcome {
+        let mut out = Output::new();
+        if self.json {
+            out.json(&serde_json::json!({ "documents": documents }))?;
+        } else {
+            out.text(&format!("{documents}\n"))?;
+        }
+        out.finish()
     }
 }

@@ -1,20 +1,34 @@
-//! `alluvium delete`: documents by `_id`.
+//! `alluvium delete`: documents by `_id`, or those that match a filter.
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, IdArgs};
+use crate::settings::questions::{self, QuestionArgs, map_of};
 use crate::text;
+use std::time::Duration;
 
 /// Arguments of `delete`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: alluvium delete my.db comments evn2i5p '{\"$oid\":\"5f43a1b2c3d4e5f601234567\"}'")]
+#[command(after_help = "Examples:
+  alluvium delete my.db comments evn2i5p '{\"$oid\":\"5f43a1b2c3d4e5f601234567\"}'
+  alluvium delete my.db comments --where '{\"score\": {\"$lt\": -10}}' --many
+
+Of several documents that match, one is deleted, or with --many each, in a write of its own.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
     /// The _ids: extended JSON; what does not parse is a string
-    #[arg(value_name = "ID", required = true, allow_negative_numbers = true)]
+    #[arg(value_name = "ID", required_unless_present = "filter", allow_negative_numbers = true)]
     ids: Vec<String>,
+    /// Documents that match this filter, as JSON, in place of _ids
+    #[arg(long = "where", id = "filter", value_name = "FILTER", conflicts_with_all = ["ids", "id_string"])]
+    filter: Option<String>,
+    /// All that match
+    #[arg(long, requires = "filter")]
+    many: bool,
+    #[command(flatten)]
+    question: QuestionArgs,
     #[command(flatten)]
     id: IdArgs,
     /// Print the figures as JSON
@@ -25,6 +39,12 @@ pub(crate) struct Args {
 impl Args {
     /// Deletes, and says which were not there.
     pub(crate) fn run(&self) -> Outcome {
+        if let Some(filter) = &self.filter {
+            return self.by_filter(filter);
+        }
+        if self.question.is_given() {
+            return Err(Failure::Usage("--hint, --max-time and --explain go with --where".to_owned()));
+        }
         let (deleted, missing) = self.collection.with(|collection| {
             let (mut deleted, mut missing) = (0_u64, Vec::new());
             for text in &self.ids {
@@ -45,5 +65,32 @@ impl Args {
             true => Ok(()),
             false => Err(Failure::NotFound(format!("not found: {}", missing.join(", ")))),
         }
+    }
+
+    fn by_filter(&self, filter: &str) -> Outcome {
+        questions::refuse_read_only(&self.collection)?;
+        let filter = map_of("the filter of --where", filter)?;
+        self.collection.with(|collection| {
+            let mut asked = match self.many {
+                true => collection.delete_many(filter),
+                false => collection.delete_one(filter),
+            };
+            if let Some(hint) = &self.question.hint {
+                asked = asked.hint(hint.as_str());
+            }
+            if let Some(ms) = self.question.max_time {
+                asked = asked.max_time(Duration::from_millis(ms));
+            }
+            if self.question.explain {
+                return questions::print(&asked.explain()?, self.json);
+            }
+            let deleted = asked.run()?.deleted_count;
+            let mut out = Output::new();
+            match self.json {
+                true => out.json(&serde_json::json!({ "deleted": deleted }))?,
+                false => out.text(&format!("deleted {}\n", text::counted(deleted, "document")))?,
+            }
+            out.finish()
+        })
     }
 }

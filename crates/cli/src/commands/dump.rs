@@ -16,8 +16,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: alluvium dump my.db backup-monday --gzip
 
-A collection main.pets becomes DIR/main/pets.bson and DIR/main/pets.metadata.json, which mongorestore reads too. \
-All collections are of one moment. A document that BSON cannot hold as it is (a decimal of more than 34 digits, a \
+A collection main.pets becomes DIR/main/pets.bson and DIR/main/pets.metadata.json, which mongorestore reads too: the \
+documents, and the definitions of the indexes. All collections are of one moment. A document that BSON cannot hold as it is (a decimal of more than 34 digits, a \
 map whose keys are not strings) is refused by name; with --alluvium-types it goes to \
 DIR/main/pets.alluvium.jsonl, which only Alluvium reads. Restored, every document is what it was: all types, and the \
 order of its fields. Sets of values (`mv`) are no collections and are not dumped.")]
@@ -68,6 +68,7 @@ impl Args {
                 "collections": report.collections,
                 "documents": report.documents,
                 "alluvium_types": report.others,
+                "indexes": report.indexes,
                 "bytes": report.bytes,
                 "seconds": meter.took().as_secs_f64(),
             }))?;
@@ -96,7 +97,7 @@ impl Args {
             Error::Export(_) => {
                 let keep = if self.alluvium_types { "" } else { "--alluvium-types keeps such documents; " };
                 let advice = format!("{keep}{dir} holds no whole dump: remove it first");
-                Failure::Library { error, advice: Some(advice) }
+                Failure::explained(error, Some(advice))
             }
             error => error.into(),
         }

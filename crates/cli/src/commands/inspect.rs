@@ -20,7 +20,7 @@ use std::path::PathBuf;
 Reads a sorted file (blocks, index, filter, dictionary, properties), a segment of the log (records, and where it ends and \
 why), a manifest (edits and files), a superblock or the listing of a checkpoint. It needs no lock and changes nothing; of \
 a database that is in use, the last bytes of log and manifests may be on their way. Keys are shown as the _id that they \
-are, if they are one; documents in a sorted file as JSON, and other values as text with what is not printable escaped. With --json each line is an object: those \
+are, or as the values and the _id of an index entry, if they are one; documents in a sorted file as JSON, and other values as text with what is not printable escaped. With --json each line is an object: those \
 with \"row\" tell of one block, record, edit, file or entry, those with \"damage\" of damage, and the last of the file.")]
 pub(crate) struct Args {
     /// The file
@@ -109,7 +109,7 @@ fn show(value: &FactValue) -> String {
         FactValue::Number(n) => n.to_string(),
         FactValue::Id(id) => format!("{id:016x}"),
         FactValue::Text(text) | FactValue::Json(text) => text.clone(),
-        FactValue::Key(key) => id_of(key).unwrap_or_else(|| escaped(key)),
+        FactValue::Key(key) => id_of(key).or_else(|| entry_of(key)).unwrap_or_else(|| escaped(key)),
         FactValue::Bytes(bytes) => escaped(bytes),
         FactValue::Numbers(numbers) => {
             let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
@@ -124,7 +124,11 @@ fn to_json(value: FactValue) -> Value {
         FactValue::Id(id) => json!(format!("{id:016x}")),
         FactValue::Text(text) => json!(text),
         FactValue::Json(document) => serde_json::from_str(&document).unwrap_or(Value::String(document)),
-        FactValue::Key(key) => json!({ "id": id_of(&key), "hex": hex(&key) }),
+        FactValue::Key(key) => {
+            let id = id_of(&key);
+            let entry = if id.is_none() { entry_of(&key) } else { None };
+            json!({ "id": id, "index_entry": entry, "hex": hex(&key) })
+        }
         FactValue::Bytes(bytes) => json!(hex(&bytes)),
         FactValue::Numbers(numbers) => json!(numbers),
     }
@@ -136,6 +140,26 @@ fn id_of(key: &[u8]) -> Option<String> {
     let id = document::key::decode(&mut rest).ok()?;
     let again = document::key::id_key(&id).ok()?;
     (rest.is_empty() && again == key).then(|| crate::settings::ids::show(&id))
+}
+
+/// What an entry of an index says, if the key may be one: the values of its parts, and the `_id`. The bytes tell which parts
+/// descend: no type's first byte is above 127. A hashed part is not told from others, and its entry is shown as bytes.
+fn entry_of(key: &[u8]) -> Option<String> {
+    let (mut rest, mut parts) = (key, Vec::new());
+    while let Some(first) = rest.first() {
+        let inverted: Vec<u8>;
+        let mut input = rest;
+        if *first > 127 {
+            inverted = rest.iter().map(|byte| !byte).collect();
+            input = &inverted;
+        }
+        let before = input.len();
+        parts.push(document::key::decode(&mut input).ok()?);
+        rest = &rest[before - input.len()..];
+    }
+    let id = parts.pop().filter(|_| !parts.is_empty())?;
+    let parts: Vec<String> = parts.iter().map(crate::settings::ids::show).collect();
+    Some(format!("[{}] of _id {}", parts.join(", "), crate::settings::ids::show(&id)))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -140,16 +140,21 @@ fn load_one(
         stop: stop.flag(),
         progress: progress.clone(),
     };
-    let result = input.load(&database.collection(&settings.collection), options);
-    result.map_err(|error| explain(error, source, &progress, stop))
+    let collection = database.collection(&settings.collection);
+    if let Some((_, metadata)) = source.metadata()
+        && !input.is_done(&collection, &options)?
+    {
+        // Before the documents: each is indexed as it comes.
+        collection.create_indexes_of(metadata)?;
+    }
+    input.load(&collection, options).map_err(|error| explain(error, source, &progress, stop))
 }
 
 /// What the metadata of a dump say that is not kept.
 pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
     let mut parts = Vec::new();
-    let indexes = metadata.index_names();
-    if !indexes.is_empty() {
-        parts.push(format!("indexes are not built yet: {}", indexes.join(", ")));
+    for (name, reason) in metadata.unsupported_indexes() {
+        parts.push(format!("the index {name} is passed over: {reason}"));
     }
     if !metadata.options.is_empty() {
         let names: Vec<&str> = metadata.options.iter().filter_map(|(name, _)| name.as_str()).collect();
@@ -165,7 +170,7 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
     }
     let loaded = progress.documents.load(std::sync::atomic::Ordering::Relaxed);
     let advice = (loaded > 0).then(|| format!("{} loaded before stay", text::counted(loaded, "document")));
-    Failure::Library { error, advice }
+    Failure::explained(error, advice)
 }
 
 /// Waits until no compaction is due; a signal ends the waiting by closing the database.

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 The damaged database is only read: keep it until you have looked at the copy. Every document whose bytes are whole is \
 saved. One of which something newer may be lost, perhaps that it was deleted, goes to the collection NAME.doubtful: look \
 at them, and put back those that you want (`alluvium export` and `alluvium load`). What the log has lost cannot be told by \
-document: it is reported by the numbers of the operations. Exit code 0 if nothing was lost, 5 if something was.")]
+document: it is reported by the numbers of the operations. Indexes are made anew over the saved documents. Exit code 0 if nothing was lost, 5 if something was.")]
 pub(crate) struct Args {
     /// The damaged database, a directory
     #[arg(value_name = "DB")]
@@ -91,6 +91,12 @@ impl Args {
                 let documents = text::counted(collection.unreadable, "document");
                 said += &format!("  {}: {documents} lost, which cannot be decoded\n", collection.name);
             }
+            for index in &collection.indexes {
+                said += &format!("  {}: the index {index} is made anew\n", collection.name);
+            }
+            for (index, reason) in &collection.indexes_lost {
+                said += &format!("  {}: the index {index} is not made: {reason}\n", collection.name);
+            }
         }
         let losses = report.losses.iter().map(|loss| {
             let keys = if loss.entries { format!(": {}", repair::describe_range(loss)) } else { String::new() };
@@ -103,6 +109,10 @@ impl Args {
             )
         });
         list(&mut said, losses);
+        if report.indexes_lost > 0 {
+            let n = text::count(report.indexes_lost);
+            said += &format!("lost: the definitions of {n} of the indexes; `alluvium index create` makes them again\n");
+        }
         list(&mut said, report.lost_numbers.iter().map(describe_numbers));
         list(&mut said, report.unreadable.iter().map(|u| format!("lost: {} of {}: {}", u.id, u.collection, u.reason)));
         list(&mut said, report.notes.iter().map(|note| format!("note: {note}")));
@@ -139,6 +149,12 @@ fn to_json(report: &RepairReport) -> serde_json::Value {
             "doubtful": collection.doubtful,
             "doubtful_in": collection.doubtful_in,
             "unreadable": collection.unreadable,
+            "indexes": collection.indexes,
+            "indexes_lost": collection
+                .indexes_lost
+                .iter()
+                .map(|(name, reason)| serde_json::json!({ "name": name, "reason": reason }))
+                .collect::<Vec<_>>(),
         })
     });
     let losses = report.losses.iter().map(|loss| {
@@ -165,6 +181,7 @@ fn to_json(report: &RepairReport) -> serde_json::Value {
         "collections": collections.collect::<Vec<_>>(),
         "other_entries": report.others.0,
         "other_entries_doubtful": report.others.1,
+        "index_definitions_lost": report.indexes_lost,
         "losses": losses.collect::<Vec<_>>(),
         "lost_operations": report.lost_numbers.iter().map(numbers).collect::<Vec<_>>(),
         "unreadable": unreadable.collect::<Vec<_>>(),

@@ -24,7 +24,9 @@ use std::sync::Arc;
 
 A checkpoint (DIR has a file CHECKPOINT) is checked, every block, and becomes a new database, which must not exist. \
 It may be restored as often as is wanted, and stays as it is. A dump goes into a new or an existing database: DIR holds DIR/LOGICAL/COLLECTION.bson, plain, .gz or .zst, as `dump` and mongodump write them. A restore that was cut \
-short goes on when it is run again; one that came to its end is refused then, since documents may have changed, unless --on-duplicate says what to do. Indexes and options of collections are named, and not kept.")]
+short goes on when it is run again; one that came to its end is refused then, since documents may have changed, unless \
+--on-duplicate says what to do. Indexes are made before the documents are loaded; kinds that are not supported, and options \
+of collections, are named and passed over.")]
 pub(crate) struct Args {
     /// The directory of the dump or of the checkpoint
     #[arg(value_name = "DIR")]
@@ -40,14 +42,17 @@ pub(crate) struct Args {
     /// Partitions, if the database is created; the default is 4
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
+    /// Refuse a dump with indexes of kinds that are not supported, before anything is restored
+    #[arg(long)]
+    strict: bool,
     /// Begin even if the disk may have too little room
     #[arg(long)]
     no_space_check: bool,
     /// Checkpoint: copy its sorted files, in place of linking them where that is possible
-    #[arg(long, conflicts_with_all = ["on_duplicate", "readers", "partitions"])]
+    #[arg(long, conflicts_with_all = ["on_duplicate", "readers", "partitions", "strict"])]
     copy: bool,
     /// Checkpoint: do not read every block before, but check lengths, footers, manifests and log
-    #[arg(long, conflicts_with_all = ["on_duplicate", "readers", "partitions"])]
+    #[arg(long, conflicts_with_all = ["on_duplicate", "readers", "partitions", "strict"])]
     quick: bool,
     /// Print the figures as JSON
     #[arg(long)]
@@ -83,6 +88,7 @@ impl Args {
             let options = RestoreOptions {
                 on_duplicate: self.on_duplicate.map(Into::into),
                 readers: self.readers.unwrap_or(defaults.readers),
+                strict_indexes: self.strict,
                 stop: stop.flag(),
                 ..defaults
             };
@@ -140,11 +146,11 @@ fn explain(error: Error) -> Failure {
         Error::Dump(ref text) if text.contains("restored before") => {
             let advice =
                 "--on-duplicate replace puts back what is in the dump, and --on-duplicate skip only what is missing";
-            Failure::Library { error, advice: Some(advice.to_owned()) }
+            Failure::explained(error, Some(advice.to_owned()))
         }
         Error::Dump(ref text) if text.contains("documents already") => {
             let advice = "--on-duplicate error, replace or skip restores into them all the same".to_owned();
-            Failure::Library { error, advice: Some(advice) }
+            Failure::explained(error, Some(advice))
         }
         error => error.into(),
     }
@@ -157,7 +163,13 @@ fn sum(report: &RestoreReport, figure: fn(&RestoredCollection) -> u64) -> u64 {
 fn describe(report: &RestoreReport, meter: &Meter) -> String {
     let documents = text::counted(sum(report, |c| c.documents), "document");
     let collections = text::counted(report.collections.len() as u64, "collection");
-    let mut text = format!("restored {documents} of {collections} in {}\n", text::duration(meter.took()));
+    let indexes: usize = report.collections.iter().map(|collection| collection.indexes.len()).sum();
+    let indexes = match indexes {
+        0 => String::new(),
+        1 => ", and an index,".to_owned(),
+        n => format!(", and {n} indexes,"),
+    };
+    let mut text = format!("restored {documents} of {collections}{indexes} in {}\n", text::duration(meter.took()));
     for (n, what) in [
         (sum(report, |c| c.documents_before), "had been restored before, and are left as they are now"),
         (sum(report, |c| c.duplicates), "left out, whose _id was taken"),
@@ -171,13 +183,15 @@ fn describe(report: &RestoreReport, meter: &Meter) -> String {
 
 fn to_json(dump: &Dump, report: &RestoreReport, meter: &Meter) -> serde_json::Value {
     let collections = dump.collections.iter().zip(&report.collections).map(|(dumped, restored)| {
-        let indexes = dumped.metadata.as_ref().map(|(_, metadata)| metadata.index_names()).unwrap_or_default();
+        let passed_over = dumped.metadata.as_ref().map(|(_, metadata)| metadata.unsupported_indexes());
+        let passed_over: Vec<String> = passed_over.into_iter().flatten().map(|(name, _)| name).collect();
         serde_json::json!({
             "name": restored.name,
             "documents": restored.documents,
             "documents_before": restored.documents_before,
             "duplicates": restored.duplicates,
-            "indexes_not_built": indexes,
+            "indexes_made": restored.indexes,
+            "indexes_not_built": passed_over,
         })
     });
     let passed_over = dump

@@ -1,31 +1,47 @@
-//! `alluvium update`: changes fields of a document by `_id`.
+//! `alluvium update`: changes fields of a document by `_id`, or of those that match a filter.
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, IdArgs};
+use crate::settings::questions::{self, QuestionArgs, map_of};
+use crate::text;
+use std::time::Duration;
 
 /// Arguments of `update`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Operators: $set $unset $inc $mul $min $max $push $addToSet $pull $pop $rename $currentDate $setOnInsert
 
-Example: alluvium update my.db comments evn2i5p '{\"$inc\": {\"score\": 1}}'")]
+Examples:
+  alluvium update my.db comments evn2i5p '{\"$inc\": {\"score\": 1}}'
+  alluvium update my.db comments --where '{\"author\": \"ann\"}' '{\"$set\": {\"checked\": true}}' --many
+  alluvium update my.db pages --where '{\"path\": \"/a\"}' '{\"$inc\": {\"hits\": 1}}' --upsert
+
+Of several documents that match, one is changed, or with --many each, in a write of its own.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The _id: extended JSON; what does not parse is a string
+    /// The _id: extended JSON; what does not parse is a string; none with --where
     #[arg(value_name = "ID", allow_negative_numbers = true)]
     document_id: String,
     /// The update: operators, each with paths and values
-    #[arg(value_name = "UPDATE")]
-    update: String,
+    #[arg(value_name = "UPDATE", required_unless_present = "filter")]
+    update: Option<String>,
+    /// Documents that match this filter, as JSON, in place of an _id
+    #[arg(long = "where", id = "filter", value_name = "FILTER", conflicts_with_all = ["blind", "id_string"])]
+    filter: Option<String>,
+    /// All that match
+    #[arg(long, requires = "filter")]
+    many: bool,
+    #[command(flatten)]
+    question: QuestionArgs,
     #[command(flatten)]
     id: IdArgs,
     /// Write the update down without reading the document: faster, and does not tell whether it applied
     #[arg(long, conflicts_with = "upsert")]
     blind: bool,
-    /// Insert a document if there is none with this _id
+    /// Insert a document if there is none
     #[arg(long)]
     upsert: bool,
     /// Print the figures as JSON
@@ -36,9 +52,15 @@ pub(crate) struct Args {
 impl Args {
     /// Updates, and says what has changed.
     pub(crate) fn run(&self) -> Outcome {
+        if let Some(filter) = &self.filter {
+            return self.by_filter(filter);
+        }
+        if self.question.is_given() {
+            return Err(Failure::Usage("--hint, --max-time and --explain go with --where".to_owned()));
+        }
         let id = self.id.parse(&self.document_id);
         let shown = ids::show(&id);
-        let update = self.update.as_str();
+        let update = self.update.as_deref().unwrap_or_default();
         let result = self.collection.with(|collection| {
             Ok(match (self.blind, self.upsert) {
                 (true, _) => collection.apply(id, update).map(|()| None)?,
@@ -76,5 +98,47 @@ impl Args {
             true => Err(Failure::NotFound(format!("not found: {shown}"))),
             false => Ok(()),
         }
+    }
+
+    fn by_filter(&self, filter: &str) -> Outcome {
+        if self.update.is_some() {
+            return Err(Failure::Usage(
+                "an _id and --where do not go together: name one of them, and the update".to_owned(),
+            ));
+        }
+        questions::refuse_read_only(&self.collection)?;
+        let (filter, update) = (map_of("the filter of --where", filter)?, map_of("the update", &self.document_id)?);
+        self.collection.with(|collection| {
+            let mut asked = match self.many {
+                true => collection.update_many(filter, update),
+                false => collection.update_one(filter, update),
+            };
+            asked = asked.upsert(self.upsert);
+            if let Some(hint) = &self.question.hint {
+                asked = asked.hint(hint.as_str());
+            }
+            if let Some(ms) = self.question.max_time {
+                asked = asked.max_time(Duration::from_millis(ms));
+            }
+            if self.question.explain {
+                return questions::print(&asked.explain()?, self.json);
+            }
+            let result = asked.run()?;
+            let mut out = Output::new();
+            let (matched, modified) = (result.matched_count, result.modified_count);
+            match (&result.upserted_id, self.json) {
+                (upserted, true) => out.json(&serde_json::json!({
+                    "matched": matched,
+                    "modified": modified,
+                    "upserted": u64::from(upserted.is_some()),
+                }))?,
+                (Some(id), _) => out.text(&format!("inserted {}\n", ids::show(id)))?,
+                (None, _) => {
+                    let matching = text::counted(matched, "matching document");
+                    out.text(&format!("updated {} of {matching}\n", text::count(modified)))?;
+                }
+            }
+            out.finish()
+        })
     }
 }

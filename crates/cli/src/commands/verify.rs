@@ -5,6 +5,7 @@ use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
+use alluvium::VerifiedIndex;
 use env::Env;
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ use std::time::Duration;
   alluvium verify backups/monday
 
 Checks every block of the sorted files, their order, filters and counts, what the manifests say of them, the log, the \
-superblock, and that every document can be read and is found by its _id; of a checkpoint, every block and the listing. \
+superblock, that every document can be read and is found by its _id, and that every index leads to the documents as they \
+are (stale entries, which readers pass over, are counted); of a checkpoint, every block and the listing. \
 Damage is printed a line each, with file and offset. Where there is some: copy the directory first, then restore a backup, \
 or save what is whole with `alluvium repair`.")]
 pub(crate) struct Args {
@@ -37,7 +39,7 @@ impl Args {
             let took = env.clock.now().saturating_sub(started);
             let findings = checked.damage.iter().map(ToString::to_string).collect();
             let (files, bytes) = (checked.listing.files.len() as u64, checked.listing.bytes());
-            return self.report(findings, files, bytes, took, &text::counted(files, "file"));
+            return self.report(findings, files, bytes, took, &text::counted(files, "file"), &[]);
         }
         if let Some(store) = self.database.read_only(None)? {
             let (stats, damage) = (store.stats(), store.verify()?);
@@ -45,24 +47,33 @@ impl Args {
             let files = u64::from(stats.pairs > 0);
             let findings = damage.iter().map(ToString::to_string).collect();
             let what = format!("{} and its indexes", text::counted(files, "sorted file"));
-            return self.report(findings, files, stats.disk_bytes, took, &what);
+            return self.report(findings, files, stats.disk_bytes, took, &what, &[]);
         }
-        let (damage, stats) =
-            self.database.with(|database| Ok((database.verify_unless(&stop.flag())?, database.stats())))?;
+        let (report, stats) =
+            self.database.with(|database| Ok((database.verify_all(&stop.flag())?, database.stats())))?;
         let took = env.clock.now().saturating_sub(started);
         let files: u64 = stats.partitions.iter().map(|partition| partition.files as u64).sum();
-        let findings = damage.iter().map(ToString::to_string).collect();
+        let findings = report.damage.iter().map(ToString::to_string).collect();
         let what = format!("{} and the log", text::counted(files, "sorted file"));
-        self.report(findings, files, stats.disk_bytes, took, &what)
+        self.report(findings, files, stats.disk_bytes, took, &what, &report.indexes)
     }
 
-    fn report(&self, findings: Vec<String>, files: u64, bytes: u64, took: Duration, what: &str) -> Outcome {
+    fn report(
+        &self,
+        findings: Vec<String>,
+        files: u64,
+        bytes: u64,
+        took: Duration,
+        what: &str,
+        indexes: &[VerifiedIndex],
+    ) -> Outcome {
         let mut out = Output::new();
         if self.json {
             out.json(&serde_json::json!({
                 "damage": findings,
                 "files": files,
                 "bytes": bytes,
+                "indexes": indexes.iter().map(to_json).collect::<Vec<_>>(),
                 "seconds": took.as_secs_f64(),
             }))?;
         } else {
@@ -71,7 +82,7 @@ impl Args {
             }
             if findings.is_empty() {
                 let (bytes, took) = (text::bytes(bytes), text::duration(took));
-                out.text(&format!("no damage: {what}, {bytes}, checked in {took}\n"))?;
+                out.text(&format!("no damage: {what}{}, {bytes}, checked in {took}\n", describe(indexes)))?;
             }
         }
         out.finish()?;
@@ -83,5 +94,26 @@ impl Args {
                 text::counted(n, "place")
             ))),
         }
+    }
+}
+
+fn to_json(index: &VerifiedIndex) -> serde_json::Value {
+    serde_json::json!({
+        "collection": index.collection,
+        "name": index.name,
+        "ready": index.ready,
+        "entries": index.entries,
+        "stale": index.stale,
+    })
+}
+
+/// How many indexes and entries were checked.
+fn describe(indexes: &[VerifiedIndex]) -> String {
+    let sum = |figure: fn(&VerifiedIndex) -> u64| text::count(indexes.iter().map(figure).sum());
+    let (entries, stale) = (sum(|index| index.entries), sum(|index| index.stale));
+    match indexes.len() {
+        0 => String::new(),
+        1 => format!(", an index ({entries} entries, {stale} of them stale)"),
+        n => format!(", {n} indexes ({entries} entries, {stale} of them stale)"),
     }
 }

@@ -63,6 +63,16 @@ impl Opened {
         }
     }
 
+    /// True if it was loaded to its end before, so that a load changes nothing.
+    pub(crate) fn is_done(&self, collection: &Collection, options: &LoadOptions) -> alluvium::Result<bool> {
+        match self {
+            Self::Input(input) if !options.again => {
+                Ok(collection.loaded_before(input, options)?.is_some_and(|before| before.finished))
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// Loads it.
     pub(crate) fn load(self, collection: &Collection, options: LoadOptions) -> alluvium::Result<LoadReport> {
         match self {

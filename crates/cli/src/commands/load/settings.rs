@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Load files again that were loaded to their end before
     #[arg(long)]
     again: bool,
+    /// Refuse a BSON dump whose metadata tell of indexes that are not supported, before anything is loaded
+    #[arg(long)]
+    strict: bool,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -175,6 +178,14 @@ impl Args {
             self.files.iter().map(|file| Source::find(env, file, &self.formats)).collect::<Outcome<Vec<_>>>()?;
         if sources.iter().filter(|source| source.is_stdin()).count() > 1 {
             return Err(Failure::Usage("standard input can be read only once".to_owned()));
+        }
+        let unsupported = sources.iter().filter_map(Source::metadata);
+        let unsupported = unsupported.flat_map(|(path, metadata)| {
+            metadata.unsupported_indexes().into_iter().map(move |(name, reason)| (path, name, reason))
+        });
+        if let (true, Some((path, name, reason))) = (self.strict, unsupported.take(1).next()) {
+            let what = format!("{}: the index {name} cannot be made: {reason}", path.display());
+            return Err(Failure::Other(what));
         }
         Ok(Settings {
             sources,

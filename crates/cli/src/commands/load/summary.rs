@@ -69,7 +69,8 @@ impl Summary {
             self.metadata.push(json!({
                 "file": path.display().to_string(),
                 "options": serde_json::from_str::<serde_json::Value>(&options).unwrap_or_default(),
-                "indexes_not_built": metadata.index_names(),
+                "indexes": metadata.index_names(),
+                "indexes_not_built": metadata.unsupported_indexes().iter().map(|(name, _)| name).collect::<Vec<_>>(),
             }));
         }
         self.documents += report.documents;

@@ -13,24 +13,46 @@ use std::borrow::Cow;
 
 /// Words of the shell itself.
 const OWN: &[&str] = &["exit", "help", "use"];
-/// The operators of updates.
+/// The operators of updates and filters.
 const OPERATORS: &[&str] = &[
     "$addToSet",
+    "$all",
+    "$and",
     "$currentDate",
+    "$elemMatch",
+    "$eq",
+    "$exists",
+    "$gt",
+    "$gte",
+    "$in",
     "$inc",
+    "$lt",
+    "$lte",
     "$max",
     "$min",
+    "$mod",
     "$mul",
+    "$ne",
+    "$nin",
+    "$nor",
+    "$not",
+    "$or",
     "$pop",
     "$pull",
     "$push",
+    "$regex",
     "$rename",
     "$set",
     "$setOnInsert",
+    "$size",
+    "$type",
     "$unset",
 ];
 /// Options that take fields.
 const OF_FIELDS: &[&str] = &["--fields", "--id-field"];
+
+/// Options that take an index.
+const OF_INDEXES: &[&str] = &["--hint"];
 
 /// What the editor asks while a line is typed.
 #[derive(rustyline::Helper)]
@@ -80,6 +102,9 @@ impl Helper {
             let from = partial.rfind(',').map_or(0, |at| at + 1);
             return Some((begins + from, self.fields(&arguments)));
         }
+        if before.last().is_some_and(|last| OF_INDEXES.contains(&last.as_str())) {
+            return Some((begins, self.indexes(&arguments)));
+        }
         let Some(command) = command else {
             // The shell's own.
             return Some((begins, if before[0] == "help" { self.names() } else { self.collections() }));
@@ -87,8 +112,14 @@ impl Helper {
         if command.has_subcommands() {
             return Some((begins, command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect()));
         }
-        let first = command.get_positionals().next().map(|arg| arg.get_id().as_str() == "name");
-        (arguments.is_empty() && first == Some(true)).then(|| (begins, self.collections()))
+        // With a collection in use, its argument is an option.
+        let last = command.get_positionals().last().filter(|arg| arg.get_id() == "indexes");
+        match command.get_positionals().nth(arguments.len()).or(last)?.get_id().as_str() {
+            "name" => Some((begins, self.collections())),
+            "indexes" => Some((begins, self.indexes(&arguments))),
+            "field" => Some((begins, self.fields(&arguments))),
+            _ => None,
+        }
     }
 
     /// The command that a line begins with, and the words behind it; `None` for a command is one of the shell itself.
@@ -123,6 +154,16 @@ impl Helper {
         let names = name.map(|name| self.database.collection(name).field_names());
         // A collection that does not exist has none.
         names.and_then(Result::ok).unwrap_or_default()
+    }
+}
+
+impl Helper {
+    /// The indexes of the collection that the line is about.
+    fn indexes(&self, arguments: &[String]) -> Vec<String> {
+        let name = self.collection.as_ref().or(arguments.first());
+        let indexes = name.map(|name| self.database.collection(name).indexes());
+        let indexes = indexes.and_then(Result::ok).unwrap_or_default();
+        indexes.into_iter().map(|index| index.name).collect()
     }
 }
 

@@ -1,20 +1,26 @@
 //! Figures of one collection.
 
+use crate::commands::index::{definition_of, describe_build, to_json as index_to_json};
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::text::{self, columns};
-use alluvium::{Collection, TreeStats};
+use alluvium::{Collection, IndexStats, TreeStats};
 
 /// Prints them.
 pub(super) fn print(collection: &Collection, json: bool) -> Outcome {
-    let stats = collection.stats()?;
+    let (stats, indexes) = (collection.stats()?, collection.index_stats()?);
+    let full_name = collection.full_name()?;
     let mut out = Output::new();
     if json {
         let mut figures = to_json(&stats);
-        figures["collection"] = collection.full_name()?.into();
+        figures["indexes"] = indexes.iter().map(|index| index_to_json(&full_name, index)).collect();
+        figures["collection"] = full_name.into();
         out.json(&figures)?;
     } else {
         out.text(&describe(&stats))?;
+        for index in &indexes {
+            out.text(&describe_index(index))?;
+        }
     }
     out.finish()
 }
@@ -46,4 +52,28 @@ fn describe(stats: &TreeStats) -> String {
     }
     let rows: Vec<_> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     columns(&rows)
+}
+
+fn describe_index(index: &IndexStats) -> String {
+    let files = |bytes: u64, shared: u64| match shared {
+        0 if bytes == 0 => "none yet: all of it is in memory and the log".to_owned(),
+        0 => text::bytes(bytes),
+        _ => format!("{} of its own, and a part of {} shared", text::bytes(bytes), text::bytes(shared)),
+    };
+    let mut rows = vec![
+        ("  definition", definition_of(&index.definition)),
+        ("  entries", format!("about {}", text::count(index.entries))),
+        ("  files", files(index.bytes, index.shared_bytes)),
+    ];
+    if let Some(share) = index.stale_share() {
+        let (stale, sampled) = (text::count(index.sampled_stale), text::counted(index.sampled, "entry"));
+        let sampled = sampled.replace("entrys", "entries");
+        rows.push(("  stale", format!("about {:.0}% ({stale} of {sampled} looked at)", share * 100.0)));
+    }
+    match index.build {
+        Some(build) => rows.push(("  state", describe_build(build))),
+        None => rows.push(("  uses", format!("{} since the database was opened", text::count(index.uses)))),
+    }
+    let rows: Vec<_> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    format!("index {}\n{}", index.name, columns(&rows))
 }

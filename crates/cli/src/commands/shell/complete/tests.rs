@@ -9,6 +9,7 @@ fn helper(collection: Option<&str>) -> Helper {
     for id in 0..50 {
         db.collection("pets").put(id, r#"{"kind":"dog","chip":{"number":1}}"#).expect("space");
     }
+    db.collection("pets").create_index(r#"{"kind": 1}"#).expect("an index");
     db.create_collection("shop.orders").expect("a collection");
     let definition = super::super::definition::definition(&Config::default(), db.path(), collection);
     Helper::new(definition, db, collection.map(str::to_owned))
@@ -41,11 +42,20 @@ fn commands_collections_options_and_fields_are_completed() {
     expect(&free, "scan pets --fields kind,n", 24, &["number"]);
     expect(&free, "update pets 1 {\"$un", 16, &["$unset"]);
     expect(&free, "update pets 1 {\"$set\": {\"ch", 25, &["chip"]);
+    expect(&free, "index dr", 6, &["drop"]);
+    expect(&free, "index drop pets ki", 16, &["kind_1"]);
+    expect(&free, "index drop pets _id_ ki", 21, &["kind_1"]);
+    expect(&free, "find pets --hint k", 17, &["kind_1"]);
+    expect(&free, "find pets {\"ki", 12, &["kind"]);
+    expect(&free, "find pets {\"chip\": {\"$gt", 21, &["$gt", "$gte"]);
+    expect(&free, "distinct pets ki", 14, &["kind"]);
     expect(&free, "count nowhere --me", 14, &[]);
     let (_, options) = completed(&free, "put pets rex --");
     assert!(options.contains(&"--sync".to_owned()) && !options.contains(&"--database".to_owned()), "{options:?}");
     let used = helper(Some("pets"));
     expect(&used, "scan --fields ki", 14, &["kind"]);
+    expect(&used, "index drop ki", 11, &["kind_1"]);
+    expect(&used, "distinct ki", 9, &["kind"]);
     expect(&used, "put 1 {\"nu", 8, &["number"]);
 }
 

@@ -1,0 +1,48 @@
+//! A library of books: found by author, counted by shelf, lent to one reader at a time.
+//!
+//! ```text
+//! cargo run --release -p alluvium --example lookup
+//! ```
+
+#![allow(clippy::expect_used, clippy::disallowed_methods, reason = "a small program of its own")]
+
+use alluvium::{Database, ErrorKind, Result};
+
+fn main() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let db = Database::open(folder.path().join("library"))?;
+    let books = db.collection("books");
+    for number in 0..3000 {
+        let author = ["austen", "borges", "calvino"][number % 3];
+        let (year, shelf) = (1800 + number % 200, number % 7);
+        books.put(number as i32, format!(r#"{{"author": "{author}", "year": {year}, "shelf": {shelf}}}"#))?;
+    }
+    // Over what is there, and kept by every write from here on.
+    books.create_index(r#"{"author": 1, "year": -1}"#)?;
+    books.create_index_with(r#"{"lent.to": 1}"#, r#"{"unique": true, "sparse": true}"#)?;
+
+    let newest = books.find(r#"{"author": "borges"}"#).sort(r#"{"year": -1, "_id": 1}"#).limit(2).run()?;
+    for book in newest {
+        println!("{}", book?);
+    }
+    let old = r#"{"author": "austen", "year": {"$lt": 1810}}"#;
+    println!("{} old ones on shelves {:?}", books.count_documents(old)?, books.distinct("shelf", old)?.len());
+
+    // Nobody has two books at a time: the unique index sees to it, whoever lends.
+    books.update(1, r#"{"$set": {"lent": {"to": "ada"}}}"#)?;
+    let refused = books.update(2, r#"{"$set": {"lent": {"to": "ada"}}}"#);
+    println!("refused: {}", refused.is_err_and(|error| error.kind() == ErrorKind::DuplicateKey));
+
+    // A put reads nothing, so what it replaces leaves entries behind; readers pass over them.
+    books.put(1, r#"{"author": "borges", "year": 1941}"#)?;
+    let stats = &books.index_stats()?[0];
+    println!(
+        "{} has about {} entries, {} of {} looked at are stale",
+        stats.name,
+        stats.entries / 1000 * 1000,
+        stats.sampled_stale,
+        stats.sampled
+    );
+    println!("damage: {}", db.verify()?.len());
+    db.close()
+}

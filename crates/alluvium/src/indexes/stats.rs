@@ -1,0 +1,165 @@
+//! Figures of indexes.
+
+use crate::find::Moment;
+use crate::index::scan::{Examined, IndexScan};
+use crate::index::{Index, IndexProgress};
+use crate::{Collection, Error, Result};
+use document::Map;
+use std::ops::Bound;
+use std::sync::Arc;
+use store::Bounds;
+
+/// Entries are looked at in so many places of an index,
+const PLACES: u64 = 16;
+/// in each so many.
+const AT_A_PLACE: u64 = 64;
+
+/// What [`Collection::index_stats`] tells of an index.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct IndexStats {
+    /// The name.
+    pub name: String,
+    /// The definition: `v`, `key`, `name` and the options that are set.
+    pub definition: Map,
+    /// False while it is being built; nobody asks it then.
+    pub ready: bool,
+    /// About how many entries it has, stale ones included.
+    pub entries: u64,
+    /// Bytes of the sorted files that hold this index alone. What is in memory, and in shared files, is not in it.
+    pub bytes: u64,
+    /// Bytes of the sorted files that hold other indexes or documents, too.
+    pub shared_bytes: u64,
+    /// Entries of a sample, taken all over the index: all of a small one.
+    pub sampled: u64,
+    /// Those of them that are stale: a write that did not read left them behind, and readers pass over them.
+    pub sampled_stale: u64,
+    /// How often it was asked since the database was opened.
+    pub uses: u64,
+    /// When it was asked last, in milliseconds since 1970; `None` for not since the database was opened.
+    pub last_used_ms: Option<i64>,
+    /// Entries that were looked at to answer, since the database was opened.
+    pub examined: u64,
+    /// Those of them that were stale.
+    pub examined_stale: u64,
+    /// Documents that the build has gone over since the database was opened, and about how many there are; `None` once
+    /// the index is ready.
+    pub build: Option<(u64, u64)>,
+}
+
+impl IndexStats {
+    /// About the part of the entries that is stale, 0 to 1, by the sample; `None` without entries.
+    pub fn stale_share(&self) -> Option<f64> {
+        (self.sampled > 0).then(|| self.sampled_stale as f64 / self.sampled as f64)
+    }
+}
+
+impl Collection {
+    /// Figures of the indexes, but for that on `_id`, which is the documents themselves. Reads a few blocks and about a
+    /// thousand entries of each.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.put("rex", r#"{"kind": "cat"}"#)?;
+    /// pets.put("rex", r#"{"kind": "dog"}"#)?; // Reads nothing, so the entry of the cat stays.
+    /// let stats = &pets.index_stats()?[0];
+    /// assert_eq!((stats.entries, stats.stale_share()), (2, Some(0.5)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCollection`], or as for any read.
+    pub fn index_stats(&self) -> Result<Vec<IndexStats>> {
+        let moment = Moment::new(self, self.open()?, self.database.snapshot())?;
+        let mut all = Vec::new();
+        for index in &moment.open.indexes().indexes {
+            match stats(&moment, index) {
+                Ok(stats) => all.push(stats),
+                // Dropped meanwhile.
+                Err(Error::Store(store::Error::NoSuchTree(_))) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn stats(moment: &Arc<Moment>, index: &Arc<Index>) -> Result<IndexStats> {
+    let tree = moment.store().tree_stats(index.tree)?;
+    let sample = sample(moment, index)?;
+    let (examined, examined_stale) = index.usage.keys_and_stale();
+    let told = |progress: &IndexProgress| (progress.documents(), progress.documents_expected());
+    Ok(IndexStats {
+        name: index.definition.name().to_owned(),
+        definition: index.definition.to_map(),
+        ready: index.ready.is_some(),
+        entries: tree.keys,
+        bytes: tree.bytes,
+        shared_bytes: tree.shared_bytes,
+        sampled: sample.keys,
+        sampled_stale: sample.stale,
+        uses: index.usage.uses(),
+        last_used_ms: index.usage.last_ms(),
+        examined,
+        examined_stale,
+        build: index.ready.is_none().then(|| told(index.building.progress())),
+    })
+}
+
+/// Looks at entries all over the index, if there are many, or at all.
+fn sample(moment: &Arc<Moment>, index: &Arc<Index>) -> Result<Examined> {
+    let scan = |bounds| IndexScan::new(moment.clone(), index.clone(), bounds);
+    let mut whole = scan(Bounds::all())?;
+    let mut few = 0;
+    while few < PLACES * AT_A_PLACE && whole.advance()? {
+        few += 1;
+        whole.is_proved()?;
+    }
+    if few < PLACES * AT_A_PLACE {
+        return Ok(whole.examined);
+    }
+    let ends = |reverse| -> Result<Vec<u8>> {
+        let mut scan = scan(Bounds { reverse, ..Bounds::all() })?;
+        Ok(if scan.advance()? { [scan.key(), scan.id()].concat() } else { Vec::new() })
+    };
+    let (first, last) = (ends(false)?, ends(true)?);
+    let (mut sum, mut behind) = (Examined::default(), Bound::Unbounded);
+    for place in 0..PLACES {
+        let from = between(&first, &last, place);
+        let lower = match behind {
+            Bound::Excluded(last) if last >= from => Bound::Excluded(last),
+            _ => Bound::Included(from),
+        };
+        let mut scan = scan(Bounds { lower: lower.clone(), ..Bounds::all() })?;
+        behind = lower;
+        while scan.examined.keys < AT_A_PLACE && scan.advance()? {
+            scan.is_proved()?;
+            behind = Bound::Excluded([scan.key(), scan.id()].concat());
+        }
+        sum.keys += scan.examined.keys;
+        sum.stale += scan.examined.stale;
+    }
+    Ok(sum)
+}
+
+/// The `place`th of [`PLACES`] keys that lie evenly between two, if keys do: the bytes behind what both begin with are taken
+/// for a number.
+fn between(first: &[u8], last: &[u8], place: u64) -> Vec<u8> {
+    let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+    let number = |key: &[u8]| {
+        let mut bytes = [0; 8];
+        bytes.iter_mut().zip(&key[common..]).for_each(|(to, from)| *to = *from);
+        u64::from_be_bytes(bytes)
+    };
+    let (low, high) = (number(first), number(last));
+    let at = low + high.saturating_sub(low) / PLACES * place;
+    [&first[..common], &at.to_be_bytes()].concat()
+}
+
+#[cfg(test)]
+mod tests;

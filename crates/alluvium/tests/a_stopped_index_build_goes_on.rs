@@ -1,0 +1,116 @@
+//! A build that is stopped, or whose process dies, goes on: in the same database, or when it is opened the next time.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use alluvium::{Database, Error, ErrorKind, Map, Value};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const DOCUMENTS: i32 = 3000;
+
+fn open(env: &env::Env) -> Database {
+    Database::builder().env(env.clone()).memory(8 << 20).partitions(4).open(Path::new("db")).unwrap()
+}
+
+fn filled(env: &env::Env) -> Database {
+    let db = open(env);
+    let mut batch = db.write_batch();
+    for id in 0..DOCUMENTS {
+        batch.put(&db.collection("pets"), id, Map::from([("a", Value::from(id % 10))])).unwrap();
+    }
+    batch.commit().unwrap();
+    db
+}
+
+#[test]
+fn the_same_command_goes_on() {
+    let env = env::Env::in_memory(1);
+    let db = filled(&env);
+    let pets = db.collection("pets");
+    let stop = Arc::new(AtomicBool::new(true));
+    let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap().stop_when(stop.clone());
+    assert!(build.is_new());
+    let error = build.finish().unwrap_err();
+    assert!(matches!(error, Error::Stopped) && error.kind() == ErrorKind::Stopped);
+    // It is declared, kept by writes, and not asked.
+    assert!(!pets.indexes().unwrap()[1].ready);
+    pets.put(1, r#"{"a": 77}"#).unwrap();
+    assert!(pets.index_entries(&db.snapshot(), "a_1", false).is_err());
+    let stats = &pets.index_stats().unwrap()[0];
+    assert!(!stats.ready && stats.build.is_some(), "{stats:?}");
+    let report = db.verify_all(&AtomicBool::new(false)).unwrap();
+    assert!(report.damage.is_empty() && !report.indexes[0].ready, "{:?}", report.damage);
+
+    stop.store(false, Ordering::SeqCst);
+    let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap().stop_when(stop);
+    assert!(!build.is_new());
+    let progress = build.progress();
+    build.finish().unwrap();
+    assert_eq!(progress.documents(), DOCUMENTS as u64);
+    assert!(progress.documents_expected().abs_diff(DOCUMENTS as u64) < 600, "{progress:?}");
+    assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
+    assert_eq!(db.verify().unwrap().len(), 0);
+}
+
+#[test]
+fn opening_goes_on() {
+    let env = env::Env::in_memory(1);
+    let db = filled(&env);
+    let stop = Arc::new(AtomicBool::new(true));
+    let build = db.collection("pets").start_index(r#"{"a": 1}"#, "{}").unwrap();
+    build.stop_when(stop).finish().unwrap_err();
+    db.close().unwrap();
+    let db = open(&env);
+    db.finish_indexes().unwrap();
+    let pets = db.collection("pets");
+    assert!(pets.indexes().unwrap()[1].ready && pets.index_stats().unwrap()[0].build.is_none());
+    assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
+}
+
+#[test]
+fn whoever_waits_for_another_build_can_be_stopped() {
+    let env = env::Env::in_memory(1);
+    let db = filled(&env);
+    let pets = db.collection("pets");
+    let stop = Arc::new(AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let builders: Vec<_> = (0..4)
+            .map(|_| {
+                let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap().stop_when(stop.clone());
+                scope.spawn(|| build.finish())
+            })
+            .collect();
+        stop.store(true, Ordering::SeqCst);
+        for builder in builders {
+            match builder.join().unwrap() {
+                Ok(_) | Err(Error::Stopped) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    });
+    assert_eq!(pets.create_index(r#"{"a": 1}"#).unwrap(), "a_1");
+    assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
+}
+
+#[test]
+fn a_full_disk_stops_a_build_until_there_is_space() {
+    let disk = Arc::new(env::mem::MemFs::new());
+    let clock = Arc::new(env::ManualClock::new());
+    let env = env::Env { fs: disk.clone(), clock, rng: Arc::new(env::SeededRng::new(1)) };
+    let db = Database::builder().env(env.clone()).memory(8 << 20).disk_reserve(0).open("db").unwrap();
+    let pets = db.collection("pets");
+    let mut batch = db.write_batch();
+    for id in 0..DOCUMENTS {
+        batch.put(&pets, id, Map::from([("a", Value::from(format!("{id:x}").repeat(9)))])).unwrap();
+    }
+    batch.commit().unwrap();
+    let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap();
+    disk.set_capacity(disk.used_bytes());
+    assert_eq!(build.finish().unwrap_err().kind(), ErrorKind::NoSpace);
+    assert!(!pets.indexes().unwrap()[1].ready);
+    disk.set_capacity(u64::MAX);
+    pets.create_index(r#"{"a": 1}"#).unwrap();
+    assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
+    assert_eq!(db.verify().unwrap().len(), 0);
+}

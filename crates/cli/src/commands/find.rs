@@ -1,0 +1,78 @@
+//! `alluvium find`: documents that match a filter.
+
+use crate::exit::Outcome;
+use crate::output::Output;
+use crate::settings::database::CollectionArgs;
+use crate::settings::questions::{self, QuestionArgs, map_of};
+use crate::signals::Stop;
+use document::json::Format;
+
+/// Arguments of `find`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alluvium find my.db comments '{\"author\": \"ann\", \"score\": {\"$gt\": 10}}' --sort '{\"created\": -1}' --limit 10
+  alluvium find my.db comments '{\"$or\": [{\"score\": {\"$lt\": 0}}, {\"body\": {\"$regex\": \"^spam\"}}]}'
+  alluvium find my.db comments '{\"author\": \"ann\"}' --projection '{\"body\": 1, \"_id\": 0}'
+  alluvium find my.db comments '{\"author\": \"ann\"}' --explain
+
+Filters, sorts and projections are MongoDB's. Without a sort, documents come in the order in which they are found. --explain \
+shows which index is used, and what was looked at; `alluvium index create` makes one.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    /// Which documents, as JSON; the default is all
+    #[arg(value_name = "FILTER")]
+    filter: Option<String>,
+    /// In this order: paths, each with 1 (ascending) or -1 (descending)
+    #[arg(long, value_name = "JSON")]
+    sort: Option<String>,
+    /// Only these fields, {"a": 1}, or all but these, {"a": 0}
+    #[arg(long, value_name = "JSON")]
+    projection: Option<String>,
+    /// Pass over so many documents
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip: u64,
+    /// At most so many documents
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    #[command(flatten)]
+    question: QuestionArgs,
+    /// Print one field a line instead of one document a line
+    #[arg(long)]
+    pretty: bool,
+    /// Print what --explain tells as JSON, laid out as MongoDB's; documents are JSON anyway
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Prints the documents, or how they are found.
+    pub(crate) fn run(&self) -> Outcome {
+        questions::refuse_read_only(&self.collection)?;
+        let stop = Stop::on_signals()?;
+        let sort = self.sort.as_deref().map(|sort| map_of("--sort", sort)).transpose()?;
+        let projection = self.projection.as_deref().map(|fields| map_of("--projection", fields)).transpose()?;
+        let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
+        self.collection.with(|collection| {
+            let mut find = self.question.find(collection, self.filter.as_deref())?.skip(self.skip);
+            if let Some(sort) = sort {
+                find = find.sort(sort);
+            }
+            if let Some(projection) = projection {
+                find = find.projection(projection);
+            }
+            if let Some(limit) = self.limit {
+                find = find.limit(limit);
+            }
+            if self.question.explain {
+                return questions::print(&find.explain()?, self.json);
+            }
+            let mut out = Output::new();
+            for document in find.run()? {
+                stop.check()?;
+                out.document(&document?, format)?;
+            }
+            out.finish()
+        })
+    }
+}

@@ -1,0 +1,44 @@
+//! `alluvium index`: the indexes of a collection.
+
+mod create;
+mod drop;
+mod list;
+
+pub(crate) use list::{definition_of, describe_build, to_json};
+
+use crate::exit::{Failure, Outcome};
+use crate::settings::database::DatabaseArgs;
+
+/// What to do with indexes.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Make an index, and wait until it is ready; others read and write meanwhile
+    Create(create::Args),
+    /// Drop indexes by their names
+    Drop(drop::Args),
+    /// List the indexes of a collection, or of all
+    List(list::Args),
+}
+
+impl Command {
+    /// Runs the command.
+    pub(crate) fn run(self) -> Outcome {
+        match self {
+            Self::Create(args) => args.run(),
+            Self::Drop(args) => args.run(),
+            Self::List(args) => args.run(),
+        }
+    }
+}
+
+/// Refuses read-only stores by name.
+fn refuse_read_only(database: &DatabaseArgs) -> Outcome {
+    match database.read_only(None)? {
+        None => Ok(()),
+        Some(_) => Err(Failure::Other(format!(
+            "{} is a read-only store: it has no indexes but those on _id, and gets none; export it and load that into a \
+             database, which has",
+            database.path().display()
+        ))),
+    }
+}

@@ -1,0 +1,142 @@
+//! `alluvium index create`.
+
+use crate::exit::{Failure, Outcome};
+use crate::output::Output;
+use crate::progress::Meter;
+use crate::settings::database::CollectionArgs;
+use crate::settings::questions::map_of;
+use crate::signals::Stop;
+use crate::text;
+use alluvium::{Collection, Error, IndexBuild, Map};
+use env::Env;
+
+/// Arguments of `index create`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alluvium index create my.db comments '{\"author\": 1, \"created\": -1}'
+  alluvium index create my.db users '{\"mail\": 1}' --unique --sparse
+  alluvium index create my.db orders '{\"day\": 1}' --partial '{\"open\": true}' --name open_by_day
+  alluvium index create my.db sessions '{\"seen\": 1}' --expire-after 3600
+
+KEYS are paths, each with 1 (ascending), -1 (descending) or \"hashed\" (for equality alone). An index that was declared is \
+kept by every write. Over the documents that are there it is built now; what a ctrl-C or a kill interrupts goes on when the \
+database is opened the next time, or when the same command is run again.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    /// The paths and their orders, as JSON
+    #[arg(value_name = "KEYS")]
+    keys: String,
+    /// No two documents may have the same key
+    #[arg(long)]
+    unique: bool,
+    /// Leave out documents that have none of the paths
+    #[arg(long)]
+    sparse: bool,
+    /// Only documents that match this filter, as JSON
+    #[arg(long, value_name = "FILTER")]
+    partial: Option<String>,
+    /// Delete documents so many seconds after the date at the path
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    expire_after: Option<i64>,
+    /// The name of the index; the default is made of the paths and orders: author_1_created_-1
+    #[arg(long = "name", id = "index_name", value_name = "NAME")]
+    index_name: Option<String>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a build ended.
+struct Made {
+    name: String,
+    is_new: bool,
+    documents: u64,
+}
+
+impl Args {
+    /// Makes the index, and says so.
+    pub(crate) fn run(&self) -> Outcome {
+        super::refuse_read_only(&self.collection.database)?;
+        let keys = map_of("KEYS", &self.keys)?;
+        let options = self.options()?;
+        let stop = Stop::on_signals()?;
+        let mut meter = Meter::new(&Env::os());
+        let made = self.collection.database.with(|database| {
+            let collection = database.collection(&self.collection.name);
+            let full_name = collection.full_name()?;
+            let there = database.collections().iter().any(|info| info.full_name() == full_name);
+            let build = collection.start_index(keys, options)?.stop_when(stop.flag());
+            if !there {
+                eprintln!("note: there was no collection {full_name}: it is made, and empty");
+            }
+            finish(build, &collection, &meter)
+        })?;
+        meter.end();
+        let mut out = Output::new();
+        if self.json {
+            out.json(&serde_json::json!({
+                "index": made.name,
+                "created": made.is_new,
+                "documents": made.documents,
+                "seconds": meter.took().as_secs_f64(),
+            }))?;
+        } else if made.is_new {
+            let documents = text::counted(made.documents, "document");
+            let took = text::duration(meter.took());
+            out.text(&format!("made the index {} over {documents} in {took}\n", made.name))?;
+        } else {
+            out.text(&format!("the index {} is there already, and ready\n", made.name))?;
+        }
+        out.finish()
+    }
+
+    fn options(&self) -> Outcome<Map> {
+        let mut options = Map::new();
+        if let Some(name) = &self.index_name {
+            options.push("name", name.as_str());
+        }
+        for (name, on) in [("unique", self.unique), ("sparse", self.sparse)] {
+            if on {
+                options.push(name, true);
+            }
+        }
+        if let Some(filter) = &self.partial {
+            options.push("partialFilterExpression", map_of("the filter of --partial", filter)?);
+        }
+        if let Some(seconds) = self.expire_after {
+            options.push("expireAfterSeconds", seconds);
+        }
+        Ok(options)
+    }
+}
+
+/// Waits for the build, and shows how far it is.
+fn finish(build: IndexBuild, collection: &Collection, meter: &Meter) -> Outcome<Made> {
+    let (is_new, progress, name) = (build.is_new(), build.progress(), build.name().to_owned());
+    let shown = progress.clone();
+    let watched = meter.watch_with(move |took| {
+        let (documents, expected) = (shown.documents(), shown.documents_expected());
+        let per_second = text::ratio(documents as f64, took.as_secs_f64()).unwrap_or(0.0);
+        let of =
+            if expected > 0 { format!(" of about {}", text::count(expected.max(documents))) } else { String::new() };
+        format!("{}{of} documents  {}/s", text::count(documents), text::count(per_second as u64))
+    });
+    let result = build.finish();
+    watched.end();
+    match result {
+        Ok(name) => Ok(Made { name, is_new, documents: progress.documents() }),
+        Err(Error::Stopped) => {
+            let collection = collection.full_name()?;
+            Err(Failure::Interrupted(format!(
+                "stopped: the index {name} of {collection} is not ready; its build goes on when the database is opened the \
+                 next time; the same command waits for it, and `index drop` gives it up"
+            )))
+        }
+        Err(error @ Error::DuplicateIndexKey { .. }) => {
+            let advice = Some(format!("the index {name} was not made"));
+            Err(Failure::explained(error, advice))
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,143 @@
+//! `alluvium index list`.
+
+use crate::exit::Outcome;
+use crate::output::Output;
+use crate::settings::database::DatabaseArgs;
+use crate::text::{self, columns};
+use alluvium::{Collection, IndexStats, Map, Value};
+use document::json::{self, Format};
+
+/// Arguments of `index list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alluvium index list my.db comments
+  alluvium index list my.db --json
+
+Entries are estimated; bytes are those of sorted files that hold the index alone. `alluvium stats DB COLLECTION` says more.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// Only those of this collection: a name, or LOGICAL.NAME
+    #[arg(value_name = "COLLECTION")]
+    name: Option<String>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Prints the indexes, in the order of their making.
+    pub(crate) fn run(&self) -> Outcome {
+        super::refuse_read_only(&self.database)?;
+        self.database.with(|database| {
+            let names = match &self.name {
+                Some(name) => vec![name.clone()],
+                None => database.collections().iter().map(|info| info.full_name()).collect(),
+            };
+            let mut out = Output::new();
+            let mut all = Vec::new();
+            for name in names {
+                let collection = database.collection(&name);
+                let full_name = collection.full_name()?;
+                let (documents, indexes) = (collection.stats()?.keys, collection.index_stats()?);
+                if self.json {
+                    all.push(of_id(&full_name, documents));
+                    all.extend(indexes.iter().map(|index| to_json(&full_name, index)));
+                    continue;
+                }
+                if self.name.is_none() {
+                    out.text(&format!("{full_name}\n"))?;
+                }
+                out.text(&describe(&collection, documents, &indexes)?)?;
+            }
+            if self.json {
+                out.json(&serde_json::json!({ "indexes": all }))?;
+            }
+            out.finish()
+        })
+    }
+}
+
+/// The index that every collection has.
+fn of_id(collection: &str, documents: u64) -> serde_json::Value {
+    serde_json::json!({
+        "collection": collection,
+        "name": "_id_",
+        "definition": { "v": 2, "key": { "_id": 1 }, "name": "_id_" },
+        "ready": true,
+        "entries_estimated": documents,
+    })
+}
+
+/// All figures of an index.
+pub(crate) fn to_json(collection: &str, index: &IndexStats) -> serde_json::Value {
+    let definition = Value::Map(index.definition.clone());
+    let definition = json::to_string(&definition, Format::RELAXED).unwrap_or_default();
+    serde_json::json!({
+        "collection": collection,
+        "name": index.name,
+        "definition": serde_json::from_str::<serde_json::Value>(&definition).unwrap_or_default(),
+        "ready": index.ready,
+        "entries_estimated": index.entries,
+        "bytes": index.bytes,
+        "shared_bytes": index.shared_bytes,
+        "sampled": index.sampled,
+        "sampled_stale": index.sampled_stale,
+        "stale_share_estimated": index.stale_share(),
+        "uses": index.uses,
+        "last_used_unix_ms": index.last_used_ms,
+        "examined": index.examined,
+        "examined_stale": index.examined_stale,
+        "build": index.build.map(|(documents, expected)| {
+            serde_json::json!({ "documents": documents, "documents_expected": expected })
+        }),
+    })
+}
+
+/// The keys, and the options that are set: `{"mail":1} unique sparse`.
+pub(crate) fn definition_of(definition: &Map) -> String {
+    let shown = |value: &Value| json::to_string(value, Format::RELAXED).unwrap_or_default();
+    let mut said = definition.get("key").map(shown).unwrap_or_default();
+    for (name, value) in definition.iter() {
+        match (name.as_str().unwrap_or_default(), value) {
+            ("v" | "key" | "name", _) => {}
+            (name, Value::Bool(true)) => said += &format!(" {name}"),
+            ("partialFilterExpression", filter) => said += &format!(" partial {}", shown(filter)),
+            ("expireAfterSeconds", seconds) => said += &format!(" expires after {} s", shown(seconds)),
+            (name, value) => said += &format!(" {name} {}", shown(value)),
+        }
+    }
+    said
+}
+
+/// How far a build is.
+pub(crate) fn describe_build((documents, expected): (u64, u64)) -> String {
+    match expected {
+        0 => "being built".to_owned(),
+        _ => format!("being built: {} of about {} documents", text::count(documents), text::count(expected)),
+    }
+}
+
+fn describe(collection: &Collection, documents: u64, indexes: &[IndexStats]) -> Outcome<String> {
+    let mut rows = Vec::new();
+    for info in collection.indexes()? {
+        let stats = indexes.iter().find(|index| index.name == info.name);
+        let entries = |entries: u64| match entries {
+            1 => "about 1 entry".to_owned(),
+            n => format!("about {} entries", text::count(n)),
+        };
+        let figures = match stats {
+            // Made since.
+            None if info.name != "_id_" => "being built".to_owned(),
+            None => format!("{}, the documents themselves", entries(documents)),
+            Some(IndexStats { build: Some(build), .. }) => describe_build(*build),
+            Some(stats) if stats.bytes == 0 => entries(stats.entries),
+            Some(stats) => format!("{}, {}", entries(stats.entries), text::bytes(stats.bytes)),
+        };
+        rows.push((info.name, (definition_of(&info.definition), figures)));
+    }
+    let width = rows.iter().map(|(_, (definition, _))| definition.chars().count()).max().unwrap_or(0);
+    let row =
+        |(name, (definition, figures)): (String, (String, String))| (name, format!("{definition:width$}  {figures}"));
+    Ok(columns(&rows.into_iter().map(row).collect::<Vec<_>>()))
+}

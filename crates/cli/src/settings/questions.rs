@@ -1,0 +1,76 @@
+//! What is asked of a collection: filters, and how they are answered.
+
+use crate::exit::{Failure, Outcome};
+use crate::output::Output;
+use crate::settings::database::CollectionArgs;
+use alluvium::{Collection, Explanation, Find, Map, Value};
+use document::json::{self, Format};
+use std::time::Duration;
+
+/// Options of commands that ask by a filter.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct QuestionArgs {
+    /// Use this index, whatever it costs: its name or its keys; {"$natural": 1} scans all documents
+    #[arg(long, value_name = "INDEX")]
+    pub(crate) hint: Option<String>,
+    /// End with an error after so many milliseconds
+    #[arg(long, value_name = "MS")]
+    pub(crate) max_time: Option<u64>,
+    /// Answer the question, and print how that was done, in place of the answer
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+impl QuestionArgs {
+    /// A question; without a filter, about all documents.
+    pub(crate) fn find(&self, collection: &Collection, filter: Option<&str>) -> Outcome<Find> {
+        let filter = filter.map(|filter| map_of("the filter", filter)).transpose()?;
+        let mut find = collection.find(filter.unwrap_or_default());
+        if let Some(hint) = &self.hint {
+            find = find.hint(hint.as_str());
+        }
+        if let Some(ms) = self.max_time {
+            find = find.max_time(Duration::from_millis(ms));
+        }
+        Ok(find)
+    }
+
+    /// True if only an index or a plan can be meant, which read-only stores have not.
+    pub(crate) fn is_given(&self) -> bool {
+        self.hint.is_some() || self.max_time.is_some() || self.explain
+    }
+}
+
+/// Refuses read-only stores, which answer by `_id` alone.
+pub(crate) fn refuse_read_only(collection: &CollectionArgs) -> Outcome {
+    match collection.database.read_only(None)? {
+        None => Ok(()),
+        Some(_) => Err(Failure::Other(format!(
+            "{} is a read-only store, which has no indexes and answers by _id alone: `get`, `scan` and `count` work; load it \
+             into a database to ask by filters",
+            collection.database.path().display()
+        ))),
+    }
+}
+
+/// A JSON object of the command line.
+pub(crate) fn map_of(what: &str, text: &str) -> Outcome<Map> {
+    match json::parse(text.as_bytes()) {
+        Ok(Value::Map(map)) => Ok(map),
+        Ok(other) => {
+            let kind = other.type_name();
+            Err(Failure::Other(format!("{what} must be a JSON object, such as {{\"a\": 1}}, not of type {kind}")))
+        }
+        Err(error) => Err(Failure::Other(format!("{what} must be JSON, such as {{\"a\": 1}}: {error}"))),
+    }
+}
+
+/// Prints how a question was answered.
+pub(crate) fn print(explanation: &Explanation, json: bool) -> Outcome {
+    let mut out = Output::new();
+    match json {
+        true => out.map(&explanation.to_map(), Format::RELAXED)?,
+        false => out.text(&explanation.to_string())?,
+    }
+    out.finish()
+}

@@ -1,0 +1,128 @@
+//! `index create`, `index list`, `index drop`, also in the shell; what is wrong is said, with its exit code.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::Place;
+
+fn pets() -> Place {
+    let place = Place::new();
+    place.write(
+        "pets.jsonl",
+        "{\"_id\":1,\"kind\":\"dog\",\"chip\":17}\n{\"_id\":2,\"kind\":\"cat\"}\n{\"_id\":3,\"kind\":\"dog\",\"chip\":18}\n",
+    );
+    place.good(&["load", "db", "pets", "pets.jsonl"]);
+    place
+}
+
+#[test]
+fn an_index_is_made_listed_checked_and_dropped() {
+    let place = pets();
+    let said = place.good(&["index", "create", "db", "pets", r#"{"kind": 1}"#]);
+    assert!(said.starts_with("made the index kind_1 over 3 documents in "), "{said}");
+    let said = place.good(&["index", "create", "db", "pets", r#"{"kind": 1}"#]);
+    assert_eq!(said, "the index kind_1 is there already, and ready\n");
+    let made = place.json(&["index", "create", "db", "pets", r#"{"chip": -1}"#, "--unique", "--sparse", "--json"]);
+    assert_eq!((made["index"].as_str(), made["created"].as_bool()), (Some("chip_-1"), Some(true)));
+    let filter = r#"{"chip": {"$gt": 17}}"#;
+    place.good(&["index", "create", "db", "pets", r#"{"seen": 1}"#, "--expire-after", "3600"]);
+    place.good(&["index", "create", "db", "pets", r#"{"kind": "hashed"}"#, "--partial", filter, "--name", "high"]);
+
+    let list = place.good(&["index", "list", "db", "pets"]);
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["_id_", "kind_1", "chip_-1", "seen_1", "high"]);
+    for part in [
+        r#"{"chip":-1} unique sparse"#,
+        "about 3 entries",
+        "expires after 3600 s",
+        r#"{"kind":"hashed"} partial {"chip":{"$gt":17}}"#,
+    ] {
+        assert!(list.contains(part), "{part}: {list}");
+    }
+    let listed = place.json(&["index", "list", "db", "--json"]);
+    let chip = &listed["indexes"][2];
+    assert_eq!(chip["definition"]["unique"], true);
+    assert_eq!((chip["entries_estimated"].as_u64(), chip["ready"].as_bool()), (Some(2), Some(true)));
+    assert!(place.good(&["index", "list", "db"]).starts_with("main.pets\n_id_"));
+
+    let stats = place.good(&["stats", "db", "pets"]);
+    assert!(stats.contains("index chip_-1\n") && stats.contains("stale"), "{stats}");
+    let stats = place.json(&["stats", "db", "pets", "--json"]);
+    assert_eq!(stats["indexes"].as_array().map(Vec::len), Some(4));
+    assert_eq!(stats["indexes"][0]["uses"], 0);
+    assert!(place.good(&["verify", "db"]).contains(", 4 indexes (9 entries, 0 of them stale), "));
+    assert_eq!(place.json(&["verify", "db", "--json"])["indexes"][0]["entries"], 3);
+    // No set of values, though it is a tree of its own.
+    assert!(!place.run(&["dump", "db", "dump"]).err.contains("sets of values"));
+
+    assert_eq!(place.good(&["index", "drop", "db", "pets", "kind_1", "high"]), "dropped 2 indexes\n");
+    assert_eq!(place.json(&["index", "drop", "db", "pets", "--all", "--json"])["dropped"], 2);
+    assert_eq!(place.json(&["index", "list", "db", "pets", "--json"])["indexes"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let place = pets();
+    place.good(&["put", "db", "arrays", "1", r#"{"a": [1], "b": [2]}"#]);
+    for (code, arguments, said) in [
+        (1, &["db", "pets", "{\"a\":"][..], "KEYS must be JSON"),
+        (1, &["db", "pets", "[1]"], "KEYS must be a JSON object"),
+        (1, &["db", "pets", r#"{"a": 1}"#, "--partial", "x"], "the filter of --partial must be JSON"),
+        (1, &["db", "pets", "{}"], "needs a key"),
+        (1, &["db", "pets", r#"{"a": "2dsphere"}"#], "2dsphere"),
+        (1, &["db", "pets", r#"{"_id": 1}"#], "every collection has an index on _id"),
+        (1, &["db", "pets", r#"{"a": 1}"#, "--partial", r#"{"a": {"$where": "x"}}"#], "$where"),
+        (1, &["db", "pets", r#"{"a": 1, "b": 1}"#, "--expire-after", "60"], "expireAfterSeconds"),
+        (1, &["db", "pets", r#"{"a": 1}"#, "--expire-after", "-1"], "between 0 and"),
+        (1, &["db", "pets", r#"{"a": 1}"#, "--name", ""], "the name of an index"),
+        (2, &["db", "pets", r#"{"a": 1}"#, "--uniqe"], "--unique"),
+        (3, &["nowhere", "pets", r#"{"a": 1}"#], "nowhere"),
+        (4, &["db", "pets", r#"{"kind": 1}"#, "--unique"], "the index kind_1 was not made"),
+        (1, &["db", "arrays", r#"{"a": 1, "b": 1}"#], "document 1: cannot index parallel arrays: a and b"),
+    ] {
+        let error = place.bad(code, &[&["index", "create"], arguments].concat());
+        assert!(error.contains(said), "{arguments:?}: {error}");
+    }
+    // Nothing of all that is left.
+    assert_eq!(place.json(&["index", "list", "db", "pets", "--json"])["indexes"].as_array().map(Vec::len), Some(1));
+
+    place.good(&["index", "create", "db", "pets", r#"{"chip": 1}"#, "--unique", "--sparse"]);
+    assert!(place.bad(1, &["index", "create", "db", "pets", r#"{"chip": 1}"#]).contains("drop it first"));
+    let clash = place.bad(1, &["index", "create", "db", "pets", r#"{"kind": 1}"#, "--name", "chip_1"]);
+    assert!(clash.contains("choose another name"), "{clash}");
+    let error = place.bad(4, &["put", "db", "pets", "9", r#"{"chip": 17}"#]);
+    assert!(error.contains("chip_1") && error.contains("17"), "{error}");
+    assert!(place.bad(3, &["index", "drop", "db", "pets", "kind_1"]).contains("index list"));
+    assert!(place.bad(3, &["index", "drop", "db", "pots", "chip_1"]).contains("did you mean main.pets?"));
+    place.bad(3, &["index", "list", "db", "pots"]);
+    place.bad(2, &["index", "drop", "db", "pets"]);
+    place.bad(2, &["index", "drop", "db", "pets", "chip_1", "--all"]);
+    // A collection that is not there is made, which is said.
+    let made = place.run(&["index", "create", "db", "pots", r#"{"size": 1}"#]);
+    assert_eq!(made.code, Some(0));
+    assert!(made.err.contains("there was no collection main.pots"), "{}", made.err);
+}
+
+#[test]
+fn a_shell_makes_indexes_too() {
+    let place = pets();
+    let script = "use pets\nindex create {\"kind\": 1} --name by_kind\nindex list\nindex drop by_kind\nindex list\n";
+    let ended = place.run_with(&["shell", "db"], script.as_bytes());
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{}", ended.out);
+    assert_eq!(ended.out.matches("by_kind").count(), 2, "{}", ended.out);
+}
+
+#[test]
+fn read_only_stores_say_that_they_have_none() {
+    let place = pets();
+    place.good(&["build", "store", "documents", "pets.jsonl"]);
+    for arguments in [
+        &["index", "list", "store"][..],
+        &["index", "create", "store", "documents", r#"{"a": 1}"#],
+        &["index", "drop", "store", "documents", "a_1"],
+    ] {
+        let error = place.bad(1, arguments);
+        assert!(error.contains("store is a read-only store: it has no indexes but those on _id"), "{error}");
+    }
+}

@@ -1,0 +1,148 @@
+//! `find`, `count` and `distinct` by filters, with and without an index; `--explain`; what is wrong is said.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod common;
+
+use common::Place;
+
+fn pets() -> Place {
+    let place = Place::new();
+    let lines: Vec<String> = (0..50)
+        .map(|n| {
+            let kind = ["dog", "cat", "fish"][n % 3];
+            format!("{{\"_id\":{n},\"kind\":\"{kind}\",\"age\":{},\"toys\":[\"a\",\"b{n}\"]}}\n", n / 3)
+        })
+        .collect();
+    place.write("pets.jsonl", lines.concat());
+    place.good(&["load", "db", "pets", "pets.jsonl"]);
+    place
+}
+
+#[test]
+fn answers_are_the_same_with_an_index() {
+    let place = pets();
+    let questions: [&[&str]; 6] = [
+        &["find", "db", "pets", r#"{"kind": "dog", "age": {"$gte": 14}}"#, "--sort", r#"{"age": -1}"#],
+        &[
+            "find",
+            "db",
+            "pets",
+            r#"{"kind": {"$in": ["cat", "fish"]}}"#,
+            "--sort",
+            r#"{"kind": 1, "_id": -1}"#,
+            "--limit",
+            "3",
+        ],
+        &["find", "db", "pets", "--sort", r#"{"age": 1, "_id": 1}"#, "--skip", "48", "--projection", r#"{"age": 1}"#],
+        &["count", "db", "pets", r#"{"kind": "dog"}"#],
+        &["count", "db", "pets", r#"{"toys": "b7"}"#, "--json"],
+        &["distinct", "db", "pets", "kind", r#"{"age": {"$lt": 1}}"#],
+    ];
+    let answers: Vec<String> = questions.iter().map(|question| place.good(question)).collect();
+    assert_eq!(answers[0].lines().count(), 3);
+    assert!(answers[0].starts_with(r#"{"_id":48,"kind":"dog","age":16,"toys":["a","b48"]}"#), "{}", answers[0]);
+    assert_eq!(answers[1].lines().next().map(|line| line.contains(r#""_id":49"#)), Some(true), "{}", answers[1]);
+    assert_eq!(answers[2], "{\"_id\":48,\"age\":16}\n{\"_id\":49,\"age\":16}\n");
+    assert_eq!((answers[3].as_str(), answers[4].as_str()), ("17\n", "{\"documents\":1}\n"));
+    assert_eq!(answers[5], "\"cat\"\n\"dog\"\n\"fish\"\n");
+    for keys in [r#"{"kind": 1, "age": 1}"#, r#"{"toys": 1}"#] {
+        place.good(&["index", "create", "db", "pets", keys]);
+    }
+    let again: Vec<String> = questions.iter().map(|question| place.good(question)).collect();
+    assert_eq!(answers, again);
+    assert_eq!(place.good(&["distinct", "db", "pets", "kind", "--json"]), "[\"cat\",\"dog\",\"fish\"]\n");
+    assert_eq!(place.good(&["find", "db", "pets", r#"{"kind": "bird"}"#]), "");
+}
+
+#[test]
+fn how_an_answer_is_found_is_explained() {
+    let place = pets();
+    place.good(&["index", "create", "db", "pets", r#"{"kind": 1}"#]);
+    let filter = r#"{"kind": "dog"}"#;
+    let text = place.good(&["find", "db", "pets", filter, "--hint", "kind_1", "--explain"]);
+    assert!(text.contains("kind_1") && text.contains("17 returned"), "{text}");
+    let told = place.json(&["find", "db", "pets", filter, "--hint", r#"{"kind": 1}"#, "--explain", "--json"]);
+    assert_eq!(told["executionStats"]["totalKeysExamined"], 17, "{told}");
+    let told = place.json(&["count", "db", "pets", filter, "--hint", r#"{"$natural": 1}"#, "--explain", "--json"]);
+    assert_eq!(told["executionStats"]["totalDocsExamined"], 50, "{told}");
+    assert!(place.good(&["distinct", "db", "pets", "kind", "--explain"]).contains("returned"));
+    // In one open database, uses are counted.
+    let script = "find pets {\"kind\": \"dog\"} --hint kind_1 --limit 1\nstats pets --json\n";
+    let ended = place.run_with(&["shell", "db"], script.as_bytes());
+    let last = ended.out.lines().last().expect("figures");
+    let stats: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    let index = &stats["indexes"][0];
+    assert_eq!(index["uses"], 1, "{stats}");
+    assert!(index["last_used_unix_ms"].as_i64() > Some(0) && index["examined"].as_u64() > Some(0), "{stats}");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let place = pets();
+    for (code, arguments, said) in [
+        (1, &["find", "db", "pets", "{\"a\":"][..], "the filter must be JSON"),
+        (1, &["find", "db", "pets", "[1]"], "the filter must be a JSON object"),
+        (1, &["find", "db", "pets", r#"{"a": {"$near": 1}}"#], "$near"),
+        (1, &["find", "db", "pets", "{}", "--sort", r#"{"a": 2}"#], "sort"),
+        (1, &["find", "db", "pets", "{}", "--sort", "a"], "--sort must be JSON"),
+        (1, &["find", "db", "pets", "{}", "--projection", r#"{"a": 1, "b": 0}"#], "b"),
+        (1, &["find", "db", "pets", "{}", "--hint", "nothing_1"], "nothing_1"),
+        (1, &["count", "db", "pets", "{}", "--hint", "nothing_1"], "nothing_1"),
+        (1, &["distinct", "db", "pets", "a..b"], "a..b"),
+        (2, &["find", "db", "pets", "{}", "--limit", "many"], "many"),
+        (2, &["distinct", "db", "pets"], "FIELD"),
+        (3, &["find", "db", "pots", "{}"], "did you mean main.pets?"),
+        (3, &["find", "nowhere", "pets", "{}"], "nowhere"),
+    ] {
+        let error = place.bad(code, arguments);
+        assert!(error.contains(said), "{arguments:?}: {error}");
+    }
+    place.good(&["build", "store", "documents", "pets.jsonl"]);
+    for command in [&["find", "store", "documents", "{}"][..], &["count", "store", "documents", "{}"]] {
+        let error = place.bad(1, command);
+        assert!(error.contains("store is a read-only store, which has no indexes"), "{error}");
+    }
+}
+
+#[test]
+fn documents_that_match_are_changed_and_deleted() {
+    let place = pets();
+    place.good(&["index", "create", "db", "pets", r#"{"kind": 1}"#]);
+    let cats = r#"{"kind": "cat"}"#;
+    let said = place.good(&["update", "db", "pets", "--where", cats, r#"{"$set": {"seen": true}}"#]);
+    assert_eq!(said, "updated 1 of 1 matching document\n");
+    let said = place.good(&["update", "db", "pets", "--where", cats, r#"{"$set": {"seen": true}}"#, "--many"]);
+    assert_eq!(said, "updated 16 of 17 matching documents\n");
+    let bird = r#"{"kind": "bird"}"#;
+    let done = place.json(&["update", "db", "pets", "--where", bird, r#"{"$set": {"n": 1}}"#, "--many", "--json"]);
+    assert_eq!(done, serde_json::json!({"matched": 0, "modified": 0, "upserted": 0}));
+    let said = place.good(&["update", "db", "pets", "--where", bird, r#"{"$set": {"_id": "tweety"}}"#, "--upsert"]);
+    assert_eq!(said, "inserted \"tweety\"\n");
+    assert_eq!(place.good(&["find", "db", "pets", bird]), "{\"_id\":\"tweety\",\"kind\":\"bird\"}\n");
+    let told = place.good(&["delete", "db", "pets", "--where", cats, "--many", "--hint", "kind_1", "--explain"]);
+    assert!(told.contains("kind_1"), "{told}");
+    assert_eq!(place.good(&["count", "db", "pets", cats]), "17\n");
+    assert_eq!(place.good(&["delete", "db", "pets", "--where", cats]), "deleted 1 document\n");
+    assert_eq!(place.json(&["delete", "db", "pets", "--where", cats, "--many", "--json"])["deleted"], 16);
+    assert_eq!(place.good(&["count", "db", "pets"]), "34\n");
+    assert!(place.good(&["verify", "db"]).contains("no damage"));
+
+    let set = r#"{"$set": {"a": 1}}"#;
+    for (code, arguments, said) in [
+        (2, &["update", "db", "pets", "1", set, "--where", "{}"][..], "do not go together"),
+        (2, &["update", "db", "pets", "1"], "UPDATE"),
+        (2, &["update", "db", "pets", "1", set, "--many"], "--where"),
+        (2, &["update", "db", "pets", "1", set, "--explain"], "go with --where"),
+        (1, &["update", "db", "pets", "--where", "x", set], "the filter of --where must be JSON"),
+        (1, &["update", "db", "pets", "--where", "{}", "x"], "the update must be JSON"),
+        (1, &["update", "db", "pets", "--where", "{}", r#"{"$sett": {"a": 1}}"#], "$sett"),
+        (2, &["delete", "db", "pets"], "ID"),
+        (2, &["delete", "db", "pets", "1", "--where", "{}"], "--where"),
+        (1, &["delete", "db", "pets", "--where", "{"], "the filter of --where must be JSON"),
+        (3, &["delete", "db", "pots", "--where", "{}"], "did you mean main.pets?"),
+    ] {
+        let error = place.bad(code, arguments);
+        assert!(error.contains(said), "{arguments:?}: {error}");
+    }
+}
