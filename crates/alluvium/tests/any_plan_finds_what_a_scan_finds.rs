@@ -202,7 +202,8 @@ fn check(db: &Database, c: &Collection, filter: &Map, sort: &str, hint: Option<H
             .map(|map| fields_sorted(&map))
             .collect();
         found = found.iter().map(|text| fields_sorted(&self::map(text))).collect();
-        (found.sort(), wanted.sort());
+        found.sort();
+        wanted.sort();
         assert_eq!(found, wanted, "{what}: {fields}");
     }
     let mut values: Vec<Value> = c.find(filter).at(&at).distinct("a").unwrap();

@@ -132,7 +132,7 @@ fn what_is_no_entry_is_named() {
     let env = env::Env::in_memory(1);
     let db = open(&env);
     pets(&db);
-    tamper(&db, 4, |batch, indexes, _| batch.put_entry(indexes[0], b"\x7f", b""));
+    tamper(&db, 4, |batch, indexes, _| batch.put_entry(indexes[0], b"\x0a\xbf", b""));
     assert!(only(&verify(&db), "kind_1").contains("an entry that is none"));
 }
 
@@ -173,9 +173,9 @@ fn figures_of_indexes_are_about_right() {
         }
         batch.commit().unwrap();
     };
-    put(0, 6000, 0);
+    put(0, 6000, 10_000);
     // A third of the documents moves behind all others in the first index, and stays where it is in the second.
-    put(0, 3000, 10_000);
+    put(0, 3000, 16_000);
     db.flush().unwrap();
     let stats = pets.index_stats().unwrap();
     let names: Vec<&str> = stats.iter().map(|stats| stats.name.as_str()).collect();

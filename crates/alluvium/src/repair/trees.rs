@@ -87,6 +87,10 @@ impl Trees {
             if known || index || dropped.contains(&tree) || holds_shapes(salvage, tree)? {
                 continue;
             }
+            if !holds_anything(salvage, tree)? {
+                // What it was nobody can tell: the losses name its files.
+                continue;
+            }
             if !holds_documents(salvage, tree)? {
                 self.lost_indexes.insert(tree);
                 continue;
@@ -96,6 +100,16 @@ impl Trees {
         }
         Ok(())
     }
+}
+
+/// True if there is a key in the tree.
+fn holds_anything(salvage: &Salvage, tree: u32) -> Result<bool> {
+    let mut holds = false;
+    salvage.scan(tree, &mut |_| {
+        holds = true;
+        Ok(())
+    })?;
+    Ok(holds)
 }
 
 /// True if a key in the tree is that of an `_id`: those of an index have more in front.
