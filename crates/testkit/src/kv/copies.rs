@@ -116,12 +116,12 @@ impl KvRunner {
             }
         }
         // What was cut short is in nobody's way.
-        if let Some(begun) = cut.beside.iter().find(|beside| beside.checkpoint && !beside.done) {
-            if !cut.disk.env.fs.exists(&begun.dir).expect("exists") {
-                let options = options(&mut self.rng, self.partitions, false);
-                let store = open_at(&cut.disk, PATH.as_ref(), &options);
-                store.checkpoint(&begun.dir, &CheckpointOptions::default()).expect("a checkpoint after the cut");
-            }
+        if let Some(begun) = cut.beside.iter().find(|beside| beside.checkpoint && !beside.done)
+            && !cut.disk.env.fs.exists(&begun.dir).expect("exists")
+        {
+            let options = options(&mut self.rng, self.partitions, false);
+            let store = open_at(&cut.disk, PATH.as_ref(), &options);
+            store.checkpoint(&begun.dir, &CheckpointOptions::default()).expect("a checkpoint after the cut");
         }
     }
 }
