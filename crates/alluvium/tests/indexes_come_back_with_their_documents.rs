@@ -85,7 +85,7 @@ fn a_dump_carries_indexes() {
     let options = RestoreOptions { on_duplicate: Some(alluvium::load::OnDuplicate::Replace), ..Default::default() };
     let restored = dump.restore(&copy, &options).unwrap();
     assert!(restored.collections.iter().all(|collection| collection.indexes.is_empty()));
-    drop((db, pets, copy));
+    drop((pets, db, copy));
     same(&env, "db", "copy");
 }
 

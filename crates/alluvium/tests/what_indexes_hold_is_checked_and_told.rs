@@ -132,8 +132,12 @@ fn what_is_no_entry_is_named() {
     let env = env::Env::in_memory(1);
     let db = open(&env);
     pets(&db);
-    tamper(&db, 4, |batch, indexes, _| batch.put_entry(indexes[0], b"\x0a\xbf", b""));
-    assert!(only(&verify(&db), "kind_1").contains("an entry that is none"));
+    for bytes in [&part(1, false)[..1], &part(1, false), &[part(1, false), id_key(4), vec![0]].concat()] {
+        tamper(&db, 4, |batch, indexes, _| batch.put_entry(indexes[0], bytes, b""));
+        let said = only(&verify(&db), "kind_1");
+        assert!(said.contains("an entry that is none"), "{said}");
+        tamper(&db, 4, |batch, indexes, _| batch.delete_entry(indexes[0], bytes));
+    }
 }
 
 #[test]

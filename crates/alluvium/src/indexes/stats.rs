@@ -123,14 +123,8 @@ fn sample(moment: &Arc<Moment>, index: &Arc<Index>) -> Result<Examined> {
     if few < PLACES * AT_A_PLACE {
         return Ok(whole.examined);
     }
-    let ends = |reverse| -> Result<Vec<u8>> {
-        let mut scan = scan(Bounds { reverse, ..Bounds::all() })?;
-        Ok(if scan.advance()? { [scan.key(), scan.id()].concat() } else { Vec::new() })
-    };
-    let (first, last) = (ends(false)?, ends(true)?);
     let (mut sum, mut behind) = (Examined::default(), Bound::Unbounded);
-    for place in 0..PLACES {
-        let from = between(&first, &last, place);
+    for from in places(moment, index)? {
         let lower = match behind {
             Bound::Excluded(last) if last >= from => Bound::Excluded(last),
             _ => Bound::Included(from),
@@ -147,18 +141,57 @@ fn sample(moment: &Arc<Moment>, index: &Arc<Index>) -> Result<Examined> {
     Ok(sum)
 }
 
-/// The `place`th of [`PLACES`] keys that lie evenly between two, if keys do: the bytes behind what both begin with are taken
-/// for a number.
-fn between(first: &[u8], last: &[u8], place: u64) -> Vec<u8> {
+/// [`PLACES`] keys, about as many entries from each to the next.
+fn places(moment: &Arc<Moment>, index: &Arc<Index>) -> Result<Vec<Vec<u8>>> {
+    let end = |reverse| -> Result<Vec<u8>> {
+        let mut scan = IndexScan::new(moment.clone(), index.clone(), Bounds { reverse, ..Bounds::all() })?;
+        Ok(if scan.advance()? { [scan.key(), scan.id()].concat() } else { Vec::new() })
+    };
+    // Documents lie in partitions by chance, and their entries with them: one partition tells enough.
+    let count = |from: &[u8], to: &[u8]| {
+        let (lower, upper) = (Bound::Included(from.to_vec()), Bound::Excluded(to.to_vec()));
+        moment.store().estimate(index.tree, 0, &Bounds { lower, upper, reverse: false })
+    };
+    let mut keys = vec![end(false)?, end(true)?];
+    while (keys.len() as u64) <= PLACES {
+        let mut finer = Vec::with_capacity(keys.len() * 2);
+        for pair in keys.windows(2) {
+            finer.push(pair[0].clone());
+            finer.push(middle(&pair[0], &pair[1], count)?);
+        }
+        finer.extend(keys.pop());
+        keys = finer;
+    }
+    keys.pop();
+    Ok(keys)
+}
+
+/// A key with about as many entries between the first and it as between it and the last: looked for in the bytes behind what
+/// both begin with, taken for a number.
+fn middle(
+    first: &[u8],
+    last: &[u8],
+    count: impl Fn(&[u8], &[u8]) -> std::result::Result<u64, store::Error>,
+) -> Result<Vec<u8>> {
     let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
     let number = |key: &[u8]| {
         let mut bytes = [0; 8];
         bytes.iter_mut().zip(&key[common..]).for_each(|(to, from)| *to = *from);
         u64::from_be_bytes(bytes)
     };
-    let (low, high) = (number(first), number(last));
-    let at = low + high.saturating_sub(low) / PLACES * place;
-    [&first[..common], &at.to_be_bytes()].concat()
+    let (mut low, mut high) = (number(first), number(last));
+    let wanted = count(first, last)? / 2;
+    let mut key = first.to_vec();
+    while high.saturating_sub(low) > 1 {
+        let half = low + (high - low) / 2;
+        key = [&first[..common], &half.to_be_bytes()].concat();
+        let found = count(first, &key)?;
+        if found.abs_diff(wanted) <= wanted / 8 {
+            break;
+        }
+        if found < wanted { low = half } else { high = half }
+    }
+    Ok(key)
 }
 
 #[cfg(test)]

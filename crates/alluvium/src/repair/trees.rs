@@ -85,13 +85,14 @@ impl Trees {
             if known || index || dropped.contains(&tree) || holds_shapes(salvage, tree)? {
                 continue;
             }
-            if !holds_anything(salvage, tree)? {
-                // What it was nobody can tell: the losses name its files.
-                continue;
-            }
-            if !holds_documents(salvage, tree)? {
-                self.lost_indexes.insert(tree);
-                continue;
+            match holds_documents(salvage, tree)? {
+                Some(true) => {}
+                Some(false) => {
+                    self.lost_indexes.insert(tree);
+                    continue;
+                }
+                // Nothing of it can be read: whatever it was, there is nothing to save.
+                None => continue,
             }
             // A collection's trees are made together, that of its shapes first.
             self.nameless.push((tree, tree - 1));
@@ -100,22 +101,13 @@ impl Trees {
     }
 }
 
-/// True if there is a key in the tree.
-fn holds_anything(salvage: &Salvage, tree: u32) -> Result<bool> {
-    let mut holds = false;
-    salvage.scan(tree, &mut |_| {
-        holds = true;
-        Ok(())
-    })?;
-    Ok(holds)
-}
-
-/// True if a key in the tree is that of an `_id`: those of an index have more in front.
-fn holds_documents(salvage: &Salvage, tree: u32) -> Result<bool> {
-    let mut holds = false;
+/// Whether a key in the tree is that of an `_id` (those of an index have more in front); `None` if it has none.
+fn holds_documents(salvage: &Salvage, tree: u32) -> Result<Option<bool>> {
+    let mut holds = None;
     salvage.scan(tree, &mut |key| {
         let mut rest = key.key;
-        holds |= document::key::decode(&mut rest).is_ok() && rest.is_empty();
+        let is_id = document::key::decode(&mut rest).is_ok() && rest.is_empty();
+        holds = Some(is_id || holds == Some(true));
         Ok(())
     })?;
     Ok(holds)

@@ -57,6 +57,12 @@ impl Counted {
     }
 }
 
+/// An error if the bytes are not the key of an `_id`.
+fn is_id(mut key: &[u8]) -> std::result::Result<(), codec::DecodeError> {
+    document::key::skip(&mut key, false)?;
+    if key.is_empty() { Ok(()) } else { Err(codec::DecodeError::Invalid("the key of an _id")) }
+}
+
 /// How an entry stands to its document.
 enum Standing {
     /// The document yields it.
@@ -105,7 +111,8 @@ impl Checking<'_> {
             self.check_stop()?;
             let (entry, value) = (entry.to_vec(), value.to_vec());
             found.entries += 1;
-            let standing = match index.definition.key_len(&entry) {
+            let len = index.definition.key_len(&entry);
+            let standing = match len.and_then(|len| is_id(&entry[len..]).map(|()| len)) {
                 Ok(len) if self.store.partition_of(&entry[len..]) != partition => {
                     let place = self.store.partition_of(&entry[len..]);
                     Standing::Wrong(format!("an entry in partition {partition} belongs to partition {place}"))

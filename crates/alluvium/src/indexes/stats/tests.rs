@@ -1,14 +1,25 @@
 use super::*;
 
+/// How many of some keys lie between two.
+fn counter(keys: &[Vec<u8>]) -> impl Fn(&[u8], &[u8]) -> std::result::Result<u64, store::Error> + '_ {
+    |from, to| Ok(keys.iter().filter(|key| key.as_slice() >= from && key.as_slice() < to).count() as u64)
+}
+
 #[test]
-fn places_lie_between_the_first_and_the_last_key() {
-    let (first, last) = (b"a1".as_slice(), b"a9zzz".as_slice());
-    let places: Vec<Vec<u8>> = (0..PLACES).map(|place| between(first, last, place)).collect();
-    assert!(places.is_sorted() && places.windows(2).all(|pair| pair[0] != pair[1]));
-    assert_eq!(places[0], b"a1\0\0\0\0\0\0\0");
-    assert!(places.iter().all(|place| place.as_slice() < last));
-    // Keys of which one is the other's beginning, and the same key twice.
-    assert!(between(b"a", b"abc", PLACES - 1).as_slice() < b"abc".as_slice());
-    assert_eq!(between(b"a", b"a", 3), b"a\0\0\0\0\0\0\0\0");
-    assert_eq!(between(b"", b"", 1), [0; 8]);
+fn the_middle_is_told_by_entries_and_not_by_bytes() {
+    // Nearly all of them close to the last.
+    let keys = (0..1000u64).map(|n| [b"same", &(u64::MAX - (1 << 20) + n).to_be_bytes()[..]].concat());
+    let first = [b"same", &[0; 8][..]].concat();
+    let keys: Vec<Vec<u8>> = std::iter::once(first).chain(keys).collect();
+    let found = middle(&keys[0], &keys[1000], counter(&keys)).expect("nothing fails");
+    let below = keys.iter().filter(|key| **key < found).count();
+    assert!((430..=570).contains(&below), "{below}");
+}
+
+#[test]
+fn keys_that_are_nearly_the_same_have_a_middle_too() {
+    for (first, last) in [(&b"a"[..], &b"a"[..]), (b"a", b"a\0"), (b"a", b"abc"), (b"", b""), (b"\xff", b"\xff\xff")] {
+        let found = middle(first, last, |_, _| Ok(7)).expect("nothing fails");
+        assert!(found.as_slice() >= first, "{first:?} {last:?} {found:?}");
+    }
 }
