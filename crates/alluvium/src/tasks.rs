@@ -83,7 +83,9 @@ impl Database {
     }
 
     fn run_tasks(&self) {
-        if let Err(error) = self.finish_indexes() {
+        if let Err(error) = self.finish_indexes()
+            && !self.inner.tasks.stopping()
+        {
             log::warn!(target: "alluvium::index", "an index that was being built is not ready: {error}");
         }
         while self.inner.tasks.wait(EXPIRE_EVERY) {

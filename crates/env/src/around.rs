@@ -61,11 +61,15 @@ impl<'a> AroundReader<'a> {
     /// Fills `buf` from `offset` on; what cannot be read is filled with [`FILLER`] and remembered. Returns how many
     /// bytes there are up to the end of the file.
     pub fn read_at(&mut self, buf: &mut [u8], offset: u64) -> usize {
-        let there = self.len.saturating_sub(offset).min(buf.len() as u64) as usize;
-        let buf = &mut buf[..there];
-        if !self.is_known(offset, there as u64) && self.try_read(buf, offset).is_ok() {
-            return there;
+        let there = |len: u64, buf: &[u8]| len.saturating_sub(offset).min(buf.len() as u64) as usize;
+        let bytes = there(self.len, buf);
+        if !self.is_known(offset, bytes as u64) && self.try_read(&mut buf[..bytes], offset).is_ok() {
+            return bytes;
         }
+        // A log that is in use is cut behind its end; what is gone so is not unreadable.
+        self.len = self.file.len().map_or(self.len, |now| now.min(self.len));
+        let there = there(self.len, buf);
+        let buf = &mut buf[..there];
         self.in_parts(buf, offset, PIECE);
         there
     }
