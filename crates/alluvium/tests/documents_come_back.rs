@@ -71,7 +71,7 @@ fn snapshots_scans_and_modify() {
     );
     assert!(!c.modify(1000, |_| Ok(true)).unwrap());
     assert!(c.get_and_delete(8).unwrap().is_some());
-    assert!(!c.get_and_delete(8).unwrap().is_some());
+    assert!(c.get_and_delete(8).unwrap().is_none());
     assert_eq!(c.count().unwrap(), 99);
     assert_eq!(c.at(&before).count().unwrap(), 100);
     assert_eq!(c.at(&before).get(7).unwrap().unwrap().to_string(), r#"{"_id":7,"n":7}"#);
