@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test data setup mutants dist deb
+.PHONY: help demo test data setup mutants dist deb peers
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
@@ -10,6 +10,7 @@ help:
 	@echo "make data     fetch the real JSON that the tests load (npm; make test does that, once)"
 	@echo "make dist     a static binary with manual and completions, as target/dist/*.tar.gz (docs/INSTALL.md)"
 	@echo "make deb      a Debian package in target/dist, by cargo-deb"
+	@echo "make peers    build bench-peers: iibench over RocksDB and WiredTiger, too (bench-peers/README.md)"
 	@echo "make mutants  put known mistakes in, one by one; fails unless the tests find each"
 
 # Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together).
@@ -33,6 +34,7 @@ test: setup data
 	$(CARGO) test --locked -p alluvium-env --features shuttle
 	$(CARGO) test --locked -p alluvium-wal --features shuttle --test schedules
 	$(CARGO) test --locked -p alluvium-memtable --features shuttle --test schedules
+	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule
 
 mutants:
 	tests/mutants/run
@@ -42,3 +44,10 @@ dist:
 
 deb:
 	packaging/deb
+
+# Not part of the default build: it links libraries that are not there everywhere.
+PEERS_LIB = $(CURDIR)/bench-peers/target/rocksdb
+
+peers:
+	bench-peers/fetch $(PEERS_LIB)
+	cd bench-peers && ROCKSDB_LIB_DIR=$(PEERS_LIB) $(CARGO) build --release --locked

@@ -2,7 +2,7 @@
 
 mod ffi;
 
-use bench::iibench::{Engine, Failure, Pairs, ROW_KEY_BYTES, Row, Session, Settings, Sizes};
+use bench::iibench::{Engine, Failure, Pairs, Row, Session, Settings, Sizes, row_key};
 use ffi::{Batch, Config, Database};
 use std::path::Path;
 
@@ -83,9 +83,8 @@ impl Session for RocksDbSession<'_> {
             && let Some((key, own)) = walk.pair()?
         {
             found += 1;
-            if fetch {
-                let row = &key[key.len() - ROW_KEY_BYTES..];
-                if !self.engine.database.get(0, row, &mut value)? {
+            if fetch && index > 0 {
+                if !self.engine.database.get(0, row_key(index - 1, key)?, &mut value)? {
                     return Err("an index entry leads to no row".into());
                 }
             } else {

@@ -2,7 +2,7 @@
 
 mod ffi;
 
-use bench::iibench::{Engine, Failure, Pairs, ROW_KEY_BYTES, Row, Session, Settings, Sizes};
+use bench::iibench::{Engine, Failure, Pairs, Row, Session, Settings, Sizes, row_key};
 use ffi::{Connection, RawTrees};
 use std::path::{Path, PathBuf};
 
@@ -96,9 +96,9 @@ impl Session for WiredTigerSession<'_> {
         while more && found < limit {
             found += 1;
             let entry = self.trees.key(index)?;
-            if fetch {
+            if fetch && index > 0 {
                 key.clear();
-                key.extend_from_slice(&entry[entry.len() - ROW_KEY_BYTES..]);
+                key.extend_from_slice(row_key(index - 1, entry)?);
                 if !self.trees.search(0, &key)? {
                     return Err("an index entry leads to no row".into());
                 }

@@ -292,6 +292,9 @@ impl Drop for Batch {
     }
 }
 
+/// A key and a value.
+type Pair<'a> = (&'a [u8], &'a [u8]);
+
 /// A walk over the keys of a column family.
 pub(super) struct Walk<'a> {
     iterator: *mut RawIterator,
@@ -300,7 +303,7 @@ pub(super) struct Walk<'a> {
 
 impl Walk<'_> {
     /// The key and value that it is on; `None` behind the last.
-    pub fn pair(&self) -> Result<Option<(&[u8], &[u8])>, Failure> {
+    pub fn pair(&self) -> Result<Option<Pair<'_>>, Failure> {
         // SAFETY: the bytes stay until the iterator moves, for which it would be borrowed mutably.
         unsafe {
             if rocksdb_iter_valid(self.iterator) == 0 {

@@ -6,7 +6,7 @@
 use crate::filtered::Upserts;
 use crate::find::{Plans, StatisticsCell};
 use crate::fold::Folds;
-use crate::index::{Index, IndexSet};
+use crate::index::{INDEX, Index, IndexSet};
 use crate::modify::TypicalWrite;
 use crate::names::FullName;
 use crate::{Error, Result};
@@ -150,8 +150,12 @@ impl Catalog {
         let mut names = BTreeMap::new();
         let trees = store.trees();
         let mut indexes: BTreeMap<TreeId, Vec<Arc<Index>>> = BTreeMap::new();
-        for (documents, index) in trees.iter().filter_map(|(tree, description)| Index::read(*tree, description)) {
-            indexes.entry(documents).or_default().push(Arc::new(index));
+        for (tree, description) in &trees {
+            match Index::read(*tree, description) {
+                Some((documents, index)) => indexes.entry(documents).or_default().push(Arc::new(index)),
+                None if description.first() == Some(&INDEX) => return Err(unreadable_index(*tree)),
+                None => {}
+            }
         }
         for (documents, description) in trees {
             if let Some((name, system)) = read_description(&description) {
@@ -301,6 +305,15 @@ impl Catalog {
         names.remove(from);
         names.insert(to.clone(), entry);
         Ok(())
+    }
+}
+
+/// Whoever cannot keep an index must not write beside it.
+fn unreadable_index(tree: TreeId) -> Error {
+    Error::DamagedDocument {
+        collection: "(indexes)".to_owned(),
+        id: format!("tree {}", tree.0),
+        reason: "the description of an index cannot be read: it is damaged, or of a newer build".to_owned(),
     }
 }
 

@@ -58,6 +58,7 @@ pub(crate) struct Asked {
     pub hint: Option<Hint>,
     pub max_time: Option<Duration>,
     pub allow_disk_use: bool,
+    pub seen_bytes_max: usize,
 }
 
 impl Asked {
@@ -71,6 +72,7 @@ impl Asked {
             hint: None,
             max_time: None,
             allow_disk_use: true,
+            seen_bytes_max: usize::MAX,
         }
     }
 }
@@ -152,6 +154,13 @@ impl Find {
     /// MongoDB's error 292.
     pub fn allow_disk_use(mut self, allow: bool) -> Self {
         self.asked.allow_disk_use = allow;
+        self
+    }
+
+    /// Remembers no more than so many bytes of keys to return each document once; for tests.
+    #[doc(hidden)]
+    pub fn remember(mut self, bytes: usize) -> Self {
+        self.asked.seen_bytes_max = bytes;
         self
     }
 

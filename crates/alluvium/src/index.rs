@@ -130,21 +130,17 @@ impl Index {
 
     /// The names of the documents' fields that it reads, some of them more than once.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
-        let filter = self.filter_paths().into_iter().filter_map(|path| path.first().copied());
+        let filter = self.filter_paths().into_iter().filter_map(|path| path.split('.').next());
         self.definition.fields().chain(filter)
     }
 
     /// True if an update may change what a document yields.
     fn is_touched_by(&self, update: &Update) -> bool {
-        let own = self.definition.parts().iter().map(|part| names_of(part.path.as_str()));
-        let own: Vec<Vec<&str>> = own.chain(self.filter_paths()).collect();
-        update.paths().any(|path| {
-            let path = names_of(path.as_str());
-            own.iter().any(|own| own.iter().zip(&path).all(|(a, b)| a == b))
-        })
+        let touches = |path: &&str| path.parse().map_or(true, |path| update.touches(&path));
+        self.definition.parts().iter().any(|part| update.touches(&part.path)) || self.filter_paths().iter().any(touches)
     }
 
-    fn filter_paths(&self) -> Vec<Vec<&str>> {
+    fn filter_paths(&self) -> Vec<&str> {
         let mut paths = Vec::new();
         if let Some(filter) = self.definition.partial_filter_map() {
             collect_paths(filter, &mut paths);
@@ -153,20 +149,15 @@ impl Index {
     }
 }
 
-/// The names of a path, without positions in arrays: what leads to an element changes the array.
-fn names_of(path: &str) -> Vec<&str> {
-    path.split('.').filter(|name| document::path::array_index(name).is_none() && !name.starts_with('$')).collect()
-}
-
 /// The paths that a filter looks at.
-fn collect_paths<'a>(filter: &'a Map, paths: &mut Vec<Vec<&'a str>>) {
+fn collect_paths<'a>(filter: &'a Map, paths: &mut Vec<&'a str>) {
     for (name, operand) in filter.iter() {
         match (name.as_str().unwrap_or_default(), operand) {
             (operator, Value::Array(filters)) if operator.starts_with('$') => {
                 filters.iter().filter_map(Value::as_map).for_each(|filter| collect_paths(filter, paths));
             }
             (operator, _) if operator.starts_with('$') => {}
-            (path, _) => paths.push(names_of(path)),
+            (path, _) => paths.push(path),
         }
     }
 }

@@ -178,6 +178,9 @@ impl Collection {
     }
 }
 
+/// An index key, the key of the document's `_id`, and the values of the parts, `None` for what is missing.
+type ShownEntry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
+
 /// The definition of the index on `_id`, which every collection has.
 pub(crate) fn id_definition() -> Map {
     let mut id = Map::new();
@@ -195,6 +198,22 @@ impl Collection {
     #[doc(hidden)]
     pub fn index_size(&self, index: &str) -> Result<store::TreeStats> {
         Ok(self.store().tree_stats(self.index(index)?.tree)?)
+    }
+
+    /// The proved entries of an index at a snapshot with the values of their parts, in their order; with `fetch`, proved by
+    /// their documents and not by numbers where these do. For tests and tools.
+    ///
+    /// # Errors
+    /// As [`Collection::index_entries`].
+    #[doc(hidden)]
+    pub fn index_shown(&self, at: &Snapshot, index: &str, fetch: bool) -> Result<Vec<ShownEntry>> {
+        let (open, index) = (self.open()?, self.index(index)?);
+        let mut scan = IndexScan::new(Moment::new(self, open, at.clone())?, index, Bounds::all())?;
+        let mut found = Vec::new();
+        while if fetch { scan.next_document()?.is_some() } else { scan.next_entry()? } {
+            found.push((scan.key().to_vec(), scan.id().to_vec(), scan.values()?));
+        }
+        Ok(found)
     }
 
     /// Walks proved entries of an index from the first key of `from` on; with `fetch`, with their documents. How many there

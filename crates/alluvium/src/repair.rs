@@ -10,10 +10,10 @@ mod rows;
 mod trees;
 
 use crate::catalog::read_description;
+use crate::index::Index;
 use crate::names::FullName;
 use crate::{Database, Error, Result};
 use env::Env;
-use query::index::Definition;
 use rows::Rows;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -210,13 +210,16 @@ fn fill(salvage: &Salvage, database: &Database, options: &RepairOptions) -> Resu
 /// Makes an index anew: what is left of its entries is of no use.
 fn make_index(
     database: &Database,
-    index: &Definition,
+    made: &Index,
     options: &RepairOptions,
     collection: &mut RepairedCollection,
 ) -> Result<()> {
+    let index = &made.definition;
     let build = database.collection(&collection.name).start_index(index.keys_map(), index.to_map());
     match build.and_then(|build| build.stop_when(options.stop.clone()).finish()) {
         Ok(name) => collection.indexes.push(name),
+        // It was being built, and would have come to nothing.
+        Err(Error::Index(_) | Error::DuplicateIndexKey { .. }) if made.ready.is_none() => {}
         // Documents that should have gone may be back, and have a key twice.
         Err(error @ (Error::Index(_) | Error::IndexConflict { .. } | Error::DuplicateIndexKey { .. })) => {
             collection.indexes_lost.push((index.name().to_owned(), error.to_string()));

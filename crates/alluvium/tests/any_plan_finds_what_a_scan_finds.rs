@@ -105,13 +105,15 @@ fn conditions() -> impl Strategy<Value = Map> {
 }
 
 fn filter() -> impl Strategy<Value = Map> {
-    let either = proptest::collection::vec(conditions(), 1..4)
-        .prop_map(|branches| Map::from([("$or", Value::Array(branches.into_iter().map(Value::Map).collect()))]));
-    let both = (conditions(), either.clone()).prop_map(|(mut map, either)| {
+    let either = || {
+        proptest::collection::vec(conditions(), 1..4)
+            .prop_map(|branches| Map::from([("$or", Value::Array(branches.into_iter().map(Value::Map).collect()))]))
+    };
+    let both = (conditions(), either()).prop_map(|(mut map, either)| {
         map.entries.extend(either.entries);
         map
     });
-    prop_oneof![3 => conditions(), 1 => either, 1 => both]
+    prop_oneof![3 => conditions(), 1 => either(), 1 => both]
 }
 
 fn sort() -> impl Strategy<Value = &'static str> {
@@ -158,12 +160,12 @@ fn sorted_by_id(mut maps: Vec<Map>) -> Vec<Map> {
     maps
 }
 
-fn check(db: &Database, c: &Collection, filter: &Map, sort: &str, hint: Option<Hint>) {
+fn check(db: &Database, c: &Collection, filter: &Map, sort: &str, hint: Option<Hint>, remember: usize) {
     let at = db.snapshot();
     let all: Vec<Document> = c.scan().snapshot(&at).run().unwrap().collect::<Result<_, _>>().unwrap();
     let expected = naive(&all, filter);
     let ask = || {
-        let find = c.find(filter).at(&at).sort(sort);
+        let find = c.find(filter).at(&at).sort(sort).remember(remember);
         match &hint {
             Some(hint) => find.hint(hint.clone()),
             None => find,
@@ -200,7 +202,8 @@ fn check(db: &Database, c: &Collection, filter: &Map, sort: &str, hint: Option<H
             .map(|map| fields_sorted(&map))
             .collect();
         found = found.iter().map(|text| fields_sorted(&self::map(text))).collect();
-        (found.sort(), wanted.sort());
+        found.sort();
+        wanted.sort();
         assert_eq!(found, wanted, "{what}: {fields}");
     }
     let mut values: Vec<Value> = c.find(filter).at(&at).distinct("a").unwrap();
@@ -229,6 +232,7 @@ proptest! {
         made in proptest::collection::vec(0..INDEXES.len(), 0..5),
         early in any::<bool>(),
         questions in proptest::collection::vec((filter(), sort()), 1..6),
+        remember in prop::sample::select(vec![0, 100, usize::MAX]),
     ) {
         let env = env::Env::in_memory(1);
         let db = Database::builder().env(env).partitions(3).open(Path::new("db")).unwrap();
@@ -249,7 +253,7 @@ proptest! {
         for (filter, sort) in &questions {
             for hint in &hints {
                 // Backwards through all documents is no order that a hint at `_id` has.
-                check(&db, &c, filter, sort, hint.clone());
+                check(&db, &c, filter, sort, hint.clone(), remember);
             }
         }
     }

@@ -13,6 +13,7 @@ const INDEXES: &[(&str, &str)] = &[
     (r#"{"b": 1}"#, r#"{"sparse": true, "name": "sparse"}"#),
     (r#"{"a": -1}"#, r#"{"partialFilterExpression": {"b": {"$gt": 2}}, "name": "partial"}"#),
     (r#"{"b": "hashed"}"#, "{}"),
+    (r#"{"a.x": 1}"#, "{}"),
 ];
 
 #[derive(Debug, Clone)]
@@ -37,6 +38,7 @@ fn value() -> impl Strategy<Value = Value> {
         (0..4i32).prop_map(Value::from),
         (0..4i32).prop_map(|n| Value::from(f64::from(n))),
         proptest::collection::vec(0..3i32, 0..3).prop_map(|n| Value::Array(n.into_iter().map(Value::from).collect())),
+        proptest::collection::vec(0..3i32, 1..3).prop_map(|n| n.into_iter().map(|n| Map::from([("x", n)])).collect()),
         Just(Value::Null),
         Just(Value::from("x")),
     ]
@@ -52,6 +54,10 @@ fn update() -> impl Strategy<Value = &'static str> {
         r#"{"$inc": {"c": 1}}"#,
         r#"{"$push": {"a": 3}}"#,
         r#"{"$set": {"a.0": 9}}"#,
+        r#"{"$set": {"a.3.y": 9}}"#,
+        r#"{"$set": {"a.$[].y": 9}}"#,
+        r#"{"$unset": {"a.$[].x": 9}}"#,
+        r#"{"$pull": {"a": {"x": {"$gt": 1}}}}"#,
     ])
 }
 

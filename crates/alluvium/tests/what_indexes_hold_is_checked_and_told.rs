@@ -177,9 +177,9 @@ fn figures_of_indexes_are_about_right() {
         }
         batch.commit().unwrap();
     };
-    put(0, 6000, 0);
+    put(0, 6000, 10_000);
     // A third of the documents moves behind all others in the first index, and stays where it is in the second.
-    put(0, 3000, 10_000);
+    put(0, 3000, 16_000);
     db.flush().unwrap();
     let stats = pets.index_stats().unwrap();
     let names: Vec<&str> = stats.iter().map(|stats| stats.name.as_str()).collect();

@@ -14,5 +14,5 @@ mod run;
 
 pub use engine::{Engine, Failure, Session, Sizes};
 pub use report::{Cost, Interval, Query, Report};
-pub use row::{Field, INDEXES, MAX_INDEXES, Pairs, ROW_KEY_BYTES, Row};
+pub use row::{Field, INDEXES, MAX_INDEXES, Pairs, Row, row_key};
 pub use run::{Settings, run};

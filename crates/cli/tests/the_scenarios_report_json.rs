@@ -109,3 +109,25 @@ fn read_only_stores_are_built_once_and_read_in_trials() {
     }
     assert!(place.bad(2, &["bench", "readonly", "other"]).contains("holds something else"));
 }
+
+#[test]
+fn rows_are_inserted_under_indexes() {
+    let place = Place::new();
+    let short = ["--rows", "3000", "--interval", "1000", "--queries", "10", "--memory", "8M", "--loaders", "2"];
+    let run = |more: &[&'static str]| [&["bench", "iibench"], more, &short].concat();
+    let report = place.json(&run(&["pairs", "--layer", "pairs", "--indexes", "2", "--json"]));
+    assert_eq!((&report["rows"], &report["load"]["inserts"]), (&3000.into(), &3000.into()));
+    assert_eq!(report["sizes"]["indexes"].as_array().map(Vec::len), Some(2));
+    assert_eq!(report["queries"].as_array().map(Vec::len), Some(5), "by _id, and two indexes without and with rows");
+    assert!(report["load"]["harness_cpu_seconds"].as_f64() < report["load"]["cpu_seconds"].as_f64(), "{report}");
+    let report = place.json(&run(&["indexed", "--json"]));
+    assert_eq!(report["sizes"]["indexes"].as_array().map(Vec::len), Some(3));
+    let text = place.good(&run(&["documents", "--indexes", "0"]));
+    assert!(text.contains("CPU µs an insert, net, settled") && text.contains("query by _id"), "{text}");
+    let again = place.bad(2, &run(&["documents", "--indexes", "0"]));
+    assert!(again.contains("is not empty"), "{again}");
+    for wrong in [["--indexes", "4"], ["--loaders", "0"], ["--rows", "0"], ["--limit-seconds", "-1"]] {
+        place.bad(2, &[&["bench", "iibench", "x"], &wrong[..]].concat());
+    }
+    assert!(!place.path("x").exists(), "nothing was created for a wrong argument");
+}

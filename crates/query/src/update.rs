@@ -1,9 +1,9 @@
 //! Updates by operators, as `{$set: {"name.first": "Ada"}, $inc: {logins: 1}}`.
 //!
-//! The operators: `$set`, `$unset`, `$inc`, `$mul`, `$min`, `$max`, `$push` (with `$each`, `$position`, `$slice`,
-//! `$sort`), `$addToSet` (with `$each`), `$pull`, `$pop`, `$rename`, `$currentDate`, `$setOnInsert`. Rules and error codes
-//! are those of MongoDB from version 5.0 on, taken from its manual (the pages of the operators, "Field Names with Periods
-//! and Dollar Signs") and, where the manual is silent, from what its server does:
+//! The operators: `$set`, `$unset`, `$inc`, `$mul`, `$min`, `$max`, `$bit`, `$push` (with `$each`, `$position`, `$slice`,
+//! `$sort`), `$addToSet` (with `$each`), `$pull` (by any filter), `$pullAll`, `$pop`, `$rename`, `$currentDate`,
+//! `$setOnInsert`. Rules and error codes are those of MongoDB from version 5.0 on, taken from its manual (the pages of the
+//! operators, "Field Names with Periods and Dollar Signs") and, where the manual is silent, from what its server does:
 //!
 //! - **Paths.** Names lead into maps; numbers (without leading zeros) also to elements of arrays. Maps that are missing
 //!   are created, arrays never: `{$set: {"a.0": 1}}` makes `{a: {"0": 1}}` where there is no `a`. An array is filled up
@@ -15,10 +15,13 @@
 //!   that of the names at each level, by their bytes, numbers by value. So new fields are appended in that order, as in
 //!   MongoDB since 5.0. `$rename` has the place of its new name.
 //! - **Names.** Empty names are refused. So are fields of the document itself that begin with a dollar sign, also where
-//!   the update inserts (MongoDB takes those then); deeper ones may. The positional operators `$`, `$[]`, `$[name]` are
-//!   not made here.
+//!   the update inserts (MongoDB takes those then); deeper ones may.
+//! - **Elements.** `$[]` stands for all elements of an array, `$[name]` for those that an array filter matches
+//!   ([`Update::parse_with`]), and `$` for the one that the filter of the operation tells ([`Update::resolved`]). There must
+//!   be an array. Which elements match is told before any of them changes. What is reached twice is a conflict.
 //! - **`_id`** never changes. Setting it to what it is does nothing.
-//! - **Conflicts.** No path may be another's or lead into it, `$rename`'s included.
+//! - **Conflicts.** No path may be another's or lead into it, `$rename`'s included; nor may two mean elements of one array
+//!   by name and by position.
 //! - **Limits.** [`document::MAX_DEPTH`] levels, [`MAX_DOCUMENT_BYTES`] bytes as BSON.
 //! - **Changed** is a document that is not identical to what it was: 1 and 1.0 are different, and a `$push` whose `$slice`
 //!   undoes it changes nothing.

@@ -3,8 +3,10 @@
 
 mod common;
 
-use common::arbitrary::{document, update};
+use common::arbitrary::{document, parse, update};
 use common::{draft_of, plain};
+use document::compare::compare;
+use document::path::FieldPath;
 use document::{Draft, Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -65,32 +67,95 @@ fn fold_all(draft: Draft, deltas: &[Vec<u8>]) -> (Map, u64) {
     (draft.unwrap().into_map().unwrap(), refused)
 }
 
+/// The paths of the elements that a path with names in brackets means; none if there is no array.
+fn elements_of(value: Option<&Value>, path: &[&str], taken: &str) -> Option<Vec<String>> {
+    let Some((name, rest)) = path.split_first() else { return Some(vec![taken[1..].to_owned()]) };
+    if !name.starts_with("$[") {
+        let inner: Option<&Value> = value.and_then(|value| name.parse::<FieldPath>().unwrap().get(value));
+        return elements_of(inner, rest, &format!("{taken}.{name}"));
+    }
+    let mut all = Vec::new();
+    for (at, element) in value?.as_array()?.iter().enumerate() {
+        let matches = match *name {
+            "$[x]" => {
+                let elements = element.as_array().unwrap_or(std::slice::from_ref(element));
+                let is_in_range = |value: &Value| value.is_number() && compare(value, &Value::from(0)).is_ge();
+                elements.iter().any(is_in_range)
+            }
+            "$[y]" => {
+                let elements = element.as_array().unwrap_or(std::slice::from_ref(element));
+                elements.iter().any(|element| element.as_map().is_some_and(|map| map.contains("a")))
+            }
+            _ => true,
+        };
+        if matches {
+            all.extend(elements_of(Some(element), rest, &format!("{taken}.{at}"))?);
+        }
+    }
+    Some(all)
+}
+
+fn each_of(written: &Map, map: &Map) -> Option<Map> {
+    let mut update = Map::new();
+    let value = Value::Map(map.clone());
+    for (operator, fields) in &written.entries {
+        let mut each = Map::new();
+        for (path, operand) in &fields.as_map().unwrap().entries {
+            let path = path.as_str().unwrap();
+            if operator.as_str() == Some("$setOnInsert") && path.contains('[') {
+                continue;
+            }
+            let names: Vec<&str> = path.split('.').collect();
+            let paths = if path.contains('[') { elements_of(Some(&value), &names, "")? } else { vec![path.to_owned()] };
+            paths.into_iter().for_each(|path| each.push(path, operand.clone()));
+        }
+        update.entries.push((operator.clone(), each.into()));
+    }
+    Some(update)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
     fn a_draft_changes_as_a_map_does(map in document(), written in update(4)) {
-        let Ok(update) = Update::parse(&written) else { return Ok(()) };
+        let Ok(update) = parse(&written) else { return Ok(()) };
         let expected = checked(&update, &map);
         prop_assert_eq!(&in_draft(&update, draft_of(&map)), &expected);
         prop_assert_eq!(&in_draft(&update, plain(&map)), &expected);
         if let Ok((after, changed)) = expected {
             prop_assert_eq!(changed, after != map);
             // What is changed is done: where nothing counts or moves, once more does nothing.
-            let same = ["$set", "$unset", "$min", "$max", "$addToSet", "$pull", "$setOnInsert", "$currentDate"];
+            let same = ["$set", "$unset", "$min", "$max", "$addToSet", "$pull", "$pullAll", "$setOnInsert", "$currentDate"];
             if written.iter().all(|(operator, _)| same.contains(&operator.as_str().unwrap())) {
                 prop_assert_eq!(checked(&update, &after), Ok((after, false)));
             }
         }
     }
 
+    /// What names in brackets stand for, written out.
+    #[test]
+    fn several_elements_change_as_each_of_them_does(map in document(), written in update(3)) {
+        let Ok(update) = parse(&written) else { return Ok(()) };
+        let outcome = checked(&update, &map);
+        let Some(each) = each_of(&written, &map) else {
+            prop_assert!(outcome.is_err());
+            return Ok(());
+        };
+        match (outcome, Update::parse(&each).and_then(|update| checked(&update, &map))) {
+            (Ok(several), Ok(each)) => prop_assert_eq!(several, each),
+            (Err(_), Err(_)) => {}
+            (several, each) => prop_assert!(false, "{:?} {:?}", several, each),
+        }
+    }
+
     #[test]
     fn a_delta_is_the_update(written in update(4)) {
-        let Ok(update) = Update::parse(&written) else { return Ok(()) };
+        let Ok(update) = parse(&written) else { return Ok(()) };
         match update.to_delta(&CONTEXT) {
             Ok(delta) => {
                 let kept = Update::from_delta(&delta).unwrap();
-                prop_assert_eq!(&kept, &Update::parse(&resolved(&written)).unwrap());
+                prop_assert_eq!(&kept, &parse(&resolved(&written)).unwrap());
                 prop_assert_eq!(kept.to_delta(&Context::default()).unwrap(), delta);
             }
             Err(error) => prop_assert!(touches_id(&update) && error.code() == 66, "{}", error),
@@ -102,7 +167,7 @@ proptest! {
         map in document(),
         written in vec(update(3), 0..6),
     ) {
-        let updates: Vec<Update> = written.iter().filter_map(|written| Update::parse(written).ok()).collect();
+        let updates: Vec<Update> = written.iter().filter_map(|written| parse(written).ok()).collect();
         let updates: Vec<Update> = updates.into_iter().filter(|update| !touches_id(update)).collect();
         let deltas: Vec<Vec<u8>> = updates.iter().map(|update| update.to_delta(&CONTEXT).unwrap()).collect();
         let expected = expected(&map, &updates);
@@ -122,7 +187,7 @@ proptest! {
     ) {
         drop(Update::from_delta(&noise));
         drop(Update::from_delta(&[&[1], &noise[..]].concat()));
-        let Ok(mut delta) = Update::parse(&written).and_then(|update| update.to_delta(&CONTEXT)) else { return Ok(()) };
+        let Ok(mut delta) = parse(&written).and_then(|update| update.to_delta(&CONTEXT)) else { return Ok(()) };
         for cut in 2..delta.len() {
             if let Ok(shorter) = Update::from_delta(&delta[..cut]) {
                 // The end of a change.
@@ -147,7 +212,7 @@ fn the_updates_of_these_tests_apply_and_fail_often() {
     for _ in 0..3000 {
         let map = document().new_tree(&mut runner).unwrap().current();
         let written = update(1).new_tree(&mut runner).unwrap().current();
-        match Update::parse(&written).map(|update| checked(&update, &map)) {
+        match parse(&written).map(|update| checked(&update, &map)) {
             Ok(Ok((_, true))) => changed += 1,
             Ok(Ok((_, false))) => unchanged += 1,
             Ok(Err(_)) => failed += 1,

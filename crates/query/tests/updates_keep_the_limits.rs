@@ -5,8 +5,9 @@ mod common;
 
 use common::{draft_of, plain};
 use document::{MAX_DEPTH, Map, Value, bson};
+use query::filter::Filter;
 use query::fold::fold;
-use query::update::{Context, MAX_DOCUMENT_BYTES, Update, UpdateError};
+use query::update::{Context, MAX_DOCUMENT_BYTES, Replacement, Update, UpdateError};
 
 const CONTEXT: Context = Context { time_ms: 0, inserting: false };
 
@@ -151,4 +152,57 @@ fn an_array_is_filled_up_as_far_as_mongodb_does() {
     assert_eq!(set(1_500_002), (Err(34), Some(1)));
     let (result, len) = set(1_500_001);
     assert_eq!((result.is_ok(), len), (true, Some(1_500_002)));
+}
+
+/// Each element is within the limits; together they would fill up gigabytes.
+#[test]
+fn many_elements_do_not_fill_the_memory_before_the_size_is_looked_at() {
+    let mut document = Map::from([("_id", Value::from(1)), ("a", Value::Array(vec![Value::Null; 10_000]))]);
+    let set = update("$set", "a.$[]", "x".repeat(1 << 20)).unwrap();
+    let delta = set.to_delta(&CONTEXT).unwrap();
+    assert_eq!(fold(Some(draft_of(&document)), [&delta[..]]).unwrap().refused, 1);
+    assert_eq!(set.apply_to_map(&mut document, &CONTEXT).unwrap_err().code(), 10334);
+    let set =
+        document.get("a").and_then(Value::as_array).unwrap().iter().filter(|value| **value != Value::Null).count();
+    assert!(set < 40, "{set}");
+}
+
+/// A delta is read again, so its conditions may be no deeper or larger than a filter.
+#[test]
+fn a_condition_has_the_limits_of_a_filter_in_its_one_form_too() {
+    for levels in [MAX_DEPTH - 6, MAX_DEPTH - 5, MAX_DEPTH - 4, MAX_DEPTH - 3, MAX_DEPTH - 2, MAX_DEPTH - 1] {
+        let conditions = [Map::from([("x", nested(levels))]), Map::from([("$eq", nested(levels))])];
+        for condition in conditions {
+            match update("$pull", "a", condition) {
+                Ok(update) => {
+                    let delta = update.to_delta(&CONTEXT).unwrap();
+                    assert_eq!(Update::from_delta(&delta), Ok(update));
+                    assert!(levels < MAX_DEPTH - 1);
+                }
+                Err(error) => {
+                    assert_eq!(error.code(), 15, "{error}");
+                    assert!(levels > MAX_DEPTH - 6);
+                }
+            }
+        }
+    }
+    let all = update("$pullAll", "a", Value::Array(vec![nested(MAX_DEPTH - 1)])).unwrap();
+    assert_eq!(Update::from_delta(&all.to_delta(&CONTEXT).unwrap()), Ok(all));
+    assert_eq!(update("$pullAll", "a", Value::Array(vec![nested(MAX_DEPTH)])).unwrap_err().code(), 15);
+}
+
+#[test]
+fn an_upsert_by_a_filter_has_the_limits_of_a_document() {
+    let filter = |value: Value| Filter::parse(&Map::from([(path(3), value)])).unwrap();
+    let set = update("$set", "b", 1).unwrap();
+    assert!(set.for_upsert_by(&filter(nested(MAX_DEPTH - 3)), 0).is_ok());
+    assert_eq!(set.for_upsert_by(&filter(nested(MAX_DEPTH - 2)), 0).unwrap_err().code(), 15);
+    let text = |len: usize| Value::from("x".repeat(len));
+    let large = Filter::parse(&Map::from([("a", text(9 << 20))])).unwrap();
+    let more = update("$set", "b", text(9 << 20)).unwrap();
+    assert_eq!(more.for_upsert_by(&large, 0).unwrap_err().code(), 10334);
+    let replacement = |map: Map| Replacement::parse(&map).map(|_| ()).map_err(|error| error.code());
+    assert_eq!(replacement(Map::from([("a", nested(MAX_DEPTH - 1))])), Ok(()));
+    assert_eq!(replacement(Map::from([("a", nested(MAX_DEPTH))])), Err(15));
+    assert_eq!(replacement(Map::from([("a", text(MAX_DOCUMENT_BYTES))])), Err(10334));
 }

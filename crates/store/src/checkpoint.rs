@@ -26,7 +26,6 @@ use lsm::View;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How to make a checkpoint.
@@ -120,9 +119,9 @@ impl Inner {
         let hold = self.holds.hold();
         loop {
             // What is ingested is not in the log, but what is noted about it is: the views must not lack any of it.
-            let ingested = self.ingested.load(Ordering::SeqCst);
+            let ingested = self.holds.ingested();
             let (views, from, seq) = self.pin_views()?;
-            if self.ingested.load(Ordering::SeqCst) == ingested {
+            if self.holds.ingested() == ingested {
                 return Ok(Pinned { views, from, seq, _hold: hold });
             }
         }

@@ -4,12 +4,14 @@
 //! the log waits until those who remove are done.
 
 use env::sync::{Condvar, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Holds on the log, and removals under way.
 #[derive(Default)]
 pub(crate) struct Holds {
     state: Mutex<State>,
     changed: Condvar,
+    ingested: AtomicU64,
 }
 
 #[derive(Default)]
@@ -43,6 +45,16 @@ impl Holds {
         }
         state.removing += 1;
         Some(Removing(self))
+    }
+
+    /// So many runs were ingested: they are in no log, so whoever copies files and log compares.
+    pub fn ingested(&self) -> u64 {
+        self.ingested.load(Ordering::SeqCst)
+    }
+
+    /// A run is there, and will be noted in the log.
+    pub fn note_ingest(&self) {
+        self.ingested.fetch_add(1, Ordering::SeqCst);
     }
 
     /// True while the log is held.

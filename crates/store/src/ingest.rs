@@ -3,7 +3,6 @@
 use crate::scan::Scan;
 use crate::{Bounds, Error, Result, Snapshot, Store, TreeId};
 use codec::entry::{Entry, Kind, Seq};
-use std::sync::atomic::Ordering;
 
 /// Entries of one tree, gathered in memory to become a sorted run of one partition: see [`Store::ingest`].
 #[derive(Debug)]
@@ -114,7 +113,7 @@ impl Store {
         };
         let done = partition.ingest(run.sorted()).map_err(Error::from);
         // Before anybody can note that it is there: see `Inner::pin`.
-        inner.ingested.fetch_add(1, Ordering::SeqCst);
+        inner.holds.note_ingest();
         inner.measure_debt();
         inner.workers.signal();
         inner.ended(done)

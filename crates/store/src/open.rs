@@ -24,7 +24,7 @@ use env::{Env, FileLock, OpenMode};
 use lsm::Partition;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -110,7 +110,6 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         workers: Workers::new(count),
         syncer,
         holds: Holds::default(),
-        ingested: AtomicU64::new(0),
         poisoned: OnceLock::new(),
         closed: AtomicBool::new(false),
         schema: Mutex::new(()),

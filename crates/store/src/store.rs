@@ -21,7 +21,7 @@ use env::sync::Mutex;
 use env::{Env, FileLock};
 use lsm::{Partition, View};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use wal::Wal;
 
@@ -99,8 +99,6 @@ pub(crate) struct Inner {
     pub syncer: Syncer,
     /// Who keeps the log from letting segments go.
     pub holds: Holds,
-    /// Rises with every ingest, once it is there.
-    pub ingested: AtomicU64,
     pub poisoned: OnceLock<Error>,
     /// No file is touched any more, or shortly.
     pub closed: AtomicBool,

@@ -80,7 +80,7 @@ impl Inner {
     }
 
     /// What is wrong with an entry's place, if anything is.
-    fn misplaced(&self, partition: u32, key: &[u8], _kind: Kind) -> Option<String> {
+    fn misplaced(&self, partition: u32, key: &[u8], kind: Kind) -> Option<String> {
         let Some((tree, rest)) = key.split_first_chunk() else { return Some("a key without its tree".to_owned()) };
         let tree = TreeId(u32::from_be_bytes(*tree));
         if tree != SYSTEM && tree.0 >= self.trees.next() {
@@ -95,8 +95,9 @@ impl Inner {
             None => codec::hash64(rest),
         };
         let place = if tree == SYSTEM { 0 } else { partition_of(hash, self.superblock.partitions) };
-        // Nobody knows any more whether a tree that was dropped had many values under a key.
-        let known = tree == SYSTEM || self.trees.description(tree).is_some();
+        // A range has keys of every partition, and stands in each. And nobody knows any more whether a tree that was
+        // dropped had many values under a key.
+        let known = kind != Kind::RangeDelete && (tree == SYSTEM || self.trees.description(tree).is_some());
         (known && place != partition).then(|| format!("a key of tree {} that belongs to partition {place}", tree.0))
     }
 

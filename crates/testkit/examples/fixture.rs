@@ -11,7 +11,7 @@ use testkit::fixture::{End, make};
 
 fn main() {
     let Some(target) = std::env::args().nth(1).map(PathBuf::from) else { panic!("fixture DIRECTORY") };
-    for (end, name) in [(End::Closed, "closed"), (End::Killed, "killed")] {
+    for (end, name) in [(End::Closed, "closed"), (End::Killed, "killed"), (End::Ranges, "ranges")] {
         let dir = target.join(name);
         if dir.exists() {
             fs::remove_dir_all(&dir).unwrap();

@@ -7,6 +7,13 @@ use alluvium::{Database, Durability, Error, ErrorKind};
 use env::mem::{CrashStyle, MemFs};
 
 const NAMES: [&str; 2] = ["main.a", "other.b"];
+/// Indexes that refuse none of the documents.
+const INDEXES: [(&str, &str); 4] = [
+    (r#"{"k":1}"#, "{}"),
+    (r#"{"n":-1}"#, r#"{"unique":true}"#),
+    (r#"{"by.name":1}"#, r#"{"sparse":true}"#),
+    (r#"{"tags":1,"_id":1}"#, r#"{"partialFilterExpression":{"n":{"$gt":3}}}"#),
+];
 
 /// A database on a bad disk, and what its client knows.
 pub struct Careful {
@@ -71,8 +78,9 @@ impl Careful {
 
     /// Does one random operation. True if it went well.
     pub fn step(&mut self) -> bool {
-        match self.rng.u32(0..20) {
+        match self.rng.u32(0..24) {
             0..=12 => self.write(),
+            20..=23 => self.index(),
             13..=14 => self.maintenance("flush", true, |db| db.flush()),
             15 => self.maintenance("pending", false, |db| Ok(db.store().run_pending()?)),
             16 => self.maintenance("compact", true, |db| db.compact()),
@@ -125,6 +133,30 @@ impl Careful {
         }
     }
 
+    /// Makes an index, goes on with builds, drops one, or sweeps. Whatever fails, documents stay as they are.
+    fn index(&mut self) -> bool {
+        let name = NAMES[self.rng.usize(0..2)];
+        let collection = self.db().collection(name);
+        let (keys, options) = INDEXES[self.rng.usize(0..INDEXES.len())];
+        let name = crate::indexes::definition((keys, options)).name().to_owned();
+        let result = match self.rng.u32(0..8) {
+            0..=3 => collection.create_index_with(keys, options).map(drop),
+            4 => collection.start_index(keys, options).map(drop),
+            5 => self.db().finish_indexes(),
+            6 => self.db().sweep_indexes().map(drop),
+            _ => collection.drop_index(&name),
+        };
+        self.log.push(format!("index {name}: {result:?}"));
+        match result {
+            Ok(()) => true,
+            Err(error) if error.kind() == ErrorKind::Namespace => true,
+            Err(error) => {
+                self.note(&error);
+                false
+            }
+        }
+    }
+
     fn maintenance(
         &mut self,
         what: &str,
@@ -163,6 +195,7 @@ impl Careful {
     pub fn look(&mut self, when: &str) {
         match read_state(self.db()) {
             Ok(found) => {
+                let found = found.without_indexes();
                 let fine = found == self.acknowledged || self.unknown.as_ref() == Some(&found);
                 assert!(
                     fine,
@@ -198,7 +231,7 @@ impl Careful {
         let db = disk.open(&options).unwrap_or_else(|e| panic!("it does not open: {e}\nafter {:?}", self.log));
         let found = read_state(&db).unwrap_or_else(|e| panic!("it does not read: {e}\nafter {:?}", self.log));
         assert!(
-            allowed.contains(&found),
+            allowed.contains(&found.without_indexes()),
             "way {way}: none of {} states is found; acknowledged and found differ:\n{}\nafter {:?}",
             allowed.len(),
             self.acknowledged.difference(&found),
@@ -208,6 +241,12 @@ impl Careful {
         assert!(damage.is_empty(), "verify finds {damage:?} after {:?}", self.log);
         let cut = disk.cut(self.rng.u64(..), CrashStyle::Any);
         self.check_durable(&cut, &found);
+        let sound = |db: &Database| {
+            crate::indexes::check_now(db).unwrap_or_else(|broken| panic!("{broken}\nafter {:?}", self.log));
+        };
+        sound(&db);
+        db.finish_indexes().unwrap_or_else(|e| panic!("builds do not go on: {e}\nafter {:?}", self.log));
+        sound(&db);
         db.collection("main.after").put("x", r#"{"n":1}"#).expect("it goes on");
         db.compact().expect("it goes on");
         assert_eq!(db.collection("main.after").count().expect("it goes on"), 1);

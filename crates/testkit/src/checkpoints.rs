@@ -1,12 +1,15 @@
-//! Checkpoints among the operations: made, kept while others go on, restored, compared, and gone on from.
+//! Copies among the operations: checkpoints made, kept while others go on, restored, compared, and gone on from; and
+//! repaired copies.
 
 use crate::runner::Runner;
 use crate::state::{State, read_state};
 use crate::world::PATH;
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::repair::{self, RepairOptions};
 use alluvium::{Database, ErrorKind};
 use env::Env;
 use std::path::{Path, PathBuf};
+use store::Options;
 
 /// So many checkpoints are kept at most.
 const MOST: usize = 3;
@@ -28,7 +31,8 @@ struct Kept {
 
 impl Runner {
     pub(crate) fn checkpoints(&mut self) {
-        match self.rng.u32(0..10) {
+        match self.rng.u32(0..12) {
+            10.. => self.look_at_repaired(),
             _ if self.checkpoints.kept.is_empty() => self.make_checkpoint(),
             0..=4 => self.make_checkpoint(),
             5..=7 => self.look_at_checkpoint(),
@@ -79,6 +83,26 @@ impl Runner {
         assert!(db.verify().is_ok_and(|damage| damage.is_empty()));
         db.close().expect("close");
         remove(&self.world.env, to);
+    }
+
+    /// Repairs a copy of the database, as a kill would leave it: nothing is lost, and nothing comes back.
+    fn look_at_repaired(&mut self) {
+        self.note("repair a copy".to_owned());
+        let copy = self.world.killed();
+        let to = Path::new("repaired");
+        let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
+        let report = repair::repair(&copy.env, Path::new(PATH), to, &options).unwrap_or_else(|e| panic!("repair: {e}"));
+        assert!(report.is_whole() && report.doubtful() == 0, "repair of a whole database: {report:?}");
+        let options = Options { partitions: None, ..self.options.clone() };
+        let db = Database::builder().env(copy.env.clone()).options(options).open(to);
+        let db = db.unwrap_or_else(|e| panic!("the repaired database does not open: {e}"));
+        let mut found = read_state(&db).unwrap_or_else(|e| panic!("reading a repaired database: {e}"));
+        // A collection without documents is nothing that could be saved.
+        let mut expected = self.state.clone();
+        for state in [&mut found, &mut expected] {
+            state.collections.retain(|_, contents| !contents.documents.is_empty());
+        }
+        assert!(found == expected, "repaired copy and model differ:\n{}", expected.difference(&found));
     }
 
     /// The database is lost, and a checkpoint takes its place.

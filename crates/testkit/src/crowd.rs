@@ -14,6 +14,13 @@ pub const COUNTERS: u64 = 5;
 pub const WINDOW: u64 = 300;
 const COLLECTIONS: [&str; 2] = ["main.counts", "other.counts"];
 const TRAIL: &str = "main.trail";
+/// Indexes over what writers leave, by collections. Every one of them can be built at any time.
+pub const INDEXES: [(&str, &str); 4] = [
+    ("main.counts", r#"{"count":1}"#),
+    ("other.counts", r#"{"list":1,"count":-1}"#),
+    ("main.trail", r#"{"writer":1,"count":1}"#),
+    ("main.trail", r#"{"words":"hashed"}"#),
+];
 
 /// The `_id` of a counter. Numbers and text take turns.
 fn counter_id(writer: u64, at: u64) -> String {

@@ -1,11 +1,12 @@
 //! Power cuts at every step of a sequence, and what must be found after each.
 
+use crate::State;
 use crate::runner::MakeHook;
 use crate::state::read_state;
 use crate::timeline::{Allowed, Timeline};
 use crate::world::World;
 use crate::{Mix, Phase, Runner};
-use alluvium::Durability;
+use alluvium::{Database, Durability};
 use env::fault::{Op, OpKind};
 use env::mem::{CrashStyle, MemFs};
 use env::sync::Mutex;
@@ -60,6 +61,8 @@ pub struct Hits {
     pub second_cuts: u64,
     /// Cuts after which not all of the last state was found.
     pub lossy: u64,
+    /// Cuts after which the build of an index went on.
+    pub unfinished: u64,
 }
 
 impl Hits {
@@ -75,6 +78,7 @@ impl Hits {
         }
         self.second_cuts += other.second_cuts;
         self.lossy += other.lossy;
+        self.unfinished += other.unfinished;
     }
 }
 
@@ -154,8 +158,13 @@ impl After {
         if !damage.is_empty() {
             self.fail(&format!("verify finds {damage:?}"));
         }
+        self.check_indexes(&db);
+        let mut next = self.finish_indexes(&db, found);
         // Nothing beyond the cut comes back, and the numbers go on.
-        let mut next = found.clone();
+        if self.rng.u8(0..3) == 0 {
+            self.write_on(&db, &mut next);
+            self.check_indexes(&db);
+        }
         if self.rng.bool() {
             next.create("main.after");
             let map = crate::map_of(r#"{"_id":"after","n":-1}"#);
@@ -176,6 +185,56 @@ impl After {
         let found = read_state(&db).unwrap_or_else(|e| self.fail(&format!("it does not read again: {e}")));
         if found != next {
             self.fail(&format!("after the second opening, expected and found differ:\n{}", next.difference(&found)));
+        }
+        self.check_indexes(&db);
+    }
+
+    fn check_indexes(&self, db: &Database) {
+        crate::indexes::check_now(db).unwrap_or_else(|broken| self.fail(&broken));
+    }
+
+    /// Mostly goes on with the builds that were cut; what cannot be built is gone then, and nothing else.
+    fn finish_indexes(&mut self, db: &Database, found: State) -> State {
+        let unfinished =
+            |state: &State| state.collections.values().any(|c| c.indexes.values().any(|index| !index.ready));
+        if !unfinished(&found) || self.rng.u8(0..4) == 0 {
+            return found;
+        }
+        self.hits.unfinished += 1;
+        let done = db.finish_indexes();
+        let next = read_state(db).unwrap_or_else(|e| self.fail(&format!("it does not read: {e}")));
+        if next.without_indexes() != found.without_indexes() || unfinished(&next) {
+            self.fail(&format!("indexes were finished, and now differ:\n{}", found.difference(&next)));
+        }
+        if done.is_err() != (next != found) {
+            self.fail(&format!("indexes were finished: {done:?}; differences:\n{}", found.difference(&next)));
+        }
+        self.check_indexes(db);
+        next
+    }
+
+    /// A blind delete and a blind put into a collection that is there: what is written has new numbers.
+    fn write_on(&mut self, db: &Database, next: &mut State) {
+        let names: Vec<String> = next.collections.keys().cloned().collect();
+        if names.is_empty() {
+            return;
+        }
+        let name = names[self.rng.usize(0..names.len())].clone();
+        let ids: Vec<crate::Id> = next.collections[&name].documents.keys().cloned().collect();
+        let (collection, id) = (db.collection(&name), crate::Id::random(&mut self.rng));
+        let gone = if ids.is_empty() { id.clone() } else { ids[self.rng.usize(0..ids.len())].clone() };
+        next.delete(&name, &gone);
+        let deleted = collection.delete(gone.value(&mut self.rng));
+        deleted.unwrap_or_else(|e| self.fail(&format!("deleting on: {e}")));
+        let map = crate::Documents::after().with_id(&id, &mut self.rng);
+        let mut with = next.clone();
+        with.put(&name, id.clone(), map.clone());
+        let refused = with.refuses(&name, std::slice::from_ref(&id));
+        let done = collection.put(id.value(&mut self.rng), map);
+        match done {
+            Ok(()) if !refused => *next = with,
+            Err(_) if refused => {}
+            other => self.fail(&format!("writing on, refused: {refused}: {other:?}")),
         }
     }
 
@@ -202,6 +261,12 @@ impl After {
             if allowed.find(&found).is_none() {
                 fail(allowed.explain(&found));
             }
+            crate::indexes::check_now(&db).unwrap_or_else(|broken| fail(broken));
+            let done = db.finish_indexes();
+            if done.is_err() && read_state(&db).is_ok_and(|now| now == found) {
+                fail(format!("an index is not built: {done:?}"));
+            }
+            crate::indexes::check_now(&db).unwrap_or_else(|broken| fail(broken));
         }
     }
 }

@@ -5,6 +5,9 @@ use alluvium::{Map, Value};
 use document::value::{Double, Timestamp};
 use std::str::FromStr;
 
+/// The date on a clock that was not moved yet ([`env::ManualClock`]).
+const START_MS: i64 = 1_767_225_600_000;
+
 /// Makes documents. Each has a serial number in it, so that no two are equal.
 #[derive(Debug, Default, Clone)]
 pub struct Documents {
@@ -20,11 +23,25 @@ pub fn map_of(json: &str) -> Map {
 }
 
 impl Documents {
+    /// Makes documents that are equal to none of others.
+    pub fn after() -> Self {
+        Self { serial: 1_000_000 }
+    }
+
     /// A document without `_id`.
     pub fn body(&mut self, rng: &mut fastrand::Rng) -> Map {
         self.serial += 1;
         let mut map = Map::new();
         map.push("n", self.serial);
+        if rng.u8(0..3) > 0 {
+            map.push("k", few(rng));
+        }
+        if rng.u8(0..12) == 0 {
+            map.push("u", rng.i32(0..12));
+        }
+        if rng.u8(0..12) == 0 {
+            map.push("when", Value::DateTime(START_MS + rng.i64(-3000..4000)));
+        }
         match rng.u32(0..8) {
             0 => {}
             1 | 2 => {
@@ -68,6 +85,17 @@ impl Documents {
         map.push("_id", id.value(rng));
         map.entries.extend(body.entries);
         map
+    }
+}
+
+/// One of few values, so that documents share them and come back to them, of several types that are equal.
+fn few(rng: &mut fastrand::Rng) -> Value {
+    match rng.u32(0..10) {
+        0..=3 => Value::Int32(rng.i32(0..3)),
+        4 => Value::Double(Double(f64::from(rng.i32(0..3)))),
+        5 => Value::Null,
+        6 => Value::from("x"),
+        _ => Value::Array((0..rng.usize(0..3)).map(|_| Value::Int32(rng.i32(0..3))).collect()),
     }
 }
 

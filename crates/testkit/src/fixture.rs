@@ -2,7 +2,7 @@
 //! they hold beside them.
 //!
 //! `cargo run -p alluvium-testkit --example fixture -- fixtures/1` makes those of the present version:
-//! `closed/` and `killed/`, each with `expected.jsonl`. One line for each document, or for a whole
+//! `closed/`, `killed/` and `ranges/`, each with `expected.jsonl`. One line for each document, or for a whole
 //! collection that is too large to be read by anybody, and one for each key of the multivalue tree; as
 //! extended JSON that keeps every type ([`document::json::print_exact`]).
 
@@ -23,6 +23,8 @@ pub enum End {
     Closed,
     /// It was killed.
     Killed,
+    /// It was killed after it had deleted ranges, some of which are in the manifests and some in the log alone.
+    Ranges,
 }
 
 /// The description of the multivalue tree. It is no collection's.
@@ -55,15 +57,20 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     maker.second_run();
     maker.third_run(end);
     maker.tail();
+    if end == End::Ranges {
+        maker.delete_values("blue");
+    }
     let db = maker.db.take().expect("open");
-    let found = read_state(&db).expect("it reads");
+    let found = read_state(&db).expect("it reads").without_indexes();
+    crate::indexes::check_now(&db).expect("the indexes lead to the documents");
     assert!(found == maker.state, "{}", maker.state.difference(&found));
     let partitions = db.store().stats().partitions;
     assert!(partitions.iter().all(|p| p.runs > 2 && p.tombstones > 0), "{partitions:?}");
+    assert_eq!(partitions.iter().any(|p| p.ranges > 0), end == End::Ranges, "{partitions:?}");
     let expected = print(&db);
     match end {
         End::Closed => db.close().expect("it closes"),
-        End::Killed => maker.world = maker.world.killed(),
+        End::Killed | End::Ranges => maker.world = maker.world.killed(),
     }
     let mut files = Vec::new();
     collect(&*maker.world.mem, Path::new(crate::world::PATH), &mut files);
@@ -76,6 +83,18 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
 fn dictionary(file: &[u8]) -> bool {
     let number = |at: usize| file[file.len() - at..][..8].iter().any(|byte| *byte != 0);
     number(112 - 32)
+}
+
+/// An index in a line: its definition, and what it leads to, if it is ready.
+fn index_line(db: &Database, name: &str, index: alluvium::IndexInfo) -> Vec<(&'static str, Value)> {
+    let mut line = vec![("ns", name.into()), ("index", Value::Map(index.definition)), ("ready", index.ready.into())];
+    if index.ready {
+        let shown = db.collection(name).index_shown(&db.snapshot(), &index.name, false).expect("it reads");
+        let checksum = codec::checksum64(format!("{shown:?}").as_bytes(), 0);
+        line.push(("entries", (shown.len() as i32).into()));
+        line.push(("checksum", format!("{checksum:016x}").into()));
+    }
+    line
 }
 
 /// What a database holds, as it is expected: one line for each thing.
@@ -92,6 +111,8 @@ pub fn print(db: &Database) -> Vec<u8> {
     for (name, contents) in read_state(db).expect("it reads").collections {
         let documents: Vec<Value> = contents.documents.values().map(|map| Value::Map((**map).clone())).collect();
         let count = documents.len();
+        let indexes = db.collection(&name).indexes().expect("it reads").into_iter();
+        indexes.filter(|index| index.name != "_id_").for_each(|index| line(index_line(db, &name, index)));
         if count > MANY {
             let mut all = Vec::new();
             print_exact(&[(Value::from("all"), Value::Array(documents))].into(), &mut all)
@@ -192,6 +213,13 @@ impl Maker {
         tree.put(key.as_bytes(), value.as_bytes(), Durability::Sync).expect("a value");
     }
 
+    /// By one range, whatever there is.
+    fn delete_values(&self, key: &str) {
+        let mut batch = self.db().store().batch();
+        batch.delete_values(self.values(), key.as_bytes());
+        self.db().store().write(batch, Durability::Sync).expect("a deleted range");
+    }
+
     /// All types, and most documents, in a base of blocks that are not compressed.
     fn first_run(&mut self) {
         self.open(Compression::None);
@@ -212,9 +240,22 @@ impl Maker {
         self.db().compact().expect("it compacts");
     }
 
-    /// Tombstones, other shapes, and a dropped collection, in blocks of LZ4.
+    fn index(&self, name: &str, keys: &str, options: &str) {
+        self.db().collection(name).create_index_with(keys, options).expect("an index");
+    }
+
+    /// Indexes over what is there; then tombstones, other shapes, stale entries, and a dropped collection, in blocks of LZ4.
     fn second_run(&mut self) {
         self.open(Compression::Lz4);
+        // Updates of what no index reads stay deltas.
+        self.index("main.people", r#"{"name":-1}"#, r#"{"unique":true}"#);
+        self.index("main.people", r#"{"name":1,"tags":-1}"#, "{}");
+        self.index("main.people", r#"{"tags":1}"#, r#"{"sparse":true}"#);
+        self.index("main.gone", r#"{"dropped":1}"#, "{}");
+        self.index("library.books", r#"{"by.name":"hashed"}"#, "{}");
+        let partial = r#"{"partialFilterExpression":{"by.name":{"$gt":"author 3"}},"name":"late authors"}"#;
+        self.index("library.books", r#"{"title":1}"#, partial);
+        self.index("library.books", r#"{"lent":1}"#, r#"{"expireAfterSeconds":60}"#);
         for id in (3..57).step_by(3) {
             self.json("main.people", id, &format!(r#""n":{id},"name":"changed {id}","tags":["a","b",{id}]"#));
             self.delete("library.books", id + 1);
@@ -234,6 +275,12 @@ impl Maker {
         for id in (0..60).step_by(10) {
             self.delete("main.people", id + 1);
         }
+        if end == End::Ranges {
+            // Values in the base and in the memtable; some come after the range, and stay.
+            self.value("red", "gone");
+            self.delete_values("red");
+            self.value("red", "after the range");
+        }
         for id in 0..if end == End::Closed { 440 } else { 0 } {
             let text = "the quick brown fox jumps over the lazy dog ".repeat(60 + id as usize % 3);
             self.json("library.many", id, &format!(r#""kind":"comment","score":{},"text":"{text}{id}""#, id % 50));
@@ -241,8 +288,10 @@ impl Maker {
         self.db().flush().expect("it flushes");
     }
 
-    /// What is in the log alone: puts, deletes, deltas, a batch over collections, a value.
+    /// What is in the log alone: puts, deletes, deltas, a batch over collections, a value, an index that is not built.
     fn tail(&mut self) {
+        let declared = self.db().collection("main.types").start_index(r#"{"value":1}"#, "{}");
+        drop(declared.expect("an index"));
         for id in 70..75 {
             self.json("main.people", id, &format!(r#""name":"late {id}","n":{id}"#));
         }

@@ -1,13 +1,17 @@
 //! Random operations on the key/value store, with deletes of ranges, against plain maps: the model of what
 //! collections do not use. Power cuts at random steps.
 
+mod copies;
+
 use crate::world::{PATH, World, random_options};
 use alluvium::Durability;
+use copies::Beside;
 use env::fault::Op;
 use env::mem::CrashStyle;
 use env::sync::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::path::Path;
 use std::sync::Arc;
 use store::{Bounds, Fold, FoldError, Options, Snapshot, Store, TreeId, ValuesOf, WriteBatch};
 
@@ -103,12 +107,15 @@ fn read(store: &Store, snapshot: &Snapshot) -> State {
 #[derive(Default)]
 struct Timeline {
     states: Vec<State>,
+    /// What lies beside the store.
+    beside: Vec<Beside>,
 }
 
 /// A disk after a power cut, and what it may hold.
 struct Cut {
     disk: World,
     allowed: Vec<State>,
+    beside: Vec<Beside>,
     words: String,
 }
 
@@ -125,6 +132,8 @@ pub struct KvRunner {
     timeline: Arc<Mutex<Timeline>>,
     cutting: bool,
     cuts: Arc<Mutex<Vec<Cut>>>,
+    /// Checkpoints made so far.
+    made: u32,
     log: Vec<String>,
 }
 
@@ -141,7 +150,12 @@ fn options(rng: &mut fastrand::Rng, partitions: u32, background: bool) -> Option
 }
 
 fn open(world: &World, options: &Options) -> Store {
-    Store::open(world.env.clone(), PATH.as_ref(), options.clone()).unwrap_or_else(|e| panic!("it does not open: {e}"))
+    open_at(world, PATH.as_ref(), options)
+}
+
+fn open_at(world: &World, path: &Path, options: &Options) -> Store {
+    Store::open(world.env.clone(), path, options.clone())
+        .unwrap_or_else(|e| panic!("{} does not open: {e}", path.display()))
 }
 
 impl KvRunner {
@@ -156,7 +170,7 @@ impl KvRunner {
         let sets = store.create_multivalue_tree(b"sets").expect("a tree");
         store.sync().expect("sync");
         let trees = Trees { plain: [plain[0], plain[1]], sets };
-        let timeline = Arc::new(Mutex::new(Timeline { states: vec![State::default()] }));
+        let timeline = Arc::new(Mutex::new(Timeline { states: vec![State::default()], beside: Vec::new() }));
         let runner = Self {
             rng,
             world,
@@ -169,6 +183,7 @@ impl KvRunner {
             timeline,
             cutting: cuts,
             cuts: Arc::default(),
+            made: 0,
             log: Vec::new(),
         };
         if cuts {
@@ -187,8 +202,11 @@ impl KvRunner {
             let style = [CrashStyle::Any, CrashStyle::AllLost, CrashStyle::AllKept][rng.usize(0..3)];
             let disk = World::over(mem.crash_clone(rng.u64(..), style), rng.u64(..));
             let words = format!("cut ({style:?}) before {:?} of {}", op.kind, op.path.display());
-            let allowed = timeline.lock().states.clone();
-            into.lock().push(Cut { disk, allowed, words });
+            let (allowed, beside) = {
+                let timeline = timeline.lock();
+                (timeline.states.clone(), timeline.beside.clone())
+            };
+            into.lock().push(Cut { disk, allowed, beside, words });
         })));
     }
 
@@ -251,12 +269,13 @@ impl KvRunner {
                 self.store().flush().expect("flush");
                 self.durable();
             }
-            80..=93 => {
+            80..=90 => {
                 self.note("work".to_owned());
                 if !self.options.background {
                     self.store().run_one_pending().expect("work");
                 }
             }
+            91..=93 => self.copies(),
             94 => self.store().compact().expect("compact"),
             95..=96 => {
                 self.note("sync".to_owned());
@@ -477,7 +496,8 @@ impl KvRunner {
 
     /// Opens the disks that power cuts have left.
     fn check_cuts(&mut self) {
-        for cut in std::mem::take(&mut *self.cuts.lock()) {
+        let cuts = std::mem::take(&mut *self.cuts.lock());
+        for cut in cuts {
             let options = options(&mut self.rng, self.partitions, false);
             let store = open(&cut.disk, &options);
             let found = read(&store, &store.snapshot());
@@ -486,6 +506,8 @@ impl KvRunner {
             let damage = store.verify().unwrap_or_else(|e| panic!("{}: {e}", cut.words));
             assert!(damage.is_empty(), "{}: {damage:?}", cut.words);
             assert!(read(&store, &store.snapshot()) == found, "{}: it changes when files are merged", cut.words);
+            drop(store);
+            self.check_beside(&cut);
         }
     }
 }

@@ -15,6 +15,8 @@ pub mod cuts;
 mod documents;
 pub mod fixture;
 mod id;
+mod index_operations;
+pub mod indexes;
 pub mod kv;
 mod operations;
 mod peek;

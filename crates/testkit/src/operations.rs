@@ -5,7 +5,7 @@ use crate::state::{State, brief};
 use crate::{Id, Phase, Runner};
 use alluvium::load::{Input, LoadOptions, OnDuplicate};
 use alluvium::{Collection, Draft, Durability, ErrorKind, Map, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The collections that operations choose from.
 const NAMES: [&str; 5] = ["main.a", "main.b", "other.c", "main.d.e", "main.ü"];
@@ -16,7 +16,8 @@ impl Runner {
             return self.reading();
         }
         match self.rng.u32(0..100) {
-            0..=25 => self.put(),
+            0..=17 => self.put(),
+            18..=25 => self.indexing(),
             26..=35 => self.insert(),
             36..=46 => self.delete(),
             47..=50 => self.modify(),
@@ -96,9 +97,13 @@ impl Runner {
         self.note(format!("put {name} {value:?} {}", brief(&given)));
         let mut steps = self.created(&[&name]);
         let mut state = self.after(&steps);
-        state.put(&name, id, stored);
-        steps.push(state);
-        self.write(Phase::Write, &steps, durable, |_| collection.put(value, given)).expect("put");
+        state.put(&name, id.clone(), stored);
+        let refused = state.refuses(&name, &[id]);
+        if !refused {
+            steps.push(state);
+        }
+        let result = self.write(Phase::Write, &steps, durable && !refused, |_| collection.put(value, given));
+        expect_refused(result, refused);
     }
 
     fn insert(&mut self) {
@@ -121,23 +126,18 @@ impl Runner {
             fails |= state.get(&name, id).is_some();
             state.put(&name, id.clone(), map.clone());
         }
-        if !fails {
+        let refused = state.refuses(&name, &ids);
+        if !fails && !refused {
             steps.push(state);
         }
+        let durable = durable && !refused;
         // Nothing is acknowledged where nothing was to be written.
         let durable = durable && !fails && !maps.is_empty();
         let result = self.write(Phase::Write, &steps, durable, |_| match maps.as_slice() {
             [one] => collection.insert_one(one).map(|_| ()),
             many => collection.insert_many(many).map(|done| assert_eq!(done.inserted_ids.len(), many.len())),
         });
-        self.expect_duplicate(result, fails);
-    }
-
-    fn expect_duplicate(&self, result: alluvium::Result<()>, expected: bool) {
-        match result {
-            Ok(()) => assert!(!expected, "an _id that is taken was not refused"),
-            Err(error) => assert!(expected && error.kind() == ErrorKind::DuplicateKey, "{error}"),
-        }
+        expect_duplicate(result, fails, refused);
     }
 
     /// What an operation that creates no collection answers about one that is not there.
@@ -210,13 +210,22 @@ impl Runner {
             changed = change(&mut map);
             state.put(&name, id.clone(), map);
         }
+        let refused = changed && state.refuses(&name, std::slice::from_ref(&id));
+        if refused {
+            (state, changed) = (self.state.clone(), false);
+        }
         // Field by field, or the document as a map: to the same end.
         let result = self.write(Phase::Write, &[state], durable && changed, |_| {
             collection.modify(value, |draft| if whole { Ok(change(draft.map()?)) } else { patch(draft) })
         });
-        if !self.missing(&name, &result) {
+        if !self.missing(&name, &result) && !expect_refused(result.clone(), refused) {
             assert_eq!(result.expect("modify"), old.is_some());
         }
+    }
+
+    /// Mostly one of few, so that documents come back to what they were.
+    fn any_number(&mut self) -> i32 {
+        if self.rng.bool() { self.rng.i32(0..3) } else { self.rng.i32(0..1000) }
     }
 
     /// An update by an operator, checked or blind, of a field that only updates write.
@@ -225,18 +234,8 @@ impl Runner {
         let id = self.any_id(&name);
         let (collection, durable) = self.handle(&name);
         let value = id.value(&mut self.rng);
-        let (blind, k) = (self.rng.bool(), self.rng.i32(0..1000));
-        let (update, change): (String, fn(&mut Map, i32)) = match self.rng.u8(0..3) {
-            0 => (format!(r#"{{"$set":{{"set":{k}}}}}"#), |map, k| drop(map.insert("set", k))),
-            1 => (format!(r#"{{"$inc":{{"inc":{k}}}}}"#), |map, k| {
-                let before = map.get("inc").and_then(Value::as_i64).unwrap_or(0);
-                map.insert("inc", i32::try_from(before).expect("small") + k);
-            }),
-            _ => (format!(r#"{{"$push":{{"list":{k}}}}}"#), |map, k| match map.get_mut("list") {
-                Some(Value::Array(list)) => list.push(Value::from(k)),
-                _ => map.push("list", Value::Array(vec![Value::from(k)])),
-            }),
-        };
+        let (blind, k) = (self.rng.bool(), self.any_number());
+        let (update, change) = any_update(self.rng.u8(0..5), k);
         self.note(format!("update {name} {value:?} {update} {}", if blind { "blind" } else { "" }));
         let mut state = self.state.clone();
         let old = state.get(&name, &id).cloned();
@@ -246,13 +245,22 @@ impl Runner {
             change(&mut map, k);
             state.put(&name, id.clone(), map);
         }
-        let changed = state.get(&name, &id) != self.state.get(&name, &id);
-        let writes = if blind { self.state.collections.contains_key(&name) } else { changed };
+        let mut changed = state.get(&name, &id) != self.state.get(&name, &id);
+        let refused = changed && state.refuses(&name, std::slice::from_ref(&id));
+        if refused {
+            (state, changed) = (self.state.clone(), false);
+        }
+        let writes = match blind {
+            // One that an index reads is checked.
+            true if self.state.collections.get(&name).is_some_and(|c| !c.indexes.is_empty()) => changed,
+            true => self.state.collections.contains_key(&name),
+            false => changed,
+        };
         let result = self.write(Phase::Write, &[state], durable && writes, |_| match blind {
             true => collection.apply(value, update.as_str()).map(|()| was_there),
             false => collection.update(value, update.as_str()).map(|result| result.matched_count == 1),
         });
-        if !self.missing(&name, &result) {
+        if !self.missing(&name, &result) && !expect_refused(result.clone(), refused) {
             assert_eq!(result.expect("update"), was_there);
         }
     }
@@ -268,13 +276,15 @@ impl Runner {
         let mut steps = self.created(&names.iter().map(String::as_str).collect::<Vec<_>>());
         let mut state = self.after(&steps);
         let creates = !steps.is_empty();
-        let mut fails = false;
+        let (mut fails, mut unindexable) = (false, false);
         let mut words = String::new();
+        let mut written: BTreeMap<&str, Vec<Id>> = BTreeMap::new();
         for name in &names {
             let collection = self.db().collection(name);
             let id = self.any_id(name);
+            written.entry(name).or_default().push(id.clone());
             let value = id.value(&mut self.rng);
-            match self.rng.u32(0..4) {
+            match self.rng.u32(0..5) {
                 0 => {
                     words += &format!(" delete {name} {value:?}");
                     state.delete(name, &id);
@@ -287,6 +297,15 @@ impl Runner {
                     state.put(name, id, map.clone());
                     batch.insert(&collection, map).expect("an insert in a batch");
                 }
+                2 if state.get(name, &id).is_some() => {
+                    let k = self.any_number();
+                    let (update, change) = any_update(self.rng.u8(0..5), k);
+                    words += &format!(" apply {name} {value:?} {update}");
+                    let mut map = Map::clone(state.get(name, &id).expect("it is there"));
+                    change(&mut map, k);
+                    state.put(name, id, map);
+                    batch.apply(&collection, value, update.as_str()).expect("an update in a batch");
+                }
                 _ => {
                     let map = self.documents.with_id(&id, &mut self.rng);
                     words += &format!(" put {name} {value:?}");
@@ -294,13 +313,16 @@ impl Runner {
                     batch.put(&collection, value, map).expect("a put in a batch");
                 }
             }
+            // Also what is there in between is indexed.
+            unindexable |= state.unindexable(name, &written[name.as_str()]);
         }
         self.note(format!("batch{words}"));
-        if !fails {
+        let refused = unindexable || written.iter().any(|(name, ids)| state.refuses(name, ids));
+        if !fails && !refused {
             steps.push(state);
         }
-        let result = self.write(Phase::Write, &steps, durable && !fails, |_| batch.commit());
-        self.expect_duplicate(result, fails);
+        let result = self.write(Phase::Write, &steps, durable && !fails && !refused, |_| batch.commit());
+        expect_duplicate(result, fails, refused);
     }
 
     fn load(&mut self) {
@@ -309,8 +331,10 @@ impl Runner {
         let mut steps = self.created(&[&name]);
         let mut state = self.after(&steps);
         let mut lines = Vec::new();
+        let mut ids = Vec::new();
         for _ in 0..self.rng.usize(0..12) {
             let id = self.any_id(&name);
+            ids.push(id.clone());
             let map = self.documents.for_json(&id, &mut self.rng);
             let format =
                 if self.rng.bool() { document::json::Format::CANONICAL } else { document::json::Format::RELAXED };
@@ -319,18 +343,30 @@ impl Runner {
             let line = lines[..lines.len() - 1].rsplit(|b| *b == b'\n').next().expect("a line");
             // What the text says: a small integer of 64 bits is one of 32 there.
             let read = crate::map_of(std::str::from_utf8(line).expect("text"));
+            let mut with = state.clone();
+            with.put(&name, id.clone(), read.clone());
+            // A line is looked at before its `_id` is.
+            let unindexable = with.unindexable(&name, std::slice::from_ref(&id));
             if replace || state.get(&name, &id).is_none() {
                 state.put(&name, id, read);
             }
+            if unindexable {
+                // What a load does with such a document has tests of its own.
+                return;
+            }
         }
-        steps.push(state);
+        // All of it is one batch.
+        let refused = state.refuses(&name, &ids);
+        if !refused {
+            steps.push(state);
+        }
         let on_duplicate = if replace { OnDuplicate::Replace } else { OnDuplicate::Skip };
         self.note(format!("load {name} {on_duplicate:?} {} bytes", lines.len()));
         let options = LoadOptions { readers: 1, on_duplicate, ..LoadOptions::default() };
-        let result = self.write(Phase::Load, &steps, true, |db| {
+        let result = self.write(Phase::Load, &steps, !refused, |db| {
             db.collection(&name).load(Input::stream("lines", std::io::Cursor::new(lines)), options)
         });
-        result.unwrap_or_else(|e| panic!("load: {e}"));
+        expect_refused(result, refused);
     }
 
     fn schema(&mut self) {
@@ -401,7 +437,7 @@ impl Runner {
         self.compactions += u32::from(done.expect("pending work"));
     }
 
-    fn merging(&mut self) -> Phase {
+    pub(crate) fn merging(&mut self) -> Phase {
         match std::mem::take(&mut self.dropped) {
             true => Phase::Purge,
             false => Phase::Compaction,
@@ -444,5 +480,44 @@ impl Runner {
             }
             _ => {}
         }
+    }
+}
+
+/// True if the write was refused, by an index, as it should have been.
+fn expect_refused<T: std::fmt::Debug>(result: alluvium::Result<T>, expected: bool) -> bool {
+    match result {
+        Ok(_) => assert!(!expected, "what an index refuses was written"),
+        Err(error) => {
+            assert!(expected && matches!(error.kind(), ErrorKind::DuplicateKey | ErrorKind::Invalid), "{error}");
+        }
+    }
+    expected
+}
+
+/// `taken`: an `_id` is taken; `refused`: an index refuses a document.
+fn expect_duplicate(result: alluvium::Result<()>, taken: bool, refused: bool) {
+    match result {
+        Ok(()) => assert!(!taken && !refused, "an _id or a key that is taken was not refused"),
+        Err(error) if refused => {
+            assert!(matches!(error.kind(), ErrorKind::DuplicateKey | ErrorKind::Invalid), "{error}");
+        }
+        Err(error) => assert!(taken && error.kind() == ErrorKind::DuplicateKey, "{error}"),
+    }
+}
+
+/// An update by an operator, of fields that only updates write, and what it does to a document.
+fn any_update(which: u8, k: i32) -> (String, fn(&mut Map, i32)) {
+    match which {
+        0 => (format!(r#"{{"$set":{{"set":{k}}}}}"#), |map, k| drop(map.insert("set", k))),
+        1 => (format!(r#"{{"$inc":{{"inc":{k}}}}}"#), |map, k| {
+            let before = map.get("inc").and_then(Value::as_i64).unwrap_or(0);
+            map.insert("inc", i32::try_from(before).expect("small") + k);
+        }),
+        2 => (format!(r#"{{"$set":{{"k":{k}}}}}"#), |map, k| drop(map.insert("k", k))),
+        3 => (r#"{"$unset":{"k":1}}"#.to_owned(), |map, _| drop(map.remove("k"))),
+        _ => (format!(r#"{{"$push":{{"list":{k}}}}}"#), |map, k| match map.get_mut("list") {
+            Some(Value::Array(list)) => list.push(Value::from(k)),
+            _ => map.push("list", Value::Array(vec![Value::from(k)])),
+        }),
     }
 }

@@ -53,11 +53,13 @@ pub struct Runner {
     pub(crate) snapshots: Vec<Kept>,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) dirty: bool,
-    /// A collection was dropped since files were merged.
+    /// A collection or an index was dropped since files were merged.
     pub(crate) dropped: bool,
+    /// The number of the last index.
+    pub(crate) serial: u64,
     partitions: u32,
     durability: Option<Durability>,
-    background: bool,
+    pub(crate) background: bool,
     hook: Option<MakeHook>,
     peek: Peek,
     log: VecDeque<String>,
@@ -102,6 +104,7 @@ impl Runner {
             checkpoints: Checkpoints::default(),
             dirty: false,
             dropped: false,
+            serial: 0,
             partitions,
             durability,
             background,
@@ -145,6 +148,9 @@ impl Runner {
     pub fn step(&mut self) {
         self.world.clock.advance(Duration::from_millis(self.rng.u64(0..40)));
         self.operation();
+        if self.mix == Mix::All {
+            self.check_indexes();
+        }
     }
 
     /// Does `steps` random operations and then compares everything.
@@ -164,6 +170,7 @@ impl Runner {
         for at in 0..self.snapshots.len() {
             self.check_snapshot(at);
         }
+        self.check_indexes();
     }
 
     /// Closes the database, and checks all of it after opening it again.

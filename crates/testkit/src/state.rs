@@ -1,6 +1,7 @@
 //! The model: what the database should hold.
 
 use crate::Id;
+use crate::indexes::Index;
 use alluvium::{Database, Map};
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
@@ -12,6 +13,17 @@ use std::sync::Arc;
 pub struct Contents {
     /// The documents.
     pub documents: Arc<BTreeMap<Id, Arc<Map>>>,
+    /// The indexes, by their names.
+    pub indexes: BTreeMap<String, Index>,
+}
+
+impl Contents {
+    fn same_indexes(&self, other: &Self) -> bool {
+        self.indexes.len() == other.indexes.len()
+            && self.indexes.values().all(|index| {
+                other.indexes.get(index.definition.name()).is_some_and(|o| o.definition == index.definition)
+            })
+    }
 }
 
 /// Everything that a database should hold, by the collections' full names. Cheap to clone.
@@ -21,12 +33,13 @@ pub struct State {
     pub collections: BTreeMap<String, Contents>,
 }
 
-/// Equal if the same documents are in collections of the same names.
+/// Equal if the same documents are in collections of the same names, with the same indexes, ready or not.
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         self.collections.len() == other.collections.len()
             && self.collections.iter().zip(&other.collections).all(|(a, b)| {
-                a.0 == b.0 && (Arc::ptr_eq(&a.1.documents, &b.1.documents) || a.1.documents == b.1.documents)
+                let same_documents = || Arc::ptr_eq(&a.1.documents, &b.1.documents) || a.1.documents == b.1.documents;
+                a.0 == b.0 && a.1.same_indexes(b.1) && same_documents()
             })
     }
 }
@@ -70,11 +83,31 @@ impl State {
         }
     }
 
+    /// True if documents of a collection cannot be there as they are now: see [`crate::indexes::refused`].
+    pub fn refuses(&self, name: &str, ids: &[Id]) -> bool {
+        self.collections.get(name).is_some_and(|c| crate::indexes::refused(&c.indexes, &c.documents, ids))
+    }
+
+    /// True if an index can make no keys of one of these documents.
+    pub fn unindexable(&self, name: &str, ids: &[Id]) -> bool {
+        let Some(contents) = self.collections.get(name) else { return false };
+        let mut documents = ids.iter().filter_map(|id| contents.documents.get(id));
+        documents.any(|map| contents.indexes.values().any(|index| index.definition.keys(map).is_err()))
+    }
+
+    /// The same documents, without indexes.
+    pub fn without_indexes(&self) -> Self {
+        let mut state = self.clone();
+        state.collections.values_mut().for_each(|contents| contents.indexes.clear());
+        state
+    }
+
     /// A hash of what it holds.
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for (name, contents) in &self.collections {
             (name, contents.documents.len()).hash(&mut hasher);
+            contents.indexes.keys().for_each(|index| index.hash(&mut hasher));
             for (id, map) in &*contents.documents {
                 (id, format!("{map:?}")).hash(&mut hasher);
             }
@@ -91,6 +124,10 @@ impl State {
                 lines.push(format!("collection {name}: {} and {}", self.has(name), other.has(name)));
                 continue;
             };
+            let names = |state: &Self| state.collections[name].indexes.keys().cloned().collect::<Vec<_>>();
+            if !self.collections[name].same_indexes(&other.collections[name]) {
+                lines.push(format!("indexes of {name}: {:?} and {:?}", names(self), names(other)));
+            }
             for id in a.keys().chain(b.keys()).collect::<std::collections::BTreeSet<_>>() {
                 if a.get(id) != b.get(id) {
                     let short = |m: Option<&Arc<Map>>| m.map_or("absent".to_owned(), |m| brief(m));
@@ -114,6 +151,9 @@ pub fn brief(map: &Map) -> String {
 }
 
 /// Reads all that a database holds. Ids are checked to rise, and counts to agree.
+///
+/// # Panics
+/// If they do not.
 pub fn read_state(db: &Database) -> alluvium::Result<State> {
     let mut state = State::default();
     for info in db.collections() {
@@ -131,7 +171,12 @@ pub fn read_state(db: &Database) -> alluvium::Result<State> {
             last = Some(id.clone());
             documents.insert(id, Arc::new(map));
         }
-        state.collections.get_mut(&name).expect("just created").documents = Arc::new(documents);
+        let mut indexes = BTreeMap::new();
+        for index in collection.indexes()?.into_iter().filter(|index| index.name != "_id_") {
+            let definition = Arc::new(query::index::Definition::from_map(&index.definition).expect("a definition"));
+            indexes.insert(index.name, Index { definition, serial: 0, ready: index.ready });
+        }
+        state.collections.insert(name, Contents { documents: Arc::new(documents), indexes });
     }
     Ok(state)
 }

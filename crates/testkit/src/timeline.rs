@@ -16,6 +16,8 @@ pub enum Phase {
     Write,
     /// A collection is created, renamed or dropped.
     Schema,
+    /// An index is made or dropped.
+    Index,
     /// `sync`.
     Sync,
     /// Memtables become files.

@@ -1,5 +1,5 @@
 //! A process that writes from several threads, flushes, compacts, and makes and drops
-//! collections is killed with -9 at random moments, a hundred times over one directory. After
+//! collections and indexes is killed with -9 at random moments, a hundred times over one directory. After
 //! each kill every acknowledged batch is there, and every other is there whole or not at all.
 
 // Real processes, a real directory, real time.
@@ -57,6 +57,10 @@ fn a_killed_process_loses_nothing_acknowledged() {
         let options = store::Options { memory_bytes: 8 << 20, background: false, ..store::Options::default() };
         let db = Database::builder().options(options).open(&path);
         let db = db.unwrap_or_else(|e| panic!("seed {seed}: it does not open: {e}"));
+        let sound = || testkit::indexes::check_now(&db).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
+        sound();
+        db.finish_indexes().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        sound();
         let snapshot = db.snapshot();
         let look = Look::at(&db, &snapshot);
         for writer in 0..WRITERS {

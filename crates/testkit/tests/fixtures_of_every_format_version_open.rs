@@ -15,7 +15,7 @@ fn fixtures() -> Vec<PathBuf> {
     let list = |dir: &Path| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
     let mut all: Vec<PathBuf> = list(&root).iter().filter(|path| path.is_dir()).flat_map(|dir| list(dir)).collect();
     all.sort();
-    assert!(all.len() >= 2, "{all:?}");
+    assert!(all.len() >= 3, "{all:?}");
     all
 }
 
@@ -59,14 +59,20 @@ fn fixtures_of_every_format_version_open() {
         let report = db.report();
         assert_eq!(report.clean, fixture.ends_with("closed"), "{context}: {report:?}");
         assert!(report.replayed_records > 0 && report.dropped.is_none() && report.lost.is_empty(), "{report:?}");
+        let ranges = db.store().stats().partitions.iter().map(|partition| partition.ranges).sum::<u64>();
+        assert_eq!(ranges > 0, fixture.ends_with("ranges"), "{context}: range tombstones in the manifests");
         compare(&db, &expected, &context);
         assert!(db.verify().unwrap().is_empty(), "{context}");
         db.compact().unwrap();
         compare(&db, &expected, &context);
+        testkit::indexes::check_now(&db).unwrap();
         db.collection("main.after").put(1, r#"{"n":1}"#).unwrap();
         db.drop_collection("main.after").unwrap();
         db.close().unwrap();
-        compare(&open(&path).unwrap(), &expected, &context);
+        let db = open(&path).unwrap();
+        compare(&db, &expected, &context);
+        db.finish_indexes().unwrap();
+        testkit::indexes::check_now(&db).unwrap();
     }
 }
 

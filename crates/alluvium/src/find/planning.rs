@@ -129,8 +129,10 @@ fn remembered(
         let own = cost(&name, plan.cost.time_us);
         let others = plan.rejected.iter().filter_map(|way| {
             let name = way.way.strip_prefix("index ");
+            // Others cannot be asked for by a hint.
+            let asked_for = name.is_some() || way.way == "scan of all documents";
             let estimated = way.cost.as_ref()?.time_us;
-            Some((name.map_or(estimated, |name| cost(name, estimated)), name))
+            asked_for.then(|| (name.map_or(estimated, |name| cost(name, estimated)), name))
         });
         let cheaper = others.filter(|(cost, _)| *cost < own).min_by(|(a, _), (b, _)| a.total_cmp(b));
         if let Some((_, other)) = cheaper {

@@ -25,6 +25,8 @@ pub(crate) struct Question {
     pub needs: Option<Vec<FieldPath>>,
     pub max_time: Option<Duration>,
     pub allow_disk_use: bool,
+    /// The most bytes of keys that are remembered to return each document once.
+    pub seen_bytes_max: usize,
 }
 
 /// A hint that was read.
@@ -91,6 +93,7 @@ impl Question {
             needs,
             max_time: asked.max_time,
             allow_disk_use: asked.allow_disk_use,
+            seen_bytes_max: asked.seen_bytes_max,
         })
     }
 

@@ -1,6 +1,6 @@
 //! Which documents were met already.
 
-use super::Moment;
+use super::step::Run;
 use hashbrown::HashSet;
 use store::Charge;
 
@@ -19,9 +19,10 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    pub fn new(moment: &Moment) -> Self {
-        let bytes_max = moment.database.inner.store.options().memory_bytes / 16;
-        Self { keys: HashSet::new(), bytes: 0, bytes_max, charge: moment.store().charge(0) }
+    pub fn new(run: &Run) -> Self {
+        let store = run.moment.store();
+        let bytes_max = (store.options().memory_bytes / 16).min(run.question.seen_bytes_max);
+        Self { keys: HashSet::new(), bytes: 0, bytes_max, charge: store.charge(0) }
     }
 
     pub fn contains(&self, key: &[u8]) -> bool {

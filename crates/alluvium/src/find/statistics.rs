@@ -143,11 +143,14 @@ fn distinct(moment: &Moment, index: &Index, parts: usize) -> Result<Option<u64>>
     let store = moment.store();
     let all = store.estimate(index.tree, 0, &Bounds::all())?;
     let mut scan = store.scan_partition(index.tree, 0, Bounds::all(), &moment.snapshot.store)?;
-    let (mut found, mut last) = (0, Vec::new());
+    let (mut found, mut middle, mut last) = (0, Vec::new(), Vec::new());
     while found < STEPS {
         let Some((entry, _)) = scan.next()? else { break };
         found += 1;
         last = prefix(entry, index, parts).to_vec();
+        if found == STEPS / 2 {
+            middle.clone_from(&last);
+        }
         let Some(next) = behind(&last) else { break };
         scan.restart(&Bounds { lower: Bound::Included(next), ..Bounds::all() });
     }
@@ -157,8 +160,12 @@ fn distinct(moment: &Moment, index: &Index, parts: usize) -> Result<Option<u64>>
     if found < STEPS {
         return Ok(Some(over_partitions(found as f64, all as f64, store.partitions())));
     }
-    let before = store.estimate(index.tree, 0, &Bounds { upper: Bound::Excluded(last), ..Bounds::all() })?;
-    let of_partition = found as f64 * (all as f64 / before.max(1) as f64).max(1.0);
+    // The values behind are thought to be as dense as the later half of those that were walked through: a value that many
+    // entries have, as null, mostly comes first.
+    let up_to = |key: Vec<u8>| store.estimate(index.tree, 0, &Bounds { upper: Bound::Excluded(key), ..Bounds::all() });
+    let (before, walked) = (up_to(middle)?, up_to(last)?);
+    let each = (walked.saturating_sub(before) as f64 / (STEPS / 2) as f64).max(1.0);
+    let of_partition = found as f64 + all.saturating_sub(walked) as f64 / each;
     Ok(Some(over_partitions(of_partition.min(all.max(found) as f64), all as f64, store.partitions())))
 }
 

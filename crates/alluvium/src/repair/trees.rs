@@ -5,9 +5,7 @@ use crate::catalog::{read_description, shape_key};
 use crate::index::{INDEX, Index};
 use codec::entry::{self, Kind};
 use document::shape::Shape;
-use query::index::Definition;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use store::{Salvage, SalvagedKey};
 
 /// What the registry says of a tree.
@@ -23,8 +21,8 @@ pub(super) struct Trees {
     pub described: BTreeMap<u32, Described>,
     /// Trees of documents that no description names, and the trees of their shapes.
     pub nameless: Vec<(u32, u32)>,
-    /// The definitions of indexes, by their collection's tree of documents. What they hold is made anew.
-    pub indexes: BTreeMap<u32, Vec<Arc<Definition>>>,
+    /// The indexes, by their collection's tree of documents. What they hold is made anew.
+    pub indexes: BTreeMap<u32, Vec<Index>>,
     /// The trees of these indexes.
     made: BTreeSet<u32>,
     /// Trees of indexes whose definitions are lost.
@@ -56,7 +54,7 @@ impl Trees {
                 known.multivalue = true;
             }
         }
-        let mut indexes: BTreeMap<u32, Vec<Arc<Definition>>> = BTreeMap::new();
+        let mut indexes: BTreeMap<u32, Vec<Index>> = BTreeMap::new();
         let mut made = BTreeSet::new();
         described.retain(|id, known| {
             if known.description.first() != Some(&INDEX) || known.multivalue {
@@ -65,7 +63,7 @@ impl Trees {
             if let Some((documents, index)) = Index::read(store::TreeId(*id), &known.description) {
                 lost_indexes.remove(id);
                 made.insert(*id);
-                indexes.entry(documents.0).or_default().push(index.definition);
+                indexes.entry(documents.0).or_default().push(index);
             }
             false
         });

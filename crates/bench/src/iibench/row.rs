@@ -1,5 +1,6 @@
 //! The rows of iibench: what a till prints, in the order in which it is printed.
 
+use super::engine::Failure;
 use crate::comments::random::{Random, mix};
 use document::{Map, Value, key};
 
@@ -119,8 +120,15 @@ impl Row {
     }
 }
 
-/// The bytes at the end of an index key that are the key of the row.
-pub const ROW_KEY_BYTES: usize = 10;
+/// The key of the row to which an entry of a secondary index leads; `entry` is its key.
+///
+/// # Errors
+/// [`Failure`] if it is no such key.
+pub fn row_key(index: usize, entry: &[u8]) -> Result<&[u8], Failure> {
+    let mut rest = entry;
+    INDEXES[index].iter().try_for_each(|_| key::skip(&mut rest, false))?;
+    Ok(rest)
+}
 
 /// A batch of rows as bytes: what engines of keys and values are given.
 #[derive(Debug, Default)]

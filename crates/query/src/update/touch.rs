@@ -10,7 +10,7 @@ impl Update {
     /// True if there is a document of which the update changes what an index or a filter sees at this path: the values
     /// there, in arrays on the way too, or whether there are any.
     ///
-    /// So it is true if a change is made at the path, at one that leads to it, or in what lies there. A number and a
+    /// `$setOnInsert` changes no document that is there. So it is true if another change is made at the path, at one that leads to it, or in what lies there. A number and a
     /// positional operator in a change stand for elements of arrays, which a path enters by itself. A change at a position
     /// may append elements, where all paths through the array see them.
     pub fn touches(&self, path: &FieldPath) -> bool {
@@ -31,12 +31,14 @@ enum Entered {
 impl Change {
     fn touches(&self, names: &[&str]) -> bool {
         match &self.action {
+            // Nobody has seen a document that is being inserted.
+            Action::SetOnInsert(_) => false,
             // What is renamed is in no array.
             Action::RenameFrom(from) => {
                 let meets = |path: &FieldPath| path.names().zip(names).all(|(a, b)| a == *b);
                 meets(from) || meets(&self.path)
             }
-            action => meets(&self.path, action.appends(), names),
+            action => meets(&self.path, action, names),
         }
     }
 }
@@ -50,13 +52,13 @@ impl Action {
 
 /// True if a change at `path` may change what `names` see. All ways through arrays are followed at once, since a number
 /// in both has several.
-fn meets(path: &FieldPath, appends: bool, names: &[&str]) -> bool {
+fn meets(path: &FieldPath, action: &Action, names: &[&str]) -> bool {
     // Where in the names the ways are that are left.
     let mut ways: Vec<(usize, Entered)> = vec![(0, Entered::ByBoth)];
     for (depth, name) in path.names().enumerate() {
         let is_place = depth > 0 && (name == MATCHED || is_several(name) || array_index(name).is_some());
         // A position may be behind the end.
-        let grows = appends && is_place && !is_several(name);
+        let grows = action.appends() && is_place && !is_several(name);
         let mut next = Vec::with_capacity(ways.len());
         for (at, entered) in ways {
             let Some(wanted) = names.get(at) else { return true };
@@ -89,7 +91,9 @@ fn meets(path: &FieldPath, appends: bool, names: &[&str]) -> bool {
         next.dedup();
         ways = next;
     }
-    !ways.is_empty()
+    // Numbers, and what is missing, have nothing in them, before and after.
+    let is_of_number = matches!(action, Action::Inc(_) | Action::Mul(_) | Action::Bit(_));
+    ways.iter().any(|(at, _)| !is_of_number || *at == names.len())
 }
 
 #[cfg(test)]

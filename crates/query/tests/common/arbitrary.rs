@@ -6,6 +6,7 @@ use document::{Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use query::update::{Update, UpdateError};
 
 const NAMES: [&str; 7] = ["a", "b", "c", "0", "1", "3", "$x"];
 
@@ -66,7 +67,8 @@ pub fn document() -> impl Strategy<Value = Map> {
 }
 
 fn path() -> impl Strategy<Value = String> {
-    let names = vec(select(NAMES.to_vec()), 0..3);
+    let name = prop_oneof![5 => select(NAMES.to_vec()), 1 => select(vec!["$[]", "$[x]", "$[y]"])];
+    let names = vec(name, 0..3);
     (select(vec!["a", "b", "c", "0", "_id"]), names).prop_map(|(first, names)| {
         let mut path = first.to_owned();
         names.iter().for_each(|name| path.extend([".", name]));
@@ -98,7 +100,15 @@ fn condition() -> impl Strategy<Value = Value> {
     };
     let field = (select(vec!["a", "a.b", "b.0", "c"]), prop_oneof![value(), operators()]);
     let fields = vec(field, 0..3).prop_map(|fields| Value::Map(fields.into_iter().collect()));
-    prop_oneof![value(), operators(), fields]
+    let others =
+        [r#"{"$type":"number"}"#, r#"{"$exists":true}"#, r#"{"$size":1}"#, r#"{"$or":[{"a":1},{"b":{"$gt":0}}]}"#];
+    let other = select(others.map(|text| Value::Map(super::map_of(text))).to_vec());
+    prop_oneof![3 => value(), 3 => operators(), 3 => fields, 1 => other]
+}
+
+fn bit() -> impl Strategy<Value = Value> {
+    let integer = prop_oneof![any::<i32>().prop_map(Value::from), any::<i64>().prop_map(Value::from), number()];
+    vec((select(vec!["and", "or", "xor"]), integer), 1..3).prop_map(|all| Value::Map(all.into_iter().collect()))
 }
 
 fn change() -> impl Strategy<Value = (&'static str, (String, Value))> {
@@ -116,6 +126,8 @@ fn change() -> impl Strategy<Value = (&'static str, (String, Value))> {
         with("$push", push().boxed()),
         with("$addToSet", prop_oneof![value(), each].boxed()),
         with("$pull", condition().boxed()),
+        with("$pullAll", vec(value(), 0..6).prop_map(Value::Array).boxed()),
+        with("$bit", bit().boxed()),
         with("$pop", select(vec![Value::from(1), Value::from(-1)]).boxed()),
         with("$rename", path().prop_map(Value::from).boxed()),
         with("$currentDate", select(vec![Value::from(true), Value::Map(super::map_of(date))]).boxed()),
@@ -136,4 +148,17 @@ pub fn update(most: usize) -> impl Strategy<Value = Map> {
         }
         update
     })
+}
+
+/// The update, with filters for the names in brackets that it has.
+pub fn parse(written: &Map) -> Result<Update, UpdateError> {
+    let paths: Vec<&Value> = written.entries.iter().filter_map(|(_, fields)| fields.as_map()).flat_map(paths).collect();
+    let filters = [("$[x]", r#"{"x":{"$gte":0}}"#), ("$[y]", r#"{"y.a":{"$exists":true}}"#)];
+    let used = filters.iter().filter(|(name, _)| paths.iter().any(|path| path.as_str().unwrap().contains(name)));
+    let used: Vec<Value> = used.map(|(_, filter)| Value::Map(super::map_of(filter))).collect();
+    Update::parse_with(written, &used)
+}
+
+fn paths(fields: &Map) -> impl Iterator<Item = &Value> {
+    fields.entries.iter().map(|(path, _)| path)
 }

@@ -47,7 +47,7 @@ fn operators() -> BoxedStrategy<Value> {
     let end = select(vec![Value::MinKey, Value::MaxKey, Value::Array(vec![1.into()]), Value::Array(Vec::new())]);
     let operand = prop_oneof![8 => small().boxed(), 1 => end.boxed()];
     let one = prop_oneof![
-        6 => (select(vec!["$eq", "$eq", "$gt", "$gte", "$lt", "$lte", "$ne"]), operand),
+        8 => (select(vec!["$eq", "$eq", "$eq", "$gt", "$gte", "$lt", "$lte", "$ne"]), operand),
         1 => (select(vec!["$in", "$nin"]), vec(small(), 1..3).prop_map(Value::Array)),
         1 => (Just("$exists"), any::<bool>().prop_map(Value::from)),
         1 => (Just("$size"), (0i32..2).prop_map(Value::from)),
@@ -81,7 +81,8 @@ fn condition() -> BoxedStrategy<Value> {
 }
 
 fn conjunction() -> BoxedStrategy<Map> {
-    let path = select(vec!["a", "a", "a.b", "a.b", "a.c", "a.c", "b", "c", "a.0", "a.0.b"]);
+    let often = select(vec!["a.b", "a.c", "a"]);
+    let path = prop_oneof![4 => often, 1 => select(vec!["b", "c", "a.0", "a.0.b"])];
     vec((path, condition()), 1..4)
         .prop_map(|fields| {
             let mut map = Map::new();
@@ -91,8 +92,24 @@ fn conjunction() -> BoxedStrategy<Map> {
         .boxed()
 }
 
+/// Two plain conditions, which documents often meet.
+fn pair() -> impl Strategy<Value = Map> {
+    let path = select(vec!["a.b", "a.c", "a", "b"]);
+    let one = (path, select(vec!["$eq", "$eq", "$gte", "$lt"]), (0i32..4).prop_map(Value::from));
+    vec(one, 2).prop_map(|all| {
+        let mut map = Map::new();
+        let condition = |(path, name, operand)| (path, Value::Map(Map::from([(name, operand)])));
+        all.into_iter().map(condition).for_each(|(path, condition)| drop(map.insert(path, condition)));
+        map
+    })
+}
+
 /// A filter that is read without an error.
 pub fn filter() -> impl Strategy<Value = Map> {
+    prop_oneof![1 => pair(), 1 => conditions()]
+}
+
+fn conditions() -> impl Strategy<Value = Map> {
     let branches = vec(conjunction(), 2..3).prop_map(|all| Value::Array(all.into_iter().map(Value::Map).collect()));
     let more = prop_oneof![3 => Just(None), 1 => (select(vec!["$or", "$and", "$nor"]), branches).prop_map(Some)];
     (conjunction(), more).prop_map(|(mut map, more)| {

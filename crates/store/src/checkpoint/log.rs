@@ -2,7 +2,7 @@
 
 use crate::batch::{TAG_FLUSHED, encode_flushed};
 use codec::entry::Seq;
-use env::{Env, Result};
+use env::{Env, OpenMode, Result};
 use std::path::{Path, PathBuf};
 use wal::{Record, Wal};
 
@@ -65,6 +65,11 @@ impl<'a> LogCopy<'a> {
         self.write()?;
         if let Some(log) = self.log {
             log.close()?;
+        }
+        // A log cuts its closed segments behind their ends, and leaves it to the next open whether that lasts; here
+        // their lengths are written down.
+        for entry in self.env.fs.list(&self.dir)?.iter().filter(|entry| !entry.is_dir) {
+            self.env.fs.open(&self.dir.join(&entry.name), OpenMode::ReadWrite)?.sync()?;
         }
         self.env.fs.sync_dir(&self.dir)
     }

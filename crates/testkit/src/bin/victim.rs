@@ -50,10 +50,20 @@ fn write(db: &Database, writer: u64) {
     }
 }
 
-/// Flushes, compacts, and makes and drops collections.
+/// Flushes, compacts, and makes and drops collections and indexes.
 fn maintain(db: &Database, rng: &mut fastrand::Rng) {
     for round in 0.. {
-        match rng.u32(0..8) {
+        match rng.u32(0..12) {
+            8..=9 => {
+                let (name, keys) = crowd::INDEXES[rng.usize(0..crowd::INDEXES.len())];
+                db.collection(name).create_index(keys).unwrap();
+            }
+            10 => {
+                let (name, _) = crowd::INDEXES[rng.usize(0..crowd::INDEXES.len())];
+                // There may be no such collection yet.
+                let _none_to_drop = db.collection(name).drop_indexes();
+            }
+            11 => drop(db.sweep_indexes().unwrap()),
             0 => db.compact().unwrap(),
             1 | 2 => db.settle().unwrap(),
             3 => db.sync().unwrap(),

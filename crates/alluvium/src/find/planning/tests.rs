@@ -27,7 +27,7 @@ fn plans_are_remembered_until_they_turn_out_wrong_or_indexes_change() {
     let c = db.collection("c");
     // Most values of `few` are rare, and one is not.
     let few = |n: i32| if n % 2 == 0 { 0 } else { n };
-    let text = |n: i32| format!(r#"{{"_id": {n}, "few": {}, "other": {}}}"#, few(n), n % 50);
+    let text = |n: i32| format!(r#"{{"_id": {n}, "few": {}, "other": {}}}"#, few(n), n % 20);
     c.insert_many((0..8000).map(text)).unwrap();
     c.create_index(r#"{"few": 1}"#).unwrap();
     c.create_index(r#"{"other": 1}"#).unwrap();
@@ -36,7 +36,7 @@ fn plans_are_remembered_until_they_turn_out_wrong_or_indexes_change() {
     assert_eq!(taken(&c, &question(1)), (few.clone(), false));
     assert_eq!(taken(&c, &question(3)), (few.clone(), true));
     // This one has 4,000 entries where a few were expected.
-    assert_eq!(c.count_documents(question(0)).unwrap(), 0);
+    assert_eq!(c.find(question(0)).run().unwrap().count(), 0);
     assert_eq!(taken(&c, &question(0)), (Some("other_1".to_owned()), false));
     assert_eq!(taken(&c, &question(1)), (Some("other_1".to_owned()), true));
     c.create_index(r#"{"third": 1}"#).unwrap();

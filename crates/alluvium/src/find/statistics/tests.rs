@@ -16,14 +16,14 @@ fn distinct_values_are_told_from_a_few_seeks() {
     let moment = Moment::of(&c, None).unwrap();
     let set = moment.open.indexes();
     let statistics = Statistics::take(&moment, &set).unwrap();
-    assert_eq!(statistics.documents, 5000);
     assert!(!statistics.natural_ids, "1 and 1.0 have one key");
     let of = |name: &str| statistics.of(set.find(name).unwrap().tree).unwrap().clone();
     assert_eq!(of("few_1_one_-1").distinct, [5, 10]);
     let near = |found: u64, truth: u64| assert!((truth / 2..=truth * 2).contains(&found), "{found} for {truth}");
+    near(statistics.documents, 5000);
     near(of("some_1_one_-1").distinct[0], 700);
     near(of("many_1_one_-1").distinct[0], 5000);
-    assert_eq!(of("many_1_one_-1").entries, 5000);
+    near(of("many_1_one_-1").entries, 5000);
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Entries {
         let (ranges, hull) = in_order(plan.ranges(), plan.backward);
         let scan =
             hull.map(|hull| IndexScan::new(run.moment.clone(), index, hull)).transpose()?.map(IndexScan::for_question);
-        let seen = plan.multikey.then(|| Seen::new(&run.moment));
+        let seen = plan.multikey.then(|| Seen::new(run));
         Ok(Self { loose: is_loose(plan), plan: plan.clone(), scan, ranges, started: false, seen })
     }
 

@@ -189,7 +189,7 @@ impl Both {
 
     /// Walks through the first scan, as far as there is memory for what it finds.
     fn gather(&mut self, run: &mut Run) -> Result<()> {
-        let mut found = Seen::new(&run.moment);
+        let mut found = Seen::new(run);
         while let Some(scan) = self.first.advance(run)? {
             if !found.add(scan.id()) {
                 break;

@@ -32,7 +32,7 @@ impl Union {
             Ok(Branch { node: node.clone(), step, head: None, started: false })
         };
         let branches = inputs.iter().map(branch).collect::<Result<_>>()?;
-        Ok(Self { branches, planned: planned.clone(), merged, at: 0, seen: Seen::new(&run.moment) })
+        Ok(Self { branches, planned: planned.clone(), merged, at: 0, seen: Seen::new(run) })
     }
 
     pub fn next(&mut self, run: &mut Run) -> Result<Option<Item>> {

@@ -37,15 +37,18 @@ fn keys_sort_as_the_fields_do() {
 }
 
 #[test]
-fn an_index_key_ends_with_the_key_of_its_row() {
-    let row = Row::new(1, 123_456, 10);
+fn an_index_key_leads_to_the_key_of_its_row() {
     let (mut own, mut entry) = (Vec::new(), Vec::new());
-    row.put_key(&mut own);
-    assert_eq!(own.len(), ROW_KEY_BYTES);
-    for index in 0..MAX_INDEXES {
-        entry.clear();
-        row.put_index_key(index, &mut entry);
-        assert!(entry.ends_with(&own));
+    for id in [0, 1, 300, 123_456, 1 << 40] {
+        let row = Row::new(1, id, 10);
+        own.clear();
+        row.put_key(&mut own);
+        for index in 0..MAX_INDEXES {
+            entry.clear();
+            row.put_index_key(index, &mut entry);
+            assert_eq!(row_key(index, &entry).unwrap(), own);
+            assert!(row_key(index, &entry[..5]).is_err());
+        }
     }
 }
 

@@ -54,6 +54,16 @@ fn documents_without_indexes_are_inserted_and_found() {
 }
 
 #[test]
+fn documents_with_indexes_are_inserted_and_found() {
+    let report = run_ours(Layer::Documents, &small(3));
+    assert_eq!((report.rows, report.sizes.indexes.len()), (12_345, 3));
+    assert!(report.sizes.rows > 0 && report.sizes.indexes.iter().all(|bytes| *bytes > 0), "{:?}", report.sizes);
+    let all = report.sizes.rows + report.sizes.indexes.iter().sum::<u64>();
+    assert!(all < report.disk_bytes, "no file counts twice");
+    assert!(report.bytes_per_entry().is_some_and(|bytes| bytes < report.bytes_per_row()));
+}
+
+#[test]
 fn a_directory_with_something_in_it_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");

@@ -9,11 +9,9 @@ use std::path::PathBuf;
 
 /// Arguments of `bench iibench`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Example: alluvium bench iibench trial.db --rows 1000000 --indexes 0 --loaders 2 --memory 112M --direct
+#[command(after_help = "Example: alluvium bench iibench trial.db --rows 1000000 --loaders 2 --memory 112M --direct
 
-The same over RocksDB and WiredTiger, side by side: see bench-peers/README.md in the sources."
-)]
+The same over RocksDB and WiredTiger, side by side: see bench-peers/README.md in the sources.")]
 pub(crate) struct Args {
     /// A directory that is not there yet
     #[arg(value_name = "DB")]

@@ -1,0 +1,41 @@
+//! A sweep drops an entry since its document was replaced. If the power goes, and the log's end with it, the document is
+//! the old one again, and must be found.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::{Database, Durability};
+use env::mem::{CrashStyle, MemFs};
+use std::sync::Arc;
+
+fn open(disk: &Arc<MemFs>) -> Database {
+    let env = env::Env { fs: disk.clone(), ..env::Env::in_memory(1) };
+    let options = store::Options {
+        memory_bytes: 8 << 20,
+        partitions: Some(2),
+        background: false,
+        durability: Durability::Bulk,
+        ..store::Options::default()
+    };
+    Database::builder().env(env).options(options).open("db").unwrap()
+}
+
+#[test]
+fn a_sweep_waits_for_the_log() {
+    for deleted in [false, true] {
+        let disk = Arc::new(MemFs::new());
+        let db = open(&disk);
+        let pets = db.collection("pets");
+        pets.create_index(r#"{"k":1}"#).unwrap();
+        pets.put(1, r#"{"k":1}"#).unwrap();
+        db.flush().unwrap();
+        match deleted {
+            true => pets.delete(1).unwrap(),
+            false => pets.put(1, r#"{"k":2}"#).unwrap(),
+        }
+        assert_eq!(db.sweep_indexes().unwrap(), 1);
+        let disk = Arc::new(disk.crash_clone(3, CrashStyle::AllLost));
+        let db = open(&disk);
+        let pets = db.collection("pets");
+        let found = pets.count().unwrap() as usize;
+        assert_eq!(pets.index_entries(&db.snapshot(), "k_1", false).unwrap().len(), found, "deleted: {deleted}");
+    }
+}

@@ -1,0 +1,28 @@
+//! A description of an index that this build cannot read keeps the database from being opened: writes that do not keep the
+//! index would be missing from it for whoever can.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::{Database, ErrorKind};
+use std::path::Path;
+
+fn open(env: &env::Env) -> alluvium::Result<Database> {
+    Database::builder().env(env.clone()).partitions(2).open(Path::new("db"))
+}
+
+#[test]
+fn an_index_that_nobody_can_read_is_not_written_beside() {
+    let env = env::Env::in_memory(7);
+    let db = open(&env).unwrap();
+    let pets = db.collection("pets");
+    pets.put(1, r#"{"k":1}"#).unwrap();
+    pets.create_index(r#"{"k":1}"#).unwrap();
+    let (tree, mut description) = db.store().trees().into_iter().find(|(_, text)| text.first() == Some(&4)).unwrap();
+    // As if a later build had an option that this one does not know.
+    let name = description.windows(4).rposition(|bytes| bytes == b"name".as_slice()).unwrap();
+    description[name] = b'N';
+    db.store().describe_trees(&[(tree, &description)]).unwrap();
+    db.close().unwrap();
+    let error = open(&env).err().expect("it is refused");
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    assert!(error.to_string().contains("newer build"), "{error}");
+}

@@ -1,0 +1,309 @@
+//! Writers, builders, droppers, compactions, checkpoints and readers of indexes under many schedules: what an index
+//! leads to is what the documents yield, at every snapshot that it serves. Run with `--features shuttle`.
+#![cfg(feature = "shuttle")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::{Collection, Database, Durability, ErrorKind, Map, Value};
+use env::fault::{Op, OpKind};
+use env::sync::{Arc, Mutex};
+use env::thread::{JoinHandle, spawn};
+use query::index::Definition;
+use std::path::Path;
+use testkit::indexes::{check_at, check_now, definition};
+use testkit::{World, seed};
+
+/// Runs a scenario under many schedules: half of them at random, half of them with threads that stand still for long while
+/// others go on. The stack holds a database's calls.
+fn schedules(usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
+    let each = seed::sequences(usual).div_ceil(2) as usize;
+    let mut config = shuttle::Config::default();
+    config.stack_size = 1 << 20;
+    let scenario = std::sync::Arc::new(scenario);
+    let again = scenario.clone();
+    let random = shuttle::scheduler::RandomScheduler::new(each);
+    shuttle::Runner::new(random, config.clone()).run(move || scenario());
+    let steady = shuttle::scheduler::PctScheduler::new(3, each);
+    shuttle::Runner::new(steady, config).run(move || again());
+}
+
+fn options() -> store::Options {
+    store::Options {
+        partitions: Some(2),
+        memory_bytes: 8 << 20,
+        threads: Some(1),
+        durability: Durability::Bulk,
+        segment_bytes: Some(64 << 10),
+        disk_reserve_bytes: Some(0),
+        background: false,
+        ..store::Options::default()
+    }
+}
+
+fn open() -> (World, Database, Collection) {
+    let world = World::new(7);
+    let db = world.open(&options()).unwrap();
+    let pets = db.create_collection("pets").unwrap();
+    (world, db, pets)
+}
+
+fn thread(act: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    spawn("thread", act)
+}
+
+fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
+    for thread in threads {
+        thread.join().unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+fn healthy(db: &Database) {
+    check_now(db).unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+/// Checks an index at a snapshot of now, if it serves that.
+fn look(db: &Database, pets: &Collection, definition: &Definition) {
+    let snapshot = db.snapshot();
+    if pets.index_entries(&snapshot, definition.name(), false).is_err() {
+        return;
+    }
+    let documents = pets.at(&snapshot).scan().run().unwrap();
+    let documents: Vec<Map> = documents.map(|document| document.unwrap().to_map().unwrap()).collect();
+    match check_at(pets, definition, &snapshot, documents.iter()) {
+        Ok(()) => {}
+        // Dropped meanwhile.
+        Err(what) if what.contains("no index") || what.contains("dropped") => {}
+        Err(what) => panic!("{what}"),
+    }
+}
+
+const K: (&str, &str) = (r#"{"k":1}"#, "{}");
+const UNIQUE: (&str, &str) = (r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#);
+
+#[test]
+fn documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique() {
+    schedules(600, || {
+        let (_world, db, pets) = open();
+        let build = pets.start_index(UNIQUE.0, UNIQUE.1).unwrap();
+        // An entry of `y` under the key that `x` has: nobody has deleted it.
+        pets.put("y", r#"{"u":1}"#).unwrap();
+        pets.put("y", r#"{"u":5}"#).unwrap();
+        pets.put("x", r#"{"u":1}"#).unwrap();
+        let writer = pets.clone();
+        let writer = thread(move || {
+            for _ in 0..2 {
+                writer.put("x", r#"{"u":9}"#).unwrap();
+                writer.put("y", r#"{"u":1}"#).unwrap();
+                writer.put("y", r#"{"u":5}"#).unwrap();
+                writer.put("x", r#"{"u":1}"#).unwrap();
+            }
+        });
+        build.finish().unwrap_or_else(|e| panic!("no two documents ever had one key: {e}"));
+        join([writer]);
+        healthy(&db);
+    });
+}
+
+#[test]
+fn one_of_several_writers_gets_a_unique_key() {
+    schedules(400, || {
+        let (_world, db, pets) = open();
+        pets.put("c", r#"{"n":1}"#).unwrap();
+        let early = shuttle::rand::Rng::r#gen::<bool>(&mut shuttle::rand::thread_rng());
+        if early {
+            pets.create_index_with(UNIQUE.0, UNIQUE.1).unwrap();
+        }
+        let taken: Arc<Mutex<u32>> = Arc::default();
+        let writers: Vec<_> = (0..4)
+            .map(|which| {
+                let (pets, db, taken) = (pets.clone(), db.clone(), taken.clone());
+                thread(move || {
+                    let done = match which {
+                        0 => pets.put("a", r#"{"u":1}"#),
+                        1 => pets.insert_one(r#"{"_id":"b","u":1.0}"#).map(drop),
+                        2 => pets.update("c", r#"{"$set":{"u":1}}"#).map(drop),
+                        _ => {
+                            let mut batch = db.write_batch();
+                            batch.put(&pets, "d", r#"{"u":1}"#).unwrap();
+                            batch.commit()
+                        }
+                    };
+                    match done {
+                        Ok(()) => *taken.lock() += 1,
+                        Err(error) => assert_eq!(error.kind(), ErrorKind::DuplicateKey, "{error}"),
+                    }
+                })
+            })
+            .collect();
+        let made = if early { Ok(String::new()) } else { pets.create_index_with(UNIQUE.0, UNIQUE.1) };
+        join(writers);
+        let taken = *taken.lock();
+        match made {
+            Ok(_) => assert_eq!(taken, 1, "so many documents have one unique key"),
+            Err(error) => assert!(error.kind() == ErrorKind::DuplicateKey && taken > 1, "{taken} have it: {error}"),
+        }
+        healthy(&db);
+    });
+}
+
+#[test]
+fn a_build_among_writers_misses_nothing() {
+    schedules(250, || {
+        let (_world, db, pets) = open();
+        for id in 0..4 {
+            pets.put(id, format!(r#"{{"k":{id},"n":0}}"#)).unwrap();
+        }
+        db.flush().unwrap();
+        let mut threads = Vec::new();
+        for writer in 0..2 {
+            let (pets, db) = (pets.clone(), db.clone());
+            threads.push(thread(move || {
+                pets.put(writer, r#"{"k":7}"#).unwrap();
+                pets.apply(2, format!(r#"{{"$set":{{"k":{writer}}}}}"#).as_str()).unwrap();
+                pets.apply(3, r#"{"$inc":{"n":1}}"#).unwrap();
+                let mut batch = db.write_batch();
+                batch.put(&pets, 5 + writer, r#"{"k":[1,2]}"#).unwrap();
+                batch.delete(&pets, 1 - writer).unwrap();
+                batch.apply(&pets, 3, r#"{"$inc":{"k":1}}"#).unwrap();
+                batch.commit().unwrap();
+                pets.put(writer, r#"{"k":0}"#).unwrap();
+            }));
+        }
+        let (other, files) = (db.clone(), pets.clone());
+        threads.push(thread(move || {
+            other.flush().unwrap();
+            other.sweep_indexes().unwrap();
+            look(&other, &files, &definition(K));
+            other.compact().unwrap();
+            look(&other, &files, &definition(K));
+        }));
+        pets.create_index(K.0).unwrap();
+        look(&db, &pets, &definition(K));
+        join(threads);
+        healthy(&db);
+    });
+}
+
+#[test]
+fn indexes_come_and_go_among_writers() {
+    schedules(250, || {
+        let (_world, db, pets) = open();
+        pets.put(0, r#"{"k":0}"#).unwrap();
+        let mut threads = Vec::new();
+        for writer in 0..2 {
+            let pets = pets.clone();
+            threads.push(thread(move || {
+                for k in 0..3 {
+                    pets.put(writer, format!(r#"{{"k":{k}}}"#)).unwrap();
+                    pets.update(0, format!(r#"{{"$set":{{"k":{k}}}}}"#).as_str()).unwrap();
+                }
+            }));
+        }
+        let dropper = pets.clone();
+        threads.push(thread(move || {
+            let _not_there_yet = dropper.drop_index("k_1");
+        }));
+        let (files, looked) = (db.clone(), pets.clone());
+        threads.push(thread(move || {
+            files.flush().unwrap();
+            look(&files, &looked, &definition(K));
+            files.store().run_pending().unwrap();
+        }));
+        match pets.create_index(K.0) {
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Namespace, "{error}"),
+        }
+        look(&db, &pets, &definition(K));
+        pets.create_index(K.0).unwrap();
+        join(threads);
+        pets.create_index(K.0).unwrap();
+        healthy(&db);
+    });
+}
+
+#[test]
+fn arrays_are_marked_before_they_are_written() {
+    schedules(250, || {
+        let (world, db, pets) = open();
+        pets.create_index(K.0).unwrap();
+        let cuts: Arc<Mutex<Vec<World>>> = Arc::default();
+        let (mem, into) = (world.mem.clone(), cuts.clone());
+        world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
+            if op.kind == OpKind::Write && into.lock().len() < 6 {
+                let disk = World::over(mem.kill_clone(), op.number);
+                into.lock().push(disk);
+            }
+        })));
+        let writers: Vec<_> = (0..3)
+            .map(|writer| {
+                let pets = pets.clone();
+                thread(move || pets.put(writer, r#"{"k":[1,2]}"#).unwrap())
+            })
+            .collect();
+        join(writers);
+        world.faults.set_hook(None);
+        healthy(&db);
+        for cut in std::mem::take(&mut *cuts.lock()) {
+            let db = cut.open(&store::Options { partitions: None, ..options() }).unwrap();
+            healthy(&db);
+        }
+    });
+}
+
+#[test]
+fn a_checkpoint_has_what_it_says_is_built() {
+    schedules(400, || {
+        let (world, db, pets) = open();
+        for id in 0..4 {
+            pets.put(id, format!(r#"{{"k":{id}}}"#)).unwrap();
+        }
+        let builder = pets.clone();
+        let builder = thread(move || drop(builder.create_index(K.0).unwrap()));
+        let dir = Path::new("checkpoint");
+        db.checkpoint(dir, &CheckpointOptions::default()).unwrap();
+        join([builder]);
+        let to = Path::new("restored");
+        backup::restore(&world.env, dir, to, RestoreOptions { copy: false, quick: true, reserve_bytes: 0 }).unwrap();
+        let restored = Database::builder().env(world.env.clone()).options(options()).open(to).unwrap();
+        healthy(&restored);
+        restored.finish_indexes().unwrap();
+        healthy(&restored);
+    });
+}
+
+#[test]
+fn an_index_that_is_gone_deletes_nothing() {
+    schedules(400, || {
+        let (world, db, pets) = open();
+        let expired = || Map::from([("when", Value::DateTime(0))]);
+        pets.create_index_with(r#"{"when":1}"#, r#"{"expireAfterSeconds":1}"#).unwrap();
+        pets.put(1, expired()).unwrap();
+        pets.put(2, expired()).unwrap();
+        let (other, keeper) = (db.clone(), pets.clone());
+        let keeper = thread(move || {
+            other.drop_collection("pets").unwrap();
+            keeper.put(1, Map::from([("when", Value::DateTime(0))])).unwrap();
+            keeper.put(2, Map::from([("when", Value::DateTime(0))])).unwrap();
+        });
+        db.delete_expired().unwrap();
+        join([keeper]);
+        assert_eq!(pets.count().unwrap(), 2, "documents without an index never expire");
+        drop(world);
+    });
+}
+
+#[test]
+fn loads_are_made_again_when_indexes_come() {
+    schedules(150, || {
+        let (_world, db, pets) = open();
+        let builder = pets.clone();
+        let builder = thread(move || drop(builder.create_index(K.0).unwrap()));
+        let lines = b"{\"_id\":1,\"k\":1}\n{\"_id\":2,\"k\":[2]}\n{\"_id\":3}\n".to_vec();
+        let options = alluvium::load::LoadOptions { readers: 1, writers: 1, ..Default::default() };
+        let input = alluvium::load::Input::stream("lines", std::io::Cursor::new(lines));
+        pets.load(input, options).unwrap();
+        join([builder]);
+        assert_eq!(pets.count().unwrap(), 3);
+        healthy(&db);
+    });
+}
