@@ -83,10 +83,14 @@ impl Database {
     }
 
     fn run_tasks(&self) {
-        if let Err(error) = self.finish_indexes()
-            && !self.inner.tasks.stopping()
-        {
-            log::warn!(target: "alluvium::index", "an index that was being built is not ready: {error}");
+        match self.finish_indexes() {
+            Ok(()) => {}
+            Err(error) if error.kind() == crate::ErrorKind::Closed => {
+                log::info!(target: "alluvium::index", "an index is not ready: its build goes on at the next opening");
+            }
+            Err(error) => {
+                log::warn!(target: "alluvium::index", "an index that was being built is not ready: {error}");
+            }
         }
         while self.inner.tasks.wait(EXPIRE_EVERY) {
             if let Err(error) = self.delete_expired() {

@@ -74,21 +74,19 @@ fn whoever_waits_for_another_build_can_be_stopped() {
     let db = filled(&env);
     let pets = db.collection("pets");
     let stop = Arc::new(AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        let builders: Vec<_> = (0..4)
-            .map(|_| {
-                let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap().stop_when(stop.clone());
-                scope.spawn(|| build.finish())
-            })
-            .collect();
-        stop.store(true, Ordering::SeqCst);
-        for builder in builders {
-            match builder.join().unwrap() {
-                Ok(_) | Err(Error::Stopped) => {}
-                Err(error) => panic!("{error}"),
-            }
+    let builders: Vec<_> = (0..4)
+        .map(|_| {
+            let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap().stop_when(stop.clone());
+            env::thread::spawn("builder", move || build.finish())
+        })
+        .collect();
+    stop.store(true, Ordering::SeqCst);
+    for builder in builders {
+        match builder.join().unwrap() {
+            Ok(_) | Err(Error::Stopped) => {}
+            Err(error) => panic!("{error}"),
         }
-    });
+    }
     assert_eq!(pets.create_index(r#"{"a": 1}"#).unwrap(), "a_1");
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
 }
