@@ -1,3 +1,4 @@
+#![allow(clippy::disallowed_methods)]
 #![cfg(not(feature = "shuttle"))]
 
 use super::*;
