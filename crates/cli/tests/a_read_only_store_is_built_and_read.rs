@@ -12,9 +12,10 @@ fn loaded_and_built(place: &Place) -> Vec<String> {
     let lines = place.comments("c.jsonl", 600);
     place.good(&["load", "c.db", "comments", "c.jsonl", "--id-field", "id"]);
     let arguments = ["build", "c.ro", "comments", "c.jsonl", "--id-field", "id", "--memory", "8M"];
-    let built = place.json(&[&arguments[..], &["--index-interval", "10,100", "--json"]].concat());
+    // One reader: how soon shapes are learnt, and with it the size, would else depend on who runs first.
+    let built = place.json(&[&arguments[..], &["--index-interval", "10,100", "--readers", "1", "--json"]].concat());
     assert_eq!(built["pairs"], 600);
-    assert!(built["disk_ratio"].as_f64().expect("a ratio") < 0.26, "{built}");
+    assert!(built["disk_ratio"].as_f64().expect("a ratio") < 0.22, "{built}");
     lines
 }
 
