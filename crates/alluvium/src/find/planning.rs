@@ -67,9 +67,16 @@ impl Plans {
 pub(crate) fn plan(moment: &Moment, question: &Question) -> Result<Planned> {
     let indexes = moment.open.indexes();
     let statistics = moment.open.statistics.get(moment, &indexes);
-    let usable = indexes.indexes.iter().filter(|index| index.serves(&moment.snapshot));
+    let mut usable = Vec::with_capacity(indexes.indexes.len());
+    for index in &indexes.indexes {
+        // One that is listed may have been dropped before the moment: who drops it takes it off the list last.
+        if index.serves(&moment.snapshot) && moment.store().is_readable_at(&moment.snapshot.store, index.tree)? {
+            usable.push(index);
+        }
+    }
     // The bits are read after the snapshot was taken: what it sees is in them.
     let described: Vec<plan::Index<'_>> = usable
+        .into_iter()
         .map(|index| {
             let known = statistics.of(index.tree);
             plan::Index {

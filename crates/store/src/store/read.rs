@@ -1,6 +1,6 @@
 //! Reading: the latest, or what a snapshot sees.
 
-use crate::{Bounds, Result, Scan, Seq, Snapshot, Store, TreeId};
+use crate::{Bounds, Error, Result, Scan, Seq, Snapshot, Store, TreeId};
 
 impl Store {
     /// Reads the latest visible value of a key into `value`; false if there is none.
@@ -88,6 +88,32 @@ impl Store {
             }
             Ok(found)
         })
+    }
+
+    /// Whether a tree can be read at a snapshot: it was not dropped at or before it. What can be read stays so for as long as
+    /// the snapshot is held.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let before = store.snapshot();
+    /// store.drop_trees(&[pets])?;
+    /// assert!(store.is_readable_at(&before, pets)?);
+    /// assert!(!store.is_readable_at(&store.snapshot(), pets)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::SnapshotTooOld`].
+    pub fn is_readable_at(&self, snapshot: &Snapshot, tree: TreeId) -> Result<bool> {
+        match self.inner.readable_at(tree, snapshot) {
+            Ok(()) => Ok(true),
+            Err(Error::NoSuchTree(_)) => Ok(false),
+            Err(other) => Err(other),
+        }
     }
 
     /// The number of the operation that wrote a key last; `None` if nothing of it is left. A tombstone and a delta

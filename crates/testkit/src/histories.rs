@@ -1,0 +1,278 @@
+//! Histories: what several clients called and were told, over several crashes, and whether it can have happened one call
+//! after the other.
+//!
+//! Clients on threads of their own read and write a few documents in two collections, blind, checked, as deltas, in
+//! batches and by an index, while others flush, merge, and make and drop indexes. At some change to the disk, anywhere in the
+//! middle of anything, the machine stops: its process is killed, or its power is cut. What is found after opening the
+//! disk again is one more read in the history, and the next clients go on from there. [`checker`] then looks for an
+//! order of all calls that explains every answer.
+
+pub mod checker;
+mod client;
+pub mod spec;
+
+use crate::world::{World, random_options};
+use alluvium::{Database, Durability};
+use checker::Call;
+use client::{Client, NAMES, all};
+use env::fault::Op;
+use env::mem::CrashStyle;
+use env::sync::Mutex;
+use spec::{Act, Answer, Docs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+/// How large a history is.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Threads that call.
+    pub clients: usize,
+    /// Calls in all.
+    pub calls: usize,
+    /// Crashes in between.
+    pub crashes: usize,
+}
+
+/// What was done.
+#[derive(Debug, Default, Clone)]
+pub struct Done {
+    /// Histories.
+    pub histories: u64,
+    /// Calls whose answers were explained.
+    pub calls: u64,
+    /// Calls whose outcome is unknown, since the machine stopped.
+    pub unknown: u64,
+    /// Processes killed.
+    pub kills: u64,
+    /// Powers cut.
+    pub cuts: u64,
+}
+
+impl Done {
+    /// Adds what another history has done.
+    pub fn add(&mut self, other: &Self) {
+        self.histories += other.histories;
+        self.calls += other.calls;
+        self.unknown += other.unknown;
+        self.kills += other.kills;
+        self.cuts += other.cuts;
+    }
+}
+
+/// What the threads of one life of the process share.
+pub struct Shared {
+    clock: AtomicU64,
+    values: Arc<AtomicI64>,
+    stop: AtomicBool,
+    documents: usize,
+    default: Durability,
+    /// When the last `sync` that has returned was called.
+    synced: Mutex<Vec<(u64, u64)>>,
+}
+
+impl Shared {
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::SeqCst)
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Values lie so far apart that what is added never leads from one to the next.
+    fn value(&self) -> i64 {
+        self.values.fetch_add(1_000_000, Ordering::SeqCst)
+    }
+
+    fn last_value(&self) -> i64 {
+        self.values.load(Ordering::SeqCst)
+    }
+}
+
+/// How a machine stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Kill,
+    Cut(CrashStyle),
+}
+
+/// The disk as it was when the machine stopped, which was between two moments.
+struct Crash {
+    disk: World,
+    before: u64,
+    after: u64,
+}
+
+/// Runs one history.
+///
+/// # Panics
+/// If no order of the calls explains what they were told, or something fails that must not.
+pub fn run(seed: u64, size: Size) -> Done {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let documents = rng.usize(3..=20);
+    let partitions = rng.u32(1..=4);
+    let mut world = World::new(seed);
+    let values = Arc::new(AtomicI64::new(1_000_000));
+    let mut known: Docs = vec![None; documents];
+    let mut done = Done { histories: 1, ..Done::default() };
+    for life in 0..=size.crashes {
+        let durability = [Durability::Sync, Durability::Periodic, Durability::Bulk][rng.usize(0..3)];
+        let mut options = random_options(&mut rng, partitions, durability);
+        (options.background, options.threads) = (true, Some(2));
+        if life == 0 {
+            options.partitions = Some(partitions);
+        }
+        let db = world.open(&options).unwrap_or_else(|e| panic!("seed {seed}: life {life} does not open: {e}"));
+        for name in NAMES {
+            db.create_collection(name)
+                .or_else(|_| Ok::<_, alluvium::Error>(db.collection(name)))
+                .expect("a collection");
+        }
+        db.sync().expect("a good disk");
+        let shared = Shared {
+            clock: AtomicU64::new(1),
+            values: values.clone(),
+            stop: AtomicBool::new(false),
+            documents,
+            default: durability,
+            synced: Mutex::default(),
+        };
+        let shared = Arc::new(shared);
+        let stop = match rng.usize(0..4) {
+            0..=1 => Stop::Kill,
+            2 => Stop::Cut(CrashStyle::Any),
+            _ => Stop::Cut(CrashStyle::AllLost),
+        };
+        let each = (size.calls / (size.crashes + 1)).div_ceil(size.clients);
+        // A call takes two moments at least: a life ends somewhere in its second half.
+        let moments = (each * size.clients) as u64;
+        let at = rng.u64(moments..=2 * moments);
+        let crash = (life < size.crashes).then(|| arm(&world, &shared, stop, at, rng.u64(..)));
+        let calls = live(&db, &shared, &mut rng, size.clients, each);
+        world.faults.set_hook(None);
+        let crash = crash.and_then(|slot| slot.lock().take());
+        let stopped = crash.is_some();
+        let (next, found, history) = end(world, db, &shared, crash, stop, calls, &mut rng);
+        if let Err(broken) = checker::check(&known, &history) {
+            panic!("seed {seed}, life {life} ({stop:?}, {durability:?}): {broken}");
+        }
+        done.calls += history.len() as u64;
+        done.unknown += history.iter().filter(|call| call.returned.is_none()).count() as u64;
+        done.kills += u64::from(stopped && stop == Stop::Kill);
+        done.cuts += u64::from(stopped && stop != Stop::Kill);
+        (world, known) = (next, found);
+    }
+    done
+}
+
+/// Stops the machine at the first change to the disk from a moment on.
+fn arm(world: &World, shared: &Arc<Shared>, stop: Stop, at: u64, seed: u64) -> Arc<Mutex<Option<Crash>>> {
+    let slot: Arc<Mutex<Option<Crash>>> = Arc::default();
+    let (into, shared, mem) = (slot.clone(), shared.clone(), world.mem.clone());
+    world.faults.set_hook(Some(Arc::new(move |_: &Op<'_>| {
+        let mut slot = into.lock();
+        if slot.is_none() && shared.clock.load(Ordering::SeqCst) >= at {
+            let before = shared.tick();
+            let disk = match stop {
+                Stop::Kill => mem.kill_clone(),
+                Stop::Cut(style) => mem.crash_clone(seed, style),
+            };
+            let after = shared.tick();
+            *slot = Some(Crash { disk: World::over(disk, seed), before, after });
+            shared.stop.store(true, Ordering::SeqCst);
+        }
+    })));
+    slot
+}
+
+/// Lets the clients call, while somebody else looks after the files.
+fn live(db: &Database, shared: &Shared, rng: &mut fastrand::Rng, clients: usize, each: usize) -> Vec<Call> {
+    let seeds: Vec<u64> = (0..clients).map(|_| rng.u64(..)).collect();
+    let keeper = rng.u64(..);
+    let over = AtomicBool::new(false);
+    // Real threads, so that they really race.
+    #[allow(clippy::disallowed_methods)]
+    std::thread::scope(|scope| {
+        let run = |(number, seed): (usize, u64)| {
+            scope.spawn(move || {
+                let mut client = Client::new(shared, db, seed, number);
+                client.run(each);
+                client.calls
+            })
+        };
+        let threads: Vec<_> = seeds.into_iter().enumerate().map(run).collect();
+        let (over, keeper) = (&over, scope.spawn(|| maintain(db, shared, &over, keeper)));
+        let joined: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+        over.store(true, Ordering::SeqCst);
+        keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        joined.into_iter().flat_map(|calls| calls.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
+/// Flushes, merges, syncs, sweeps, makes and drops an index.
+fn maintain(db: &Database, shared: &Shared, over: &AtomicBool, seed: u64) {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    while !over.load(Ordering::SeqCst) && !shared.stopped() {
+        let collection = db.collection(NAMES[rng.usize(0..2)]);
+        match rng.u32(0..12) {
+            0 => db.compact().expect("a good disk"),
+            1..=2 => db.settle().expect("a good disk"),
+            3..=4 => {
+                let from = shared.tick();
+                db.sync().expect("a good disk");
+                shared.synced.lock().push((from, shared.tick()));
+            }
+            5..=6 => drop(collection.create_index(r#"{"v":1}"#).expect("a good disk")),
+            // There may be none.
+            7 => drop(collection.drop_index("v_1")),
+            8 => drop(db.sweep_indexes().expect("a good disk")),
+            _ => db.flush().expect("a good disk"),
+        }
+    }
+}
+
+/// The machine has stopped, or closes in peace: the disk, what is found on it, and the history with that at its end.
+fn end(
+    world: World,
+    db: Database,
+    shared: &Shared,
+    crash: Option<Crash>,
+    stop: Stop,
+    mut calls: Vec<Call>,
+    rng: &mut fastrand::Rng,
+) -> (World, Docs, Vec<Call>) {
+    let last = shared.tick();
+    let (disk, before, after, peaceful) = match crash {
+        Some(crash) => (crash.disk, crash.before, crash.after, false),
+        None => {
+            db.close().expect("a good disk");
+            (world.killed(), last, last, true)
+        }
+    };
+    drop(db);
+    // What had not returned by then may have been done; what has only been read does not matter, or came later.
+    calls.retain(|call| {
+        call.from < after && (call.act.writes() || call.returned.as_ref().is_some_and(|r| r.0 < before))
+    });
+    for call in &mut calls {
+        call.returned = call.returned.take().filter(|(when, _)| *when < before);
+    }
+    let options = looking(rng);
+    let opened = disk.open(&options).unwrap_or_else(|e| panic!("after {stop:?} it does not open: {e}"));
+    let found = all(&opened, &opened.snapshot(), shared.documents).unwrap_or_else(|e| panic!("it does not read: {e}"));
+    let damage = opened.verify().unwrap_or_else(|e| panic!("verify: {e}"));
+    assert!(damage.is_empty(), "verify finds {damage:?}");
+    crate::indexes::check_now(&opened).unwrap_or_else(|broken| panic!("after {stop:?}: {broken}"));
+    opened.close().unwrap_or_else(|e| panic!("close: {e}"));
+    let durable = calls.iter().filter(|call| call.durable && call.returned.is_some()).map(|call| call.from);
+    let synced = shared.synced.lock().iter().filter(|(_, to)| *to < before).map(|(from, _)| *from).max();
+    let promised = if peaceful || stop == Stop::Kill { before } else { durable.chain(synced).max().unwrap_or(0) };
+    let returned = Some((u64::MAX, Answer::Many(found.clone())));
+    calls.push(Call { act: Act::All, from: promised, returned, durable: false, recovery: true, client: usize::MAX });
+    (disk, found, calls)
+}
+
+/// Options to look at what is on a disk.
+fn looking(rng: &mut fastrand::Rng) -> store::Options {
+    store::Options { partitions: None, ..random_options(rng, 1, Durability::Sync) }
+}

@@ -1,0 +1,117 @@
+//! What clients do to a handful of documents, and what each of it does to them all in one step.
+
+/// A document, as far as histories know it: `v` and `n`. No two writes ever give a document the same pair.
+pub type Doc = (i64, i64);
+/// All documents, by their place.
+pub type Docs = Vec<Option<Doc>>;
+
+/// A write that does not read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    /// Puts a document with this `v`, and an `n` of 0.
+    Put(i64),
+    /// Deletes it.
+    Delete,
+    /// Adds to `n`, which no index reads; nothing if the document is not there.
+    AddN(i64),
+    /// Adds to `v`, which an index may read; nothing if the document is not there.
+    AddV(i64),
+}
+
+impl Write {
+    fn on(&self, doc: Option<Doc>) -> Option<Doc> {
+        match (self, doc) {
+            (Self::Put(v), _) => Some((*v, 0)),
+            (Self::Delete, _) | (_, None) => None,
+            (Self::AddN(by), Some((v, n))) => Some((v, n + by)),
+            (Self::AddV(by), Some((v, n))) => Some((v + by, n)),
+        }
+    }
+}
+
+/// One call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Act {
+    /// Writes without reading, all of it or nothing. Answered by [`Answer::Done`].
+    Write(Vec<(usize, Write)>),
+    /// Adds to `n`, and says whether there was a document.
+    Update(usize, i64),
+    /// Adds to `n`, and returns the document as it was.
+    FindAndAdd(usize, i64),
+    /// Deletes the document, and returns it.
+    Take(usize),
+    /// Puts a document where there is none, and says whether it did.
+    Insert(usize, i64),
+    /// Puts a document with another `v` where this one still is, and says whether it did.
+    Swap(usize, Doc, i64),
+    /// Reads a document.
+    Get(usize),
+    /// Reads all documents at one moment.
+    All,
+    /// Reads those of one half, the even or the odd ones, of which `v` is in a range, first and last included.
+    Find(usize, i64, i64),
+}
+
+impl Act {
+    /// Whether it may change something.
+    pub fn writes(&self) -> bool {
+        !matches!(self, Self::Get(_) | Self::All | Self::Find(..))
+    }
+}
+
+impl Act {
+    /// Whether a call that was answered so has surely written something. A delta on what an index reads may be a checked
+    /// update, which writes nothing where there is no document.
+    pub fn wrote(&self, answer: &Answer) -> bool {
+        match (self, answer) {
+            (Self::Write(writes), _) => writes.iter().any(|(_, write)| !matches!(write, Write::AddV(_))),
+            (_, Answer::Whether(done)) => *done,
+            (_, Answer::One(found)) => self.writes() && found.is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// What a call returned.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// Nothing but that it is done.
+    Done,
+    /// Whether there was something to do it to.
+    Whether(bool),
+    /// A document.
+    One(Option<Doc>),
+    /// Documents, by their place.
+    Many(Docs),
+}
+
+/// What a call does to all documents and answers, done at one moment.
+pub fn apply(docs: &Docs, act: &Act) -> (Docs, Answer) {
+    let with = |at: usize, doc: Option<Doc>| {
+        let mut docs = docs.clone();
+        docs[at] = doc;
+        docs
+    };
+    match act {
+        Act::Write(writes) => {
+            let mut docs = docs.clone();
+            for (at, write) in writes {
+                docs[*at] = write.on(docs[*at]);
+            }
+            (docs, Answer::Done)
+        }
+        Act::Update(at, by) => (with(*at, Write::AddN(*by).on(docs[*at])), Answer::Whether(docs[*at].is_some())),
+        Act::FindAndAdd(at, by) => (with(*at, Write::AddN(*by).on(docs[*at])), Answer::One(docs[*at])),
+        Act::Take(at) => (with(*at, None), Answer::One(docs[*at])),
+        Act::Insert(at, v) if docs[*at].is_none() => (with(*at, Some((*v, 0))), Answer::Whether(true)),
+        Act::Swap(at, expected, v) if docs[*at] == Some(*expected) => (with(*at, Some((*v, 0))), Answer::Whether(true)),
+        Act::Insert(..) | Act::Swap(..) => (docs.clone(), Answer::Whether(false)),
+        Act::Get(at) => (docs.clone(), Answer::One(docs[*at])),
+        Act::All => (docs.clone(), Answer::Many(docs.clone())),
+        Act::Find(half, from, to) => {
+            let asked = |at: usize, doc: &Doc| at % 2 == *half && (*from..=*to).contains(&doc.0);
+            let found = docs.iter().enumerate().map(|(at, doc)| doc.filter(|doc| asked(at, doc))).collect();
+            (docs.clone(), Answer::Many(found))
+        }
+    }
+}
