@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test data setup mutants dist deb peers
+.PHONY: help demo test data setup mutants soak dist deb peers
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
@@ -11,6 +11,7 @@ help:
 	@echo "make dist     a static binary with manual and completions, as target/dist/*.tar.gz (docs/INSTALL.md)"
 	@echo "make deb      a Debian package in target/dist, by cargo-deb"
 	@echo "make peers    build bench-peers: iibench over RocksDB and WiredTiger, too (bench-peers/README.md)"
+	@echo "make soak     run models, crashes, faults, kills, flips, histories and fuzz targets for SECONDS=600 on new seeds"
 	@echo "make mutants  put known mistakes in, one by one; fails unless the tests find each"
 
 # Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together).
@@ -35,6 +36,9 @@ test: setup data
 	$(CARGO) test --locked -p alluvium-wal --features shuttle --test schedules
 	$(CARGO) test --locked -p alluvium-memtable --features shuttle --test schedules
 	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule
+
+soak:
+	tests/soak/run $(or $(SECONDS),600)
 
 mutants:
 	tests/mutants/run

@@ -14,6 +14,7 @@ pub mod crowd;
 pub mod cuts;
 mod documents;
 pub mod fixture;
+pub mod fuzz;
 pub mod histories;
 mod id;
 mod index_operations;

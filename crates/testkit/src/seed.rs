@@ -1,12 +1,17 @@
 //! Seeds: every random test runs from one number, prints it when it fails, and runs it again.
 //!
 //! `ALLUVIUM_SEED=7 cargo test -p alluvium-testkit --test NAME` runs the one sequence that
-//! failed; `ALLUVIUM_SEQUENCES=10000` runs so many instead of the usual number.
+//! failed; `ALLUVIUM_SEQUENCES=10000` runs so many instead of the usual number, `ALLUVIUM_SECONDS=60` as many as there is time
+//! for, and `ALLUVIUM_FIRST=100` begins with that seed. What was done is appended to the file that `ALLUVIUM_TALLY` names, for
+//! `tests/soak/run` to add up.
 
 // Tests are told by the environment what to replay.
 #![allow(clippy::disallowed_methods)]
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::{Duration, Instant};
 
 /// The number in an environment variable.
 fn number(name: &str) -> Option<u64> {
@@ -17,6 +22,37 @@ fn number(name: &str) -> Option<u64> {
 /// How many sequences to run, where `usual` is the number without `ALLUVIUM_SEQUENCES`.
 pub fn sequences(usual: u64) -> u64 {
     number("ALLUVIUM_SEQUENCES").unwrap_or(usual)
+}
+
+/// For how long sequences are run, in place of a number of them.
+fn seconds() -> Option<Duration> {
+    number("ALLUVIUM_SECONDS").map(Duration::from_secs)
+}
+
+/// True if so many sequences are run as usually, so that rare things must be met.
+pub fn is_usual(usual: u64) -> bool {
+    replayed().is_none() && seconds().is_none() && sequences(usual) >= usual
+}
+
+/// True while `ALLUVIUM_SECONDS` are not over; false if nobody asked for a time.
+pub fn has_time(started: Instant) -> bool {
+    seconds().is_some_and(|limit| started.elapsed() < limit)
+}
+
+/// True while more sequences are to be run, where `usual` is the number that is without being told otherwise.
+pub fn goes_on(started: Instant, done: u64, usual: u64) -> bool {
+    match seconds() {
+        Some(limit) => started.elapsed() < limit,
+        None => done < sequences(usual),
+    }
+}
+
+/// Tells the soak that so much more of something was done.
+pub fn tally(what: &str, count: u64) {
+    let Some(path) = std::env::var_os("ALLUVIUM_TALLY") else { return };
+    let file = OpenOptions::new().append(true).create(true).open(&path);
+    let written = file.and_then(|mut file| writeln!(file, "{what}\t{count}"));
+    written.unwrap_or_else(|e| panic!("ALLUVIUM_TALLY={}: {e}", path.display()));
 }
 
 /// The seed to replay, if there is one.
@@ -32,9 +68,14 @@ pub fn each(test: &str, first: u64, usual: u64, body: impl Fn(u64)) {
     if let Some(seed) = replayed() {
         return one(test, seed, &body);
     }
-    for seed in first..first + sequences(usual) {
-        one(test, seed, &body);
+    let first = number("ALLUVIUM_FIRST").map_or(first, |from| first + from);
+    let started = Instant::now();
+    let mut done = 0;
+    while goes_on(started, done, usual) {
+        one(test, first + done, &body);
+        done += 1;
     }
+    tally(&format!("sequences: {test}"), done);
 }
 
 fn one(test: &str, seed: u64, body: &impl Fn(u64)) {

@@ -43,14 +43,14 @@ fn kill_one(path: &Path, seed: u64, lives: Duration, acknowledged: &mut [u64]) {
 
 #[test]
 fn a_killed_process_loses_nothing_acknowledged() {
-    let rounds = seed::sequences(100);
-    let first = seed::replayed().unwrap_or(0);
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
     let mut acknowledged = [0; WRITERS as usize];
     let mut in_flight = 0;
     let started = Instant::now();
-    for round in 0..rounds {
+    let mut round = 0;
+    let first = seed::replayed().unwrap_or(0);
+    while seed::goes_on(started, round, 100) {
         let seed = first + round;
         let lives = Duration::from_millis(fastrand::Rng::with_seed(seed).u64(0..250));
         kill_one(&path, seed, lives, &mut acknowledged);
@@ -80,9 +80,11 @@ fn a_killed_process_loses_nothing_acknowledged() {
         if round % 3 == 0 {
             db.close().unwrap();
         }
+        round += 1;
     }
+    seed::tally("kills", round);
     println!(
-        "{rounds} kills in {:?}; {} batches acknowledged, {in_flight} found that were not told",
+        "{round} kills in {:?}; {} batches acknowledged, {in_flight} found that were not told",
         started.elapsed(),
         acknowledged.iter().sum::<u64>()
     );

@@ -63,10 +63,12 @@ fn cut_everywhere(test: &str, durability: Durability) {
         hits.second_cuts,
         hits.unfinished
     );
+    seed::tally("crash points", hits.total());
+    seed::tally("second crashes during recovery", hits.second_cuts);
     for ((phase, file, op), count) in &hits.points {
         println!("  {phase:?} {file:?} {op:?} {count}");
     }
-    if seed::replayed().is_none() && seed::sequences(SEQUENCES) >= SEQUENCES {
+    if seed::is_usual(SEQUENCES) {
         let missed: Vec<_> = required(durability).into_iter().filter(|kind| !hits.points.contains_key(kind)).collect();
         assert!(missed.is_empty(), "these kinds of crash point were never hit: {missed:?}");
         assert!(hits.lossy > 0 && hits.second_cuts > 0 && hits.unfinished > 0);

@@ -193,6 +193,7 @@ fn a_flipped_bit_in_any_file() {
     for (what, count) in &outcomes {
         println!("{what:?} {count}");
     }
+    seed::tally("flips", outcomes.values().map(|count| u64::from(*count)).sum());
     for what in [
         (FileKind::Sst, Outcome::Found),
         (FileKind::Manifest, Outcome::Refused),

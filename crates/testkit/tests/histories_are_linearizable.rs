@@ -11,7 +11,14 @@ fn histories(test: &str, usual: u64, size: Size) {
     seed::each(&name, 0, usual, |seed| done.borrow_mut().add(&histories::run(seed, size)));
     let done = done.into_inner();
     println!("{test}: {done:?}");
-    if seed::replayed().is_none() {
+    for (what, count) in [
+        ("histories", done.histories),
+        ("calls in histories", done.calls),
+        ("crashes in histories", done.kills + done.cuts),
+    ] {
+        seed::tally(what, count);
+    }
+    if seed::is_usual(usual) {
         assert!(done.kills > 0 && done.cuts > 0 && done.unknown > 0, "{done:?}");
     }
 }

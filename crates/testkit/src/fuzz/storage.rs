@@ -1,0 +1,110 @@
+//! Files that are loaded, and files of a database.
+
+use crate::world::World;
+use alluvium::load::{Csv, Format, Input, LoadOptions, OnBad};
+use alluvium::{Database, Durability};
+use env::{Env, OpenMode};
+use lsm::VersionEdit;
+use std::path::Path;
+use store::Options;
+
+fn options() -> Options {
+    Options {
+        memory_bytes: 8 << 20,
+        threads: Some(1),
+        partitions: Some(1),
+        durability: Durability::Bulk,
+        disk_reserve_bytes: Some(0),
+        background: false,
+        ..Options::default()
+    }
+}
+
+/// A file to load; its first byte says of which format. What is loaded can be read.
+pub fn loads(data: &[u8]) {
+    let Some((kind, content)) = data.split_first() else { return };
+    let csv = |separator: u8| Format::Csv(Csv { separator, ..Csv::default() });
+    let formats = [
+        Format::JsonLines,
+        Format::JsonArray,
+        Format::JsonObjects,
+        Format::JsonFields,
+        Format::Bson,
+        Format::ExactLines,
+        csv(b','),
+        csv(b'\t'),
+    ];
+    let format = formats[*kind as usize % formats.len()].clone();
+    let db = Database::builder().env(Env::in_memory(1)).options(options()).open("db").expect("an empty disk");
+    let on_bad = if kind & 0x80 == 0 { OnBad::Error } else { OnBad::Skip };
+    let load = LoadOptions { format, on_bad, readers: 1, writers: 1, ..LoadOptions::default() };
+    let input = Input::stream("input", std::io::Cursor::new(content.to_vec()));
+    let collection = db.create_collection("loaded").expect("a collection");
+    let report = collection.load(input, load);
+    let mut found = 0;
+    for document in collection.scan().run().expect("a scan") {
+        let document = document.expect("what was loaded can be read");
+        document.to_map().expect("what was loaded can be decoded");
+        found += 1;
+    }
+    if let Ok(report) = report {
+        assert_eq!(report.documents, found, "the report says otherwise");
+    }
+}
+
+/// An edit of a version, as manifests hold it.
+pub fn edits(data: &[u8]) {
+    let Ok(edit) = VersionEdit::decode(data) else { return };
+    let _sound = edit.check();
+    let mut bytes = Vec::new();
+    edit.encode(&mut bytes);
+    let again = VersionEdit::decode(&bytes).unwrap_or_else(|e| panic!("{e}: {edit:?}"));
+    assert_eq!(format!("{edit:?}"), format!("{again:?}"));
+}
+
+/// A small database with sorted files, an index and a log.
+fn small() -> World {
+    let world = World::new(3);
+    let db = world.open(&options()).expect("an empty disk");
+    let pets = db.create_collection("pets").expect("a collection");
+    pets.create_index(r#"{"n":1}"#).expect("an index");
+    for n in 0..12 {
+        pets.put(n, format!(r#"{{"n":{n},"text":"some text {n}"}}"#)).expect("a put");
+    }
+    db.flush().expect("a flush");
+    pets.apply(3, r#"{"$inc":{"n":1}}"#).expect("an update");
+    pets.delete(4).expect("a delete");
+    db.sync().expect("a sync");
+    drop(db);
+    world.killed()
+}
+
+/// Writes bytes over a file of the database, from a place on, and reads all that can be read.
+fn over(data: &[u8], is_it: impl Fn(&Path) -> bool) {
+    let (Some(place), Some(bytes)) = (data.first_chunk::<4>(), data.get(4..)) else { return };
+    let world = small();
+    let mut paths = Vec::new();
+    for dir in ["db", "db/wal", "db/p000"] {
+        let entries = world.env.fs.list(Path::new(dir)).unwrap_or_default();
+        paths.extend(entries.into_iter().filter(|entry| !entry.is_dir).map(|entry| Path::new(dir).join(entry.name)));
+    }
+    let Some(path) = paths.into_iter().find(|path| is_it(path)) else { panic!("there is no such file") };
+    let file = world.env.fs.open(&path, OpenMode::ReadWrite).expect("a file");
+    let at = u64::from(u32::from_le_bytes(*place)) % (file.len().expect("a length") + 1);
+    file.write_at(bytes, at).expect("a write");
+    drop(file);
+    let Ok(db) = world.open(&Options { accept_log_damage: data[0] & 1 == 1, ..options() }) else { return };
+    let _damage = db.verify();
+    let _state = crate::read_state(&db);
+    let _closed = db.close();
+}
+
+/// Bytes in the log, with checksums that do not matter here.
+pub fn segments(data: &[u8]) {
+    over(data, |path| path.extension().is_some_and(|extension| extension == "log"));
+}
+
+/// Bytes in a sorted file.
+pub fn sorted_files(data: &[u8]) {
+    over(data, |path| path.extension().is_some_and(|extension| extension == "sst"));
+}
