@@ -63,6 +63,7 @@ impl WriteBatch {
     /// ```
     /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
+    /// # db.create_collection("pets")?;
     /// let mut batch = db.write_batch();
     /// batch.put(&pets, "rex", r#"{"kind": "dog"}"#)?;
     /// assert!(pets.get("rex")?.is_none(), "nothing happens until `commit`");
