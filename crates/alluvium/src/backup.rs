@@ -13,7 +13,7 @@
 //! db.checkpoint(&monday, &CheckpointOptions::default())?;
 //! db.collection("pets").insert_one(r#"{"_id": "tom", "kind": "cat"}"#)?;
 //! // Only what Monday's lacks is new.
-//! db.checkpoint(&tuesday, &CheckpointOptions { base: Some(monday.clone()), copy: false })?;
+//! db.checkpoint(&tuesday, &CheckpointOptions { base: Some(monday.clone()), ..CheckpointOptions::default() })?;
 //!
 //! backup::restore(&env::Env::os(), &monday, &other, RestoreOptions::default())?;
 //! assert_eq!(alluvium::Database::open(&other)?.collection("pets").count()?, 1);
@@ -24,6 +24,7 @@
 use crate::{Database, Result};
 use env::Env;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 pub use store::{
     CheckedCheckpoint, CheckpointOptions, CheckpointReport, FileChecksum, ListedFile, Listing, RestoreOptions,
@@ -56,7 +57,7 @@ impl Database {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Open`] if `dir` is taken or within a database, or the base is no checkpoint of this
-    /// database; [`crate::ErrorKind::NoSpace`]; what writing says. The database goes on, and nothing has the
+    /// database; [`crate::ErrorKind::NoSpace`]; [`crate::Error::Stopped`]; what writing says. The database goes on, and nothing has the
     /// name `dir`.
     pub fn checkpoint(&self, dir: impl AsRef<Path>, options: &CheckpointOptions) -> Result<CheckpointReport> {
         Ok(self.inner.store.checkpoint(dir.as_ref(), options)?)
@@ -66,9 +67,27 @@ impl Database {
 /// Checks the checkpoint in `from`, every block of it unless [`RestoreOptions::quick`] is set, and makes a
 /// database of it in `to`, which must not exist or be empty.
 ///
+/// ```
+/// # fn main() -> alluvium::Result<()> {
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// use alluvium::backup::{CheckpointOptions, RestoreOptions, restore};
+///
+/// # let db = alluvium::Database::open(dir.path().join("db"))?;
+/// let (monday, again) = (dir.path().join("monday"), dir.path().join("again"));
+/// db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+/// db.checkpoint(&monday, &CheckpointOptions::default())?;
+/// db.drop_collection("pets")?;
+///
+/// let report = restore(&env::Env::os(), &monday, &again, RestoreOptions::default())?;
+/// assert_eq!(report.copied, 0, "links, on the same disk");
+/// assert_eq!(alluvium::Database::open(again)?.collection("pets").count()?, 1);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`crate::ErrorKind::Corruption`] for the first damage that is found, [`crate::ErrorKind::Open`] if `from`
-/// is no checkpoint or `to` is taken, [`crate::ErrorKind::NoSpace`], and what writing says. Nothing has the
+/// is no checkpoint or `to` is taken, [`crate::ErrorKind::NoSpace`], [`crate::Error::Stopped`], and what writing says. Nothing has the
 /// name `to` then.
 pub fn restore(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Result<RestoreReport> {
     Ok(store::restore_checkpoint(env, from, to, options)?)
@@ -77,13 +96,52 @@ pub fn restore(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Re
 /// Checks a checkpoint against its listing; with `blocks`, every block of it. What is damaged is in the
 /// answer.
 ///
+/// ```
+/// # fn main() -> alluvium::Result<()> {
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// # let db = alluvium::Database::open(dir.path().join("db"))?;
+/// # let monday = dir.path().join("monday");
+/// db.checkpoint(&monday, &alluvium::backup::CheckpointOptions::default())?;
+/// assert!(alluvium::backup::check(&env::Env::os(), &monday, true)?.damage.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`crate::ErrorKind::Open`] if it is none, a damaged listing, and what reading says.
 pub fn check(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCheckpoint> {
-    Ok(store::check_checkpoint(env, dir, blocks)?)
+    check_unless(env, dir, blocks, &AtomicBool::new(false))
+}
+
+/// As [`check`], until somebody sets `stop`: it ends within a second or so.
+///
+/// ```
+/// # use std::sync::atomic::AtomicBool;
+/// # fn main() -> alluvium::Result<()> {
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// # let db = alluvium::Database::open(dir.path().join("db"))?;
+/// # let monday = dir.path().join("monday");
+/// # db.checkpoint(&monday, &alluvium::backup::CheckpointOptions::default())?;
+/// let stop = AtomicBool::new(false); // which another thread may set
+/// let checked = alluvium::backup::check_unless(&env::Env::os(), &monday, true, &stop)?;
+/// assert!(checked.damage.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`check`]; [`crate::Error::Stopped`] if it was stopped.
+pub fn check_unless(env: &Env, dir: &Path, blocks: bool, stop: &AtomicBool) -> Result<CheckedCheckpoint> {
+    Ok(store::check_checkpoint_unless(env, dir, blocks, stop)?)
 }
 
 /// True if the directory holds a checkpoint.
+///
+/// ```
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// assert!(!alluvium::backup::is_checkpoint(&env::Env::os(), dir.path())?);
+/// # alluvium::Result::Ok(())
+/// ```
 ///
 /// # Errors
 /// What looking for it says.

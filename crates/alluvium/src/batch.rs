@@ -45,12 +45,32 @@ impl WriteBatch {
     }
 
     /// Acknowledges the batch at another point than the database's default.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// let mut batch = db.write_batch().with_durability(alluvium::Durability::Sync);
+    /// batch.put(&db.collection("pets"), "rex", r#"{"kind": "dog"}"#)?;
+    /// batch.commit()?; // on the disk when this returns
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn with_durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
     /// Puts a document under `id`, as [`Collection::put`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # db.create_collection("pets")?;
+    /// let mut batch = db.write_batch();
+    /// batch.put(&pets, "rex", r#"{"kind": "dog"}"#)?;
+    /// assert!(pets.get("rex")?.is_none(), "nothing happens until `commit`");
+    /// batch.commit()?;
+    /// assert!(pets.get("rex")?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::InvalidDocument`], [`Error::InvalidId`], [`Error::Json`].
@@ -64,6 +84,16 @@ impl WriteBatch {
     /// Inserts a document, as [`Collection::insert_one`]; returns its `_id`. Whether the `_id` is
     /// taken is found out by [`WriteBatch::commit`].
     ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// let mut batch = db.write_batch();
+    /// let id = batch.insert(&pets, r#"{"kind": "dog"}"#)?;
+    /// batch.commit()?;
+    /// assert!(pets.get(id)?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidDocument`], [`Error::Json`].
     pub fn insert(&mut self, collection: &Collection, document: impl IntoDocument) -> Result<Value> {
@@ -76,6 +106,17 @@ impl WriteBatch {
 
     /// Deletes a document, as [`Collection::delete`].
     ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"kind": "dog"}"#)?;
+    /// let mut batch = db.write_batch();
+    /// batch.delete(&pets, "rex")?;
+    /// batch.commit()?;
+    /// assert!(pets.get("rex")?.is_none());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidId`].
     pub fn delete(&mut self, collection: &Collection, id: impl Into<Value>) -> Result<()> {
@@ -86,6 +127,17 @@ impl WriteBatch {
     }
 
     /// Applies an update blind, as [`Collection::apply`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// let mut batch = db.write_batch();
+    /// batch.apply(&pets, "rex", r#"{"$inc": {"age": 1}}"#)?;
+    /// batch.commit()?;
+    /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","age":4}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::InvalidId`], [`Error::Update`].
@@ -99,16 +151,43 @@ impl WriteBatch {
     }
 
     /// The number of operations.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// let mut batch = db.write_batch();
+    /// batch.put(&pets, "rex", r#"{"kind": "dog"}"#)?;
+    /// assert_eq!(batch.len(), 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn len(&self) -> usize {
         self.operations.len()
     }
 
     /// True if there are no operations.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// assert!(db.write_batch().is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
     /// Writes the batch.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"kind": "dog"}"#)?;
+    /// let mut batch = db.write_batch();
+    /// batch.put(&pets, "tom", r#"{"kind": "cat"}"#)?;
+    /// batch.insert(&pets, r#"{"_id": "rex"}"#)?;
+    /// assert_eq!(batch.commit().unwrap_err().kind(), alluvium::ErrorKind::DuplicateKey);
+    /// assert!(pets.get("tom")?.is_none(), "all or nothing");
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::DuplicateKey`] for an insert; or as for any write. Nothing of the batch happened

@@ -30,6 +30,13 @@ impl Builder {
     /// The memory budget in bytes: memtables, caches, filters, indexes, dictionaries and flushes
     /// together. More memory means fewer, larger flushes and more cached blocks. At least 8 MiB.
     /// Default: 256 MiB.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().memory(64 << 20).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.options.memory_bytes = bytes;
@@ -39,6 +46,14 @@ impl Builder {
     /// The partitions of a *new* database, 1 to 256. They are fixed for its life; more of them let
     /// more cores write at once. Opening an existing database with another number is an error.
     /// Default: 4, or what the database has.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().partitions(2).open(&path)?;
+    /// assert_eq!(db.stats().partitions.len(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn partitions(mut self, partitions: u32) -> Self {
         self.options.partitions = Some(partitions);
@@ -48,6 +63,13 @@ impl Builder {
     /// When writes are acknowledged that do not say otherwise. Default:
     /// [`Durability::Periodic`]: they survive the death of the process; power loss may take the
     /// last 100 ms plus one sync.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().durability(alluvium::Durability::Sync).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.options.durability = durability;
@@ -55,6 +77,13 @@ impl Builder {
     }
 
     /// How often the log is synced under periodic durability. Default: 100 ms.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().sync_interval(std::time::Duration::from_millis(20)).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn sync_interval(mut self, interval: Duration) -> Self {
         self.options.sync_interval = interval;
@@ -63,6 +92,13 @@ impl Builder {
 
     /// Bytes of a data block before compression, 1 KiB to 1 MiB. Small blocks make random reads
     /// cheaper, large ones make files smaller. Default: 2 KiB.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().block_bytes(8 << 10).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn block_bytes(mut self, bytes: usize) -> Self {
         self.options.block_bytes = bytes;
@@ -70,6 +106,13 @@ impl Builder {
     }
 
     /// Compression of blocks. Default: Zstandard level 3 with trained dictionaries.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().compression(alluvium::Compression::Lz4).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn compression(mut self, compression: Compression) -> Self {
         self.options.compression = compression;
@@ -78,6 +121,13 @@ impl Builder {
 
     /// Threads for flushes and compactions, at least 1 (two are started even then, so that a flush
     /// never waits for a compaction). Default: one for each core.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().threads(2).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.options.threads = Some(threads);
@@ -85,6 +135,14 @@ impl Builder {
     }
 
     /// Create the database if it does not exist. Default: true.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let opened = alluvium::Database::builder().create_if_missing(false).open(&path);
+    /// assert_eq!(opened.err().unwrap().kind(), alluvium::ErrorKind::Open);
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn create_if_missing(mut self, create: bool) -> Self {
         self.options.create_if_missing = create;
@@ -93,6 +151,13 @@ impl Builder {
 
     /// How long a snapshot or cursor may live before it is ended, so that it does not pin the disk
     /// for ever. Default: one hour.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().snapshot_max_age(std::time::Duration::from_secs(600)).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn snapshot_max_age(mut self, age: Duration) -> Self {
         self.options.snapshot_max_age = age;
@@ -101,6 +166,13 @@ impl Builder {
 
     /// Bytes that files may keep on disk for the sake of snapshots and cursors; beyond that the oldest
     /// are ended. Default: 1 GiB, or a quarter of the bytes in sorted files, if that is more.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().snapshot_max_debt(4 << 30).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn snapshot_max_debt(mut self, bytes: u64) -> Self {
         self.options.snapshot_max_debt_bytes = Some(bytes);
@@ -111,6 +183,13 @@ impl Builder {
     /// whose log would take them is refused with [`crate::ErrorKind::NoSpace`] (deletes may take
     /// half). Nothing is set aside; what matters is what is free. 0 turns it off. Default: two fifths
     /// of the memory budget and 64 MiB, together 166 MiB with the default budget.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().disk_reserve(1 << 30).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn disk_reserve(mut self, bytes: u64) -> Self {
         self.options.disk_reserve_bytes = Some(bytes);
@@ -120,6 +199,13 @@ impl Builder {
     /// Read and write sorted files without the system's page cache (`O_DIRECT`): the memory budget is then all that
     /// caches, which pays where other programs need the rest of the memory, and where a benchmark is to measure the
     /// disk. Linux only; on a file system that cannot do it, opening fails by name. Default: false.
+    ///
+    /// ```
+    /// # let path = "db";
+    /// let builder = alluvium::Database::builder().direct_io(true).memory(1 << 30);
+    /// # let _ = (builder, path);
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn direct_io(mut self, direct: bool) -> Self {
         self.options.direct_io = direct;
@@ -128,6 +214,13 @@ impl Builder {
 
     /// Open even if the log is damaged in its middle, skipping damaged records; the lost numbers
     /// are in the [`crate::OpenReport`]. Default: false, such a database is not opened.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().accept_log_damage(true).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn accept_log_damage(mut self, accept: bool) -> Self {
         self.options.accept_log_damage = accept;
@@ -135,6 +228,11 @@ impl Builder {
     }
 
     /// The outside world to run in. Tests use one in memory. Default: the operating system.
+    ///
+    /// ```
+    /// let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?; // no file is written
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn env(mut self, env: Env) -> Self {
         self.env = env;
@@ -142,6 +240,14 @@ impl Builder {
     }
 
     /// All options of the store at once, for tests and benchmarks.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let options = store::Options { background: false, ..store::Options::default() };
+    /// let db = alluvium::Database::builder().options(options).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -149,6 +255,14 @@ impl Builder {
     }
 
     /// Opens the database in the directory `path`.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().open(&path)?;
+    /// db.close()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`crate::ErrorKind::Open`], [`crate::ErrorKind::InUse`], [`crate::ErrorKind::Invalid`] for

@@ -55,30 +55,74 @@ impl Scan {
     }
 
     /// From this `_id` on, itself included, in ascending order, also when reversed.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let found: Vec<_> = pets.scan().from("rex").run()?.collect::<Result<_, _>>()?;
+    /// assert_eq!(found[0].to_string(), r#"{"_id":"rex","age":3}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn from(mut self, id: impl Into<Value>) -> Self {
         self.from = Some(id.into());
         self
     }
 
     /// Up to this `_id`, itself excluded, in ascending order, also when reversed.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// assert_eq!(pets.scan().from("ada").to("tom").run()?.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn to(mut self, id: impl Into<Value>) -> Self {
         self.to = Some(id.into());
         self
     }
 
     /// From the highest `_id` to the lowest.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let last = pets.scan().reverse().run()?.next().unwrap()?;
+    /// assert_eq!(last.to_string(), r#"{"_id":"tom","age":7}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn reverse(mut self) -> Self {
         self.reverse = true;
         self
     }
 
     /// At most so many documents.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// assert_eq!(pets.scan().limit(2).run()?.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn limit(mut self, documents: u64) -> Self {
         self.limit = Some(documents);
         self
     }
 
     /// At a snapshot instead of the moment when the scan is run. Of no effect on a read-only store.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.scan().snapshot(&before).run()?.count(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn snapshot(mut self, snapshot: &Snapshot) -> Self {
         if let Origin::Collection(_, at) = &mut self.origin {
             *at = Some(snapshot.clone());
@@ -87,6 +131,16 @@ impl Scan {
     }
 
     /// Starts the scan.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// for document in pets.scan().run()? {
+    ///     println!("{}", document?);
+    /// }
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`crate::Error::NoSuchCollection`], [`crate::Error::InvalidId`],
@@ -151,6 +205,16 @@ impl Cursor {
 
     /// The next documents, as many as the question's batch size says ([`crate::Find::batch_size`]); none at the end.
     ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let mut cursor = pets.find(r#"{"age": {"$gt": 5}}"#).batch_size(10).run()?;
+    /// assert_eq!(cursor.next_batch()?.len(), 2);
+    /// assert!(cursor.next_batch()?.is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As the iterator's items; what came before the error in the batch is lost.
     pub fn next_batch(&mut self) -> Result<Vec<Document>> {
@@ -162,6 +226,16 @@ impl Cursor {
     }
 
     /// The next document's `_id` and some of its fields, as [`Collection::get_fields`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let mut cursor = pets.scan().run()?;
+    /// let fields = cursor.next_fields(&["age"])?.unwrap();
+    /// assert_eq!(fields.get("age").and_then(alluvium::Value::as_i64), Some(12));
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As the iterator's items.

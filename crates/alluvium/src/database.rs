@@ -51,6 +51,13 @@ pub struct CollectionInfo {
 
 impl CollectionInfo {
     /// `logical.collection`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// db.create_collection("shop.orders")?;
+    /// assert_eq!(db.collections()[0].full_name(), "shop.orders");
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.logical, self.name)
     }

@@ -53,7 +53,7 @@ pub enum ErrorKind {
 pub enum Error {
     /// The store below failed; its message says how.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Store(store::Error),
     /// A read-only store failed; its message says how.
     #[error(transparent)]
     ReadOnly(#[from] readonly::Error),
@@ -244,6 +244,15 @@ pub enum Error {
     Stopped,
 }
 
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::Stopped => Self::Stopped,
+            error => Self::Store(error),
+        }
+    }
+}
+
 /// Why a draft cannot be changed so; the document that it was made of is whole.
 impl From<RowError> for Error {
     fn from(error: RowError) -> Self {
@@ -275,6 +284,15 @@ impl Error {
     }
 
     /// MongoDB's number and name for the error, for what MongoDB has one.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let error = pets.insert_one(r#"{"_id": "rex"}"#).unwrap_err();
+    /// assert_eq!(error.code(), Some((11000, "DuplicateKey")));
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn code(&self) -> Option<(i32, &'static str)> {
         Some(match self {
             Self::Filter(error) => (error.code(), error.code_name()),
@@ -301,6 +319,16 @@ impl Error {
     }
 
     /// What the error is about.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// use alluvium::ErrorKind;
+    ///
+    /// let error = pets.insert_one("{").unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Invalid);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Store(error) => store_kind(error),
@@ -361,6 +389,7 @@ fn store_kind(error: &store::Error) -> ErrorKind {
         E::OutcomeUnknown(_) => ErrorKind::OutcomeUnknown,
         E::SnapshotTooOld => ErrorKind::SnapshotTooOld,
         E::Closed => ErrorKind::Closed,
+        E::Stopped => ErrorKind::Stopped,
     }
 }
 

@@ -56,11 +56,33 @@ pub struct Encoder {
 
 impl Encoder {
     /// An encoder of whole documents; JSON is relaxed.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let mut out = Vec::new();
+    /// pets.scan().limit(1).run()?.encode_next(&mut Encoder::new(Format::JsonLines), &mut out)?;
+    /// assert_eq!(out, b"{\"_id\":\"ada\",\"age\":12}\n");
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn new(format: Format) -> Self {
         Self { format, json: JsonFormat::RELAXED, fields: None, documents: 0 }
     }
 
     /// Canonical extended JSON, which keeps every type, in place of relaxed.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::JsonLines).canonical(true), Vec::new());
+    /// pets.scan().limit(1).run()?.encode_next(&mut encoder, &mut out)?;
+    /// assert_eq!(out, b"{\"_id\":\"ada\",\"age\":{\"$numberInt\":\"12\"}}\n");
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn canonical(mut self, canonical: bool) -> Self {
         self.json = JsonFormat { canonical, pretty: false };
@@ -69,6 +91,18 @@ impl Encoder {
 
     /// Only these fields: the columns of rows; elsewhere each under its path, behind the `_id`, as
     /// [`crate::Collection::get_fields`] gives them.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::Csv { separator: b'\t' }).fields(["age"]), Vec::new());
+    /// encoder.begin(&mut out)?;
+    /// pets.scan().limit(1).run()?.encode_next(&mut encoder, &mut out)?;
+    /// assert_eq!(out, b"age\n12\n");
+    /// # alluvium::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn fields<P: Into<String>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         self.fields = Some(paths.into_iter().map(Into::into).collect());
@@ -76,11 +110,34 @@ impl Encoder {
     }
 
     /// Documents written so far.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::Bson), Vec::new());
+    /// let mut cursor = pets.scan().run()?;
+    /// while cursor.encode_next(&mut encoder, &mut out)? {}
+    /// assert_eq!(encoder.documents(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
     /// Appends what stands before the first document.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::JsonArray), Vec::new());
+    /// encoder.begin(&mut out)?;
+    /// assert_eq!(out, b"[");
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Export`] if rows are asked for and no fields.
@@ -97,6 +154,18 @@ impl Encoder {
     }
 
     /// Appends what stands behind the last document.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::JsonArray), Vec::new());
+    /// encoder.begin(&mut out)?;
+    /// encoder.end(&mut out);
+    /// assert_eq!(out, b"[\n]\n");
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn end(&mut self, out: &mut Vec<u8>) {
         if self.format == Format::JsonArray {
             out.extend_from_slice(b"\n]\n");
@@ -188,6 +257,18 @@ fn special(x: f64) -> &'static str {
 
 impl Cursor {
     /// Appends the next document in the encoder's format; false if there is none.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::JsonLines), Vec::new());
+    /// let mut cursor = pets.find(r#"{"age": {"$lt": 5}}"#).run()?;
+    /// while cursor.encode_next(&mut encoder, &mut out)? {}
+    /// assert_eq!(out, b"{\"_id\":\"rex\",\"age\":3}\n");
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As the iterator's items; [`Error::Export`] naming a document that cannot be written, or would come

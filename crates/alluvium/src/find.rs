@@ -109,42 +109,104 @@ impl Find {
     }
 
     /// In this order, `{"age": -1, "name": 1}`. Without, documents come as they are found.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let youngest = pets.find("{}").sort(r#"{"age": 1}"#).first()?.unwrap();
+    /// assert_eq!(youngest.to_string(), r#"{"_id":"rex","age":3}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn sort(mut self, sort: impl IntoDocument) -> Self {
         self.asked.sort = Some(sort.into_map());
         self
     }
 
     /// Passes over so many documents.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let second = pets.find("{}").sort(r#"{"age": 1}"#).skip(1).first()?.unwrap();
+    /// assert_eq!(second.to_string(), r#"{"_id":"tom","age":7}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn skip(mut self, documents: u64) -> Self {
         self.asked.skip = documents;
         self
     }
 
     /// At most so many documents.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// assert_eq!(pets.find("{}").limit(2).run()?.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn limit(mut self, documents: u64) -> Self {
         self.asked.limit = Some(documents);
         self
     }
 
     /// Only these fields, `{"name": 1, "_id": 0}`, or all but these, `{"body": 0}`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let ages = pets.find(r#"{"_id": "rex"}"#).projection(r#"{"age": 1, "_id": 0}"#);
+    /// assert_eq!(ages.first()?.unwrap().to_string(), r#"{"age":3}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn projection(mut self, projection: impl IntoDocument) -> Self {
         self.asked.projection = Some(projection.into_map());
         self
     }
 
     /// By this index, whatever it costs: its name or its keys.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// assert_eq!(pets.find(r#"{"age": {"$gt": 5}}"#).hint("age_1").count()?, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn hint(mut self, index: impl Into<Hint>) -> Self {
         self.asked.hint = Some(index.into());
         self
     }
 
     /// How many documents [`Cursor::next_batch`] returns at once; 101 if it is not said.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let mut cursor = pets.find("{}").batch_size(2).run()?;
+    /// assert_eq!(cursor.next_batch()?.len(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn batch_size(mut self, documents: usize) -> Self {
         self.batch_size = documents.max(1);
         self
     }
 
     /// Ends with [`crate::Error::MaxTimeExpired`] once the question has taken this long, counted from `run`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let found = pets.find("{}").max_time(std::time::Duration::from_secs(5)).run()?;
+    /// assert_eq!(found.count(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
         self.asked.max_time = Some(time);
         self
@@ -152,6 +214,15 @@ impl Find {
 
     /// Whether a sort that does not fit into memory may use files. It may, if it is not said; else it ends with
     /// MongoDB's error 292.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let sorted = pets.find("{}").sort(r#"{"age": 1}"#).allow_disk_use(false).run()?;
+    /// assert_eq!(sorted.count(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn allow_disk_use(mut self, allow: bool) -> Self {
         self.asked.allow_disk_use = allow;
         self
@@ -165,12 +236,32 @@ impl Find {
     }
 
     /// At a snapshot instead of the moment when the question is asked.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.find("{}").at(&before).count()?, 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn at(mut self, snapshot: &Snapshot) -> Self {
         self.at = Some(snapshot.clone());
         self
     }
 
     /// Asks the question.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// for document in pets.find(r#"{"age": {"$gt": 5}}"#).run()? {
+    ///     println!("{}", document?);
+    /// }
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
@@ -183,6 +274,14 @@ impl Find {
 
     /// The first document.
     ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// assert!(pets.find(r#"{"age": 7}"#).first()?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Find::run`] and its cursor.
     pub fn first(mut self) -> Result<Option<Document>> {
@@ -191,6 +290,14 @@ impl Find {
     }
 
     /// How many documents there are.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// assert_eq!(pets.find(r#"{"age": {"$gt": 5}}"#).count()?, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Find::run`] and its cursor.
@@ -204,6 +311,15 @@ impl Find {
     }
 
     /// The distinct values at a path, in the order of all values; arrays give their elements.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.insert_one(r#"{"age": 7}"#)?;
+    /// assert_eq!(pets.find("{}").distinct("age")?.len(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Find::run`] and its cursor; [`crate::Error::Distinct`].

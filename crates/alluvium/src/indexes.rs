@@ -265,16 +265,46 @@ pub struct IndexBuild {
 
 impl IndexBuild {
     /// How far the build is, once it goes on, whoever builds.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let build = pets.start_index(r#"{"age": 1}"#, "{}")?;
+    /// let progress = build.progress(); // for another thread, while this one builds
+    /// build.finish()?;
+    /// assert_eq!(progress.documents(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn progress(&self) -> IndexProgress {
         self.index.building.progress().clone()
     }
 
     /// False if the same index was there already.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// assert!(!pets.start_index(r#"{"age": 1}"#, "{}")?.is_new());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn is_new(&self) -> bool {
         self.added
     }
 
     /// Its name.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let build = pets.start_index(r#"{"age": -1}"#, "{}")?;
+    /// assert_eq!(build.name(), "age_-1");
+    /// # build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn name(&self) -> &str {
         self.index.definition.name()
     }
@@ -282,12 +312,34 @@ impl IndexBuild {
     /// Set to true by anybody, `stop` ends [`IndexBuild::finish`] with [`crate::Error::Stopped`]. The index stays declared,
     /// every write keeps it, and the build goes on when the database is opened the next time, or when the index is
     /// created again: partitions that are done are not built anew.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::AtomicBool;
+    ///
+    /// let stop = Arc::new(AtomicBool::new(false)); // which another thread may set
+    /// let build = pets.start_index(r#"{"age": 1}"#, "{}")?.stop_when(stop.clone());
+    /// assert_eq!(build.finish()?, "age_1");
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = Some(stop);
         self
     }
 
     /// Builds the index, or waits for whoever does, and returns its name.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let build = pets.start_index(r#"{"age": 1}"#, r#"{"name": "by_age"}"#)?;
+    /// assert_eq!(build.finish()?, "by_age");
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Collection::create_index_with`].

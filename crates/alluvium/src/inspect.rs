@@ -33,6 +33,18 @@ pub use store::{Fact, FactValue, FileKind, InspectOptions, Item};
 /// `visit` what stands in it, also where it is damaged. Documents in a sorted file are told of as JSON, where the file
 /// has their shapes.
 ///
+/// ```
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// # let path = dir.path().join("db");
+/// use alluvium::inspect::{self, FileKind, InspectOptions};
+///
+/// alluvium::Database::open(&path)?.close()?;
+/// let file = path.join("ALLUVIUM");
+/// let kind = inspect::file(&env::Env::os(), &file, InspectOptions::default(), &mut |item| println!("{item:?}"))?;
+/// assert_eq!(kind, FileKind::Superblock);
+/// # alluvium::Result::Ok(())
+/// ```
+///
 /// # Errors
 /// [`crate::ErrorKind::Open`] if it is no such file or of a newer format; [`crate::ErrorKind::Io`].
 pub fn file(env: &Env, path: &Path, options: InspectOptions, visit: &mut dyn FnMut(Item)) -> Result<FileKind> {

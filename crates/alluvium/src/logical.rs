@@ -16,22 +16,49 @@ impl LogicalDatabase {
     }
 
     /// The name.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// assert_eq!(db.logical("shop").name(), "shop");
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// A handle on one of its collections; the name may have dots.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// db.logical("shop").collection("orders").put(1, r#"{"sum": 20}"#)?;
+    /// assert!(db.collection("shop.orders").get(1)?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn collection(&self, name: &str) -> Collection {
         Collection::new(self.database.clone(), FullName::new(&self.name, name))
     }
 
     /// The names of its collections, sorted.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// db.create_collection("shop.orders")?;
+    /// assert_eq!(db.logical("shop").list_collection_names(), ["orders"]);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn list_collection_names(&self) -> Vec<String> {
         let all = self.database.inner.catalog.list().into_iter();
         all.filter(|n| n.logical == self.name).map(|n| n.collection).collect()
     }
 
     /// Creates an empty collection.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// let orders = db.logical("shop").create_collection("orders")?;
+    /// assert_eq!(orders.count()?, 0);
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Database::create_collection`].
@@ -42,6 +69,14 @@ impl LogicalDatabase {
     }
 
     /// Drops all its collections. Each goes at once; together they are not one batch.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// db.create_collection("shop.orders")?;
+    /// db.logical("shop").drop()?;
+    /// assert!(db.collections().is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Database::drop_collection`].

@@ -6,6 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A fresh object id: seconds, five random bytes of this process, a counter, as BSON defines it.
 /// Ids made by one process rise.
+///
+/// ```
+/// let env = env::Env::os();
+/// assert_ne!(alluvium::new_object_id(&env), alluvium::new_object_id(&env));
+/// ```
 pub fn new_object_id(env: &Env) -> [u8; 12] {
     static PROCESS: OnceLock<([u8; 5], AtomicU32)> = OnceLock::new();
     let (process, counter) = PROCESS.get_or_init(|| {

@@ -30,6 +30,13 @@ impl Packing {
     pub const HEAD_BYTES: usize = 4;
 
     /// By the ending of its name: `.gz`, `.zst`, `.zstd`.
+    ///
+    /// ```
+    /// use alluvium::Packing;
+    ///
+    /// assert_eq!(Packing::of_name("pets.jsonl.gz".as_ref()), Packing::Gzip);
+    /// assert_eq!(Packing::of_name("pets.jsonl".as_ref()), Packing::Plain);
+    /// ```
     pub fn of_name(name: &Path) -> Self {
         match name.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Self::Gzip,
@@ -40,6 +47,13 @@ impl Packing {
 
     /// By its first bytes; where these say nothing, by its name, so that a damaged file is an error of
     /// its compression and not of what is in it.
+    ///
+    /// ```
+    /// use alluvium::Packing;
+    ///
+    /// let zstd = [0x28, 0xb5, 0x2f, 0xfd]; // whatever the name says
+    /// assert_eq!(Packing::of("pets.jsonl".as_ref(), &zstd), Packing::Zstd);
+    /// ```
     pub fn of(name: &Path, head: &[u8]) -> Self {
         if head.starts_with(ZSTD_MAGIC) {
             return Self::Zstd;
@@ -51,6 +65,19 @@ impl Packing {
     }
 
     /// Reads what a stream holds, decompressed.
+    ///
+    /// ```
+    /// use alluvium::Packing;
+    /// use std::io::{Read, Write};
+    ///
+    /// let mut packer = Packing::Gzip.writer(Vec::new())?;
+    /// packer.write_all(b"text")?;
+    /// let packed = std::io::Cursor::new(packer.finish()?);
+    /// let mut text = String::new();
+    /// Packing::Gzip.reader(packed)?.read_to_string(&mut text)?;
+    /// assert_eq!(text, "text");
+    /// # std::io::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// What setting up the decompression says.
@@ -68,6 +95,17 @@ impl Packing {
     }
 
     /// Writes to a stream, compressed.
+    ///
+    /// ```
+    /// use alluvium::Packing;
+    /// use std::io::Write;
+    ///
+    /// let mut packer = Packing::Zstd.writer(Vec::new())?;
+    /// packer.write_all(b"text")?;
+    /// let packed = packer.finish()?;
+    /// assert_eq!(Packing::of("".as_ref(), &packed), Packing::Zstd);
+    /// # std::io::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// What setting up the compression says.
@@ -92,6 +130,12 @@ enum Form<W: Write> {
 
 impl<W: Write> Packer<W> {
     /// Writes what is left, and gives the stream below.
+    ///
+    /// ```
+    /// let packer = alluvium::Packing::Plain.writer(Vec::new())?;
+    /// assert!(packer.finish()?.is_empty());
+    /// # std::io::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// What writing says.

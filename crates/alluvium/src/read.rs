@@ -138,6 +138,16 @@ impl CollectionAt {
 
     /// As [`Collection::get`].
     ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert!(pets.at(&before).get("rex")?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
     pub fn get(&self, id: impl Into<Value>) -> Result<Option<Document>> {
@@ -145,6 +155,17 @@ impl CollectionAt {
     }
 
     /// As [`Collection::get_many`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// let found = pets.at(&before).get_many(["rex", "nobody"])?;
+    /// assert!(found[0].is_some() && found[1].is_none());
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`CollectionAt::get`].
@@ -155,6 +176,17 @@ impl CollectionAt {
 
     /// As [`Collection::get_fields`].
     ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.update("rex", r#"{"$inc": {"age": 1}}"#)?;
+    /// let fields = pets.at(&before).get_fields("rex", &["age"])?.unwrap();
+    /// assert_eq!(fields.get("age").and_then(alluvium::Value::as_i64), Some(3));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`CollectionAt::get`].
     pub fn get_fields(&self, id: impl Into<Value>, paths: &[&str]) -> Result<Option<Map>> {
@@ -162,16 +194,46 @@ impl CollectionAt {
     }
 
     /// As [`Collection::scan`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.at(&before).scan().run()?.count(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn scan(&self) -> Scan {
         Scan::new(self.collection.clone(), Some(self.snapshot.clone()))
     }
 
     /// As [`Collection::find`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.at(&before).find(r#"{"age": {"$lt": 10}}"#).run()?.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn find(&self, filter: impl IntoDocument) -> Find {
         Find::new(self.collection.clone(), Some(self.snapshot.clone()), filter)
     }
 
     /// As [`Collection::find_one`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert!(pets.at(&before).find_one(r#"{"age": 3}"#)?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
@@ -181,6 +243,16 @@ impl CollectionAt {
 
     /// As [`Collection::count_documents`].
     ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.at(&before).count_documents(r#"{"age": {"$lt": 10}}"#)?, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
     pub fn count_documents(&self, filter: impl IntoDocument) -> Result<u64> {
@@ -189,6 +261,16 @@ impl CollectionAt {
 
     /// As [`Collection::distinct`].
     ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.at(&before).distinct("age", "{}")?.len(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
     pub fn distinct(&self, path: &str, filter: impl IntoDocument) -> Result<Vec<Value>> {
@@ -196,6 +278,16 @@ impl CollectionAt {
     }
 
     /// As [`Collection::count`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!((pets.at(&before).count()?, pets.count()?), (3, 2));
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`CollectionAt::get`].

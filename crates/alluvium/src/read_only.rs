@@ -91,6 +91,17 @@ impl ReadOnly {
     /// Begins to build a store of the documents of a collection, in a directory that is new or
     /// empty, or holds a build that was cut short. The label of `options` is set here.
     ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// use alluvium::{BuildOptions, ReadOnly};
+    ///
+    /// let mut build = ReadOnly::build(&path, "pets", BuildOptions::default())?;
+    /// build.add(r#"{"_id": "rex", "kind": "dog"}"#)?;
+    /// assert_eq!(build.finish()?.pairs, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidName`], or as [`readonly::ReadOnly::build`].
     pub fn build(path: impl AsRef<Path>, collection: &str, options: BuildOptions) -> Result<ReadOnlyBuild> {
@@ -98,6 +109,14 @@ impl ReadOnly {
     }
 
     /// [`ReadOnly::build`] in another outside world, for tests.
+    ///
+    /// ```
+    /// use alluvium::{BuildOptions, ReadOnly};
+    ///
+    /// let build = ReadOnly::build_in(env::Env::in_memory(1), "pets.ro", "pets", BuildOptions::default())?;
+    /// assert_eq!(build.finish()?.pairs, 0);
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As there.
@@ -124,6 +143,18 @@ impl ReadOnly {
 
     /// Begins to build a store of keys and values as they are.
     ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// use alluvium::{BuildOptions, ReadOnly};
+    ///
+    /// let mut build = ReadOnly::build_key_values(&path, "words", BuildOptions::default())?;
+    /// build.add(b"rex", b"king")?;
+    /// build.finish(Vec::new())?;
+    /// assert!(ReadOnly::open(&path)?.get("rex")?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`ReadOnly::build`].
     pub fn build_key_values(path: impl AsRef<Path>, name: &str, options: BuildOptions) -> Result<readonly::Build> {
@@ -134,6 +165,15 @@ impl ReadOnly {
 
     /// True if the directory holds a read-only store, or the beginning of one.
     ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// assert!(alluvium::ReadOnly::is_at(&path)?);
+    /// assert!(!alluvium::ReadOnly::is_at("nowhere")?);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`crate::ErrorKind::Io`].
     pub fn is_at(path: impl AsRef<Path>) -> Result<bool> {
@@ -141,6 +181,15 @@ impl ReadOnly {
     }
 
     /// Opens a store with default options.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// let store = alluvium::ReadOnly::open(&path)?;
+    /// assert!(store.get("rex")?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`ReadOnly::open_with`].
@@ -150,6 +199,16 @@ impl ReadOnly {
 
     /// Opens a store.
     ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// use alluvium::{ReadOnly, ReadOnlyOptions};
+    /// let store = ReadOnly::open_with(&path, &ReadOnlyOptions::default())?;
+    /// assert_eq!(store.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`crate::ErrorKind::Open`] if there is none, or only the beginning of one;
     /// [`crate::ErrorKind::Corruption`]; [`crate::ErrorKind::Invalid`] if there is no such index.
@@ -158,6 +217,16 @@ impl ReadOnly {
     }
 
     /// [`ReadOnly::open_with`] in another outside world, for tests.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// use alluvium::{ReadOnly, ReadOnlyOptions};
+    /// let store = ReadOnly::open_in(env::Env::os(), &path, &ReadOnlyOptions::default())?;
+    /// assert_eq!(store.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As there.
@@ -178,21 +247,58 @@ impl ReadOnly {
     }
 
     /// The directory.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// assert_eq!(store.path(), path);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn path(&self) -> &Path {
         self.inner.pairs.path()
     }
 
     /// What it holds.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// assert_eq!(store.content(), alluvium::ReadOnlyContent::Documents);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn content(&self) -> ReadOnlyContent {
         self.inner.content
     }
 
     /// The collection's full name, `logical.collection`.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// assert_eq!(store.collection(), "main.pets");
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn collection(&self) -> String {
         self.inner.name.to_string()
     }
 
     /// An error that names the collection that there is, unless this is its name.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// store.require("pets")?;
+    /// assert!(store.require("people").is_err());
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::InvalidName`] or [`Error::NoSuchCollection`].
@@ -209,6 +315,15 @@ impl ReadOnly {
     }
 
     /// The keys and values below.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// assert_eq!(store.pairs().len(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn pairs(&self) -> &readonly::ReadOnly {
         &self.inner.pairs
     }
@@ -250,6 +365,16 @@ impl ReadOnly {
 
     /// The document with this `_id`.
     ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// assert_eq!(store.get("ada")?.unwrap().to_string(), r#"{"_id":"ada","age":12}"#);
+    /// assert!(store.get("nobody")?.is_none());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidId`], [`crate::ErrorKind::Corruption`].
     pub fn get(&self, id: impl Into<Value>) -> Result<Option<Document>> {
@@ -264,6 +389,16 @@ impl ReadOnly {
 
     /// Some fields of the document with this `_id`, as [`crate::Collection::get_fields`].
     ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// let fields = store.get_fields("rex", &["age"])?.unwrap();
+    /// assert_eq!(fields.get("age").and_then(alluvium::Value::as_i64), Some(3));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`ReadOnly::get`].
     pub fn get_fields(&self, id: impl Into<Value>, paths: &[&str]) -> Result<Option<Map>> {
@@ -272,22 +407,59 @@ impl ReadOnly {
     }
 
     /// The documents in the order of their `_id`s: a scan to be narrowed and then started.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// let first = store.scan().from("b").run()?.next().unwrap()?;
+    /// assert!(first.to_string().contains("rex"));
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn scan(&self) -> Scan {
         Scan::read_only(self.clone())
     }
 
     /// The number of documents. Costs nothing.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// assert_eq!(store.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn count(&self) -> u64 {
         self.inner.pairs.len()
     }
 
     /// Figures of the store. Costs microseconds.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// assert_eq!(store.stats().pairs, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn stats(&self) -> ReadOnlyStats {
         self.inner.pairs.stats()
     }
 
     /// Checks every block of every file, and that indexes agree with the data. Returns the damage found;
     /// empty is good.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// assert!(store.verify()?.is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// What keeps the check itself from going on.
@@ -297,6 +469,16 @@ impl ReadOnly {
     }
 
     /// An error unless the store holds keys and values as they are.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// store.require_content(alluvium::ReadOnlyContent::Documents)?;
+    /// assert!(store.require_content(alluvium::ReadOnlyContent::KeyValues).is_err());
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::OtherContent`].
@@ -339,6 +521,19 @@ impl ReadOnlyBuild {
     /// `options`, those that belong to a collection have no effect: duplicates are treated as the
     /// options of the build say, durability comes at the end, and nothing is resumed.
     ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// use alluvium::load::{Input, LoadOptions};
+    /// use alluvium::{BuildOptions, ReadOnly};
+    ///
+    /// let mut build = ReadOnly::build(&path, "pets", BuildOptions::default())?;
+    /// let lines = std::io::Cursor::new("{\"_id\": \"rex\"}\n{\"_id\": \"tom\"}\n");
+    /// build.load(Input::stream("lines", lines), LoadOptions::default())?;
+    /// assert_eq!(build.finish()?.pairs, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Load`] naming line, column and reason; or as [`readonly::Build::add`]. The build is of
     /// no use then.
@@ -350,6 +545,15 @@ impl ReadOnlyBuild {
     }
 
     /// Adds a document. Without an `_id` it gets an object id. The `_id` becomes its first field.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// build.add(r#"{"_id": "rex", "kind": "dog"}"#)?;
+    /// build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::InvalidDocument`], [`Error::InvalidId`], [`Error::Json`], or as
@@ -366,6 +570,16 @@ impl ReadOnlyBuild {
     }
 
     /// Sorts, writes, and makes the store whole and durable.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// build.add(r#"{"_id": "rex", "kind": "dog"}"#)?;
+    /// let report = build.finish()?;
+    /// assert_eq!((report.pairs, report.duplicates), (1, 0));
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`ReadOnlyBuild::load`]. Nothing is left of the store then.

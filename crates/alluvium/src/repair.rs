@@ -93,6 +93,18 @@ pub struct RepairReport {
 
 impl RepairReport {
     /// True if nothing is lost: the new database holds all that the damaged one did.
+    ///
+    /// ```
+    /// # let env = env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// # db.close()?;
+    /// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
+    /// # use alluvium::repair::{self, RepairOptions};
+    /// let report = repair::repair(&env, from, to, &RepairOptions::default())?;
+    /// assert!(report.is_whole(), "{:?} and {:?} are lost", report.losses, report.lost_numbers);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn is_whole(&self) -> bool {
         let whole = |c: &RepairedCollection| c.unreadable + c.doubtful == 0 && c.indexes_lost.is_empty();
         self.collections.iter().all(whole)
@@ -103,17 +115,52 @@ impl RepairReport {
     }
 
     /// Certain documents of all collections.
+    ///
+    /// ```
+    /// # let env = env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// # db.close()?;
+    /// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
+    /// # use alluvium::repair::{self, RepairOptions};
+    /// assert_eq!(repair::repair(&env, from, to, &RepairOptions::default())?.documents(), 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn documents(&self) -> u64 {
         self.collections.iter().map(|collection| collection.documents).sum()
     }
 
     /// Doubtful documents of all collections.
+    ///
+    /// ```
+    /// # let env = env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// # db.close()?;
+    /// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
+    /// # use alluvium::repair::{self, RepairOptions};
+    /// assert_eq!(repair::repair(&env, from, to, &RepairOptions::default())?.doubtful(), 0);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn doubtful(&self) -> u64 {
         self.collections.iter().map(|collection| collection.doubtful).sum()
     }
 }
 
 /// The keys of a loss in words: its tree, and the first and last `_id` that may be lost, where they are known.
+///
+/// ```
+/// # let env = env::Env::in_memory(1);
+/// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+/// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+/// # db.close()?;
+/// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
+/// # use alluvium::repair::{self, RepairOptions};
+/// for loss in repair::repair(&env, from, to, &RepairOptions::default())?.losses {
+///     println!("{}: {}", loss.path.display(), repair::describe_range(&loss));
+/// }
+/// # alluvium::Result::Ok(())
+/// ```
 pub fn describe_range(loss: &Loss) -> String {
     let split = |key: &[u8]| match key.split_first_chunk() {
         Some((tree, rest)) => (u32::from_be_bytes(*tree), rest.to_vec()),
@@ -139,13 +186,27 @@ pub fn describe_range(loss: &Loss) -> String {
 /// Reads the damaged database in `from` and makes a new one of what is whole in `to`, which must not exist or be
 /// empty. Nothing has the name `to` until the new database is whole and durable.
 ///
+/// ```
+/// # let env = env::Env::in_memory(1);
+/// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+/// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+/// # db.close()?;
+/// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
+/// use alluvium::repair::{self, RepairOptions};
+///
+/// let report = repair::repair(&env, from, to, &RepairOptions::default())?;
+/// assert_eq!((report.documents(), report.is_whole()), (1, true));
+/// # alluvium::Result::Ok(())
+/// ```
+///
 /// # Errors
 /// [`crate::ErrorKind::Open`] if `from` is no database, or `to` is taken; [`crate::ErrorKind::InUse`];
 /// [`crate::ErrorKind::NoSpace`]; what reading and writing say. Damage is no error: it is in the report.
 pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Result<RepairReport> {
     let mut salvage = Salvage::read(env, from)?;
     store::make_whole(env, to, |dir| {
-        let mut builder = Database::builder().env(env.clone()).partitions(salvage.partitions());
+        // Nobody writes to it before it is whole, and on a disk that fills up before nothing is left of it.
+        let mut builder = Database::builder().env(env.clone()).partitions(salvage.partitions()).disk_reserve(0);
         if let Some(bytes) = options.memory_bytes {
             builder = builder.memory(bytes);
         }

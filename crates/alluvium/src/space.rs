@@ -79,11 +79,23 @@ impl Space {
     }
 
     /// True if there is room.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// assert!(db.load_space(1 << 20, 0).is_enough());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn is_enough(&self) -> bool {
         self.needed_bytes <= self.available_bytes
     }
 
     /// An error if there is no room.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// db.load_space(1 << 20, 0).check()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotEnoughSpace`] with both figures.

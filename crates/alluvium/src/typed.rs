@@ -44,6 +44,17 @@ impl<T> TypedCollection<T> {
     }
 
     /// The collection of documents below.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
+    /// # struct Pet { kind: String }
+    /// # let rex = Pet { kind: "dog".to_owned() };
+    /// # let pets = db.collection("pets").typed::<Pet>();
+    /// pets.put("rex", &rex)?;
+    /// assert_eq!(pets.documents().get("rex")?.unwrap().to_string(), r#"{"_id":"rex","kind":"dog"}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn documents(&self) -> &Collection {
         &self.collection
     }
@@ -52,6 +63,17 @@ impl<T> TypedCollection<T> {
 impl<T: Serialize> TypedCollection<T> {
     /// Inserts a value, as [`Collection::insert_one`].
     ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
+    /// # struct Pet { kind: String }
+    /// # let rex = Pet { kind: "dog".to_owned() };
+    /// # let pets = db.collection("pets").typed::<Pet>();
+    /// let id = pets.insert_one(&rex)?.inserted_id;
+    /// assert_eq!(pets.get(id)?, Some(rex));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As there, and [`Error::InvalidDocument`] if the value is not a map with names.
     pub fn insert_one(&self, value: &T) -> Result<InsertOneResult> {
@@ -59,6 +81,17 @@ impl<T: Serialize> TypedCollection<T> {
     }
 
     /// Puts a value under `id`, as [`Collection::put`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
+    /// # struct Pet { kind: String }
+    /// # let rex = Pet { kind: "dog".to_owned() };
+    /// # let pets = db.collection("pets").typed::<Pet>();
+    /// pets.put("rex", &rex)?;
+    /// assert_eq!(pets.get("rex")?, Some(rex));
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`TypedCollection::insert_one`].
@@ -70,6 +103,18 @@ impl<T: Serialize> TypedCollection<T> {
 impl<T: DeserializeOwned> TypedCollection<T> {
     /// The value with this `_id`.
     ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
+    /// # struct Pet { kind: String }
+    /// # let rex = Pet { kind: "dog".to_owned() };
+    /// # let pets = db.collection("pets").typed::<Pet>();
+    /// pets.put("rex", &rex)?;
+    /// assert_eq!(pets.get("rex")?, Some(rex));
+    /// assert_eq!(pets.get("tom")?, None);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Collection::get`], and [`Error::InvalidDocument`] if the document is no `T`.
     pub fn get(&self, id: impl Into<Value>) -> Result<Option<T>> {
@@ -77,6 +122,18 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     }
 
     /// All values in the order of their `_id`s.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
+    /// # struct Pet { kind: String }
+    /// # let rex = Pet { kind: "dog".to_owned() };
+    /// # let pets = db.collection("pets").typed::<Pet>();
+    /// pets.put("rex", &rex)?;
+    /// let all: Vec<Pet> = pets.scan()?.collect::<Result<_, _>>()?;
+    /// assert_eq!(all, [rex]);
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`crate::Scan::run`].

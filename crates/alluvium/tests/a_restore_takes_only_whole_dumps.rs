@@ -165,3 +165,45 @@ fn what_is_no_dump_is_named() {
     assert!(error().contains("are both of collection main.pets"));
     assert!(Dump::read(&env, Path::new("nowhere")).is_err());
 }
+
+#[test]
+fn a_dump_that_was_made_anew_is_another() {
+    // As long as before, and the same for the first megabyte and a half.
+    let documents = |last: &str| {
+        let text = "x".repeat(100_000);
+        let lines = (0..16).map(move |n| format!(r#"{{"_id":{n},"text":"{text}"}}"#));
+        lines.chain([format!(r#"{{"_id":16,"text":"{last}"}}"#)]).collect::<Vec<_>>()
+    };
+    for stopped in [false, true] {
+        let env = Env::in_memory(6);
+        let db = open(&env, "db");
+        db.collection("pets").insert_many(documents("first")).unwrap();
+        db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
+        let path = Path::new("dump/main/pets.bson");
+        let file = env.fs.open(path, OpenMode::ReadWrite).unwrap();
+        let len = file.len().unwrap();
+        let other = open(&env, "other");
+        if stopped {
+            // It ends within the documents, as if it had been cut short there.
+            let mut end = vec![0; 40_000];
+            file.read_exact_at(&mut end, len - 40_000).unwrap();
+            file.set_len(len - 40_000).unwrap();
+            restore(&env, &other, None).unwrap_err();
+            file.write_at(&end, len - 40_000).unwrap();
+        } else {
+            restore(&env, &other, None).unwrap();
+        }
+        let before = other.collection("pets").count().unwrap();
+        let mut end = [0; 60];
+        file.read_exact_at(&mut end, len - 60).unwrap();
+        let at = end.windows(5).position(|five| five == b"first").unwrap();
+        file.write_at(b"other", len - 60 + at as u64).unwrap();
+        assert_eq!(file.len().unwrap(), len);
+        let error = restore(&env, &other, None).unwrap_err().to_string();
+        assert!(error.contains("main.pets has documents already"), "{error}");
+        assert_eq!(other.collection("pets").count().unwrap(), before, "nothing is restored");
+        restore(&env, &other, Some(OnDuplicate::Replace)).unwrap();
+        let last = other.collection("pets").get(16).unwrap().unwrap().to_string();
+        assert!(last.contains("other"), "{last}");
+    }
+}

@@ -87,7 +87,7 @@ fn main() {
     let mut base = None;
     for n in 0..3 {
         let to = dir.join(format!("checkpoint-{n}"));
-        let options = CheckpointOptions { base: base.replace(to.clone()), copy: false };
+        let options = CheckpointOptions { base: base.replace(to.clone()), copy: false, ..CheckpointOptions::default() };
         beside_writers(&db, &env, &format!("checkpoint {n}"), || {
             let report = db.checkpoint(&to, &options).unwrap();
             println!("{report:?}");
@@ -96,7 +96,10 @@ fn main() {
     }
     let to = dir.join("copied");
     beside_writers(&db, &env, "copied checkpoint", || {
-        println!("{:?}", db.checkpoint(&to, &CheckpointOptions { base: None, copy: true }).unwrap());
+        println!(
+            "{:?}",
+            db.checkpoint(&to, &CheckpointOptions { base: None, copy: true, ..CheckpointOptions::default() }).unwrap()
+        );
     });
     db.close().unwrap();
 }

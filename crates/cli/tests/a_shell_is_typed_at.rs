@@ -60,6 +60,12 @@ fn words_are_completed_and_json_goes_on_over_lines() {
     shell.send("upd\t pe\t 7 {\"$unse\t\": {\"ag\t\": 1}}\n").expect("a terminal");
     shell.exp_string("updated 7").expect("an update");
     shell.exp_string("alluvium> ").expect("a prompt");
+    // In the middle of a command: to the left of what is typed already, and behind options.
+    shell.send("scan  --limit 1").expect("a terminal");
+    shell.send(&"\x1b[D".repeat(10)).expect("a terminal");
+    shell.send("pe\t\x05 --rev\t --fields=ki\t\n").expect("a terminal");
+    shell.exp_string("\"kind\": \"dog\"").expect("a document");
+    shell.exp_string("alluvium> ").expect("a prompt");
     say(&mut shell, "put pets new {\"kind\":");
     say(&mut shell, "\"cat\"}");
     shell.exp_string("alluvium> ").expect("a prompt");

@@ -23,6 +23,8 @@ struct Control {
     total: AtomicU64,
     counts: [AtomicU64; OpKind::ALL.len()],
     fired: AtomicU64,
+    /// The kinds of operations that failed on demand, in their order.
+    struck: Mutex<Vec<OpKind>>,
     /// False while there are no faults, so that nobody waits for their lock.
     armed: AtomicBool,
     faults: Mutex<Vec<Fault>>,
@@ -55,6 +57,7 @@ impl Control {
         self.armed.store(!faults.is_empty(), Ordering::SeqCst);
         if failure.is_some() {
             self.fired.fetch_add(1, Ordering::SeqCst);
+            self.struck.lock().push(kind);
         }
         failure
     }
@@ -86,6 +89,7 @@ impl FaultFs {
             total: AtomicU64::new(0),
             counts: OpKind::ALL.map(|_| AtomicU64::new(0)),
             fired: AtomicU64::new(0),
+            struck: Mutex::new(Vec::new()),
             armed: AtomicBool::new(false),
             faults: Mutex::new(Vec::new()),
             hook: RwLock::new(None),
@@ -117,6 +121,11 @@ impl FaultFs {
     /// that it struck.
     pub fn fired(&self) -> u64 {
         self.control.fired.load(Ordering::SeqCst)
+    }
+
+    /// The kinds of the operations that have failed on demand, in their order.
+    pub fn struck(&self) -> Vec<OpKind> {
+        self.control.struck.lock().clone()
     }
 
     /// How many operations of this kind were asked for, failed ones too.

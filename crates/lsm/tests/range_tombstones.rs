@@ -201,3 +201,25 @@ fn many_small_ranges_do_not_fill_the_memory() {
     iter.seek_last().unwrap();
     assert_eq!(iter.key(), number(1, 19));
 }
+
+#[test]
+fn a_closed_partition_forgets_no_ranges() {
+    let mut db = loaded(2);
+    db.delete_range(&number(2, 100), &number(2, 110));
+    db.flush();
+    assert_eq!(db.partition.stats().ranges, 1);
+    // Whoever drops the tree is late: the directory may be another's by now.
+    let again = db.partition.clone();
+    again.close();
+    let sizes = |db: &Db| db.env.fs.list(std::path::Path::new(common::DIR)).unwrap();
+    let before: Vec<_> = sizes(&db).into_iter().map(|entry| (entry.name, entry.len)).collect();
+    let error = again.drop_tree(2).unwrap_err().to_string();
+    assert!(error.contains("closed"), "{error}");
+    let after: Vec<_> = sizes(&db).into_iter().map(|entry| (entry.name, entry.len)).collect();
+    assert_eq!(after, before);
+    drop(again);
+    let db = db.reopen();
+    assert_eq!(db.partition.stats().ranges, 1, "the manifest still has it");
+    db.partition.drop_tree(2).unwrap();
+    assert_eq!(db.partition.stats().ranges, 0);
+}

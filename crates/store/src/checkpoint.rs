@@ -26,6 +26,7 @@ use lsm::View;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How to make a checkpoint.
@@ -36,6 +37,8 @@ pub struct CheckpointOptions {
     pub base: Option<PathBuf>,
     /// Copy files of the database, in place of linking them. Files of the base are still linked.
     pub copy: bool,
+    /// Set to true by anybody, the checkpoint ends with [`Error::Stopped`], within a moment, and leaves nothing.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What a checkpoint holds, and how it came about.
@@ -80,8 +83,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::TargetExists`], [`Error::InsideDatabase`], [`Error::NotACheckpoint`] and
-    /// [`Error::ForeignBase`] for the base, [`Error::InUse`] if another makes it, [`Error::NoSpace`], and what
-    /// writing says. Nothing has the name `dir` then, and the store goes on.
+    /// [`Error::ForeignBase`] for the base, [`Error::InUse`] if another makes it, [`Error::NoSpace`],
+    /// [`Error::Stopped`], and what writing says. Nothing has the name `dir` then, and the store goes on.
     pub fn checkpoint(&self, dir: &Path, options: &CheckpointOptions) -> Result<CheckpointReport> {
         let inner = &*self.inner;
         inner.writable()?;
@@ -89,7 +92,7 @@ impl Store {
         let base = options.base.as_deref().map(|path| Base::read(inner, path)).transpose()?;
         // A log that had damage has gaps, which a copy has not.
         self.discard_damage()?;
-        let building = Building::begin(&inner.env, dir, inner.options.disk_reserve())?;
+        let building = Building::begin(&inner.env, dir, inner.options.disk_reserve(), options.stop.clone())?;
         let id = inner.env.rng.next_u64();
         let made = inner.pin().and_then(|pinned| inner.fill(&building, id, pinned, base.as_ref(), options.copy));
         match inner.ended(made) {
@@ -104,6 +107,11 @@ impl Store {
             }
         }
     }
+}
+
+/// [`Error::Stopped`] if somebody has asked for it.
+pub(crate) fn unless_stopped(stop: &AtomicBool) -> Result<()> {
+    if stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
 }
 
 /// A full disk under its own name.
@@ -202,6 +210,7 @@ impl Filling<'_> {
         for meta in numbers {
             // Another may have the directory then, and remove files.
             inner.open_for_reads()?;
+            unless_stopped(&self.building.stop)?;
             let path = format!("{name}/{:08}.sst", meta.number);
             let checksum = FileChecksum::Footer(meta.footer_checksum);
             let mut file = ListedFile { path, bytes: meta.bytes, checksum, in_base: false };
@@ -254,7 +263,7 @@ impl Filling<'_> {
     /// Lists a file with the checksum of its content; says how many bytes it has.
     fn list_content(&mut self, dir: &str, path: &Path) -> Result<u64> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let (bytes, sum) = content_checksum(&self.inner.env, path)?;
+        let (bytes, sum) = content_checksum(&self.inner.env, path, &self.building.stop)?;
         let checksum = FileChecksum::Content(sum);
         self.listing.files.push(ListedFile { path: format!("{dir}/{name}"), bytes, checksum, in_base: false });
         Ok(bytes)
@@ -262,13 +271,14 @@ impl Filling<'_> {
 }
 
 /// The length of a file, and the XXH3-64 of its bytes.
-pub(crate) fn content_checksum(env: &Env, path: &Path) -> Result<(u64, u64)> {
+pub(crate) fn content_checksum(env: &Env, path: &Path, stop: &AtomicBool) -> Result<(u64, u64)> {
     let file = env.fs.open(path, OpenMode::Read)?;
     let len = file.len()?;
     let mut hasher = codec::Hasher64::default();
     let mut piece = vec![0; (1 << 20).min(len as usize)];
     let mut at = 0;
     while at < len {
+        unless_stopped(stop)?;
         let piece = &mut piece[..(1 << 20).min((len - at) as usize)];
         file.read_exact_at(piece, at)?;
         hasher.add(piece);

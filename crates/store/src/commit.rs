@@ -394,3 +394,6 @@ impl Inner {
         (self.partitions[partition].active().first_seq() == pin).then_some(partition)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -107,6 +107,9 @@ pub enum Error {
     /// The store was closed.
     #[error("the database is closed")]
     Closed,
+    /// Somebody asked for it.
+    #[error("stopped")]
+    Stopped,
     /// A background thread died; the message is its last words.
     #[error("a background thread failed: {0}; reopen the database, and please report this")]
     WorkerFailed(String),

@@ -43,7 +43,7 @@ mod workers;
 pub use admission::Admitted;
 pub use batch::WriteBatch;
 pub use checkpoint::building::make_whole;
-pub use checkpoint::check::{CheckedCheckpoint, check_checkpoint};
+pub use checkpoint::check::{CheckedCheckpoint, check_checkpoint, check_checkpoint_unless};
 pub use checkpoint::listing::{FileChecksum, ListedFile, Listing};
 pub use checkpoint::{CheckpointOptions, CheckpointReport};
 pub use codec::entry::Seq;

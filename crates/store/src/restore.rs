@@ -5,23 +5,25 @@
 //! numbers go on where the checkpoint ends.
 
 use crate::checkpoint::building::{Building, Placed};
-use crate::checkpoint::check::{check_checkpoint, read_versions};
+use crate::checkpoint::check::{check_checkpoint_unless, read_versions};
 use crate::checkpoint::listing::Listing;
 use crate::checkpoint::log::LogCopy;
-use crate::checkpoint::no_space;
+use crate::checkpoint::{no_space, unless_stopped};
 use crate::open::LOG_DIR;
 use crate::superblock::Superblock;
 use crate::{Error, Result};
 use codec::entry::Seq;
 use env::Env;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Segments of the new log have so many bytes.
 const SEGMENT_BYTES: u64 = 16 << 20;
 
 /// How to restore a checkpoint.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct RestoreOptions {
     /// Copy the sorted files, in place of linking them where that is possible.
     pub copy: bool,
@@ -29,6 +31,8 @@ pub struct RestoreOptions {
     pub quick: bool,
     /// Bytes of the disk that copies leave free. Default: 0.
     pub reserve_bytes: u64,
+    /// Set to true by anybody, the restore ends with [`Error::Stopped`], within a second or so, and leaves nothing.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What was restored.
@@ -63,15 +67,15 @@ pub fn is_checkpoint(env: &Env, dir: &Path) -> Result<bool> {
 ///
 /// # Errors
 /// [`Error::NotACheckpoint`], the first damage found in the checkpoint, [`Error::TargetExists`],
-/// [`Error::InUse`] if another restores to the same name, [`Error::NoSpace`], and what writing says. Nothing
+/// [`Error::InUse`] if another restores to the same name, [`Error::NoSpace`], [`Error::Stopped`], and what writing says. Nothing
 /// has the name `to` then.
 pub fn restore_checkpoint(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Result<RestoreReport> {
     let started = env.clock.now();
-    let checked = check_checkpoint(env, from, !options.quick)?;
+    let checked = check_checkpoint_unless(env, from, !options.quick, &options.stop)?;
     if let Some(first) = checked.damage.into_iter().next() {
         return Err(first);
     }
-    let building = Building::begin(env, to, options.reserve_bytes)?;
+    let building = Building::begin(env, to, options.reserve_bytes, options.stop.clone())?;
     let restoring = Restoring { env, from, listing: &checked.listing, options, building: &building };
     match restoring.fill() {
         Ok(mut report) => {
@@ -109,6 +113,7 @@ impl Restoring<'_> {
             let name = format!("p{index:03}");
             let (from, to) = (self.from.join(&name), self.building.directory(&name)?);
             for file in &version.added {
+                unless_stopped(&self.options.stop)?;
                 let number = file.meta.number;
                 let (from, to) = (lsm::image::sst_path(&from, number), lsm::image::sst_path(&to, number));
                 let placed = self.building.place(&from, &to, !self.options.copy)?;

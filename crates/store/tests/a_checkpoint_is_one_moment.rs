@@ -78,7 +78,7 @@ fn while_others_write() {
     for round in 0..12u64 {
         let before: Vec<u64> = done.iter().map(|n| n.load(Ordering::SeqCst)).collect();
         let dir = Path::new("backups").join(format!("{round}"));
-        let options = CheckpointOptions { base: base.take(), copy: round % 3 == 2 };
+        let options = CheckpointOptions { base: base.take(), copy: round % 3 == 2, ..CheckpointOptions::default() };
         let report = store.checkpoint(&dir, &options).unwrap();
         let after: Vec<u64> = done.iter().map(|n| n.load(Ordering::SeqCst)).collect();
         let (found, seq) = restored(&env, &dir, tree);

@@ -9,6 +9,7 @@ use env::{Env, ManualClock, SeededRng};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use store::{Bounds, CheckpointOptions, Durability, Error, Options, RestoreOptions, Store};
 
 const TREE: store::TreeId = store::TreeId(1);
@@ -245,4 +246,113 @@ fn what_it_reads_stays_while_others_change_everything() {
     disk.faults.set_hook(None);
     assert_eq!(checkpoint_at(&disk.env, "first"), Some(expected));
     assert_eq!(checkpoint_at(&disk.env, "second"), Some(contents(&store)));
+}
+
+#[test]
+fn while_files_are_copied_the_log_is_free() {
+    let disk = disk(MemFs::new());
+    let store = Arc::new(open(&disk.env));
+    let expected = contents(&store);
+    let segments = |env: &Env| {
+        let entries = env.fs.list(Path::new("db/wal")).unwrap();
+        entries.into_iter().map(|entry| entry.name).collect::<Vec<_>>()
+    };
+    let before = segments(&disk.env);
+    let (other, env, once) = (store.clone(), disk.env.clone(), Arc::new(Mutex::new(true)));
+    let asked = once.clone();
+    disk.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
+        let sorted = op.path.extension().is_some_and(|ending| ending == "sst");
+        let copies = op.kind == OpKind::Create && sorted && op.path.starts_with("ck.incomplete");
+        if copies && std::mem::take(&mut *asked.lock()) {
+            // A slow copy: meanwhile all that the log held is flushed, and goes.
+            (0..40).for_each(|_| write(&other, 0..60));
+            other.flush().unwrap();
+            let after = segments(&env);
+            assert!(!before.iter().any(|name| after.contains(name)), "{before:?} and {after:?}");
+        }
+    })));
+    let options = CheckpointOptions { copy: true, ..CheckpointOptions::default() };
+    store.checkpoint(Path::new("ck"), &options).unwrap();
+    disk.faults.set_hook(None);
+    assert!(!*once.lock(), "a file was copied");
+    assert_eq!(checkpoint_at(&disk.env, "ck"), Some(expected));
+}
+
+/// Sets `stop` before the change that comes `nth` of those that `act` makes; false if there are fewer.
+fn stop_before<T>(disk: &Disk, nth: u64, stop: &Arc<AtomicBool>, act: impl FnOnce() -> T) -> (T, bool) {
+    let (flag, left) = (stop.clone(), Arc::new(AtomicU64::new(nth)));
+    let counted = left.clone();
+    disk.faults.set_hook(Some(Arc::new(move |_: &Op<'_>| {
+        if counted.load(Ordering::SeqCst) > 0 && counted.fetch_sub(1, Ordering::SeqCst) == 1 {
+            flag.store(true, Ordering::SeqCst);
+        }
+    })));
+    let result = act();
+    disk.faults.set_hook(None);
+    (result, left.load(Ordering::SeqCst) == 0)
+}
+
+#[test]
+fn stopped_anywhere_it_leaves_nothing() {
+    let disk = disk(MemFs::new());
+    let store = open(&disk.env);
+    let expected = contents(&store);
+    let (ck, new) = (Path::new("ck"), Path::new("new"));
+    let (mut stopped, mut finished) = (0, 0);
+    for nth in 1.. {
+        let stop = Arc::new(AtomicBool::new(false));
+        let options = CheckpointOptions { copy: true, stop: stop.clone(), ..CheckpointOptions::default() };
+        let (made, reached) = stop_before(&disk, nth, &stop, || store.checkpoint(ck, &options));
+        match made {
+            Err(Error::Stopped) => {
+                stopped += 1;
+                assert_eq!(disk.env.fs.list(Path::new(".")).unwrap().len(), 1, "only the database is there");
+                continue;
+            }
+            made => assert!(made.is_ok(), "{made:?}"),
+        }
+        finished += u64::from(reached);
+        assert_eq!(checkpoint_at(&disk.env, "ck"), Some(expected.clone()));
+        if !reached {
+            break;
+        }
+        for left in ["ck", "ck-restored"] {
+            remove(&disk.env, Path::new(left));
+        }
+    }
+    // The last file is in its place long before the last change.
+    assert!(stopped > 10 && finished > 0, "stopped at {stopped}, finished at {finished}");
+    stopped = 0;
+    for nth in 1.. {
+        let stop = Arc::new(AtomicBool::new(false));
+        let options = RestoreOptions { copy: true, stop: stop.clone(), ..RestoreOptions::default() };
+        let restore = || store::restore_checkpoint(&disk.env, ck, new, options);
+        let (made, reached) = stop_before(&disk, nth, &stop, restore);
+        match made {
+            Err(Error::Stopped) => {
+                stopped += 1;
+                assert!(!disk.env.fs.exists(new).unwrap());
+                assert!(!disk.env.fs.exists(Path::new("new.incomplete")).unwrap());
+                continue;
+            }
+            made => assert!(made.is_ok(), "{made:?}"),
+        }
+        assert_eq!(database_at(&disk.env, "new"), Some(expected.clone()));
+        if !reached {
+            break;
+        }
+        remove(&disk.env, new);
+    }
+    assert!(stopped > 10, "{stopped}");
+    let stop = AtomicBool::new(true);
+    let checked = store::check_checkpoint_unless(&disk.env, ck, true, &stop);
+    assert!(matches!(checked, Err(Error::Stopped)), "{checked:?}");
+}
+
+fn remove(env: &Env, dir: &Path) {
+    for entry in env.fs.list(dir).unwrap() {
+        let path = dir.join(&entry.name);
+        if entry.is_dir { remove(env, &path) } else { env.fs.remove(&path).unwrap() }
+    }
+    env.fs.remove_dir(dir).unwrap();
 }

@@ -52,7 +52,7 @@ fn restored(env: &Env, checkpoint: &Path, to: &str) -> Content {
 }
 
 fn based_on(base: &Path, copy: bool) -> CheckpointOptions {
-    CheckpointOptions { base: Some(base.to_owned()), copy }
+    CheckpointOptions { base: Some(base.to_owned()), copy, ..CheckpointOptions::default() }
 }
 
 fn remove(env: &Env, dir: &Path) {
@@ -75,7 +75,7 @@ fn a_chain_of_them() {
         // To another disk, where the chain is, but for what the link before has.
         let options = match chain.last() {
             Some((base, _)) => based_on(base, true),
-            None => CheckpointOptions { base: None, copy: true },
+            None => CheckpointOptions { base: None, copy: true, ..CheckpointOptions::default() },
         };
         let report = store.checkpoint(&dir, &options).unwrap();
         let sorted = report.in_base + report.copied;
@@ -138,7 +138,7 @@ fn a_base_that_lost_a_file_is_no_harm() {
     store.create_trees(&[b"tree"]).unwrap();
     write(&store, 0..300);
     let base = Path::new("base");
-    store.checkpoint(base, &CheckpointOptions { base: None, copy: true }).unwrap();
+    store.checkpoint(base, &CheckpointOptions { base: None, copy: true, ..CheckpointOptions::default() }).unwrap();
     let sorted: Vec<_> = store::Listing::read(&env, base).unwrap().files;
     let mut sorted = sorted.into_iter().map(|file| file.path).filter(|path| path.ends_with(".sst"));
     env.fs.remove(&base.join(sorted.next().unwrap())).unwrap();

@@ -1,6 +1,7 @@
 //! Copies among the operations: checkpoints made, kept while others go on, restored, compared, and gone on from; and
 //! repaired copies.
 
+use crate::indexes;
 use crate::runner::Runner;
 use crate::state::{State, read_state};
 use crate::world::PATH;
@@ -51,7 +52,11 @@ impl Runner {
         };
         let base = base.map(|at| &self.checkpoints.kept[at]);
         let foreign = base.is_some_and(|base| base.generation != self.checkpoints.generation);
-        let options = CheckpointOptions { base: base.map(|base| base.dir.clone()), copy: self.rng.bool() };
+        let options = CheckpointOptions {
+            base: base.map(|base| base.dir.clone()),
+            copy: self.rng.bool(),
+            ..CheckpointOptions::default()
+        };
         let dir = PathBuf::from(format!("checkpoint-{}", self.checkpoints.made));
         self.note(format!("checkpoint {} {options:?}", dir.display()));
         match self.db().checkpoint(&dir, &options) {
@@ -97,13 +102,23 @@ impl Runner {
         let db = Database::builder().env(copy.env.clone()).options(options).open(to);
         let db = db.unwrap_or_else(|e| panic!("the repaired database does not open: {e}"));
         let mut found = read_state(&db).unwrap_or_else(|e| panic!("reading a repaired database: {e}"));
+        indexes::check_now(&db).unwrap_or_else(|broken| panic!("a repaired database: {broken}"));
         // A collection without documents is nothing that could be saved.
         let mut expected = self.state.clone();
         for state in [&mut found, &mut expected] {
             state.collections.retain(|_, contents| !contents.documents.is_empty());
-            // An index that was not ready is built, or comes to nothing.
-            state.collections.values_mut().for_each(|contents| contents.indexes.clear());
         }
+        // An index that was not ready is built, or comes to nothing.
+        for (name, contents) in &mut expected.collections {
+            let Some(found) = found.collections.get_mut(name) else { continue };
+            let unready = contents.indexes.iter().filter(|(_, index)| !index.ready);
+            for index in unready.map(|(index, _)| index.clone()).collect::<Vec<_>>() {
+                contents.indexes.remove(&index);
+                found.indexes.remove(&index);
+            }
+        }
+        let mut made = found.collections.values().flat_map(|contents| contents.indexes.values());
+        assert!(made.all(|index| index.ready), "an index of a repaired database is not ready");
         assert!(found == expected, "repaired copy and model differ:\n{}", expected.difference(&found));
     }
 
@@ -122,7 +137,7 @@ impl Runner {
     }
 
     fn restore(&mut self, from: &Path, to: &Path) {
-        let options = RestoreOptions { copy: self.rng.bool(), quick: self.rng.bool(), reserve_bytes: 0 };
+        let options = RestoreOptions { copy: self.rng.bool(), quick: self.rng.bool(), ..RestoreOptions::default() };
         backup::restore(&self.world.env, from, to, options).unwrap_or_else(|e| panic!("restore: {e}"));
     }
 }

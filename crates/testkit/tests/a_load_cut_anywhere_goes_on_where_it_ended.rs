@@ -1,9 +1,10 @@
 //! A load of a file is cut at any change to the disk, by the death of the process or by power:
 //! what is found is the file's beginning, whole slices of it; loading it again goes on there,
-//! and in the end each line is loaded once.
+//! and in the end each line is loaded once. Also if the text ends without a newline, or is an array or objects, where
+//! what closes it comes behind the last document.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use alluvium::load::{Input, LoadOptions, LoadReport, OnDuplicate, Outcome};
+use alluvium::load::{Format, Input, LoadOptions, LoadReport, OnDuplicate, Outcome};
 use alluvium::{Database, Durability};
 use env::fault::Op;
 use env::mem::CrashStyle;
@@ -15,7 +16,16 @@ use store::Options;
 use testkit::{World, seed};
 
 const LINES: usize = 700;
-const INPUT: &str = "input.jsonl";
+const INPUT: &str = "input";
+
+/// Formats, with what stands before, between and behind the documents.
+const TEXTS: [(Format, [&str; 3]); 5] = [
+    (Format::JsonLines, ["", "\n", "\n"]),
+    (Format::JsonLines, ["", "\n", ""]),
+    (Format::JsonArray, ["[", ", ", "]"]),
+    (Format::JsonArray, [" [\n", "\n,\n", "\n\n]\n\n"]),
+    (Format::JsonObjects, ["", "\n\n", " "]),
+];
 
 fn options(seed: u64) -> Options {
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -31,17 +41,19 @@ fn line(n: usize) -> String {
     }
 }
 
-fn write_input(env: &Env) {
-    let text: String = (0..LINES).map(|n| line(n) + "\n").collect();
+fn write_input(env: &Env, [before, between, behind]: [&str; 3]) {
+    let lines: Vec<String> = (0..LINES).map(line).collect();
+    let text = format!("{before}{}{behind}", lines.join(between));
     let file = env.fs.open(Path::new(INPUT), OpenMode::CreateNew).unwrap();
     file.write_at(text.as_bytes(), 0).unwrap();
     file.sync().unwrap();
     env.fs.sync_dir(Path::new("")).unwrap();
 }
 
-fn load(world: &World, db: &Database) -> alluvium::Result<LoadReport> {
+fn load(world: &World, db: &Database, format: &Format) -> alluvium::Result<LoadReport> {
     let input = Input::file(&world.env, Path::new(INPUT))?;
-    let options = LoadOptions { readers: 2, on_duplicate: OnDuplicate::Error, ..LoadOptions::default() };
+    let (format, on_duplicate) = (format.clone(), OnDuplicate::Error);
+    let options = LoadOptions { format, readers: 2, on_duplicate, ..LoadOptions::default() };
     db.collection("c").load(input, options)
 }
 
@@ -55,12 +67,12 @@ fn numbers(db: &Database) -> Vec<i64> {
 }
 
 /// Opens a disk that was left, compares, and takes the load up.
-fn check(disk: &World, context: &str, finished: bool, seed: u64) -> usize {
+fn check(disk: &World, format: &Format, context: &str, finished: bool, seed: u64) -> usize {
     let db = disk.open(&options(seed)).unwrap_or_else(|e| panic!("{context}: {e}"));
     let found = numbers(&db);
     assert_eq!(found, (0..found.len() as i64).collect::<Vec<_>>(), "{context}: not the beginning of the input");
     assert!(!finished || found.len() == LINES, "{context}: the load was acknowledged");
-    let report = load(disk, &db).unwrap_or_else(|e| panic!("{context}: {e}"));
+    let report = load(disk, &db, format).unwrap_or_else(|e| panic!("{context}: {e}"));
     match report.outcome {
         Outcome::AlreadyDone => assert_eq!(found.len(), LINES, "{context}"),
         _ => {
@@ -75,9 +87,10 @@ fn check(disk: &World, context: &str, finished: bool, seed: u64) -> usize {
 #[test]
 fn a_load_cut_anywhere_goes_on_where_it_ended() {
     let beginnings = Mutex::new(std::collections::BTreeSet::new());
-    seed::each("a_load_cut_anywhere_goes_on_where_it_ended", 0, 3, |seed| {
+    seed::each("a_load_cut_anywhere_goes_on_where_it_ended", 0, TEXTS.len() as u64, |seed| {
         let world = World::new(seed);
-        write_input(&world.env);
+        let (format, parts) = &TEXTS[seed as usize % TEXTS.len()];
+        write_input(&world.env, *parts);
         let db = world.open(&options(seed)).unwrap();
         let cuts: Arc<Mutex<Vec<(World, String)>>> = Arc::default();
         let (mem, into) = (world.mem.clone(), cuts.clone());
@@ -89,15 +102,15 @@ fn a_load_cut_anywhere_goes_on_where_it_ended() {
             };
             into.lock().push((World::over(disk, op.number), format!("before {:?} of {}", op.kind, op.path.display())));
         })));
-        let report = load(&world, &db).unwrap();
+        let report = load(&world, &db, format).unwrap();
         world.faults.set_hook(None);
         assert_eq!((report.outcome, report.documents as usize), (Outcome::Done, LINES));
         let cuts = std::mem::take(&mut *cuts.lock());
         assert!(cuts.len() > 10);
         for (disk, context) in cuts {
-            beginnings.lock().insert(check(&disk, &format!("seed {seed}, {context}"), false, seed + 1));
+            beginnings.lock().insert(check(&disk, format, &format!("seed {seed}, {context}"), false, seed + 1));
         }
-        check(&world.cut(seed, CrashStyle::AllLost), "after the load", true, seed + 2);
+        check(&world.cut(seed, CrashStyle::AllLost), format, "after the load", true, seed + 2);
     });
     let beginnings = beginnings.into_inner();
     println!("loads went on after {beginnings:?} lines");

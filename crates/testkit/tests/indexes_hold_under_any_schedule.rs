@@ -268,7 +268,8 @@ fn a_checkpoint_has_what_it_says_is_built() {
         db.checkpoint(dir, &CheckpointOptions::default()).unwrap();
         join([builder]);
         let to = Path::new("restored");
-        backup::restore(&world.env, dir, to, RestoreOptions { copy: false, quick: true, reserve_bytes: 0 }).unwrap();
+        backup::restore(&world.env, dir, to, RestoreOptions { copy: false, quick: true, ..RestoreOptions::default() })
+            .unwrap();
         let restored = Database::builder().env(world.env.clone()).options(options()).open(to).unwrap();
         healthy(&restored);
         restored.finish_indexes().unwrap();

@@ -72,7 +72,11 @@ impl Crowd {
         for round in 0.. {
             let told = self.told();
             let (dir, to) = (format!("checkpoint-{round}"), format!("restored-{round}"));
-            let options = CheckpointOptions { base: before.replace(dir.clone().into()), copy: round % 2 == 1 };
+            let options = CheckpointOptions {
+                base: before.replace(dir.clone().into()),
+                copy: round % 2 == 1,
+                ..CheckpointOptions::default()
+            };
             let made = self.db.checkpoint(&dir, &options).unwrap();
             assert!(made.seq <= self.db.store().visible());
             backup::restore(env, dir.as_ref(), to.as_ref(), RestoreOptions::default()).unwrap();

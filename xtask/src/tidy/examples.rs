@@ -1,38 +1,75 @@
-//! Every public method of the types that users hold has an example.
+//! Every public function of the library, and every public method of its types, has an example.
 
 use super::Finding;
 use super::repo::{Repo, line_of};
+use std::collections::BTreeSet;
 
-/// The types, each with the folder of its code.
-const TYPES: [(&str, &str); 2] = [("crates/alluvium/src/", "Database"), ("crates/alluvium/src/", "Collection")];
+/// The library.
+const FOLDER: &str = "crates/alluvium/src/";
+/// What begins the declaration of a type that users see, as far as its file can tell.
+const DECLARATIONS: [&str; 3] = ["pub struct ", "pub enum ", "pub trait "];
 
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
-    for (file, masked) in repo.rust() {
-        for (_, name) in TYPES.iter().filter(|(folder, _)| file.path.starts_with(folder)) {
-            let begins = format!("impl {name} {{\n");
-            for (at, _) in masked.code.match_indices(&begins) {
-                let end = masked.code[at..].find("\n}").map_or(masked.code.len(), |end| at + end);
-                for method in without_example(&file.text, at, end) {
-                    let what = "a public method has an example (```), which shows what it is for";
-                    findings.push(Finding::new(&file.path, line_of(&file.text, method), what));
-                }
-            }
+    let of_the_library = || repo.rust().filter(|(file, _)| file.path.starts_with(FOLDER));
+    let mut types = BTreeSet::new();
+    let mut modules = BTreeSet::new();
+    for (file, masked) in of_the_library() {
+        let lines = || masked.code.lines();
+        types.extend(
+            lines().filter_map(|line| DECLARATIONS.iter().find_map(|begin| line.strip_prefix(begin)).map(name)),
+        );
+        if file.path == format!("{FOLDER}lib.rs") {
+            modules
+                .extend(lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_owned)));
+        }
+    }
+    for (file, masked) in of_the_library() {
+        let public = file.path.strip_prefix(FOLDER).and_then(|path| path.strip_suffix(".rs"));
+        let public = public.is_some_and(|module| modules.contains(module));
+        for place in without_example(&file.text, &masked.code, &types, public) {
+            let what = "what is public has an example (```), which shows what it is for";
+            findings.push(Finding::new(&file.path, line_of(&file.text, place), what));
         }
     }
 }
 
-/// Where the public methods between two places begin whose comments hold no example.
-fn without_example(text: &str, from: usize, to: usize) -> Vec<usize> {
+/// The name that a declaration, or what stands behind `impl`, begins with.
+fn name(text: &str) -> String {
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+/// The type that a line begins the methods of; not those of a trait.
+fn implemented(line: &str) -> Option<String> {
+    let mut rest = line.strip_prefix("impl")?.strip_suffix(" {")?;
+    if rest.starts_with('<') {
+        rest = rest.split_once("> ")?.1;
+    }
+    (!rest.contains(" for ")).then(|| name(rest.trim_start()))
+}
+
+/// Where the public functions begin whose comments hold no example: methods of these types, and those of a public
+/// module itself.
+fn without_example(text: &str, code: &str, types: &BTreeSet<String>, public: bool) -> Vec<usize> {
     let mut found = Vec::new();
-    let (mut at, mut example, mut hidden) = (from, false, false);
-    for line in text[from..to].split_inclusive('\n') {
-        let code = line.trim();
-        if code.starts_with("///") {
-            example |= code.contains("```");
-        } else if code.starts_with("#[") {
-            hidden |= code == "#[doc(hidden)]";
+    let (mut at, mut example, mut hidden, mut within) = (0, false, false, None);
+    // What stands in comments and strings is blank in `code`, line for line.
+    for (line, masked) in text.split_inclusive('\n').zip(code.split_inclusive('\n')) {
+        let masked = masked.trim_end();
+        match masked {
+            "}" => within = None,
+            _ => within = implemented(masked).or(within),
+        }
+        let commented = line.trim();
+        if commented.starts_with("///") {
+            example |= commented.contains("```");
+        } else if commented.starts_with("#[") {
+            hidden |= commented == "#[doc(hidden)]";
         } else {
-            if code.starts_with("pub fn ") && !example && !hidden {
+            let concerned = match (&within, masked.strip_prefix("    ").unwrap_or(masked)) {
+                (Some(of), method) => types.contains(of) && masked != method && is_public(method),
+                (None, function) => public && masked == function && is_public(function),
+            };
+            if concerned && !example && !hidden {
                 found.push(at);
             }
             (example, hidden) = (false, false);
@@ -40,4 +77,8 @@ fn without_example(text: &str, from: usize, to: usize) -> Vec<usize> {
         at += line.len();
     }
     found
+}
+
+fn is_public(line: &str) -> bool {
+    line.starts_with("pub fn ") || line.starts_with("pub const fn ")
 }

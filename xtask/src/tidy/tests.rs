@@ -231,16 +231,25 @@ fn an_error_without_its_line_and_a_line_without_its_error_are_found() {
 }
 
 #[test]
-fn a_method_without_an_example_is_found() {
+fn what_is_public_without_an_example_is_found() {
     let with =
         "    /// Opens.\n    ///\n    /// ```\n    /// open();\n    /// ```\n    #[must_use]\n    pub fn open() {}\n";
     let hidden = "    /// For tests.\n    #[doc(hidden)]\n    pub fn hidden() {}\n    fn own() {}\n";
     let without = "    /// Closes.\n    pub fn close() {}\n";
-    let found = |methods: &str| {
-        let text = format!("//! A.\n\nimpl Database {{\n{methods}}}\n\nimpl Other {{\n{without}}}\n");
-        let lib = ("crates/alluvium/src/lib.rs", "//! All.\nmod a;\n");
-        findings(&[("crates/alluvium/Cargo.toml", MANIFEST), lib, ("crates/alluvium/src/a.rs", &text)])
+    let found = |methods: &str, public: &str| {
+        let types = "pub struct Base<T>;\npub(crate) struct Other;\n";
+        let text = format!("//! A.\n{types}\nimpl<T> Base<T> {{\n{methods}}}\n\nimpl Other {{\n{without}}}\n");
+        let lib = "//! All.\nmod a;\npub mod b;\n";
+        findings(&[
+            ("crates/alluvium/Cargo.toml", MANIFEST),
+            ("crates/alluvium/src/lib.rs", lib),
+            ("crates/alluvium/src/a.rs", &text),
+            ("crates/alluvium/src/b.rs", public),
+        ])
     };
-    assert_eq!(found(&format!("{with}{hidden}")), [] as [&str; 0]);
-    assert_one(&found(&format!("{with}{without}")), "crates/alluvium/src/a.rs:12", "has an example");
+    let function = "/// Reads.\npub fn read() {}\n";
+    assert_eq!(found(&format!("{with}{hidden}"), ""), [] as [&str; 0]);
+    assert_one(&found(&format!("{with}{without}"), ""), "crates/alluvium/src/a.rs:14", "has an example");
+    assert_one(&found(with, function), "crates/alluvium/src/b.rs:2", "has an example");
+    assert_eq!(found(with, &format!("/// ```\n/// read();\n/// ```\n{function}")), [] as [&str; 0]);
 }

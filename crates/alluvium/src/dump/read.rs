@@ -45,6 +45,19 @@ impl Dump {
     /// Looks through the directory of a dump: `DIR/<logical>/<collection>.bson`, plain or compressed, with
     /// `.metadata.json` and `.alluvium.jsonl` beside it.
     ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// let dump = Dump::read(&env, Path::new("dump"))?;
+    /// assert_eq!(dump.collections[0].name, "main.pets");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Dump`] if it holds no dump, or one that is not whole; what reading says.
     pub fn read(env: &Env, dir: &Path) -> Result<Self> {

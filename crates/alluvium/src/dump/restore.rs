@@ -69,6 +69,20 @@ pub struct RestoredCollection {
 impl Dump {
     /// Restores every collection.
     ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
+    /// let report = Dump::read(&env, Path::new("dump"))?.restore(&other, &RestoreOptions::default())?;
+    /// assert_eq!(report.collections[0].documents, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Dump`] if a collection has documents or all was restored before, before anything is changed, or if a file has other than
     /// the documents that the metadata tell of; what loads say. What was restored before stays, and running
@@ -85,6 +99,21 @@ impl Dump {
     /// Refuses collections that have documents, if the options do not say what to do with them, and indexes that cannot be
     /// made here, if the options say so; and a dump that was restored to its end before: nobody knows what has been changed
     /// since, and who restores a dump wants what is in it.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
+    /// let dump = Dump::read(&env, Path::new("dump"))?;
+    /// dump.check(&other, &RestoreOptions::default())?;
+    /// assert!(dump.check(&db, &RestoreOptions::default()).is_err(), "the collection has documents there");
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Dump`] naming them.
@@ -157,6 +186,21 @@ impl DumpedCollection {
     }
 
     /// Restores this collection, whether it has documents or not.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
+    /// let dump = Dump::read(&env, Path::new("dump"))?;
+    /// let restored = dump.collections[0].restore(&other, &RestoreOptions::default())?;
+    /// assert_eq!((restored.documents, restored.indexes), (1, vec!["age_1".to_owned()]));
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Dump::restore`].

@@ -17,6 +17,16 @@ enum Kind {
 
 impl WriteModel {
     /// An insert, as [`Collection::insert_one`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// use alluvium::WriteModel;
+    ///
+    /// pets.bulk_write([WriteModel::insert_one(r#"{"_id": "rex"}"#)]).run()?;
+    /// assert!(pets.get("rex")?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn insert_one(document: impl IntoDocument) -> Self {
         Self(Kind::Insert(document.into_map()))
     }
@@ -65,12 +75,35 @@ pub struct BulkWrite {
 
 impl BulkWrite {
     /// Whether the first error ends it, if nothing is said; otherwise all writes are tried.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// use alluvium::WriteModel;
+    ///
+    /// let writes = [r#"{"_id": "rex"}"#, r#"{"_id": "new"}"#].map(WriteModel::insert_one);
+    /// assert!(pets.bulk_write(writes).ordered(false).run().is_err(), "one _id is taken");
+    /// assert!(pets.get("new")?.is_some(), "the other write was made");
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn ordered(mut self, ordered: bool) -> Self {
         self.ordered = ordered;
         self
     }
 
     /// Makes the writes, in their order.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// use alluvium::WriteModel;
+    ///
+    /// let result = pets.bulk_write([WriteModel::insert_one(r#"{"_id": "new"}"#), pets.delete_one(r#"{"age": 3}"#).into()]).run()?;
+    /// assert_eq!((result.inserted_count, result.deleted_count), (1, 1));
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::BulkWrite`], with what was done and the error of each write that failed.

@@ -23,18 +23,46 @@ pub struct DeleteWhere {
 
 impl DeleteWhere {
     /// Finds the documents by this index: its name or its keys.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// let result = pets.delete_many(r#"{"age": {"$gt": 5}}"#).hint("age_1").run()?;
+    /// assert_eq!(result.deleted_count, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn hint(mut self, index: impl Into<Hint>) -> Self {
         self.which.hint(index);
         self
     }
 
     /// Ends each search with [`crate::Error::MaxTimeExpired`] that takes longer.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let result = pets.delete_many(r#"{"age": {"$gt": 5}}"#).max_time(std::time::Duration::from_secs(5)).run()?;
+    /// assert_eq!(result.deleted_count, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
         self.which.max_time(time);
         self
     }
 
     /// Deletes.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let result = pets.delete_many(r#"{"age": {"$gt": 5}}"#).run()?;
+    /// assert_eq!(result.deleted_count, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`crate::Error::Filter`], [`crate::Error::Plan`] for a hint; [`crate::Error::NoSuchCollection`]; as for any read and
@@ -49,6 +77,16 @@ impl DeleteWhere {
     }
 
     /// Finds the documents, deletes nothing, and tells how they are found and what that took.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let explanation = pets.delete_many(r#"{"age": {"$gt": 5}}"#).explain()?;
+    /// assert_eq!(explanation.documents_examined, 3);
+    /// assert_eq!(pets.get("tom")?.unwrap().to_string(), r#"{"_id":"tom","age":7}"#, "nothing is written");
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`DeleteWhere::run`].

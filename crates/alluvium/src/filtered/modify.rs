@@ -16,42 +16,108 @@ pub struct FindAndModify {
 
 impl FindAndModify {
     /// Which of several documents is the first, `{"age": -1}`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let oldest = pets.find_one_and_delete("{}").sort(r#"{"age": -1}"#).run()?;
+    /// assert_eq!(oldest.unwrap().to_string(), r#"{"_id":"ada","age":12}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn sort(mut self, sort: impl IntoDocument) -> Self {
         self.which.asked.sort = Some(sort.into_map());
         self
     }
 
     /// What of the document is returned, `{"name": 1}`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).projection(r#"{"age": 1, "_id": 0}"#).run()?;
+    /// assert_eq!(before.unwrap().to_string(), r#"{"age":3}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn projection(mut self, projection: impl IntoDocument) -> Self {
         self.which.asked.projection = Some(projection.into_map());
         self
     }
 
     /// Whether the document is returned as it was before (if nothing is said) or as it is afterwards.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// use alluvium::ReturnDocument;
+    ///
+    /// let after = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).return_document(ReturnDocument::After).run()?;
+    /// assert_eq!(after.unwrap().to_string(), r#"{"_id":"rex","age":4}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn return_document(mut self, which: ReturnDocument) -> Self {
         self.returned = which;
         self
     }
 
     /// Whether a document is inserted if none matches. Not for deletes.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.find_one_and_update(r#"{"_id": "new"}"#, r#"{"$set": {"age": 0}}"#).upsert(true).run()?;
+    /// assert!(pets.get("new")?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn upsert(mut self, upsert: bool) -> Self {
         self.which.upsert = upsert;
         self
     }
 
     /// Which elements `$[name]` in the update stands for: `[{"name.score": {"$gte": 5}}]`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"weights": [3, 40, 5]}"#)?;
+    /// let update = pets.find_one_and_update(r#"{"_id": "rex"}"#, r#"{"$set": {"weights.$[wrong]": 4}}"#);
+    /// update.array_filters([r#"{"wrong": {"$gt": 30}}"#]).run()?;
+    /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","weights":[3,4,5]}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
         self.which.array_filters = filters.into_iter().map(|filter| filter.into_map().map(Value::Map)).collect();
         self
     }
 
     /// Finds the document by this index: its name or its keys.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// assert!(pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).hint("age_1").run()?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn hint(mut self, index: impl Into<Hint>) -> Self {
         self.which.hint(index);
         self
     }
 
     /// Ends each search with [`crate::Error::MaxTimeExpired`] that takes longer.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).max_time(std::time::Duration::from_secs(5)).run()?;
+    /// assert!(before.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
         self.which.max_time(time);
         self
@@ -59,6 +125,15 @@ impl FindAndModify {
 
     /// Finds the document, writes, and returns it. `None` if none matches, or if one was inserted and it was to be
     /// returned as it was before.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).run()?;
+    /// assert_eq!(before.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`crate::UpdateWhere::run`]; [`crate::Error::Sort`], [`crate::Error::Projection`].
@@ -71,6 +146,15 @@ impl FindAndModify {
     }
 
     /// Finds the document, changes nothing, and tells how it is found and what that took.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).explain()?;
+    /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","age":3}"#, "nothing is written");
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`FindAndModify::run`].

@@ -16,36 +16,92 @@ pub struct UpdateWhere {
 
 impl UpdateWhere {
     /// Whether a document is inserted if none matches: what the filter demands, and what the update sets.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let result = pets.update_one(r#"{"_id": "new"}"#, r#"{"$set": {"age": 0}}"#).upsert(true).run()?;
+    /// assert!(result.upserted_id.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn upsert(mut self, upsert: bool) -> Self {
         self.which.upsert = upsert;
         self
     }
 
     /// Which elements `$[name]` in the update stands for: `[{"name.score": {"$gte": 5}}]`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"weights": [3, 40, 5]}"#)?;
+    /// let update = pets.update_one(r#"{"_id": "rex"}"#, r#"{"$set": {"weights.$[wrong]": 4}}"#);
+    /// update.array_filters([r#"{"wrong": {"$gt": 30}}"#]).run()?;
+    /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","weights":[3,4,5]}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
         self.which.array_filters = filters.into_iter().map(|filter| filter.into_map().map(Value::Map)).collect();
         self
     }
 
     /// Which of several documents is the first. For one document only.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.update_one("{}", r#"{"$set": {"oldest": true}}"#).sort(r#"{"age": -1}"#).run()?;
+    /// assert_eq!(pets.get("ada")?.unwrap().to_string(), r#"{"_id":"ada","age":12,"oldest":true}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn sort(mut self, sort: impl IntoDocument) -> Self {
         self.which.asked.sort = Some(sort.into_map());
         self
     }
 
     /// Finds the documents by this index: its name or its keys.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// let result = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).hint("age_1").run()?;
+    /// assert_eq!(result.modified_count, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn hint(mut self, index: impl Into<Hint>) -> Self {
         self.which.hint(index);
         self
     }
 
     /// Ends each search with [`crate::Error::MaxTimeExpired`] that takes longer.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let result = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).max_time(std::time::Duration::from_secs(5)).run()?;
+    /// assert_eq!(result.modified_count, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
         self.which.max_time(time);
         self
     }
 
     /// Makes the update.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let result = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).run()?;
+    /// assert_eq!(result.modified_count, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`crate::Error::Update`], [`crate::Error::Filter`], [`crate::Error::Plan`] for a hint;
@@ -68,6 +124,16 @@ impl UpdateWhere {
     }
 
     /// Finds the documents, changes nothing, and tells how they are found and what that took.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let explanation = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).explain()?;
+    /// assert_eq!(explanation.documents_examined, 3);
+    /// assert_eq!(pets.get("tom")?.unwrap().to_string(), r#"{"_id":"tom","age":7}"#, "nothing is written");
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`UpdateWhere::run`].

@@ -68,6 +68,15 @@ impl Explanation {
     }
 
     /// The plan as MongoDB's `explain` shows it: `queryPlanner` and `executionStats`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let explanation = pets.find(r#"{"age": 7}"#).explain()?;
+    /// assert!(explanation.to_map().get("queryPlanner").is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn to_map(&self) -> Map {
         let mut planner = Map::from([("namespace", Value::from(self.collection.as_str()))]);
         planner.push("parsedQuery", Value::Map(self.filter.clone()));

@@ -25,11 +25,32 @@ struct Counts {
 
 impl IndexProgress {
     /// Documents whose entries are made so far, since the database was opened.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let build = pets.start_index(r#"{"age": 1}"#, "{}")?;
+    /// let progress = build.progress();
+    /// build.finish()?;
+    /// assert_eq!(progress.documents(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn documents(&self) -> u64 {
         self.counts.documents.load(Ordering::Relaxed)
     }
 
     /// About how many there will be at the end; 0 before the build goes on.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let build = pets.start_index(r#"{"age": 1}"#, "{}")?;
+    /// assert_eq!(build.progress().documents_expected(), 0, "it has not begun");
+    /// # build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn documents_expected(&self) -> u64 {
         self.counts.expected.load(Ordering::Relaxed)
     }

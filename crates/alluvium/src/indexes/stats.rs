@@ -49,6 +49,15 @@ pub struct IndexStats {
 
 impl IndexStats {
     /// About the part of the entries that is stale, 0 to 1, by the sample; `None` without entries.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// assert_eq!(pets.index_stats()?[0].stale_share(), Some(0.0));
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn stale_share(&self) -> Option<f64> {
         (self.sampled > 0).then(|| self.sampled_stale as f64 / self.sampled as f64)
     }

@@ -100,6 +100,13 @@ const TYPES: [(&str, FieldType); 10] = [
 
 impl FieldType {
     /// Its name.
+    ///
+    /// ```
+    /// use alluvium::load::FieldType;
+    ///
+    /// assert_eq!("date".parse(), Ok(FieldType::Date));
+    /// assert_eq!(FieldType::Date.name(), "date");
+    /// ```
     pub fn name(self) -> &'static str {
         TYPES.iter().find(|(_, known)| *known == self).map_or("auto", |(name, _)| name)
     }
@@ -123,6 +130,13 @@ impl FromStr for FieldType {
 impl Format {
     /// The format that goes with the ending of a file's name, if there is one; `.gz` and `.zst` do not
     /// count. What ends in `.json` may be of several formats: [`Format::of_json`] looks inside.
+    ///
+    /// ```
+    /// use alluvium::load::Format;
+    ///
+    /// assert_eq!(Format::of_name("pets.jsonl.gz"), Some(Format::JsonLines));
+    /// assert_eq!(Format::of_name("pets.json"), None, "it takes a look inside");
+    /// ```
     pub fn of_name(name: &str) -> Option<Self> {
         match inner_ending(name)?.as_str() {
             "jsonl" | "ndjson" => Some(Self::JsonLines),
@@ -134,11 +148,22 @@ impl Format {
     }
 
     /// True if the name ends in `.json`, also before `.gz` or `.zst`.
+    ///
+    /// ```
+    /// assert!(alluvium::load::Format::is_json_name("pets.json.gz"));
+    /// ```
     pub fn is_json_name(name: &str) -> bool {
         inner_ending(name).is_some_and(|ending| ending == "json")
     }
 
     /// The format of JSON that begins with `head`: lines, an array, or objects over several lines.
+    ///
+    /// ```
+    /// use alluvium::load::Format;
+    ///
+    /// assert_eq!(Format::of_json(b"[{\"_id\": 1}]"), Format::JsonArray);
+    /// assert_eq!(Format::of_json(b"{\n  \"_id\": 1\n}"), Format::JsonObjects);
+    /// ```
     pub fn of_json(head: &[u8]) -> Self {
         let head = head.strip_prefix(super::BOM).unwrap_or(head).trim_ascii_start();
         match head.first() {

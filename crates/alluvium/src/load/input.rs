@@ -42,6 +42,16 @@ pub struct Identity {
 impl Identity {
     /// The identity of a file.
     ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.jsonl");
+    /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
+    /// # let env = env::Env::os();
+    /// let identity = alluvium::load::Identity::of_file(&env, &path)?;
+    /// assert_eq!(identity.size, 15);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`crate::ErrorKind::Io`].
     pub fn of_file(env: &Env, path: &Path) -> Result<Self> {
@@ -54,6 +64,19 @@ impl Identity {
 
     /// As [`Identity::of_file`], with a hash of all of the file: dumps of one collection are often of one size, and
     /// differ in the middle.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.jsonl");
+    /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
+    /// # let env = env::Env::os();
+    /// use alluvium::load::Identity;
+    ///
+    /// let identity = Identity::of_whole_file(&env, &path)?;
+    /// std::fs::write(&path, "{\"_id\": \"tom\"}\n").expect("space");
+    /// assert_ne!(Identity::of_whole_file(&env, &path)?, identity);
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`crate::ErrorKind::Io`].
@@ -89,6 +112,19 @@ pub struct Input {
 impl Input {
     /// A file of JSON lines. Resumable.
     ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.jsonl");
+    /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
+    /// # let env = env::Env::os();
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// use alluvium::load::{Input, LoadOptions};
+    ///
+    /// let report = db.collection("pets").load(Input::file(&env, &path)?, LoadOptions::default())?;
+    /// assert_eq!(report.documents, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`crate::ErrorKind::Io`].
     pub fn file(env: &Env, path: &Path) -> Result<Self> {
@@ -104,22 +140,63 @@ impl Input {
 
     /// A stream that stands for a file, for instance its decompressed content. Resumable: the
     /// stream is read from its start, and what is loaded is passed over.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.jsonl");
+    /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
+    /// # let env = env::Env::os();
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// use alluvium::load::{Identity, Input, LoadOptions};
+    ///
+    /// // What `path` holds once it is decoded by somebody's own means.
+    /// let text = std::io::Cursor::new("{\"_id\": \"rex\"}\n");
+    /// let input = Input::decoded("pets", Identity::of_file(&env, &path)?, text);
+    /// db.collection("pets").load(input, LoadOptions::default())?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn decoded(name: &str, identity: Identity, stream: impl Read + Send + 'static) -> Self {
         let source = Box::new(Stream(stream));
         Self { name: name.to_owned(), identity: Some(identity), total: 0, source }
     }
 
     /// Any stream, such as standard input. Not resumable.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// use alluvium::load::{Input, LoadOptions};
+    ///
+    /// let lines = std::io::Cursor::new("{\"_id\": \"rex\"}\n");
+    /// db.collection("pets").load(Input::stream("lines", lines), LoadOptions::default())?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn stream(name: &str, stream: impl Read + Send + 'static) -> Self {
         Self { name: name.to_owned(), identity: None, total: 0, source: Box::new(Stream(stream)) }
     }
 
     /// As it is named in messages.
+    ///
+    /// ```
+    /// let input = alluvium::load::Input::stream("standard input", std::io::empty());
+    /// assert_eq!(input.name(), "standard input");
+    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// True if a load of this input can be taken up where it ended.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.jsonl");
+    /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
+    /// # let env = env::Env::os();
+    /// use alluvium::load::Input;
+    ///
+    /// assert!(Input::file(&env, &path)?.is_resumable());
+    /// assert!(!Input::stream("standard input", std::io::empty()).is_resumable());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn is_resumable(&self) -> bool {
         self.identity.is_some()
     }

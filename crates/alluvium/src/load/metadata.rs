@@ -30,6 +30,11 @@ pub struct Metadata {
 impl Metadata {
     /// The path of the metadata that belong to the BSON file `path`: `pets.metadata.json.gz` beside
     /// `pets.bson.gz`.
+    ///
+    /// ```
+    /// let path = alluvium::load::Metadata::beside("dump/main/pets.bson.gz".as_ref());
+    /// assert_eq!(path.unwrap().to_str(), Some("dump/main/pets.metadata.json.gz"));
+    /// ```
     pub fn beside(path: &Path) -> Option<PathBuf> {
         let name = path.file_name()?.to_str()?;
         let (stem, packed) = match name.strip_suffix(".bson") {
@@ -41,6 +46,21 @@ impl Metadata {
     }
 
     /// Reads a file of metadata; nothing if there is none.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// use alluvium::load::Metadata;
+    ///
+    /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?;
+    /// assert_eq!(metadata.unwrap().documents, Some(1));
+    /// # alluvium::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`crate::ErrorKind::Io`]; [`Error::Load`] if the file holds something else.
@@ -96,11 +116,39 @@ impl Metadata {
     }
 
     /// The names of the indexes, but for that on `_id`, which every collection has.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # use alluvium::load::Metadata;
+    /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?.unwrap();
+    /// assert_eq!(metadata.index_names(), ["age_1"]);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn index_names(&self) -> Vec<String> {
         self.wanted_indexes().map(name_of).collect()
     }
 
     /// Those of the indexes that cannot be made here, each with the reason.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # use alluvium::load::Metadata;
+    /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?.unwrap();
+    /// assert!(metadata.unsupported_indexes().is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn unsupported_indexes(&self) -> Vec<(String, String)> {
         let error = |index| Definition::from_map(index).err().map(|error| (name_of(index), error.to_string()));
         self.wanted_indexes().filter_map(error).collect()

@@ -1,6 +1,6 @@
 //! `alluvium checkpoint`: a whole copy of a database, of links where that is possible.
 
-use crate::exit::Outcome;
+use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
@@ -40,10 +40,13 @@ pub(crate) struct Args {
 impl Args {
     /// Makes the checkpoint, and prints what is in it.
     pub(crate) fn run(&self) -> Outcome {
-        // What is not whole has another name, and the next attempt clears it.
-        Stop::at_once()?;
-        let options = CheckpointOptions { base: self.base.clone(), copy: self.copy };
-        let report = self.database.with(|database| Ok(database.checkpoint(&self.dir, &options)?))?;
+        let stop = Stop::on_signals()?;
+        let options = CheckpointOptions { base: self.base.clone(), copy: self.copy, stop: stop.flag() };
+        let made = self.database.with(|database| Ok(database.checkpoint(&self.dir, &options)?));
+        let report = made.map_err(|failure| match failure {
+            Failure::Interrupted(_) => Failure::Interrupted("stopped: nothing is left of it".to_owned()),
+            failure => failure,
+        })?;
         let mut out = Output::new();
         match self.json {
             true => out.json(&to_json(&report))?,

@@ -165,8 +165,11 @@ impl Set {
             return store.create_multivalue_tree(&description).map_err(failed);
         }
         let names = sets(store);
-        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        Err(Failure::NotFound(format!("there is no set {}; there is: {there}", self.name)))
+        let there = match names.is_empty() {
+            true => "there are none yet; `mv put` and `mv load` make them".to_owned(),
+            false => format!("there is: {}", names.join(", ")),
+        };
+        Err(Failure::NotFound(format!("there is no set {}; {there}", self.name)))
     }
 
     fn change(&self, create: bool, fill: impl FnOnce(TreeId, &mut store::WriteBatch)) -> Outcome {

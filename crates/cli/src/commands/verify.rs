@@ -35,7 +35,7 @@ impl Args {
         let env = Env::os();
         let started = env.clock.now();
         if alluvium::backup::is_checkpoint(&env, self.database.path())? {
-            let checked = alluvium::backup::check(&env, self.database.path(), true)?;
+            let checked = alluvium::backup::check_unless(&env, self.database.path(), true, &stop.flag())?;
             let took = env.clock.now().saturating_sub(started);
             let findings = checked.damage.iter().map(ToString::to_string).collect();
             let (files, bytes) = (checked.listing.files.len() as u64, checked.listing.bytes());

@@ -79,7 +79,7 @@ fn each_kind_fails_alone() {
         fs.inject(Fault::nth(nth).of(kind));
         let mut failed = one_of_each(&fs);
         assert!(failed[index], "{kind:?}");
-        assert_eq!(fs.fired(), 1);
+        assert_eq!((fs.fired(), fs.struck()), (1, vec![kind]));
         failed[index] = false;
         // Without the rename there is nothing to link, without the directory none to remove.
         match kind {

@@ -10,6 +10,8 @@ use env::parent_of;
 use env::{Env, FileLock, OpenMode};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
@@ -32,12 +34,14 @@ pub(crate) struct Building<'a> {
     pub dir: PathBuf,
     /// Bytes of the disk that copies leave free.
     reserve: u64,
+    /// Somebody wants it to end.
+    pub stop: Arc<AtomicBool>,
     _lock: Box<dyn FileLock>,
 }
 
 impl<'a> Building<'a> {
     /// Begins to make `target`, which must not exist, or be an empty directory.
-    pub fn begin(env: &'a Env, target: &Path, reserve: u64) -> Result<Self> {
+    pub fn begin(env: &'a Env, target: &Path, reserve: u64, stop: Arc<AtomicBool>) -> Result<Self> {
         super::refuse_inside(env, target)?;
         check_target(env, target)?;
         let Some(name) = target.file_name() else { return Err(Error::TargetExists(target.to_owned())) };
@@ -55,7 +59,7 @@ impl<'a> Building<'a> {
         for entry in env.fs.list(&dir)?.iter().filter(|entry| entry.name != LOCK_NAME) {
             remove_tree(env, &dir.join(&entry.name), entry.is_dir)?;
         }
-        Ok(Self { env, target: target.to_owned(), dir, reserve, _lock: lock })
+        Ok(Self { env, target: target.to_owned(), dir, reserve, stop, _lock: lock })
     }
 
     /// A directory in it.
@@ -87,6 +91,7 @@ impl<'a> Building<'a> {
         let mut buffer = vec![0; COPY_BYTES.min(len as usize).max(1)];
         let mut at = 0;
         while at < len {
+            super::unless_stopped(&self.stop)?;
             let piece = &mut buffer[..COPY_BYTES.min((len - at) as usize)];
             source.read_exact_at(piece, at)?;
             copy.write_at(piece, at)?;
@@ -153,7 +158,7 @@ pub fn make_whole<T, E: From<Error>>(
     target: &Path,
     make: impl FnOnce(&Path) -> std::result::Result<T, E>,
 ) -> std::result::Result<T, E> {
-    let building = Building::begin(env, target, 0)?;
+    let building = Building::begin(env, target, 0, Arc::default())?;
     match make(&building.dir.join(INNER)) {
         Ok(made) => {
             building.finish_inner()?;

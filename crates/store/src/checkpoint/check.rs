@@ -1,7 +1,7 @@
 //! Checking a checkpoint against its listing.
 
-use crate::checkpoint::content_checksum;
 use crate::checkpoint::listing::{FileChecksum, ListedFile, Listing};
+use crate::checkpoint::{content_checksum, unless_stopped};
 use crate::open::{LOCK_NAME, LOG_DIR};
 use crate::{Error, Result};
 use env::Env;
@@ -9,6 +9,7 @@ use lsm::VersionEdit;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What checking a checkpoint has found.
 #[derive(Debug, Clone, Default)]
@@ -25,8 +26,16 @@ pub struct CheckedCheckpoint {
 /// # Errors
 /// [`Error::NotACheckpoint`], a damaged listing, and what keeps the check from going on.
 pub fn check_checkpoint(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCheckpoint> {
+    check_checkpoint_unless(env, dir, blocks, &AtomicBool::new(false))
+}
+
+/// As [`check_checkpoint`], until somebody sets `stop`: it ends within a second or so.
+///
+/// # Errors
+/// As [`check_checkpoint`]; [`Error::Stopped`] if it was stopped.
+pub fn check_checkpoint_unless(env: &Env, dir: &Path, blocks: bool, stop: &AtomicBool) -> Result<CheckedCheckpoint> {
     let listing = Listing::read(env, dir)?;
-    let mut checking = Checking { env, dir, listing: &listing, blocks, damage: Vec::new() };
+    let mut checking = Checking { env, dir, listing: &listing, blocks, stop, damage: Vec::new() };
     checking.names()?;
     checking.contents()?;
     for index in 0..listing.partitions {
@@ -53,6 +62,7 @@ struct Checking<'a> {
     dir: &'a Path,
     listing: &'a Listing,
     blocks: bool,
+    stop: &'a AtomicBool,
     damage: Vec<Error>,
 }
 
@@ -96,7 +106,7 @@ impl Checking<'_> {
                 let what = format!("the file has {bytes} bytes; the listing says {}", file.bytes);
                 self.report(&path, bytes.min(file.bytes), what);
             } else if let FileChecksum::Content(sum) = file.checksum
-                && content_checksum(self.env, &path)?.1 != sum
+                && content_checksum(self.env, &path, self.stop)?.1 != sum
             {
                 self.report(&path, 0, "the checksum of the file is not that of the listing");
             }
@@ -127,6 +137,7 @@ impl Checking<'_> {
             }
         };
         for added in &version.added {
+            unless_stopped(self.stop)?;
             let path = lsm::image::sst_path(&dir, added.meta.number);
             let checksum = FileChecksum::Footer(added.meta.footer_checksum);
             match listed.remove(&path) {

@@ -53,7 +53,7 @@ impl KvRunner {
 
     fn make_checkpoint(&mut self) {
         let base = (self.kept() > 0 && self.rng.u8(0..3) > 0).then(|| self.any_kept().dir);
-        let options = CheckpointOptions { base, copy: self.rng.bool() };
+        let options = CheckpointOptions { base, copy: self.rng.bool(), ..CheckpointOptions::default() };
         let dir = PathBuf::from(format!("checkpoint-{}", self.made));
         self.made += 1;
         self.note(format!("checkpoint {} {options:?}", dir.display()));
@@ -75,7 +75,7 @@ impl KvRunner {
         let kept = self.any_kept();
         self.note(format!("look at {}", kept.dir.display()));
         let to = Path::new(RESTORED);
-        let how = RestoreOptions { copy: self.rng.bool(), quick: self.rng.bool(), reserve_bytes: 0 };
+        let how = RestoreOptions { copy: self.rng.bool(), quick: self.rng.bool(), ..RestoreOptions::default() };
         self.begin(to, &kept.state, false);
         restore_checkpoint(&self.world.env, &kept.dir, to, how).expect("restore");
         self.ended();

@@ -212,7 +212,12 @@ impl Summary {
         if let Some(part) = part {
             let (disk, input) = (text::bytes(self.disk_bytes), text::bytes(self.json_bytes));
             let holds = self.holds.unwrap_or("input");
-            text += &format!("the database has {disk} on disk; grown by {part:.3} of the {input} of {holds}\n");
+            text += &format!("the database has {disk} on disk");
+            // What was there before may have been merged meanwhile.
+            text += &match part >= 0.0 {
+                true => format!("; grown by {part:.3} of the {input} of {holds}\n"),
+                false => format!(", less than before, after {input} of {holds}\n"),
+            };
         }
         text
     }

@@ -17,10 +17,12 @@ impl Args {
                 format!("--on-duplicate and --partitions are for dumps, and {} is a checkpoint", self.dir.display());
             return Err(Failure::Usage(what));
         }
-        // What is not whole has another name, and the next attempt clears it.
-        Stop::at_once()?;
-        let options = RestoreOptions { copy: self.copy, quick: self.quick, reserve_bytes: 0 };
-        let report = backup::restore(env, &self.dir, self.database.path(), options)?;
+        let stop = Stop::on_signals()?.flag();
+        let options = RestoreOptions { copy: self.copy, quick: self.quick, stop, ..RestoreOptions::default() };
+        let report = backup::restore(env, &self.dir, self.database.path(), options).map_err(|error| match error {
+            alluvium::Error::Stopped => Failure::Interrupted("stopped: nothing is left of it".to_owned()),
+            error => error.into(),
+        })?;
         let mut out = Output::new();
         match self.json {
             true => out.json(&to_json(&report))?,

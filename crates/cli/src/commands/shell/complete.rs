@@ -18,7 +18,13 @@ const OPERATORS: &[&str] = &[
     "$addToSet",
     "$all",
     "$and",
+    "$bit",
+    "$bitsAllClear",
+    "$bitsAllSet",
+    "$bitsAnyClear",
+    "$bitsAnySet",
     "$currentDate",
+    "$each",
     "$elemMatch",
     "$eq",
     "$exists",
@@ -38,21 +44,24 @@ const OPERATORS: &[&str] = &[
     "$not",
     "$or",
     "$pop",
+    "$position",
     "$pull",
+    "$pullAll",
     "$push",
     "$regex",
     "$rename",
     "$set",
     "$setOnInsert",
     "$size",
+    "$slice",
+    "$sort",
     "$type",
     "$unset",
 ];
-/// Options that take fields.
-const OF_FIELDS: &[&str] = &["--fields", "--id-field"];
-
-/// Options that take an index.
-const OF_INDEXES: &[&str] = &["--hint"];
+/// Arguments that are collections, fields and indexes, by their ids.
+const COLLECTIONS: &[&str] = &["name", "collection"];
+const FIELDS: &[&str] = &["fields", "field", "id_field"];
+const INDEXES: &[&str] = &["indexes", "hint"];
 
 /// What the editor asks while a line is typed.
 #[derive(rustyline::Helper)]
@@ -89,35 +98,58 @@ impl Helper {
             let names = self.definition.get_subcommands().map(|sub| sub.get_name().to_owned());
             return Some((begins, names.chain(OWN.iter().map(|&own| own.to_owned())).collect()));
         };
-        if partial.starts_with(['{', '[']) {
-            let from = partial.rfind(['"', '{', ',', ' ']).map_or(0, |at| at + 1);
+        let typed = Typed::of(command, &arguments);
+        if partial.trim_start_matches(['\'', '"']).starts_with(['{', '[']) {
+            let from = partial.rfind(['"', '{', ',', ' ', '.']).map_or(0, |at| at + 1);
             let operators = OPERATORS.iter().map(|&operator| operator.to_owned());
-            return Some((begins + from, self.fields(&arguments).into_iter().chain(operators).collect()));
-        }
-        if partial.starts_with('-') {
-            let shown = command?.get_arguments().filter(|arg| !arg.is_hide_set());
-            return Some((begins, shown.filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect()));
-        }
-        if before.last().is_some_and(|last| OF_FIELDS.contains(&last.as_str())) {
-            let from = partial.rfind(',').map_or(0, |at| at + 1);
-            return Some((begins + from, self.fields(&arguments)));
-        }
-        if before.last().is_some_and(|last| OF_INDEXES.contains(&last.as_str())) {
-            return Some((begins, self.indexes(&arguments)));
+            return Some((begins + from, self.fields(&typed).into_iter().chain(operators).collect()));
         }
         let Some(command) = command else {
             // The shell's own.
             return Some((begins, if before[0] == "help" { self.names() } else { self.collections() }));
         };
+        if let Some(option) = typed.wants {
+            return self.values(option, begins, partial, &typed);
+        }
+        if partial.starts_with('-') && !typed.options_ended {
+            // `--option=value`
+            if let Some((name, value)) = partial.split_once('=') {
+                let option = option_of(command, name)?;
+                return self.values(option, begins + name.len() + 1, value, &typed);
+            }
+            let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+            return Some((begins, shown.filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect()));
+        }
         if command.has_subcommands() {
             return Some((begins, command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect()));
         }
-        // With a collection in use, its argument is an option.
-        let last = command.get_positionals().last().filter(|arg| arg.get_id() == "indexes");
-        match command.get_positionals().nth(arguments.len()).or(last)?.get_id().as_str() {
-            "name" => Some((begins, self.collections())),
-            "indexes" => Some((begins, self.indexes(&arguments))),
-            "field" => Some((begins, self.fields(&arguments))),
+        // The last may be there more than once.
+        let last = command.get_positionals().last().filter(|arg| INDEXES.contains(&arg.get_id().as_str()));
+        let argument = command.get_positionals().nth(typed.positionals.len()).or(last)?;
+        self.values(argument, begins, partial, &typed)
+    }
+
+    /// What may stand for an argument, of which there is `partial` from `begins` on.
+    fn values(
+        &self,
+        argument: &clap::Arg,
+        begins: usize,
+        partial: &str,
+        typed: &Typed<'_>,
+    ) -> Option<(usize, Vec<String>)> {
+        let id = argument.get_id().as_str();
+        let possible = argument.get_possible_values();
+        match id {
+            _ if !possible.is_empty() => {
+                Some((begins, possible.iter().map(|value| value.get_name().to_owned()).collect()))
+            }
+            _ if COLLECTIONS.contains(&id) => Some((begins, self.collections())),
+            _ if INDEXES.contains(&id) => Some((begins, self.indexes(typed))),
+            // `a.b,c.d`
+            _ if FIELDS.contains(&id) => {
+                let from = partial.rfind([',', '.']).map_or(0, |at| at + 1);
+                Some((begins + from, self.fields(typed)))
+            }
             _ => None,
         }
     }
@@ -148,22 +180,75 @@ impl Helper {
         there.iter().map(short).collect()
     }
 
+    /// The collection that the line is about.
+    fn about<'a>(&'a self, typed: &'a Typed<'_>) -> Option<&'a String> {
+        typed.collection.as_ref().or(self.collection.as_ref()).or(typed.positionals.first())
+    }
+
     /// The fields of the collection that the line is about.
-    fn fields(&self, arguments: &[String]) -> Vec<String> {
-        let name = self.collection.as_ref().or(arguments.first());
+    fn fields(&self, typed: &Typed<'_>) -> Vec<String> {
+        let name = self.about(typed);
         let names = name.map(|name| self.database.collection(name).field_names());
         // A collection that does not exist has none.
         names.and_then(Result::ok).unwrap_or_default()
     }
-}
 
-impl Helper {
     /// The indexes of the collection that the line is about.
-    fn indexes(&self, arguments: &[String]) -> Vec<String> {
-        let name = self.collection.as_ref().or(arguments.first());
+    fn indexes(&self, typed: &Typed<'_>) -> Vec<String> {
+        let name = self.about(typed);
         let indexes = name.map(|name| self.database.collection(name).indexes());
         let indexes = indexes.and_then(Result::ok).unwrap_or_default();
         indexes.into_iter().map(|index| index.name).collect()
+    }
+}
+
+/// The words behind a command, told apart: options may stand anywhere among them.
+#[derive(Default)]
+struct Typed<'a> {
+    positionals: Vec<String>,
+    /// The collection, where it was given as an option.
+    collection: Option<String>,
+    /// The last word is an option that still has no value.
+    wants: Option<&'a clap::Arg>,
+    /// Behind `--`.
+    options_ended: bool,
+}
+
+impl<'a> Typed<'a> {
+    fn of(command: Option<&'a clap::Command>, words: &[String]) -> Self {
+        let mut typed = Self::default();
+        for word in words {
+            if let Some(option) = typed.wants.take() {
+                typed.note(option, word);
+            } else if typed.options_ended || !word.starts_with('-') || word.parse::<f64>().is_ok() {
+                typed.positionals.push(word.clone());
+            } else if word == "--" {
+                typed.options_ended = true;
+            } else if let Some((name, value)) = word.split_once('=') {
+                if let Some(option) = command.and_then(|command| option_of(command, name)) {
+                    typed.note(option, value);
+                }
+            } else {
+                let option = command.and_then(|command| option_of(command, word));
+                typed.wants = option.filter(|option| option.get_action().takes_values());
+            }
+        }
+        typed
+    }
+
+    fn note(&mut self, option: &clap::Arg, value: &str) {
+        if COLLECTIONS.contains(&option.get_id().as_str()) {
+            self.collection = Some(value.to_owned());
+        }
+    }
+}
+
+/// The option of a command that a word names: `--limit`, `-n`.
+fn option_of<'a>(command: &'a clap::Command, word: &str) -> Option<&'a clap::Arg> {
+    let mut arguments = command.get_arguments();
+    match word.strip_prefix("--") {
+        Some(long) => arguments.find(|argument| argument.get_long() == Some(long)),
+        None => arguments.find(|argument| argument.get_short().is_some_and(|short| word == format!("-{short}"))),
     }
 }
 
@@ -173,10 +258,21 @@ impl Completer for Helper {
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
         let line = line.get(..pos).unwrap_or(line);
         let Some((from, candidates)) = self.candidates(line) else { return self.files.complete_path(line, pos) };
-        let partial = line.get(from..).unwrap_or_default();
+        let typed = line.get(from..).unwrap_or_default();
+        let within_json = matches!(words::split(line.get(..from).unwrap_or_default()), Split::Open(..));
+        // A name may stand in quotes, and must if it has blanks.
+        let quote = typed.chars().next().filter(|first| "'\"".contains(*first));
+        let partial = quote.map_or(typed, |quote| &typed[quote.len_utf8()..]);
         let mut fitting: Vec<String> = candidates.into_iter().filter(|name| name.starts_with(partial)).collect();
         fitting.sort();
-        let pair = |name: String| Pair { display: name.clone(), replacement: name };
+        let pair = |name: String| {
+            let awkward = !within_json && name.contains(|c: char| c.is_whitespace() || "'\"\\#".contains(c));
+            let replacement = match quote.or((awkward && !name.contains('\'')).then_some('\'')) {
+                Some(quote) => format!("{quote}{name}{quote}"),
+                None => name.clone(),
+            };
+            Pair { display: name, replacement }
+        };
         Ok((from, fitting.into_iter().map(pair).collect()))
     }
 }

@@ -11,6 +11,7 @@ fn helper(collection: Option<&str>) -> Helper {
     }
     db.collection("pets").create_index(r#"{"kind": 1}"#).expect("an index");
     db.create_collection("shop.orders").expect("a collection");
+    db.create_collection("old pets").expect("a collection");
     let definition = super::super::definition::definition(&Config::default(), db.path(), collection);
     Helper::new(definition, db, collection.map(str::to_owned))
 }
@@ -33,7 +34,7 @@ fn commands_collections_options_and_fields_are_completed() {
     expect(&free, "up", 0, &["update"]);
     expect(&free, "us", 0, &["use"]);
     expect(&free, "get p", 4, &["pets"]);
-    expect(&free, "get ", 4, &["pets", "shop.orders"]);
+    expect(&free, "get ", 4, &["'old pets'", "pets", "shop.orders"]);
     expect(&free, "use sh", 4, &["shop.orders"]);
     expect(&free, "help sta", 5, &["stats"]);
     expect(&free, "mv ke", 3, &["keys"]);
@@ -57,6 +58,42 @@ fn commands_collections_options_and_fields_are_completed() {
     expect(&used, "index drop ki", 11, &["kind_1"]);
     expect(&used, "distinct ki", 9, &["kind"]);
     expect(&used, "put 1 {\"nu", 8, &["number"]);
+}
+
+#[test]
+fn options_may_stand_anywhere_before() {
+    let free = helper(None);
+    // An option with a value, one without, one with `=`.
+    expect(&free, "scan --limit 5 pe", 15, &["pets"]);
+    expect(&free, "scan --reverse pe", 15, &["pets"]);
+    expect(&free, "scan --limit=5 pe", 15, &["pets"]);
+    expect(&free, "scan --limit 5 pets --fields ki", 29, &["kind"]);
+    expect(&free, "scan --limit 5 pets --fields=kind,chip.nu", 39, &["number"]);
+    expect(&free, "find --limit 5 pets {\"ki", 22, &["kind"]);
+    expect(&free, "find --limit 5 pets '{\"chip.nu", 28, &["number"]);
+    expect(&free, "find pets --sort {\"ki", 19, &["kind"]);
+    expect(&free, "find pets {\"a\": {\"$bitsAllS", 18, &["$bitsAllSet"]);
+    expect(&free, "put -- pe", 7, &["pets"]);
+    expect(&free, "load --on-duplicate rep", 20, &["replace"]);
+    expect(&free, "load --on-duplicate=rep", 20, &["replace"]);
+    expect(&free, "distinct --json pets ki", 21, &["kind"]);
+    // Another collection than the one in use.
+    let used = helper(Some("shop.orders"));
+    expect(&used, "scan --collection pe", 18, &["pets"]);
+    expect(&used, "scan --collection pets --fields ki", 32, &["kind"]);
+    expect(&used, "scan --fields ki", 14, &[]);
+    // What is not typed to its end, before something else.
+    let history = DefaultHistory::new();
+    let (from, found) = free.complete("get pe 7", 6, &Context::new(&history)).expect("an answer");
+    assert_eq!((from, found.len(), found[0].replacement.as_str()), (4, 1, "pets"));
+}
+
+#[test]
+fn names_with_blanks_are_quoted() {
+    let free = helper(None);
+    expect(&free, "get ol", 4, &["'old pets'"]);
+    expect(&free, "get 'old p", 4, &["'old pets'"]);
+    expect(&free, "get \"pe", 4, &["\"pets\""]);
 }
 
 #[test]
