@@ -29,11 +29,13 @@ mod error;
 mod explain;
 mod implies;
 mod interval;
+mod jump;
 mod scan;
 
 pub use choose::plan;
 pub use error::PlanError;
 pub use interval::{Edge, Interval};
+pub use jump::Place;
 pub use scan::{IndexScan, KeyRange, PartBounds, id_ranges};
 
 /// What is asked.

@@ -153,4 +153,4 @@ macro_rules! kinds {
     };
 }
 
-kinds!(bounds compound multikey partial ids sorts covered unions hints hashed);
+kinds!(bounds compound jumps multikey partial ids sorts covered unions hints hashed);

@@ -23,6 +23,8 @@ pub(crate) struct Question {
     pub hint: Option<Owned>,
     /// The paths whose values are enough; `None`: whole documents.
     pub needs: Option<Vec<FieldPath>>,
+    /// Of documents with the same values at the paths of `needs` one is enough.
+    any_of_equals: bool,
     pub max_time: Option<Duration>,
     pub allow_disk_use: bool,
     /// The most bytes of keys that are remembered to return each document once.
@@ -91,6 +93,7 @@ impl Question {
             limit: asked.limit,
             hint: asked.hint.map(Owned::new).transpose()?,
             needs,
+            any_of_equals: false,
             max_time: asked.max_time,
             allow_disk_use: asked.allow_disk_use,
             seen_bytes_max: asked.seen_bytes_max,
@@ -108,9 +111,19 @@ impl Question {
         self.needs = Some(Vec::new());
     }
 
-    /// Only the values at a path are asked for.
+    /// Only the values at a path are asked for, each at least once.
     pub fn only_values(&mut self, path: FieldPath) {
         self.needs = Some(vec![path]);
+        // Documents that are counted all count.
+        self.any_of_equals = self.skip == 0 && self.limit.is_none();
+    }
+
+    /// The path whose values are asked for, each at least once.
+    pub fn distinct(&self) -> Option<&FieldPath> {
+        match self.needs.as_deref() {
+            Some([path]) if self.any_of_equals => Some(path),
+            _ => None,
+        }
     }
 }
 
