@@ -16,10 +16,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use query::filter::Filter;
 use query::index::Definition;
-use query::plan::{Collection, Hint, Index, IndexScan, Needs, Node, Place, Query, SortPart, plan};
+use query::plan::{Collection, Hint, Index, IndexScan, Needs, Node, Place, Query, plan};
+use query::sort::{Direction, SortPart};
 
 /// The documents and indexes that plans are carried out on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct World {
     documents: Vec<Map>,
     indexes: Vec<Definition>,
@@ -162,11 +163,11 @@ impl World {
                 found.push(Value::Null);
             }
             let all = found.into_iter();
-            if part.descending { all.max_by(compare) } else { all.min_by(compare) }.unwrap()
+            if part.is_descending() { all.max_by(compare) } else { all.min_by(compare) }.unwrap()
         };
         let one = |part: &SortPart| {
             let order = compare(&value(a, part), &value(b, part));
-            if part.descending { order.reverse() } else { order }
+            if part.is_descending() { order.reverse() } else { order }
         };
         by.iter().map(one).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
@@ -259,6 +260,10 @@ fn keys_by_positions() -> impl Strategy<Value = Vec<&'static str>> {
     vec(path, 1..4)
 }
 
+fn keys_of_one_field() -> impl Strategy<Value = Vec<&'static str>> {
+    select(vec![vec!["a"], vec!["a"], vec!["a.b"], vec!["a.0"], vec!["a.0.b"], vec!["a", "a.b"]])
+}
+
 fn index(keys: impl Strategy<Value = Vec<&'static str>>) -> impl Strategy<Value = Definition> {
     let order = select(vec![Value::from(1), Value::from(-1)]);
     let partial = select(vec![
@@ -308,7 +313,8 @@ fn sort() -> impl Strategy<Value = Vec<SortPart>> {
         for (path, descending) in parts {
             let path: FieldPath = path.parse().unwrap();
             if sort.iter().all(|part| part.path != path) {
-                sort.push(SortPart { path, descending });
+                let direction = if descending { Direction::Descending } else { Direction::Ascending };
+                sort.push(SortPart { path, direction });
             }
         }
         sort
@@ -338,8 +344,10 @@ proptest! {
 
     #[test]
     fn every_way_finds_arrays_in_arrays(
-        world in world(nested::document(), index(keys_by_positions())),
-        filter in nested::filter(),
+        (world, filter) in world(nested::document(), index(keys_by_positions())).prop_flat_map(|world| {
+            let filter = nested::filter(&nested::pool(&world.documents));
+            (Just(world), filter)
+        }),
         sort in sort(),
         counts in vec(1u64..2000, 4),
         needs in needs(),
@@ -347,6 +355,17 @@ proptest! {
     ) {
         let needs = needs.as_deref().map_or(Needs::Documents, Needs::Paths);
         check(&world, &filter, &sort, &counts, needs, limit);
+    }
+
+    #[test]
+    fn every_way_finds_what_one_field_has(
+        (world, filter) in world(nested::small(), index(keys_of_one_field())).prop_flat_map(|world| {
+            let filter = nested::of_small(&nested::pool(&world.documents));
+            (Just(world), filter)
+        }),
+        counts in vec(1u64..2000, 4),
+    ) {
+        check(&world, &filter, &[], &counts, Needs::Documents, None);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use crate::{Error, Result};
 use document::path::FieldPath;
 use document::{Map, Value};
 use query::filter::Filter;
-use query::plan::{self, SortPart};
+use query::plan;
 use query::projection::Projection;
-use query::sort::{Direction, Sort};
+use query::sort::Sort;
 use std::time::Duration;
 
 /// What is asked.
@@ -15,8 +15,6 @@ use std::time::Duration;
 pub(crate) struct Question {
     pub filter: Filter,
     pub sort: Sort,
-    /// The same, as the planner takes it.
-    pub order: Vec<SortPart>,
     pub projection: Option<Projection>,
     pub skip: u64,
     pub limit: Option<u64>,
@@ -79,14 +77,9 @@ impl Question {
         if let Some(projection) = &projection {
             projection.check_position(&filter)?;
         }
-        let order = sort
-            .parts()
-            .iter()
-            .map(|part| SortPart { path: part.path.clone(), descending: part.direction == Direction::Descending });
-        let (order, needs) = (order.collect(), projection.as_ref().and_then(needs_of));
+        let needs = projection.as_ref().and_then(needs_of);
         Ok(Self {
             filter,
-            order,
             sort,
             projection,
             skip: asked.skip,
@@ -103,7 +96,7 @@ impl Question {
     /// Nothing of the documents is asked for.
     pub fn only_count(&mut self) {
         self.needs = Some(Vec::new());
-        (self.sort, self.order) = (Sort::parse(&Map::new()).unwrap_or_else(|_| self.sort.clone()), Vec::new());
+        self.sort = Sort::default();
     }
 
     /// Only the documents' keys are asked for.

@@ -69,11 +69,11 @@ impl Covered {
     pub fn new(run: &Run, planned: &Planned, scan: &plan::IndexScan) -> Result<Self> {
         let question = &run.question;
         let needs = question.needs.as_deref().unwrap_or_default();
-        let sorts_id = question.order.iter().any(|part| part.path.as_str() == "_id");
+        let sorts_id = question.sort.parts().iter().any(|part| part.path.as_str() == "_id");
         Ok(Self {
             entries: Entries::new(run, planned, scan)?,
             filter: scan.covered.clone().unwrap_or_default(),
-            wants_values: !needs.is_empty() || !question.order.is_empty(),
+            wants_values: !needs.is_empty() || !question.sort.is_empty(),
             wants_id: needs.iter().any(|path| path.as_str() == "_id"),
             sorts_id,
             distinct: question.distinct().and_then(|path| scan.bounds.iter().position(|part| part.part.path == *path)),
