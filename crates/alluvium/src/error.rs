@@ -208,6 +208,18 @@ pub enum Error {
         /// The places of those that failed among the writes, from 0, and why they did. There is at least one.
         errors: Vec<(usize, Error)>,
     },
+    /// A write of many documents ended with an error after it had written some, which stay so.
+    #[error("{error}; before that {}, which stay so", written(*.deleted, *.matched_count, *.modified_count))]
+    WriteMany {
+        /// Documents that it had found and written, or found unchanged.
+        matched_count: u64,
+        /// Documents that it had changed or deleted.
+        modified_count: u64,
+        /// They were deleted.
+        deleted: bool,
+        /// Why it ended.
+        error: Box<Error>,
+    },
     /// A question took longer than it was given.
     #[error("it took longer than the {limit_ms} ms that max_time gave it: give it more, or make an index that helps")]
     MaxTimeExpired {
@@ -264,6 +276,15 @@ fn first_of(errors: &[(usize, Error)]) -> (usize, String) {
     errors.first().map_or_else(Default::default, |(at, error)| (*at, error.to_string()))
 }
 
+/// What a write of many documents had done.
+fn written(deleted: bool, matched: u64, modified: u64) -> String {
+    let documents = |count: u64| if count == 1 { "document" } else { "documents" };
+    match deleted {
+        true => format!("it had deleted {modified} {}", documents(modified)),
+        false => format!("it had updated {modified} of {matched} matching {}", documents(matched)),
+    }
+}
+
 fn suggestion(name: &Option<String>) -> String {
     name.as_ref()
         .map_or_else(|| ": `collections` lists what is there".to_owned(), |name| format!(": did you mean {name}?"))
@@ -314,6 +335,7 @@ impl Error {
             Self::Json(_) => (9, "FailedToParse"),
             Self::DamagedDocument { .. } => (301, "DataCorruptionDetected"),
             Self::BulkWrite { errors, .. } => return errors.first()?.1.code(),
+            Self::WriteMany { error, .. } => return error.code(),
             _ => return None,
         })
     }
@@ -360,6 +382,7 @@ impl Error {
             Self::Stopped => ErrorKind::Stopped,
             Self::MaxTimeExpired { .. } => ErrorKind::TimedOut,
             Self::BulkWrite { errors, .. } => errors.first().map_or(ErrorKind::Invalid, |(_, error)| error.kind()),
+            Self::WriteMany { error, .. } => error.kind(),
             Self::DamagedDocument { .. } | Self::DamagedIndex { .. } => ErrorKind::Corruption,
         }
     }

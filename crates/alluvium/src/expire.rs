@@ -32,9 +32,9 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// As for any read and write; what was deleted before stays so.
+    /// As for any read and write: the first error, after all indexes were gone through; what was deleted stays so.
     pub fn delete_expired(&self) -> Result<u64> {
-        let mut deleted = 0;
+        let (mut deleted, mut failed) = (0, None);
         for (name, index) in self.inner.catalog.ready_indexes() {
             let Some(after_s) = index.definition.expire_after_s() else { continue };
             let now_ms = self.inner.env.clock.unix_millis();
@@ -44,10 +44,18 @@ impl Database {
                 Ok(count) => deleted += count,
                 // Dropped meanwhile.
                 Err(crate::Error::NoSuchCollection { .. } | crate::Error::Store(store::Error::NoSuchTree(_))) => {}
-                Err(error) => return Err(error),
+                // Others are no worse for it.
+                Err(error) => {
+                    let index = index.definition.name();
+                    log::warn!(target: "alluvium::index", "documents of {name} do not expire by {index}: {error}");
+                    failed = failed.or(Some(error));
+                }
             }
         }
-        Ok(deleted)
+        match failed {
+            None => Ok(deleted),
+            Some(error) => Err(error),
+        }
     }
 
     fn expire_in(&self, collection: &Collection, index: &Arc<Index>, cutoff_ms: i64) -> Result<u64> {

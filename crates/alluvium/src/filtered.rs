@@ -97,9 +97,22 @@ impl Job<'_> {
         }
     }
 
-    /// Does it to all that match; inserts one if there is none.
+    /// Does it to all that match; inserts one if there is none. An error says what was done before it.
     pub fn all(&mut self) -> Result<UpdateResult> {
         let mut result = UpdateResult::default();
+        match self.add_all(&mut result) {
+            Ok(()) => Ok(result),
+            Err(error) if result.matched_count == 0 => Err(error),
+            Err(error) => Err(Error::WriteMany {
+                matched_count: result.matched_count,
+                modified_count: result.modified_count,
+                deleted: matches!(self.action, Action::Delete),
+                error: Box::new(error),
+            }),
+        }
+    }
+
+    fn add_all(&mut self, result: &mut UpdateResult) -> Result<()> {
         let mut found = match self.answer() {
             Ok(answer) => Some(answer),
             Err(Error::NoSuchCollection { .. }) if self.upsert => None,
@@ -130,7 +143,7 @@ impl Job<'_> {
             result.modified_count = u64::from(done.matched && done.changed);
             result.upserted_id = done.upserted_id;
         }
-        Ok(result)
+        Ok(())
     }
 
     pub fn explain(&mut self, one: bool) -> Result<Explanation> {

@@ -112,3 +112,38 @@ fn a_full_disk_stops_a_build_until_there_is_space() {
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
     assert_eq!(db.verify().unwrap().len(), 0);
 }
+
+#[test]
+fn a_build_goes_on_under_another_name() {
+    let env = env::Env::in_memory(1);
+    let db = filled(&env);
+    // What is renamed before a build goes on, and while it does.
+    let stop = Arc::new(AtomicBool::new(true));
+    let build = db.collection("pets").start_index(r#"{"a": 1}"#, "{}").unwrap();
+    db.rename_collection("pets", "animals").unwrap();
+    assert_eq!(build.finish().unwrap(), "a_1");
+    let animals = db.collection("animals");
+    assert_eq!(animals.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
+
+    let build = animals.start_index(r#"{"a": -1}"#, "{}").unwrap();
+    let progress = build.progress();
+    std::thread::scope(|scope| {
+        let built = scope.spawn(|| build.finish());
+        while progress.documents() < 10 {
+            std::thread::yield_now();
+        }
+        db.rename_collection("animals", "zoo").unwrap();
+        // Another has the old name now.
+        db.create_collection("animals").unwrap();
+        assert_eq!(built.join().unwrap().unwrap(), "a_-1");
+    });
+    let zoo = db.collection("zoo");
+    assert_eq!(zoo.index_entries(&db.snapshot(), "a_-1", false).unwrap().len(), DOCUMENTS as usize);
+    // A unique one that cannot be goes, whatever the name is.
+    let build = zoo.start_index(r#"{"a": 1, "b": 1}"#, r#"{"unique": true}"#).unwrap();
+    db.rename_collection("zoo", "pets").unwrap();
+    assert_eq!(build.stop_when(stop.clone()).finish().unwrap_err().kind(), ErrorKind::Stopped);
+    stop.store(false, Ordering::SeqCst);
+    assert_eq!(db.finish_indexes().unwrap_err().kind(), ErrorKind::DuplicateKey);
+    assert_eq!(db.collection("pets").indexes().unwrap().len(), 3);
+}

@@ -190,3 +190,37 @@ fn bulk_writes_tell_of_each_write() {
     assert_eq!(result.upserted_ids, [(4, Value::from(2))]);
     assert_eq!(c.count().unwrap(), 0);
 }
+
+#[test]
+fn what_fails_midway_says_how_much_was_done() {
+    let (_db, c) = open();
+    c.create_index_with(r#"{"u": 1}"#, r#"{"unique": true, "sparse": true}"#).unwrap();
+    c.insert_many(
+        (0..10).map(|n| format!(r#"{{"_id": {n}, "n": {}}}"#, if n == 7 { "\"seven\"".into() } else { n.to_string() })),
+    )
+    .unwrap();
+    let error = c.update_many("{}", r#"{"$inc": {"n": 100}}"#).hint("_id_").run().unwrap_err();
+    let Error::WriteMany { matched_count, modified_count, deleted, error: cause } = &error else { panic!("{error}") };
+    assert_eq!((*matched_count, *modified_count, *deleted), (7, 7, false));
+    assert_eq!((error.code(), error.kind()), (cause.code(), ErrorKind::Invalid));
+    assert_eq!(error.code().unwrap().1, "TypeMismatch");
+    assert!(
+        error.to_string().ends_with("; before that it had updated 7 of 7 matching documents, which stay so"),
+        "{error}"
+    );
+    assert_eq!(c.count_documents(r#"{"n": {"$gte": 100}}"#).unwrap(), 7);
+    // Nothing was done before: the error is as it is.
+    let error = c.update_many(r#"{"_id": 7}"#, r#"{"$inc": {"n": 1}}"#).run().unwrap_err();
+    assert!(matches!(error, Error::Update(_)), "{error}");
+    // The second has the key of the first.
+    let error = c.update_many("{}", r#"{"$set": {"u": 1}}"#).hint("_id_").run().unwrap_err();
+    assert_eq!((error.kind(), error.code().unwrap().0), (ErrorKind::DuplicateKey, 11000));
+    assert!(matches!(error, Error::WriteMany { matched_count: 1, modified_count: 1, .. }), "{error}");
+    // Of many writes, too.
+    let writes =
+        [c.update_many("{}", r#"{"$inc": {"n": 1}}"#).hint("_id_").into(), WriteModel::insert_one(r#"{"_id": 99}"#)];
+    let Err(Error::BulkWrite { result, errors }) = c.bulk_write(writes).ordered(false).run() else {
+        panic!("one fails")
+    };
+    assert_eq!((result.modified_count, result.matched_count, result.inserted_count, errors.len()), (7, 7, 1, 1));
+}

@@ -128,6 +128,20 @@ fn documents_that_match_are_changed_and_deleted() {
     assert_eq!(place.good(&["count", "db", "pets"]), "34\n");
     assert!(place.good(&["verify", "db"]).contains("no damage"));
 
+    let tweety = r#"{"_id": "tweety"}"#;
+    place.good(&["update", "db", "pets", "--where", tweety, r#"{"$set": {"marks": [1, 5, 9]}}"#]);
+    let update = r#"{"$inc": {"marks.$[high]": 100}}"#;
+    place.good(&["update", "db", "pets", "--where", tweety, update, "--array-filters", r#"[{"high": {"$gte": 5}}]"#]);
+    let found = place.good(&["find", "db", "pets", tweety, "--projection", r#"{"marks": 1, "_id": 0}"#]);
+    assert_eq!(found, "{\"marks\":[1,105,109]}\n");
+    // The first bird goes, the second does not.
+    let midway = r#"{"$bit": {"n": {"or": 64}}, "$pullAll": {"marks": [1, 105, 109]}}"#;
+    place.good(&["put", "db", "pets", "zz", r#"{"kind": "bird", "n": "many"}"#]);
+    let error = place.bad(1, &["update", "db", "pets", "--where", bird, midway, "--many", "--hint", "_id_"]);
+    assert!(error.contains("; before that it had updated 1 of 1 matching document, which stay so"), "{error}");
+    let found = place.good(&["find", "db", "pets", tweety, "--projection", r#"{"marks": 1, "n": 1, "_id": 0}"#]);
+    assert_eq!(found, "{\"marks\":[],\"n\":64}\n");
+
     let set = r#"{"$set": {"a": 1}}"#;
     for (code, arguments, said) in [
         (2, &["update", "db", "pets", "1", set, "--where", "{}"][..], "do not go together"),
@@ -136,6 +150,9 @@ fn documents_that_match_are_changed_and_deleted() {
         (2, &["update", "db", "pets", "1", set, "--explain"], "go with --where"),
         (1, &["update", "db", "pets", "--where", "x", set], "the filter of --where must be JSON"),
         (1, &["update", "db", "pets", "--where", "{}", "x"], "the update must be JSON"),
+        (1, &["update", "db", "pets", "--where", "{}", set, "--array-filters", "{}"], "a JSON array of filters"),
+        (1, &["update", "db", "pets", "--where", "{}", set, "--array-filters", "[1]"], "a JSON array of filters"),
+        (2, &["update", "db", "pets", "1", set, "--array-filters", "[]"], "--where"),
         (1, &["update", "db", "pets", "--where", "{}", r#"{"$sett": {"a": 1}}"#], "$sett"),
         (2, &["delete", "db", "pets"], "ID"),
         (2, &["delete", "db", "pets", "1", "--where", "{}"], "--where"),

@@ -39,6 +39,13 @@ impl FieldPath {
         self.ends.len()
     }
 
+    /// The name at this place, from 0.
+    pub fn name(&self, at: usize) -> Option<&str> {
+        let end = *self.ends.get(at)?;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] + 1 };
+        self.text.get(start..end)
+    }
+
     /// The first name: the field of the document itself.
     pub fn first(&self) -> &str {
         &self.text[..self.ends[0]]

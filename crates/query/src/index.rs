@@ -7,7 +7,9 @@
 //! - An array at the end of a path yields a key for each element; an empty one the value *undefined*, which is below null.
 //!   An array on the way is followed into its maps. Where two parts lead through the same array, each element yields
 //!   keys of its own; through two different arrays they may not lead ([`IndexError::ParallelArrays`]).
-//! - A number in a path that follows an array means the element at that position.
+//! - A number in a path that follows an array means the element at that position, if there is one. If that is an array and
+//!   the path ends there, it is one key as a whole (an empty one is *undefined*). If elements of the array have a field of
+//!   that name, too, the document is refused ([`IndexError::AmbiguousPath`]).
 //! - A sparse index has no keys for a document in which all its paths are missing, a partial one none for a document that
 //!   its filter does not match.
 //!

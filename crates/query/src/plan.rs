@@ -21,6 +21,7 @@ use document::path::FieldPath;
 
 use crate::filter::Filter;
 use crate::index::Definition;
+use crate::sort::SortPart;
 
 mod bounds;
 mod choose;
@@ -29,11 +30,13 @@ mod error;
 mod explain;
 mod implies;
 mod interval;
+mod jump;
 mod scan;
 
 pub use choose::plan;
 pub use error::PlanError;
 pub use interval::{Edge, Interval};
+pub use jump::Place;
 pub use scan::{IndexScan, KeyRange, PartBounds, id_ranges};
 
 /// What is asked.
@@ -63,15 +66,6 @@ impl<'a> Query<'a> {
     fn wanted(&self) -> Option<u64> {
         self.limit.map(|limit| limit.saturating_add(self.skip))
     }
-}
-
-/// A part of an order of documents.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SortPart {
-    /// Where the values are.
-    pub path: FieldPath,
-    /// From the greatest to the least.
-    pub descending: bool,
 }
 
 /// What of the documents is asked for.

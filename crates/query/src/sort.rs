@@ -47,6 +47,13 @@ pub struct SortPart {
     pub direction: Direction,
 }
 
+impl SortPart {
+    /// From the greatest to the least.
+    pub fn is_descending(&self) -> bool {
+        self.direction == Direction::Descending
+    }
+}
+
 /// An order of documents: by the first part, where that is equal by the second, and so on.
 ///
 /// ```
@@ -61,7 +68,7 @@ pub struct SortPart {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sort {
     parts: Vec<SortPart>,
 }

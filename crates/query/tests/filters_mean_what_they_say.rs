@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{arbitrary, filters, focused, naive, stored_document};
+use common::{arbitrary, filters, focused, naive, nested, stored_document};
 use document::{Document, Value};
 use proptest::prelude::*;
 use query::filter::{ElementFilter, Filter};
@@ -24,6 +24,24 @@ proptest! {
 
     #[test]
     fn both_evaluators_agree_on_what_nearly_matches(map in focused::filter(), document in focused::document()) {
+        let filter = Filter::parse(&map).unwrap();
+        let expected = naive::matches(&map, &Value::Map(document.clone()));
+        prop_assert_eq!(filter.matches_map(&document), expected);
+        prop_assert_eq!(filter.matches(&Document::from_map(&document).unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn both_evaluators_agree_on_arrays_in_arrays((map, document) in nested::document().prop_flat_map(|document| {
+        (nested::filter(&nested::pool([&document])), Just(document))
+    })) {
+        let filter = Filter::parse(&map).unwrap();
+        let expected = naive::matches(&map, &Value::Map(document.clone()));
+        prop_assert_eq!(filter.matches_map(&document), expected);
+        prop_assert_eq!(filter.matches(&Document::from_map(&document).unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn both_evaluators_agree_on_single_operators((map, document) in nested::meeting()) {
         let filter = Filter::parse(&map).unwrap();
         let expected = naive::matches(&map, &Value::Map(document.clone()));
         prop_assert_eq!(filter.matches_map(&document), expected);

@@ -15,7 +15,8 @@ use document::path::FieldPath;
 use document::{Map, Value};
 use query::filter::Filter;
 use query::index::Definition;
-use query::plan::{Collection, Hint, Index, Needs, Query, SortPart, plan};
+use query::plan::{Collection, Hint, Index, Needs, Query, plan};
+use query::sort::{Direction, SortPart};
 
 struct Known {
     definition: Definition,
@@ -68,7 +69,7 @@ impl Scene {
         let sort = question.get("sort").and_then(Value::as_map).cloned().unwrap_or_default();
         let sort_part = |(path, order): &(Value, Value)| SortPart {
             path: path.as_str().unwrap().parse().unwrap(),
-            descending: *order == Value::from(-1),
+            direction: if *order == Value::from(-1) { Direction::Descending } else { Direction::Ascending },
         };
         let sort: Vec<SortPart> = sort.entries.iter().map(sort_part).collect();
         let paths = question.get("needs").and_then(Value::as_array);
@@ -153,4 +154,4 @@ macro_rules! kinds {
     };
 }
 
-kinds!(bounds compound multikey partial ids sorts covered unions hints hashed);
+kinds!(bounds compound jumps multikey partial ids sorts covered unions hints hashed);

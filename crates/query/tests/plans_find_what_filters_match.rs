@@ -7,7 +7,7 @@ mod common;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use common::{arbitrary, filters, focused};
+use common::{arbitrary, filters, focused, nested};
 use document::compare::compare;
 use document::path::FieldPath;
 use document::{Map, Value, key};
@@ -16,10 +16,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use query::filter::Filter;
 use query::index::Definition;
-use query::plan::{Collection, Hint, Index, IndexScan, Needs, Node, Query, SortPart, plan};
+use query::plan::{Collection, Hint, Index, IndexScan, Needs, Node, Place, Query, plan};
+use query::sort::{Direction, SortPart};
 
 /// The documents and indexes that plans are carried out on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct World {
     documents: Vec<Map>,
     indexes: Vec<Definition>,
@@ -58,6 +59,8 @@ impl World {
         if scan.backward {
             met.reverse();
         }
+        let met_by_jumps = self.entries_by_jumps(scan);
+        assert!(met.iter().map(|(entry, ..)| entry).eq(met_by_jumps.iter()), "{scan:?}: {met:?} {met_by_jumps:?}");
         let found = met.into_iter().filter_map(|(_, at, values)| match &scan.covered {
             None => Some((at, None)),
             Some(filter) => {
@@ -67,6 +70,36 @@ impl World {
             }
         });
         once(found.collect())
+    }
+
+    /// The entries that a reader meets that knows no ranges, and goes from each entry outside to where it is told.
+    fn entries_by_jumps(&self, scan: &IndexScan) -> Vec<Vec<u8>> {
+        let index = self.index(&scan.index);
+        let mut entries = Vec::new();
+        for document in &self.documents {
+            for mut key in index.keys(document).unwrap().keys {
+                key::encode(document.get("_id").unwrap(), &mut key.bytes);
+                entries.push(key.bytes);
+            }
+        }
+        entries.sort();
+        if scan.backward {
+            entries.reverse();
+        }
+        let (mut met, mut at) = (Vec::new(), 0);
+        while let Some(entry) = entries.get(at) {
+            let lies_before = |to: &Vec<u8>, other: &Vec<u8>| if scan.backward { other >= to } else { other < to };
+            at += 1;
+            match scan.place(entry) {
+                Place::Within => met.push(entry.clone()),
+                Place::Outside(to) => {
+                    assert!(lies_before(&to, entry), "{to:?} is no way ahead of {entry:?}");
+                    at += entries[at..].iter().take_while(|other| lies_before(&to, other)).count();
+                }
+                Place::End => break,
+            }
+        }
+        met
     }
 
     fn run(&self, node: &Node) -> Found {
@@ -130,11 +163,11 @@ impl World {
                 found.push(Value::Null);
             }
             let all = found.into_iter();
-            if part.descending { all.max_by(compare) } else { all.min_by(compare) }.unwrap()
+            if part.is_descending() { all.max_by(compare) } else { all.min_by(compare) }.unwrap()
         };
         let one = |part: &SortPart| {
             let order = compare(&value(a, part), &value(b, part));
-            if part.descending { order.reverse() } else { order }
+            if part.is_descending() { order.reverse() } else { order }
         };
         by.iter().map(one).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
@@ -221,6 +254,16 @@ fn keys_through_arrays() -> impl Strategy<Value = Vec<&'static str>> {
     ])
 }
 
+/// Keys through arrays in arrays, by position and through all.
+fn keys_by_positions() -> impl Strategy<Value = Vec<&'static str>> {
+    let path = select(vec!["a", "b", "a.b", "a.0", "a.1", "a.0.b", "a.0.0", "a.b.0", "a.0.b.0", "a.0.1", "_id"]);
+    vec(path, 1..4)
+}
+
+fn keys_of_one_field() -> impl Strategy<Value = Vec<&'static str>> {
+    select(vec![vec!["a"], vec!["a"], vec!["a.b"], vec!["a.0"], vec!["a.0.b"], vec!["a", "a.b"]])
+}
+
 fn index(keys: impl Strategy<Value = Vec<&'static str>>) -> impl Strategy<Value = Definition> {
     let order = select(vec![Value::from(1), Value::from(-1)]);
     let partial = select(vec![
@@ -270,7 +313,8 @@ fn sort() -> impl Strategy<Value = Vec<SortPart>> {
         for (path, descending) in parts {
             let path: FieldPath = path.parse().unwrap();
             if sort.iter().all(|part| part.path != path) {
-                sort.push(SortPart { path, descending });
+                let direction = if descending { Direction::Descending } else { Direction::Ascending };
+                sort.push(SortPart { path, direction });
             }
         }
         sort
@@ -296,6 +340,32 @@ proptest! {
     ) {
         let needs = needs.as_deref().map_or(Needs::Documents, Needs::Paths);
         check(&world, &filter, &sort, &counts, needs, limit);
+    }
+
+    #[test]
+    fn every_way_finds_arrays_in_arrays(
+        (world, filter) in world(nested::document(), index(keys_by_positions())).prop_flat_map(|world| {
+            let filter = nested::filter(&nested::pool(&world.documents));
+            (Just(world), filter)
+        }),
+        sort in sort(),
+        counts in vec(1u64..2000, 4),
+        needs in needs(),
+        limit in prop::option::of(0u64..4),
+    ) {
+        let needs = needs.as_deref().map_or(Needs::Documents, Needs::Paths);
+        check(&world, &filter, &sort, &counts, needs, limit);
+    }
+
+    #[test]
+    fn every_way_finds_what_one_field_has(
+        (world, filter) in world(nested::small(), index(keys_of_one_field())).prop_flat_map(|world| {
+            let filter = nested::of_small(&nested::pool(&world.documents));
+            (Just(world), filter)
+        }),
+        counts in vec(1u64..2000, 4),
+    ) {
+        check(&world, &filter, &[], &counts, Needs::Documents, None);
     }
 
     #[test]

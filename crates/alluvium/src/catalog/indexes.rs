@@ -135,6 +135,13 @@ impl Catalog {
         self.indexes_where(|index| index.ready.is_some())
     }
 
+    /// The collection that has the index with this tree.
+    pub fn holder_of(&self, tree: TreeId) -> Option<FullName> {
+        let names = self.names.read();
+        let has = |entry: &Entry| entry.indexes.indexes.iter().any(|index| index.tree == tree);
+        names.iter().find(|(_, entry)| has(entry)).map(|(name, _)| name.clone())
+    }
+
     fn indexes_where(&self, wanted: impl Fn(&Index) -> bool) -> Vec<(FullName, Arc<Index>)> {
         let names = self.names.read();
         let all = names.iter().flat_map(|(name, entry)| entry.indexes.indexes.iter().map(move |index| (name, index)));

@@ -133,12 +133,23 @@ fn write(collection: &Collection, at: usize, model: WriteModel, result: &mut Bul
             result.inserted_ids.push((at, id));
         }
         Kind::Update(update) => {
-            let UpdateResult { matched_count, modified_count, upserted_id } = update.run()?;
+            let done = update.run();
+            if let Err(Error::WriteMany { matched_count, modified_count, .. }) = &done {
+                result.matched_count += matched_count;
+                result.modified_count += modified_count;
+            }
+            let UpdateResult { matched_count, modified_count, upserted_id } = done?;
             result.matched_count += matched_count;
             result.modified_count += modified_count;
             result.upserted_ids.extend(upserted_id.map(|id| (at, id)));
         }
-        Kind::Delete(delete) => result.deleted_count += delete.run()?.deleted_count,
+        Kind::Delete(delete) => {
+            let done = delete.run();
+            if let Err(Error::WriteMany { modified_count, .. }) = &done {
+                result.deleted_count += modified_count;
+            }
+            result.deleted_count += done?.deleted_count;
+        }
     }
     Ok(())
 }

@@ -23,6 +23,8 @@ pub struct Explanation {
     pub entries_validated: u64,
     /// Entries that were passed over, since their documents do not have these values any more.
     pub entries_stale: u64,
+    /// Ranges of entries that were begun, each by a seek in each partition.
+    pub seeks: u64,
     /// Blocks of files that were needed.
     pub blocks_looked_up: u64,
     /// Those of them that were not in memory.
@@ -56,6 +58,7 @@ impl Explanation {
             documents_examined: sum.documents,
             entries_validated: sum.validated,
             entries_stale: sum.stale,
+            seeks: sum.seeks,
             blocks_looked_up: report.counts.blocks.looked_up,
             blocks_read: report.counts.blocks.read,
             time,
@@ -89,6 +92,7 @@ impl Explanation {
         stats.push("totalDocsExamined", count(self.documents_examined));
         stats.push("entriesValidated", count(self.entries_validated));
         stats.push("entriesStale", count(self.entries_stale));
+        stats.push("seeks", count(self.seeks));
         stats.push("blocksLookedUp", count(self.blocks_looked_up));
         stats.push("blocksRead", count(self.blocks_read));
         stats.push("executionStages", Value::Map(self.steps.to_map()));
@@ -105,6 +109,7 @@ fn add(report: &Report, sum: &mut Counts) {
     sum.documents += report.counts.documents;
     sum.validated += report.counts.validated;
     sum.stale += report.counts.stale;
+    sum.seeks += report.counts.seeks;
     report.inputs.iter().for_each(|input| add(input, sum));
 }
 
@@ -132,6 +137,7 @@ impl Explained {
             ("docsExamined", counts.documents),
             ("entriesValidated", counts.validated),
             ("entriesStale", counts.stale),
+            ("seeks", counts.seeks),
             ("blocksRead", counts.blocks.read),
         ];
         some.iter().filter(|(_, number)| *number > 0).for_each(|(name, number)| map.push(*name, count(*number)));
@@ -152,6 +158,8 @@ impl Explained {
             ("documents", counts.documents),
             ("validated", counts.validated),
             ("stale", counts.stale),
+            // One is no news.
+            ("seeks", if counts.seeks > 1 { counts.seeks } else { 0 }),
             ("blocks read", counts.blocks.read),
         ];
         let some = some.iter().filter(|(_, number)| *number > 0).map(|(name, number)| format!("{number} {name}"));

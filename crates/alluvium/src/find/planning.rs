@@ -97,7 +97,7 @@ pub(crate) fn plan(moment: &Moment, question: &Question) -> Result<Planned> {
     };
     let query = Query {
         filter: &question.filter,
-        sort: &question.order,
+        sort: question.sort.parts(),
         needs: question.needs.as_deref().map_or(Needs::Documents, Needs::Paths),
         skip: question.skip,
         limit: question.limit,
@@ -143,7 +143,7 @@ fn remembered(
         });
         let cheaper = others.filter(|(cost, _)| *cost < own).min_by(|(a, _), (b, _)| a.total_cmp(b));
         if let Some((_, other)) = cheaper {
-            let backward = query.sort.first().is_some_and(|part| part.path.as_str() == "_id" && part.descending);
+            let backward = query.sort.first().is_some_and(|part| part.path.as_str() == "_id" && part.is_descending());
             let hint = other.map_or(Hint::Natural { backward }, Hint::Name);
             let other = plan::plan(&Query { hint: Some(hint), ..query.clone() }, collection)?;
             let rejected = plan.rejected.iter().filter(|way| way.cost != Some(other.cost)).cloned().collect();
@@ -200,8 +200,8 @@ fn total(report: &Report, keys: &mut u64, documents: &mut u64) {
 fn form_of(question: &Question) -> String {
     let mut form = String::new();
     of_filter(&question.filter.to_map(), &mut form);
-    for part in &question.order {
-        let _infallible = write!(form, "|{}{}", if part.descending { '-' } else { '+' }, part.path);
+    for part in question.sort.parts() {
+        let _infallible = write!(form, "|{}{}", if part.is_descending() { '-' } else { '+' }, part.path);
     }
     match &question.needs {
         None => form.push_str("|*"),

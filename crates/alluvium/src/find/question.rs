@@ -5,9 +5,9 @@ use crate::{Error, Result};
 use document::path::FieldPath;
 use document::{Map, Value};
 use query::filter::Filter;
-use query::plan::{self, SortPart};
+use query::plan;
 use query::projection::Projection;
-use query::sort::{Direction, Sort};
+use query::sort::Sort;
 use std::time::Duration;
 
 /// What is asked.
@@ -15,14 +15,14 @@ use std::time::Duration;
 pub(crate) struct Question {
     pub filter: Filter,
     pub sort: Sort,
-    /// The same, as the planner takes it.
-    pub order: Vec<SortPart>,
     pub projection: Option<Projection>,
     pub skip: u64,
     pub limit: Option<u64>,
     pub hint: Option<Owned>,
     /// The paths whose values are enough; `None`: whole documents.
     pub needs: Option<Vec<FieldPath>>,
+    /// Of documents with the same values at the paths of `needs` one is enough.
+    any_of_equals: bool,
     pub max_time: Option<Duration>,
     pub allow_disk_use: bool,
     /// The most bytes of keys that are remembered to return each document once.
@@ -77,20 +77,16 @@ impl Question {
         if let Some(projection) = &projection {
             projection.check_position(&filter)?;
         }
-        let order = sort
-            .parts()
-            .iter()
-            .map(|part| SortPart { path: part.path.clone(), descending: part.direction == Direction::Descending });
-        let (order, needs) = (order.collect(), projection.as_ref().and_then(needs_of));
+        let needs = projection.as_ref().and_then(needs_of);
         Ok(Self {
             filter,
-            order,
             sort,
             projection,
             skip: asked.skip,
             limit: asked.limit,
             hint: asked.hint.map(Owned::new).transpose()?,
             needs,
+            any_of_equals: false,
             max_time: asked.max_time,
             allow_disk_use: asked.allow_disk_use,
             seen_bytes_max: asked.seen_bytes_max,
@@ -100,7 +96,7 @@ impl Question {
     /// Nothing of the documents is asked for.
     pub fn only_count(&mut self) {
         self.needs = Some(Vec::new());
-        (self.sort, self.order) = (Sort::parse(&Map::new()).unwrap_or_else(|_| self.sort.clone()), Vec::new());
+        self.sort = Sort::default();
     }
 
     /// Only the documents' keys are asked for.
@@ -108,9 +104,19 @@ impl Question {
         self.needs = Some(Vec::new());
     }
 
-    /// Only the values at a path are asked for.
+    /// Only the values at a path are asked for, each at least once.
     pub fn only_values(&mut self, path: FieldPath) {
         self.needs = Some(vec![path]);
+        // Documents that are counted all count.
+        self.any_of_equals = self.skip == 0 && self.limit.is_none();
+    }
+
+    /// The path whose values are asked for, each at least once.
+    pub fn distinct(&self) -> Option<&FieldPath> {
+        match self.needs.as_deref() {
+            Some([path]) if self.any_of_equals => Some(path),
+            _ => None,
+        }
     }
 }
 

@@ -88,6 +88,8 @@ pub(crate) struct Counts {
     pub validated: u64,
     /// Entries that their documents do not yield.
     pub stale: u64,
+    /// Ranges of entries that were begun, each by a seek.
+    pub seeks: u64,
     /// Only of questions that are explained, as are the blocks; those of the steps below it included.
     pub time: Duration,
     pub blocks: BlockCounts,

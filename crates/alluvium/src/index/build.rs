@@ -52,8 +52,22 @@ impl Build<'_> {
 /// dropped, unless the database fails or is closed, or the build is stopped: then it goes on when the database is opened
 /// again, or when somebody asks for it.
 pub(crate) fn finish(build: &Build<'_>) -> Result<Arc<Index>> {
-    let Build { db, name, index, stop } = *build;
+    let Build { db, index, stop, .. } = *build;
     let _one_at_a_time = index.building.enter(stop)?;
+    let mut name = build.name.clone();
+    loop {
+        let built = finish_under(&Build { name: &name, ..*build });
+        // Renamed meanwhile: it goes on under the new name, with the partitions that are left.
+        match (&built, db.inner.catalog.holder_of(index.tree)) {
+            (Err(Error::NoSuchCollection { .. } | Error::NoSuchIndex { .. }), Some(now)) if now != name => name = now,
+            _ => return built,
+        }
+    }
+}
+
+/// As [`finish`], of a collection that has this name.
+fn finish_under(build: &Build<'_>) -> Result<Arc<Index>> {
+    let Build { db, name, index, .. } = *build;
     let open = db.inner.catalog.require(&db.inner.store, name)?;
     let now = open.indexes().indexes.iter().find(|known| known.tree == index.tree).cloned();
     match now {
@@ -63,8 +77,9 @@ pub(crate) fn finish(build: &Build<'_>) -> Result<Arc<Index>> {
             if let Err(error) = &built
                 && ends_the_index(error)
             {
-                // Somebody else may have dropped it already.
-                let _gone = db.inner.catalog.drop_tree(&db.inner.store, name, index.tree);
+                // Somebody else may have dropped it already, or renamed the collection.
+                let name = db.inner.catalog.holder_of(index.tree);
+                let _gone = name.map(|name| db.inner.catalog.drop_tree(&db.inner.store, &name, index.tree));
             }
             built
         }

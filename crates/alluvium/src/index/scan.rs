@@ -19,6 +19,8 @@ pub(crate) struct Examined {
     pub stale: u64,
     /// Documents read.
     pub documents: u64,
+    /// Ranges begun.
+    pub seeks: u64,
 }
 
 /// A scan over an index within bounds of entry keys, in their order.
@@ -53,6 +55,7 @@ impl IndexScan {
 
     /// Begins anew within other bounds, which lie within those that it was made with.
     pub fn restart(&mut self, bounds: &Bounds) {
+        self.examined.seeks += 1;
         self.scan.restart(bounds);
     }
 
@@ -129,6 +132,11 @@ impl IndexScan {
                 Ok(None)
             }
         }
+    }
+
+    /// The whole key of the entry at hand.
+    pub fn entry(&self) -> &[u8] {
+        &self.entry
     }
 
     /// The index key of the entry at hand.

@@ -11,12 +11,13 @@ use std::time::Duration;
 /// Arguments of `update`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Operators: $set $unset $inc $mul $min $max $push $addToSet $pull $pop $rename $currentDate $setOnInsert
+Operators: $set $unset $inc $mul $min $max $push $addToSet $pull $pullAll $pop $bit $rename $currentDate $setOnInsert
 
 Examples:
   alluvium update my.db comments evn2i5p '{\"$inc\": {\"score\": 1}}'
   alluvium update my.db comments --where '{\"author\": \"ann\"}' '{\"$set\": {\"checked\": true}}' --many
   alluvium update my.db pages --where '{\"path\": \"/a\"}' '{\"$inc\": {\"hits\": 1}}' --upsert
+  alluvium update my.db pages --where '{}' '{\"$set\": {\"tags.$[old]\": null}}' --array-filters '[{\"old\": {\"$lt\": 5}}]' --many
 
 Of several documents that match, one is changed, or with --many each, in a write of its own.")]
 pub(crate) struct Args {
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     /// All that match
     #[arg(long, requires = "filter")]
     many: bool,
+    /// Which elements $[name] in the update stands for: an array of filters, as '[{\"name.score\": {\"$gte\": 5}}]'
+    #[arg(long, requires = "filter", value_name = "FILTERS")]
+    array_filters: Option<String>,
     #[command(flatten)]
     question: QuestionArgs,
     #[command(flatten)]
@@ -108,12 +112,13 @@ impl Args {
         }
         questions::refuse_read_only(&self.collection)?;
         let (filter, update) = (map_of("the filter of --where", filter)?, map_of("the update", &self.document_id)?);
+        let array_filters = self.array_filters.as_deref().map(questions::maps_of).transpose()?.unwrap_or_default();
         self.collection.with(|collection| {
             let mut asked = match self.many {
                 true => collection.update_many(filter, update),
                 false => collection.update_one(filter, update),
             };
-            asked = asked.upsert(self.upsert);
+            asked = asked.upsert(self.upsert).array_filters(array_filters.clone());
             if let Some(hint) = &self.question.hint {
                 asked = asked.hint(hint.as_str());
             }

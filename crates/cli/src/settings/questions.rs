@@ -65,6 +65,23 @@ pub(crate) fn map_of(what: &str, text: &str) -> Outcome<Map> {
     }
 }
 
+/// The filters of `--array-filters`: a JSON array of objects.
+pub(crate) fn maps_of(text: &str) -> Outcome<Vec<Map>> {
+    let what = "--array-filters must be a JSON array of filters, such as [{\"x\": {\"$gte\": 5}}]";
+    let other = |value: &Value| Failure::Other(format!("{what}, not of type {}", value.type_name()));
+    match json::parse(text.as_bytes()) {
+        Ok(Value::Array(filters)) => filters
+            .into_iter()
+            .map(|filter| match filter {
+                Value::Map(map) => Ok(map),
+                value => Err(other(&value)),
+            })
+            .collect(),
+        Ok(value) => Err(other(&value)),
+        Err(error) => Err(Failure::Other(format!("{what}: {error}"))),
+    }
+}
+
 /// Prints how a question was answered.
 pub(crate) fn print(explanation: &Explanation, json: bool) -> Outcome {
     let mut out = Output::new();

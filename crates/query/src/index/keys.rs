@@ -1,10 +1,13 @@
 //! The keys of a document under an index.
 
-use super::{Definition, IndexError, MAX_KEY_BYTES, MAX_KEYS, Order};
+use super::{Definition, IndexError, MAX_KEY_BYTES, Order};
 use codec::{DecodeError, varint};
-use document::path::array_index;
 use document::row::is_natural_id;
 use document::{Document, Map, Value, encoding, key};
+
+mod expand;
+
+use expand::Expansion;
 
 /// An index key of a document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,28 +23,8 @@ pub struct IndexKey {
 pub struct Keys {
     /// The keys.
     pub keys: Vec<IndexKey>,
-    /// Bit n is set if part n has led through an array, or to one.
+    /// Bit n is set if part n has led through an array, or to one, and sees each of its elements.
     pub multikey: u32,
-}
-
-/// Where one part stands in a document.
-#[derive(Clone, Copy)]
-struct At<'a> {
-    /// `None`: there is nothing.
-    value: Option<&'a Value>,
-    /// The first name of the path that was not followed yet.
-    next: usize,
-    /// The value is an element of an array at the end of the path: it is taken as it is.
-    element: bool,
-}
-
-const MISSING: At<'static> = At { value: None, next: usize::MAX, element: false };
-
-struct Expansion<'d> {
-    index: &'d Definition,
-    /// The names of each part's path.
-    names: Vec<Vec<&'d str>>,
-    found: Keys,
 }
 
 impl Definition {
@@ -57,21 +40,8 @@ impl Definition {
     pub fn keys(&self, document: &Map) -> Result<Keys, IndexError> {
         match self.partial_filter() {
             Some(filter) if !filter.matches_map(document) => Ok(Keys::default()),
-            _ => self.all_keys(document),
+            _ => Expansion::of(self, document),
         }
-    }
-
-    fn all_keys(&self, document: &Map) -> Result<Keys, IndexError> {
-        let names = self.parts().iter().map(|part| part.path.names().collect()).collect();
-        let mut expansion = Expansion { index: self, names, found: Keys::default() };
-        let at: Vec<At<'_>> = expansion.names.iter().map(|names| follow(document, names)).collect();
-        expansion.expand(&at)?;
-        let mut found = expansion.found;
-        if found.keys.len() > 1 {
-            found.keys.sort_unstable();
-            found.keys.dedup_by(|a, b| a.bytes == b.bytes);
-        }
-        Ok(found)
     }
 
     /// The one key of a document in which no part leads to an array: appends its bytes to `out`, and to `values` what cannot
@@ -139,7 +109,7 @@ impl Definition {
                 map.push(*name, value.to_value()?);
             }
         }
-        self.all_keys(&map)
+        Expansion::of(self, &map)
     }
 
     /// The length of the index key that the key of an entry begins with; the `_id`'s key follows.
@@ -206,149 +176,6 @@ pub(crate) fn put_part(value: &Value, order: Order, out: &mut Vec<u8>) {
         }
         Order::Hashed => out.extend_from_slice(&key::hash(value).to_be_bytes()),
     }
-}
-
-/// Follows names into maps, as far as that goes: to the end, to an array, or to nothing.
-fn follow<'a>(map: &'a Map, names: &[&str]) -> At<'a> {
-    let Some(value) = names.first().and_then(|name| map.get(name)) else { return MISSING };
-    go_on(At { value: Some(value), next: 1, element: false }, names)
-}
-
-fn go_on<'a>(mut at: At<'a>, names: &[&str]) -> At<'a> {
-    while let Some(name) = names.get(at.next) {
-        match at.value {
-            Some(Value::Map(map)) => at = At { value: map.get(name), next: at.next + 1, element: false },
-            Some(Value::Array(_)) => return at,
-            _ => return MISSING,
-        }
-    }
-    at
-}
-
-impl<'d> Expansion<'d> {
-    fn expand(&mut self, at: &[At<'_>]) -> Result<(), IndexError> {
-        if !at.iter().any(|at| standing_at(at).is_some()) {
-            return self.emit(at);
-        }
-        let mut at = at.to_vec();
-        for (part, at) in at.iter_mut().enumerate() {
-            *at = self.to_element(*at, part)?;
-        }
-        let mut array: Option<(usize, &Value, &[Value])> = None;
-        for (part, at) in at.iter().enumerate() {
-            let (Some(value), Some(elements)) = (at.value, standing_at(at)) else { continue };
-            if self.index.parts()[part].order == Order::Hashed {
-                let path = &self.index.parts()[part].path;
-                return Err(IndexError::HashedArray(format!(
-                    "a hashed index cannot be over arrays, and {path} has one"
-                )));
-            }
-            self.found.multikey |= 1 << part;
-            match array {
-                Some((_, other, _)) if std::ptr::eq(other, value) => {}
-                Some((first, ..)) => {
-                    let (a, b) = (&self.index.parts()[first].path, &self.index.parts()[part].path);
-                    return Err(IndexError::ParallelArrays(format!("cannot index parallel arrays: {a} and {b}")));
-                }
-                None => array = Some((part, value, elements)),
-            }
-        }
-        let Some((.., elements)) = array else { return self.expand_or_emit(&at) };
-        if elements.is_empty() {
-            return self.expand_element(&at, &Value::Undefined);
-        }
-        elements.iter().try_for_each(|element| self.expand_element(&at, element))
-    }
-
-    /// Numbers in paths may have led to other arrays.
-    fn expand_or_emit(&mut self, at: &[At<'_>]) -> Result<(), IndexError> {
-        if at.iter().any(|at| standing_at(at).is_some()) { self.expand(at) } else { self.emit(at) }
-    }
-
-    /// Where a number in the path means an element of the array that it stands at, goes there.
-    fn to_element<'a>(&self, mut at: At<'a>, part: usize) -> Result<At<'a>, IndexError> {
-        let names = &self.names[part];
-        while let (Some(elements), Some(name)) = (standing_at(&at), names.get(at.next)) {
-            let Some(position) = array_index(name) else { break };
-            let in_maps = elements.iter().any(|element| element.as_map().is_some_and(|map| map.contains(name)));
-            match elements.get(position) {
-                Some(_) if in_maps => {
-                    let path = &self.index.parts()[part].path;
-                    let what = format!("{name} in {path} is a position in an array and a field in its elements");
-                    return Err(IndexError::AmbiguousPath(what));
-                }
-                None if in_maps => break,
-                element => at = go_on(At { value: element, next: at.next + 1, element: false }, names),
-            }
-        }
-        Ok(at)
-    }
-
-    fn expand_element(&mut self, at: &[At<'_>], element: &Value) -> Result<(), IndexError> {
-        let inner: Vec<At<'_>> = at
-            .iter()
-            .enumerate()
-            .map(|(part, at)| match standing_at(at) {
-                None => *at,
-                Some(_) if at.next >= self.names[part].len() => {
-                    At { value: Some(element), next: at.next, element: true }
-                }
-                // Arrays directly in arrays are not entered.
-                Some(_) if element.as_map().is_none() => MISSING,
-                Some(_) => go_on(At { value: Some(element), next: at.next, element: false }, &self.names[part]),
-            })
-            .collect();
-        self.expand_or_emit(&inner)
-    }
-
-    fn emit(&mut self, at: &[At<'_>]) -> Result<(), IndexError> {
-        if self.index.is_sparse() && at.iter().all(|at| at.value.is_none()) {
-            return Ok(());
-        }
-        let mut bytes = Vec::with_capacity(16 * at.len() + 16);
-        let (mut missing, mut natural) = (0u64, true);
-        for (n, (part, at)) in self.index.parts().iter().zip(at).enumerate() {
-            missing |= u64::from(at.value.is_none()) << n;
-            let value = at.value.unwrap_or(&Value::Null);
-            natural &= part.order == Order::Hashed || at.value.is_none_or(is_natural);
-            put_part(value, part.order, &mut bytes);
-        }
-        if bytes.len() > MAX_KEY_BYTES {
-            let name = self.index.name();
-            let what = format!("a key of the index {name} has {} bytes; the limit is {MAX_KEY_BYTES}", bytes.len());
-            return Err(IndexError::KeyTooLong(what));
-        }
-        if self.found.keys.len() >= MAX_KEYS {
-            let name = self.index.name();
-            return Err(IndexError::KeyTooLong(format!(
-                "a document has more than {MAX_KEYS} keys in the index {name}"
-            )));
-        }
-        let mut values = Vec::new();
-        if missing != 0 || !natural {
-            varint::put_u64(&mut values, missing);
-        }
-        if !natural {
-            self.put_exact(at, &mut values);
-        }
-        self.found.keys.push(IndexKey { bytes, values });
-        Ok(())
-    }
-
-    /// The values of the parts as an array.
-    fn put_exact(&self, at: &[At<'_>], out: &mut Vec<u8>) {
-        let parts = self.index.parts().iter().zip(at);
-        let exact = parts.map(|(part, at)| match at.value {
-            Some(value) if part.order != Order::Hashed => value.clone(),
-            _ => Value::Null,
-        });
-        encoding::encode(&Value::Array(exact.collect()), out);
-    }
-}
-
-/// The array that a part stands at, and has to go through.
-fn standing_at<'a>(at: &At<'a>) -> Option<&'a [Value]> {
-    if at.element { None } else { at.value?.as_array() }
 }
 
 /// True if decoding the key of the value gives the value.

@@ -6,10 +6,11 @@ use super::bounds::{Bounds, Of};
 use super::cost::{self, Cost, Met};
 use super::interval::Intervals;
 use super::scan::{self, Bounded};
-use super::{Collection, Hint, Index, IndexScan, Needs, Node, Plan, PlanError, Query, Rejected, SortPart, implies};
+use super::{Collection, Hint, Index, IndexScan, Needs, Node, Plan, PlanError, Query, Rejected, implies};
 use crate::filter::Filter;
 use crate::filter::tree::Clause;
 use crate::index::{Definition, Order};
+use crate::sort::SortPart;
 
 /// The most branches that are looked up one by one.
 const BRANCHES_MAX: usize = 64;
@@ -163,8 +164,8 @@ impl Planner<'_> {
     fn scan(&self, filter: &Filter, backward: Option<bool>) -> Way {
         let (set, proved) = self.ids(filter);
         let sort = self.query.sort.first().filter(|part| part.path.as_str() == "_id");
-        let backward = backward.unwrap_or(sort.is_some_and(|part| part.descending));
-        let ordered = self.query.sort.is_empty() || sort.is_some_and(|part| part.descending == backward);
+        let backward = backward.unwrap_or(sort.is_some_and(|part| part.is_descending()));
+        let ordered = self.query.sort.is_empty() || sort.is_some_and(|part| part.is_descending() == backward);
         let documents = self.collection.documents as f64 * cost::width(&set);
         let kilobytes = self.collection.bytes as f64 / (self.collection.documents.max(1) as f64) / 1024.0;
         let each = cost::SCAN_DOCUMENT_US * kilobytes.max(1.0);
@@ -189,7 +190,7 @@ impl Planner<'_> {
         }
         let ordered = match self.query.sort {
             [] => true,
-            [first, ..] => ids.len() < 2 || (first.path.as_str() == "_id" && !first.descending),
+            [first, ..] => ids.len() < 2 || (first.path.as_str() == "_id" && !first.is_descending()),
         };
         let cost = Cost { time_us: count * cost::FETCH_US, entries: 0.0, documents: count };
         let node = Node::Lookup { ids, filter: without(filter, &proved) };
@@ -398,12 +399,12 @@ fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool
             }
             // Entries with the same values come in the order of their `_id`, and nothing comes after that.
             None if wanted.path.as_str() == "_id" => {
-                let backward_too = *backward.get_or_insert(wanted.descending) == wanted.descending;
-                return backward_too.then_some(wanted.descending);
+                let backward_too = *backward.get_or_insert(wanted.is_descending()) == wanted.is_descending();
+                return backward_too.then_some(wanted.is_descending());
             }
             None => return None,
         };
-        if *backward.get_or_insert(descends != wanted.descending) != (descends != wanted.descending) {
+        if *backward.get_or_insert(descends != wanted.is_descending()) != (descends != wanted.is_descending()) {
             return None;
         }
     }

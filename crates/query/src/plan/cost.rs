@@ -21,6 +21,9 @@ pub const SCAN_ENTRY_US: f64 = 0.15;
 pub const FETCH_US: f64 = 8.0;
 /// The beginning of a range, in each partition.
 pub const SEEK_US: f64 = 8.0;
+/// So many entries outside the bounds are looked at one by one, for each partition, before a reader seeks the next that may be
+/// within: about what a seek costs.
+pub const JUMP_ENTRIES: u32 = 32;
 /// A comparison of two documents in a sort.
 pub const COMPARE_US: f64 = 0.1;
 /// An `_id` in a union or an intersection.
@@ -86,10 +89,29 @@ impl Met {
             }
         }
         let entries = index.entries as f64;
+        if let Some(groups) = groups(bounds, index) {
+            // Each group of the same values before the bounds is begun by a seek, behind a few entries.
+            let partitions = f64::from(collection.partitions);
+            let jumped = entries * within + groups * partitions * f64::from(JUMP_ENTRIES);
+            let time = |seeks: f64, entries: f64| seeks * partitions * SEEK_US + entries * SCAN_ENTRY_US;
+            if time(seeks + groups, jumped) < time(seeks, entries * looked) {
+                (seeks, looked) = (seeks + groups, jumped / entries.max(1.0));
+            }
+        }
         let per_document = (entries / (collection.documents.max(1) as f64)).max(1.0);
         let met = entries * within;
         Self { seeks, entries: entries * looked, within: met, documents: met / per_document }
     }
+}
+
+/// How many groups of entries there are that a scan looks for, each with the same values in the parts before the last one that
+/// has bounds; none if that is not known, or if the ranges of the scan tell them apart.
+fn groups(bounds: &[PartBounds], index: &Index<'_>) -> Option<f64> {
+    let last = bounds.iter().rposition(|part| !part.is_all())?;
+    let is_loose = bounds[..last].iter().any(|part| !part.is_points());
+    let distinct = *index.distinct.get(last.checked_sub(1)?)?;
+    let share: f64 = bounds[..last].iter().enumerate().map(|(at, part)| part_fraction(part, at, index)).product();
+    is_loose.then_some((distinct as f64 * share).max(1.0))
 }
 
 /// The share of the entries that a part's bounds leave.

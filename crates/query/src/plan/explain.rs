@@ -5,8 +5,9 @@ use std::fmt;
 use document::{Map, Value};
 
 use super::interval::{Interval, text};
-use super::{IndexScan, Node, PartBounds, Plan, SortPart};
+use super::{IndexScan, Node, PartBounds, Plan};
 use crate::filter::Filter;
+use crate::sort::SortPart;
 
 /// The most intervals of a part, and values looked up, that are shown.
 const SHOWN_MAX: usize = 10;
@@ -55,7 +56,8 @@ fn of_words(cost: &super::cost::Cost) -> String {
 }
 
 fn of_sort(by: &[SortPart]) -> String {
-    let part = |part: &SortPart| format!("{} {}", part.path, if part.descending { "descending" } else { "ascending" });
+    let part =
+        |part: &SortPart| format!("{} {}", part.path, if part.is_descending() { "descending" } else { "ascending" });
     by.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
@@ -209,6 +211,6 @@ fn with_filter(mut map: Map, filter: &Filter) -> Map {
 }
 
 fn pattern(by: &[SortPart]) -> Value {
-    let part = |part: &SortPart| (part.path.to_string(), Value::from(if part.descending { -1 } else { 1 }));
+    let part = |part: &SortPart| (part.path.to_string(), Value::from(if part.is_descending() { -1 } else { 1 }));
     Value::Map(by.iter().map(part).collect())
 }

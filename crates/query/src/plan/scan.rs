@@ -1,15 +1,16 @@
 //! Scans of indexes: what bounds a filter gives their parts, and the bytes between which their entries lie.
 
-use document::{Map, Value, key};
+use document::{Map, Value};
 
 use super::Index;
 use super::bounds::{Bounds, Of};
 use super::interval::{Edge, Interval, Intervals};
+use super::jump::skip;
 use crate::filter::tree::{Clause, Condition, Path, Test};
 use crate::filter::{Filter, Form};
 use crate::index::{Definition, Order, Part};
 
-/// The most ranges that a scan is taken apart into. What bounds beyond it ask is asked of each entry.
+/// The most ranges that a scan is taken apart into. What bounds beyond it ask is asked of entries ([`IndexScan::place`]).
 const RANGES_MAX: usize = 4096;
 
 /// Entries of an index within bounds.
@@ -36,7 +37,9 @@ pub struct PartBounds {
     /// In ascending order of values, whatever the part's order; for a hashed part single values, or all.
     pub intervals: Vec<Interval>,
     /// The intervals as bytes of this part's keys, ascending.
-    ranges: Vec<KeyRange>,
+    pub(super) ranges: Vec<KeyRange>,
+    /// Each is a single value.
+    pub(super) points: bool,
 }
 
 /// Keys from `from` on, up to but without `to`; without it, to the end.
@@ -71,7 +74,8 @@ impl PartBounds {
         ranges.sort_by(|a, b| a.from.cmp(&b.from));
         // Values that differ may have one hash.
         ranges.dedup();
-        Self { part: part.clone(), intervals: set.0, ranges }
+        let points = set.is_points();
+        Self { part: part.clone(), intervals: set.0, ranges, points }
     }
 
     /// True if all values are looked at.
@@ -86,10 +90,10 @@ impl PartBounds {
 
     /// True if single values are looked at.
     pub fn is_points(&self) -> bool {
-        self.intervals.iter().all(Interval::is_point)
+        self.points
     }
 
-    fn admits(&self, bytes: &[u8]) -> bool {
+    pub(super) fn admits(&self, bytes: &[u8]) -> bool {
         let at = self.ranges.partition_point(|range| range.from.as_slice() <= bytes);
         at.checked_sub(1).is_some_and(|at| self.ranges[at].contains(bytes))
     }
@@ -98,7 +102,8 @@ impl PartBounds {
 impl IndexScan {
     /// The ranges of bytes that the entries lie in, in the order of the bytes, none meeting another: one for each way to
     /// take single values for the first parts, and an interval of the next. For a backward scan they are to be taken from
-    /// the last to the first. Between them lie entries, too, that [`IndexScan::admits`] tells apart.
+    /// the last to the first. Between them lie entries, too, that
+    /// [`IndexScan::admits`] tells apart, and that [`IndexScan::place`] tells a reader to pass over.
     pub fn ranges(&self) -> Vec<KeyRange> {
         let mut prefixes: Vec<Vec<u8>> = vec![Vec::new()];
         for part in &self.bounds {
@@ -120,17 +125,7 @@ impl IndexScan {
         let mut rest = entry;
         self.bounds.iter().all(|part| {
             let whole = rest;
-            let skipped = match part.part.order {
-                Order::Hashed => match rest.get(8..) {
-                    Some(behind) => {
-                        rest = behind;
-                        true
-                    }
-                    None => false,
-                },
-                order => key::skip(&mut rest, order == Order::Descending).is_ok(),
-            };
-            skipped && part.admits(&whole[..whole.len() - rest.len()])
+            skip(part, &mut rest) && part.admits(&whole[..whole.len() - rest.len()])
         })
     }
 
@@ -190,7 +185,7 @@ pub fn id_ranges(ids: &[Interval]) -> Vec<KeyRange> {
 }
 
 /// The least bytes above all that begin with these; none if there are none.
-fn after(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+pub(super) fn after(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     while let Some(last) = bytes.pop() {
         if last < 0xff {
             bytes.push(last + 1);

@@ -6,6 +6,7 @@ pub mod filters;
 pub mod focused;
 pub mod golden;
 pub mod naive;
+pub mod nested;
 
 use std::sync::Arc;
 

@@ -7,9 +7,10 @@ use crate::find::seen::Seen;
 use crate::index::scan::IndexScan;
 use crate::{Error, Result};
 use document::Document;
-use query::plan::{self, KeyRange};
+use query::plan::cost::JUMP_ENTRIES;
+use query::plan::{self, KeyRange, Place};
 
-/// More ranges than this are not told apart by the planner: each entry is asked whether it lies within.
+/// More ranges than this are not told apart by the planner: entries are asked whether they lie within.
 const RANGES_MAX: usize = 4096;
 
 /// Entries of an index within bounds, each document's perhaps several.
@@ -20,8 +21,15 @@ pub(crate) struct Entries {
     /// The ranges that are left, the next one last.
     ranges: Vec<KeyRange>,
     started: bool,
+    /// The range at hand, of those that are not left any more.
+    range: KeyRange,
     /// The ranges do not tell all that the bounds do.
     loose: bool,
+    /// Entries are passed over up to here: forwards to the first at or above it, backwards to the first below it.
+    target: Option<Vec<u8>>,
+    /// So many were, one by one; and after so many the target is sought.
+    passed: u32,
+    jump_after: u32,
     /// Documents that were returned, if they may come several times.
     seen: Option<Seen>,
 }
@@ -36,23 +44,114 @@ impl Entries {
         let scan =
             hull.map(|hull| IndexScan::new(run.moment.clone(), index, hull)).transpose()?.map(IndexScan::for_question);
         let seen = plan.multikey.then(|| Seen::new(run));
-        Ok(Self { loose: is_loose(plan), plan: plan.clone(), scan, ranges, started: false, seen })
+        let range = KeyRange { from: Vec::new(), to: None };
+        let jump_after = JUMP_ENTRIES.saturating_mul(run.moment.store().partitions());
+        let (started, target, passed) = (false, None, 0);
+        Ok(Self {
+            loose: is_loose(plan),
+            plan: plan.clone(),
+            scan,
+            ranges,
+            started,
+            range,
+            target,
+            passed,
+            jump_after,
+            seen,
+        })
     }
 
     /// Moves to the next entry within the bounds, proved or not. Returns the scan that stands on it.
     pub fn advance(&mut self, run: &mut Run) -> Result<Option<&mut IndexScan>> {
-        let Some(scan) = &mut self.scan else { return Ok(None) };
         loop {
             if !self.started {
                 let Some(range) = self.ranges.pop() else { return Ok(None) };
-                scan.restart(&bounds_of(&range, self.plan.backward));
-                self.started = true;
+                self.seek(range);
             }
             run.tick()?;
+            let Some(scan) = &mut self.scan else { return Ok(None) };
             if !scan.advance()? {
                 self.started = false;
-            } else if !self.loose || self.plan.admits(scan.key()) {
-                return Ok(Some(scan));
+            } else if !self.is_passed_over() {
+                break;
+            }
+        }
+        Ok(self.scan.as_mut())
+    }
+
+    fn seek(&mut self, range: KeyRange) {
+        if let Some(scan) = &mut self.scan {
+            scan.restart(&bounds_of(&range, self.plan.backward));
+        }
+        (self.range, self.started) = (range, true);
+    }
+
+    /// True if the entry at hand is before the target, or outside the bounds; what lies behind it is sought if that is far.
+    fn is_passed_over(&mut self) -> bool {
+        let Some(scan) = &self.scan else { return true };
+        if let Some(target) = &self.target {
+            let is_before = if self.plan.backward { scan.entry() >= target } else { scan.entry() < target };
+            if is_before {
+                self.passed += 1;
+                if self.passed >= self.jump_after {
+                    self.jump();
+                }
+                return true;
+            }
+            self.target = None;
+        }
+        if !self.loose {
+            return false;
+        }
+        match self.plan.place(scan.key()) {
+            Place::Within => return false,
+            Place::Outside(target) => self.pass_to(target),
+            Place::End => {
+                self.ranges.clear();
+                self.started = false;
+            }
+        }
+        true
+    }
+
+    /// Entries are passed over up to a key.
+    fn pass_to(&mut self, target: Vec<u8>) {
+        // Where the range ends before it, ranges behind it do, or the target lies in one of them.
+        self.started &= !self.ends_before(&target);
+        (self.target, self.passed) = (Some(target), 0);
+    }
+
+    fn ends_before(&self, target: &Vec<u8>) -> bool {
+        match &self.range.to {
+            _ if self.plan.backward => *target <= self.range.from,
+            Some(to) => to <= target,
+            None => false,
+        }
+    }
+
+    /// Goes on at the target.
+    fn jump(&mut self) {
+        let Some(target) = self.target.take() else { return };
+        if self.ends_before(&target) {
+            return self.pass_to(target);
+        }
+        let mut range = self.range.clone();
+        if self.plan.backward {
+            range.to = Some(target)
+        } else {
+            range.from = target
+        }
+        self.seek(range);
+    }
+
+    /// Passes over the other entries that have the same values as the one at hand, in the parts up to this one.
+    pub fn pass_over_equals(&mut self, part: usize) {
+        let Some(scan) = &self.scan else { return };
+        match self.plan.behind(scan.key(), part) {
+            Some(target) => self.pass_to(target),
+            None => {
+                self.ranges.clear();
+                self.started = false;
             }
         }
     }
@@ -101,12 +200,13 @@ impl Entries {
             documents: examined.documents,
             validated: examined.validated,
             stale: examined.stale,
+            seeks: examined.seeks,
             ..Counts::default()
         }
     }
 }
 
-/// True if entries between the ranges must be asked whether they lie within the bounds.
+/// True if entries in the ranges must be asked whether they lie within the bounds.
 fn is_loose(plan: &plan::IndexScan) -> bool {
     let (mut behind, mut many) = (false, 1usize);
     for part in &plan.bounds {

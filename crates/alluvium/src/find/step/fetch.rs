@@ -47,8 +47,8 @@ impl Fetch {
 
 /// What was done at the documents, and what at the entries below.
 fn split(counts: Counts) -> (Counts, Vec<Report>) {
-    let below = Counts { keys: counts.keys, returned: counts.keys, ..Counts::default() };
-    (Counts { keys: 0, ..counts }, vec![Report { counts: below, inputs: Vec::new() }])
+    let below = Counts { keys: counts.keys, seeks: counts.seeks, returned: counts.keys, ..Counts::default() };
+    (Counts { keys: 0, seeks: 0, ..counts }, vec![Report { counts: below, inputs: Vec::new() }])
 }
 
 /// What an index alone answers.
@@ -61,19 +61,22 @@ pub(crate) struct Covered {
     wants_id: bool,
     /// The `_id` is asked for, to sort by.
     sorts_id: bool,
+    /// Only values that differ in the parts up to this one are asked for.
+    distinct: Option<usize>,
 }
 
 impl Covered {
     pub fn new(run: &Run, planned: &Planned, scan: &plan::IndexScan) -> Result<Self> {
         let question = &run.question;
         let needs = question.needs.as_deref().unwrap_or_default();
-        let sorts_id = question.order.iter().any(|part| part.path.as_str() == "_id");
+        let sorts_id = question.sort.parts().iter().any(|part| part.path.as_str() == "_id");
         Ok(Self {
             entries: Entries::new(run, planned, scan)?,
             filter: scan.covered.clone().unwrap_or_default(),
-            wants_values: !needs.is_empty() || !question.order.is_empty(),
+            wants_values: !needs.is_empty() || !question.sort.is_empty(),
             wants_id: needs.iter().any(|path| path.as_str() == "_id"),
             sorts_id,
+            distinct: question.distinct().and_then(|path| scan.bounds.iter().position(|part| part.part.path == *path)),
         })
     }
 
@@ -90,9 +93,11 @@ impl Covered {
                 continue;
             }
             let key = scan.id().to_vec();
-            let mut values = Map::new();
+            let (mut values, mut equals) = (Map::new(), None);
             if self.wants_values || !self.filter.is_empty() {
                 let found = scan.values()?;
+                // What is missing lies beside null, which is a value.
+                equals = self.distinct.filter(|part| found.get(*part).is_some_and(Option::is_some));
                 values = self.entries.plan.document(&found);
                 if !self.filter.matches_map(&values) {
                     continue;
@@ -100,6 +105,9 @@ impl Covered {
             }
             if !self.entries.note() && !self.is_first(run, &key)? {
                 continue;
+            }
+            if let Some(part) = equals {
+                self.entries.pass_over_equals(part);
             }
             return self.item(run, key, values).map(Some);
         }
@@ -201,8 +209,8 @@ impl Both {
 
     pub fn report(&self) -> (Counts, Vec<Report>) {
         let below = |entries: &Entries| {
-            let keys = entries.counts().keys;
-            Report { counts: Counts { keys, returned: keys, ..Counts::default() }, inputs: Vec::new() }
+            let Counts { keys, seeks, .. } = entries.counts();
+            Report { counts: Counts { keys, seeks, returned: keys, ..Counts::default() }, inputs: Vec::new() }
         };
         let counts = Counts { documents: self.documents, stale: self.stale, ..Counts::default() };
         let both = Report { counts: Counts::default(), inputs: vec![below(&self.first), below(&self.second)] };

@@ -1,7 +1,7 @@
 //! Documents in order: the first few in memory, more than fit there in files.
 
 use super::{Item, Run, Step};
-use crate::{Error, Result};
+use crate::{Error, Result, Space};
 use codec::varint;
 use document::{Document, Value, encoding};
 use query::sort::{SortError, TopK};
@@ -90,23 +90,49 @@ impl Sorting {
     fn spill(&mut self, run: &mut Run, top: TopK<(Vec<u8>, Item)>, next: (&[u8], Item)) -> Result<State> {
         self.charge.resize(self.bytes_max);
         let mut bytes = Vec::new();
-        let mut sorter = Sorter::new(&run.moment.database.inner.env, folder(run), self.bytes_max);
+        let mut sorter = Spill {
+            sorter: Sorter::new(&run.moment.database.inner.env, folder(run), self.bytes_max),
+            unchecked: usize::MAX,
+            bytes_max: self.bytes_max,
+        };
         // What is taken first stays first among equals.
         for (key, item) in top.into_sorted() {
             encode(&item, &mut bytes)?;
-            sorter.add(&key, &bytes)?;
+            sorter.add(run, &key, &bytes)?;
         }
         encode(&next.1, &mut bytes)?;
-        sorter.add(next.0, &bytes)?;
+        sorter.add(run, next.0, &bytes)?;
         let mut key = Vec::new();
         while let Some(item) = self.input.next(run)? {
             key.clear();
             let Some(document) = &item.document else { continue };
             run.question.sort.put_key(document, &mut key)?;
             encode(&item, &mut bytes)?;
-            sorter.add(&key, &bytes)?;
+            sorter.add(run, &key, &bytes)?;
         }
-        Ok(State::Many(Box::new(sorter.finish()?)))
+        Ok(State::Many(Box::new(sorter.sorter.finish()?)))
+    }
+}
+
+/// What goes into files, if the disk has room for it.
+struct Spill {
+    sorter: Sorter,
+    /// Bytes that were added since it was asked whether there is room.
+    unchecked: usize,
+    bytes_max: usize,
+}
+
+impl Spill {
+    fn add(&mut self, run: &Run, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.unchecked >= self.bytes_max {
+            self.unchecked = 0;
+            // The next run, and what is merged with it; writes keep their reserve.
+            let store = run.moment.store();
+            let needed = store.disk_reserve_bytes().saturating_add(2 * self.bytes_max as u64);
+            Space::at(&run.moment.database.inner.env, store.path(), "the sort", needed).check()?;
+        }
+        self.unchecked += key.len() + value.len();
+        Ok(self.sorter.add(key, value)?)
     }
 }
 

@@ -8,7 +8,7 @@ use bench::scenarios::find::{self, Settings};
 
 /// Arguments of `bench find`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: alluvium bench load trial.db comments --documents 1000000
+#[command(after_help = "Example: alluvium bench load trial.db comments --docs 1000000
          alluvium bench find trial.db comments --rewrite 20")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -1,0 +1,222 @@
+//! All keys of a document: one for each combination of elements that its arrays give the parts.
+
+use super::{IndexKey, Keys, is_natural, put_part};
+use crate::index::{Definition, IndexError, MAX_KEY_BYTES, MAX_KEYS, Order};
+use codec::varint;
+use document::path::{FieldPath, array_index};
+use document::{Map, Value, encoding};
+
+static UNDEFINED: Value = Value::Undefined;
+
+/// How far a part has come.
+#[derive(Clone, Copy)]
+enum At<'a> {
+    /// It has its value; `None`: there is nothing.
+    Fixed(Option<&'a Value>),
+    /// The names from this one on are to be followed in the map at hand.
+    Open(usize),
+    /// A position in the array has led here, whatever element of it is at hand.
+    Placed {
+        found: Found<'a>,
+        /// What lies at the position is an array: if the path ends there, it counts as a whole.
+        nested: bool,
+    },
+}
+
+impl<'a> At<'a> {
+    fn value(&self) -> Option<&'a Value> {
+        if let At::Fixed(value) = *self { value } else { None }
+    }
+}
+
+/// The value at the end of a path; or the first array in the way, and the first name that was not followed yet.
+#[derive(Clone, Copy)]
+struct Found<'a> {
+    value: &'a Value,
+    next: usize,
+}
+
+/// Follows the names from `next` on into maps, as far as that goes.
+fn follow<'a>(mut map: &'a Map, path: &FieldPath, mut next: usize) -> Option<Found<'a>> {
+    while let Some(name) = path.name(next) {
+        next += 1;
+        match map.get(name)? {
+            Value::Map(inner) if next < path.depth() => map = inner,
+            value @ Value::Array(_) => return Some(Found { value, next }),
+            value => return (next == path.depth()).then_some(Found { value, next }),
+        }
+    }
+    None
+}
+
+/// The array that some parts have come to, all to the same.
+struct Meeting<'a> {
+    value: &'a Value,
+    elements: &'a [Value],
+    /// The first part that has come to it.
+    first: usize,
+    /// Bit n: part n has.
+    parts: u32,
+    /// Bit n: part n takes it as a whole, if its path ends here.
+    whole: u32,
+}
+
+pub(super) struct Expansion<'d> {
+    index: &'d Definition,
+    found: Keys,
+}
+
+impl<'d> Expansion<'d> {
+    /// The keys of a document, ascending, each once.
+    pub(super) fn of(index: &'d Definition, document: &Map) -> Result<Keys, IndexError> {
+        let mut expansion = Self { index, found: Keys::default() };
+        expansion.expand(&vec![At::Open(0); index.parts().len()], Some(document))?;
+        let mut found = expansion.found;
+        if found.keys.len() > 1 {
+            found.keys.sort_unstable();
+            found.keys.dedup_by(|a, b| a.bytes == b.bytes);
+        }
+        Ok(found)
+    }
+
+    fn path(&self, part: usize) -> &'d FieldPath {
+        &self.index.parts()[part].path
+    }
+
+    /// The keys of what the parts see in `map`, where those that are open follow their names.
+    fn expand<'a>(&mut self, at: &[At<'a>], map: Option<&'a Map>) -> Result<(), IndexError> {
+        let mut at = at.to_vec();
+        let mut meeting: Option<Meeting<'a>> = None;
+        for (part, at) in at.iter_mut().enumerate() {
+            let (found, nested) = match *at {
+                At::Fixed(_) => continue,
+                At::Open(next) => (map.and_then(|map| follow(map, self.path(part), next)), false),
+                At::Placed { found, nested } => (Some(found), nested),
+            };
+            let Some(Found { value, next }) = found else {
+                *at = At::Fixed(None);
+                continue;
+            };
+            let Value::Array(elements) = value else {
+                *at = At::Fixed(Some(value));
+                continue;
+            };
+            *at = At::Open(next);
+            let met = meeting.get_or_insert(Meeting { value, elements, first: part, parts: 0, whole: 0 });
+            if !std::ptr::eq(met.value, value) {
+                let (a, b) = (self.path(met.first), self.path(part));
+                return Err(IndexError::ParallelArrays(format!("cannot index parallel arrays: {a} and {b}")));
+            }
+            met.parts |= 1 << part;
+            met.whole |= u32::from(nested) << part;
+            if self.index.parts()[part].order == Order::Hashed {
+                let path = self.path(part);
+                let what = format!("a hashed index cannot be over arrays, and {path} has one");
+                return Err(IndexError::HashedArray(what));
+            }
+        }
+        match meeting {
+            None => self.emit(&at),
+            Some(meeting) => self.elements(at, &meeting),
+        }
+    }
+
+    /// The keys of each element of an array.
+    fn elements<'a>(&mut self, mut at: Vec<At<'a>>, meeting: &Meeting<'a>) -> Result<(), IndexError> {
+        let Meeting { value, elements, .. } = *meeting;
+        // Parts that see another value in each element; those of them that end here.
+        let (mut open, mut ended) = (0u32, 0u32);
+        for (part, at) in at.iter_mut().enumerate().filter(|(part, _)| meeting.parts >> part & 1 == 1) {
+            let At::Open(next) = *at else { continue };
+            let ends = next == self.path(part).depth();
+            let placed = match ends {
+                true if meeting.whole >> part & 1 == 0 => None,
+                true if elements.is_empty() => Some(At::Fixed(Some(&UNDEFINED))),
+                true => Some(At::Fixed(Some(value))),
+                false => self.place(part, next, elements)?,
+            };
+            match placed {
+                Some(placed) => *at = placed,
+                None => {
+                    open |= 1 << part;
+                    ended |= u32::from(ends) << part;
+                }
+            }
+        }
+        self.found.multikey |= open;
+        if open == 0 {
+            return self.expand(&at, None);
+        }
+        let none = elements.is_empty().then_some(&UNDEFINED);
+        for element in elements.iter().chain(none) {
+            for (_, at) in at.iter_mut().enumerate().filter(|(part, _)| ended >> part & 1 == 1) {
+                *at = At::Fixed(Some(element));
+            }
+            self.expand(&at, element.as_map())?;
+        }
+        Ok(())
+    }
+
+    /// Where the next name of a part's path leads as a position in an array; `None` if it is none there.
+    fn place<'a>(&self, part: usize, next: usize, elements: &'a [Value]) -> Result<Option<At<'a>>, IndexError> {
+        let path = self.path(part);
+        let Some(name) = path.name(next) else { return Ok(None) };
+        let Some(position) = array_index(name) else { return Ok(None) };
+        let in_maps = elements.iter().any(|element| element.as_map().is_some_and(|map| map.contains(name)));
+        let next = next + 1;
+        Ok(match elements.get(position) {
+            Some(_) if in_maps => {
+                let what = format!("{name} in {path} is a position in an array and a field in its elements");
+                return Err(IndexError::AmbiguousPath(what));
+            }
+            None if in_maps => None,
+            None => Some(At::Fixed(None)),
+            Some(value @ Value::Array(_)) => Some(At::Placed { found: Found { value, next }, nested: true }),
+            Some(value) if next == path.depth() => Some(At::Fixed(Some(value))),
+            Some(value) => {
+                let found = value.as_map().and_then(|map| follow(map, path, next));
+                Some(found.map_or(At::Fixed(None), |found| At::Placed { found, nested: false }))
+            }
+        })
+    }
+
+    fn emit(&mut self, at: &[At<'_>]) -> Result<(), IndexError> {
+        if self.index.is_sparse() && at.iter().all(|at| at.value().is_none()) {
+            return Ok(());
+        }
+        let mut bytes = Vec::with_capacity(16 * at.len() + 16);
+        let (mut missing, mut natural) = (0u64, true);
+        for (n, (part, at)) in self.index.parts().iter().zip(at).enumerate() {
+            let value = at.value();
+            missing |= u64::from(value.is_none()) << n;
+            natural &= part.order == Order::Hashed || value.is_none_or(is_natural);
+            put_part(value.unwrap_or(&Value::Null), part.order, &mut bytes);
+        }
+        if bytes.len() > MAX_KEY_BYTES {
+            let name = self.index.name();
+            let what = format!("a key of the index {name} has {} bytes; the limit is {MAX_KEY_BYTES}", bytes.len());
+            return Err(IndexError::KeyTooLong(what));
+        }
+        if self.found.keys.len() >= MAX_KEYS {
+            let name = self.index.name();
+            return Err(IndexError::KeyTooLong(format!(
+                "a document has more than {MAX_KEYS} keys in the index {name}"
+            )));
+        }
+        let mut values = Vec::new();
+        if missing != 0 || !natural {
+            varint::put_u64(&mut values, missing);
+        }
+        if !natural {
+            // The values of the parts as an array.
+            let parts = self.index.parts().iter().zip(at);
+            let exact = parts.map(|(part, at)| match at.value() {
+                Some(value) if part.order != Order::Hashed => value.clone(),
+                _ => Value::Null,
+            });
+            encoding::encode(&Value::Array(exact.collect()), &mut values);
+        }
+        self.found.keys.push(IndexKey { bytes, values });
+        Ok(())
+    }
+}

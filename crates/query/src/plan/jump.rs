@@ -1,0 +1,128 @@
+//! Where, from an entry that lies outside the bounds of a scan, the next one within them may be: what a reader seeks, instead
+//! of looking at each entry in between.
+
+use document::key;
+
+use super::scan::{IndexScan, PartBounds, after};
+use crate::index::{MAX_PARTS, Order};
+
+/// Where an entry stands to the bounds of a scan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Within the bounds of all parts.
+    Within,
+    /// Outside. Of those that are behind it in the direction of the scan, the first one that may be within is: forwards at or
+    /// above this key, backwards below it.
+    Outside(Vec<u8>),
+    /// Outside, and so are all that are behind it.
+    End,
+}
+
+/// Where the parts of an entry's key end.
+struct Parts<'e> {
+    entry: &'e [u8],
+    ends: [usize; MAX_PARTS],
+}
+
+impl<'e> Parts<'e> {
+    /// What the parts before this one have.
+    fn before(&self, part: usize) -> &'e [u8] {
+        let end = part.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.entry[..end]
+    }
+
+    /// What the parts up to this one have.
+    fn up_to(&self, part: usize) -> &'e [u8] {
+        &self.entry[..self.ends[part]]
+    }
+
+    fn of(&self, part: usize) -> &'e [u8] {
+        &self.entry[self.before(part).len()..self.ends[part]]
+    }
+}
+
+impl IndexScan {
+    /// Where an entry, of which the index key or the whole key is given, stands to the bounds.
+    pub fn place(&self, entry: &[u8]) -> Place {
+        let mut parts = Parts { entry, ends: [0; MAX_PARTS] };
+        let mut rest = entry;
+        for (at, part) in self.bounds.iter().enumerate() {
+            if !skip(part, &mut rest) {
+                // What is no key has one place only.
+                return Place::Outside(if self.backward { entry.to_vec() } else { [entry, &[0]].concat() });
+            }
+            parts.ends[at] = entry.len() - rest.len();
+            if !part.admits(parts.of(at)) {
+                let next = if self.backward { self.below(&parts, at) } else { self.above(&parts, at) };
+                return next.map_or(Place::End, Place::Outside);
+            }
+        }
+        Place::Within
+    }
+
+    /// Behind all entries that have the same values in the parts up to this one, as [`Place::Outside`] says it; `None` if there
+    /// can be none.
+    pub fn behind(&self, entry: &[u8], part: usize) -> Option<Vec<u8>> {
+        let mut rest = entry;
+        if !self.bounds.iter().take(part + 1).all(|part| skip(part, &mut rest)) {
+            return None;
+        }
+        let same = entry[..entry.len() - rest.len()].to_vec();
+        if self.backward { Some(same) } else { after(same) }
+    }
+
+    /// The least key above the entry that may be within the bounds, if the part `outside` is the first one that is not.
+    fn above(&self, parts: &Parts<'_>, outside: usize) -> Option<Vec<u8>> {
+        for at in (0..=outside).rev() {
+            let part = &self.bounds[at];
+            if at < outside && !part.points {
+                // Greater values of it may follow in the same range.
+                return after(parts.up_to(at).to_vec());
+            }
+            let next = part.ranges.partition_point(|range| range.from.as_slice() <= parts.of(at));
+            let Some(range) = part.ranges.get(next) else { continue };
+            let mut key = [parts.before(at), &range.from].concat();
+            let mut whole = part.points;
+            for part in &self.bounds[at + 1..] {
+                let Some(first) = part.ranges.first().filter(|_| whole) else { break };
+                key.extend_from_slice(&first.from);
+                whole = part.points;
+            }
+            return Some(key);
+        }
+        None
+    }
+
+    /// A key above all below the entry that may be within the bounds, if the part `outside` is the first one that is not.
+    fn below(&self, parts: &Parts<'_>, outside: usize) -> Option<Vec<u8>> {
+        for at in (0..=outside).rev() {
+            let part = &self.bounds[at];
+            if at < outside && !part.points {
+                return Some(parts.up_to(at).to_vec());
+            }
+            let begin = part.ranges.partition_point(|range| range.from.as_slice() <= parts.of(at));
+            // The entry's value lies in the last of these where it is within.
+            let below = begin - usize::from(at < outside && begin > 0);
+            let Some(range) = below.checked_sub(1).and_then(|last| part.ranges.get(last)) else { continue };
+            let Some(to) = &range.to else { return Some(parts.up_to(at).to_vec()) };
+            let mut key = [parts.before(at), to].concat();
+            let mut values = part.points.then(|| [parts.before(at), &range.from].concat());
+            for part in &self.bounds[at + 1..] {
+                let (Some(before), Some(last)) = (values, part.ranges.last()) else { break };
+                let Some(to) = &last.to else { break };
+                key = [before.as_slice(), to].concat();
+                values = part.points.then(|| [before.as_slice(), &last.from].concat());
+            }
+            return Some(key);
+        }
+        None
+    }
+}
+
+/// Passes over the bytes of a part; false if there are none.
+pub(super) fn skip(part: &PartBounds, rest: &mut &[u8]) -> bool {
+    match part.part.order {
+        Order::Hashed => rest.get(8..).map(|behind| *rest = behind).is_some(),
+        order => key::skip(rest, order == Order::Descending).is_ok(),
+    }
+}
