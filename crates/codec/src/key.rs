@@ -64,21 +64,24 @@ pub fn f64_from_bits(bits: u64) -> f64 {
 /// each group's byte says whether another follows.
 #[inline]
 pub fn put_number(out: &mut Vec<u8>, bits: u64) {
-    let mut bytes = [0; 2 + GROUPS as usize];
-    (bytes[0], bytes[1]) = ((bits >> 56) as u8, (bits >> 48) as u8);
-    // 48 bits, at the top; each round takes seven of them.
-    let mut rest = bits << 16;
-    let mut len = 2;
-    loop {
-        let group = (rest >> 57) as u8;
-        rest <<= 7;
-        bytes[len] = group << 1 | u8::from(rest != 0);
-        len += 1;
-        if rest == 0 || len == bytes.len() {
-            break;
-        }
+    let (bytes, len) = number_bytes(bits);
+    out.extend_from_slice(&bytes.to_be_bytes()[..len]);
+}
+
+/// What [`put_number`] appends, from the highest byte on, and how many bytes it is.
+#[inline(always)]
+pub fn number_bytes(bits: u64) -> (u128, usize) {
+    // 49 bits in seven groups, the last bit a zero.
+    let rest = bits << 1 & ((1 << 49) - 1);
+    let groups = if rest == 0 { 1 } else { GROUPS - rest.trailing_zeros() / 7 };
+    let mut spread = 0;
+    for group in 0..GROUPS {
+        // Group 0, at the top of `rest`, comes first: at the top of `spread`.
+        spread |= (rest >> (42 - 7 * group) & 0x7f) << (57 - 8 * group);
     }
-    out.extend_from_slice(&bytes[..len]);
+    // The lowest bit of each group but the last.
+    let more = !(u64::MAX >> (8 * (groups - 1))) & 0x0101_0101_0101_0101;
+    (u128::from(bits >> 48) << 112 | u128::from(spread | more) << 48, 2 + groups as usize)
 }
 
 /// Takes what [`put_number`] writes from the front of `input`: the bits, and true if the number is exactly that double.

@@ -14,7 +14,7 @@ mod search;
 
 pub(crate) use builder::{BlockBuilder, Unpacked, common_len};
 pub(crate) use cursor::Cursor;
-pub(crate) use packer::Packer;
+pub(crate) use packer::{Packer, WORD};
 pub(crate) use reader::Shape;
 
 use column::{Line, Small};

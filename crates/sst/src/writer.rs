@@ -186,7 +186,7 @@ impl Writer {
         self.last_key.clear();
         self.last_key.extend_from_slice(self.data.last_key());
         self.last_seq = self.data.last_seq();
-        let may_columns = self.options.compression != Compression::None;
+        let may_columns = self.options.columns && self.options.compression != Compression::None;
         let handle = self.blocks.put(&mut self.data, may_columns, &mut self.encoder, &mut self.output)?;
         self.properties.data_blocks += 1;
         self.properties.data_bytes += u64::from(handle.len);

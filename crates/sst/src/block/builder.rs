@@ -81,6 +81,11 @@ impl BlockBuilder {
         self.keys.len() + self.values.len() - saved + ENTRY_OVERHEAD * self.key_lens.len()
     }
 
+    /// The bytes of all keys and values.
+    pub(crate) fn key_and_value_bytes(&self) -> usize {
+        self.keys.len() + self.values.len()
+    }
+
     /// The keys of large entries are each stored whole.
     #[inline]
     fn is_direct(&self) -> bool {

@@ -3,6 +3,9 @@
 
 use super::builder::put_packed;
 
+/// Keys are copied so many bytes at a time.
+pub(crate) const WORD: usize = 8;
+
 /// Gathers the columns of packed entries; keeps its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Packer {
@@ -13,9 +16,15 @@ pub(crate) struct Packer {
     /// what is shared and what is not.
     shared: Vec<u64>,
     suffix_lens: Vec<u64>,
-    suffixes: Vec<u8>,
     /// The least that a key has in common with the one before.
     least: usize,
+    /// The keys, one behind the other: those that are directly reachable whole, the others without what they have in
+    /// common with the one before.
+    tails: Vec<u8>,
+    /// How many bytes there are of it.
+    tails_len: usize,
+    /// Where in it the whole keys begin.
+    whole: Vec<usize>,
 }
 
 impl Packer {
@@ -27,16 +36,33 @@ impl Packer {
         }
         self.shared.clear();
         self.suffix_lens.clear();
-        self.suffixes.clear();
+        self.whole.clear();
+        self.tails_len = 0;
         self.least = usize::MAX;
     }
 
-    /// Takes note of the next key.
+    /// Takes the next key, which is `key[..len]`, `common` bytes of it as in the one before. Some bytes must follow the
+    /// key, so that it can be copied eight at a time. Returns the bytes of all keys so far.
     #[inline(always)]
-    pub(crate) fn note_key(&mut self, common: usize, len: usize, is_first: bool) {
-        self.shared.push(common as u64);
-        self.suffix_lens.push(len as u64);
-        self.least = self.least.min(if is_first { len } else { common });
+    pub(crate) fn put_key(&mut self, key: &[u8], len: usize, common: usize, is_whole: bool) -> usize {
+        let from = if is_whole { 0 } else { common };
+        self.least = self.least.min(if self.shared.is_empty() { len } else { common });
+        self.shared.push(if is_whole { 0 } else { common as u64 });
+        self.suffix_lens.push((len - from) as u64);
+        if is_whole {
+            self.whole.push(self.tails_len);
+        }
+        let end = self.tails_len + len - from;
+        if self.tails.len() < end + WORD {
+            self.tails.resize(2 * (end + WORD), 0);
+        }
+        let words = (len - from).div_ceil(WORD) * WORD;
+        let target = &mut self.tails[self.tails_len..self.tails_len + words];
+        for (to, from) in target.chunks_exact_mut(WORD).zip(key[from..from + words].chunks_exact(WORD)) {
+            to.copy_from_slice(from);
+        }
+        self.tails_len = end;
+        end
     }
 
     /// What all keys begin with; they are in order.
@@ -44,30 +70,11 @@ impl Packer {
         self.least
     }
 
-    /// Takes the suffixes from `tails`: the keys one behind the other, those that are directly reachable whole, the
-    /// others without what they have in common with the one before.
-    pub(crate) fn strip(&mut self, restart_log: u8, tails: &[u8]) {
-        let mask = (1usize << restart_log) - 1;
-        let prefix = self.least as u64;
-        let mut at = 0;
-        for (index, (shared, len)) in self.shared.iter_mut().zip(&mut self.suffix_lens).enumerate() {
-            let piece = if index & mask == 0 {
-                let piece = at + prefix as usize..at + *len as usize;
-                (*shared, *len) = (0, *len - prefix);
-                piece
-            } else {
-                let piece = at..at + (*len - *shared) as usize;
-                *len -= *shared;
-                *shared -= prefix;
-                piece
-            };
-            at = piece.end;
-            self.suffixes.extend_from_slice(&tails[piece]);
-        }
-    }
-
     /// Appends the packed entries to `out`.
-    pub(crate) fn put(&self, prefix: &[u8], restart_log: u8, values: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn put(&mut self, prefix: &[u8], restart_log: u8, values: &[u8], out: &mut Vec<u8>) {
+        let prefix_len = prefix.len() as u64;
+        self.shared.iter_mut().for_each(|shared| *shared = shared.saturating_sub(prefix_len));
+        self.suffix_lens.iter_mut().step_by(1 << restart_log).for_each(|len| *len -= prefix_len);
         let columns = [
             (&self.suffix_lens, false),
             (&self.value_lens, false),
@@ -76,7 +83,11 @@ impl Packer {
             (&self.shared, false),
         ];
         put_packed(prefix, restart_log, columns, out);
-        out.extend_from_slice(&self.suffixes);
+        // What follows a whole key up to the next is as it must be.
+        let ends = self.whole.iter().skip(1).copied().chain([self.tails_len]);
+        for (start, end) in self.whole.iter().zip(ends) {
+            out.extend_from_slice(&self.tails[start + prefix.len()..end]);
+        }
         out.extend_from_slice(values);
     }
 }

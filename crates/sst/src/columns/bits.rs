@@ -57,18 +57,37 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Calls `each` with `count` numbers of `width` bits, 1 to 64, which `bytes` must have.
+/// Number `index` of those with `width` bits, 1 to 64. What lies behind the end is 0.
 #[inline(always)]
-pub(super) fn unpack(bytes: &[u8], count: usize, width: u32, mut each: impl FnMut(usize, u64)) {
+pub(super) fn number_at(bytes: &[u8], index: usize, width: u32) -> u64 {
+    let at = index as u64 * u64::from(width);
+    let (byte, shift) = ((at / 8) as usize, (at % 8) as u32);
+    let mut value = word(bytes, byte) >> shift;
+    if width + shift > 64 {
+        value |= u64::from(bytes.get(byte + 8).copied().unwrap_or(0)) << (64 - shift);
+    }
+    value & u64::MAX >> (64 - width)
+}
+
+/// Fills `out` with numbers of `width` bits, 1 to 64, as `each` makes them.
+#[inline(always)]
+pub(super) fn unpack(bytes: &[u8], width: u32, out: &mut [i64], each: impl Fn(u64) -> i64) {
+    if width > 57 {
+        out.iter_mut().enumerate().for_each(|(index, out)| *out = each(number_at(bytes, index, width)));
+        return;
+    }
+    // One word has any such number. Those near the end are read with more care.
     let mask = u64::MAX >> (64 - width);
-    for index in 0..count {
-        let at = index as u64 * u64::from(width);
-        let (byte, shift) = ((at / 8) as usize, (at % 8) as u32);
-        let mut value = word(bytes, byte) >> shift;
-        if width + shift > 64 {
-            value |= u64::from(bytes.get(byte + 8).copied().unwrap_or(0)) << (64 - shift);
-        }
-        each(index, value & mask);
+    let easy = (bytes.len().saturating_sub(8) * 8 / width as usize).min(out.len());
+    let (front, back) = out.split_at_mut(easy);
+    let mut at = 0;
+    for out in front {
+        let word = bytes.get(at / 8..at / 8 + 8).and_then(|bytes| bytes.first_chunk());
+        *out = each(word.map_or(0, |word| u64::from_le_bytes(*word)) >> (at % 8) & mask);
+        at += width as usize;
+    }
+    for (index, out) in back.iter_mut().enumerate() {
+        *out = each(number_at(bytes, easy + index, width));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::form::{MAX_PARTS, Part};
 use super::numbers::{POWERS, SIGN, bits_of};
 use super::{MAX_CONTENT, MAX_KEY, NUMBER_BITS, integers};
-use crate::block::{MAX_ENTRIES, Packer, common_len};
+use crate::block::{MAX_ENTRIES, Packer, WORD};
 use codec::entry::MAX_SEQ;
 use codec::{DecodeError, Result, key, varint};
 
@@ -12,11 +12,36 @@ enum Values {
     /// The same bytes in all keys.
     Same(Vec<u8>),
     /// So many low bytes of each, big-endian.
-    Fixed(usize, Vec<i64>),
-    /// Bits of doubles, inverted in the key or not.
-    Numbers(Vec<i64>, bool),
+    Fixed(Lead, usize, Vec<i64>),
+    /// Bits of doubles, and what is inverted in the key.
+    Numbers(Lead, Vec<i64>, u128),
     /// Bytes, and what stands behind them.
     Bytes(Texts, &'static [u8]),
+}
+
+/// Bytes that stand before each value of a part: the highest so many of a word.
+#[derive(Clone, Copy, Default)]
+struct Lead {
+    word: u128,
+    len: usize,
+}
+
+/// The longest lead: a number has nine bytes, and all are to be one word.
+const MAX_LEAD: usize = 6;
+
+impl Lead {
+    /// What these bytes make of a part, if they are not too many.
+    fn before(bytes: &[u8]) -> Option<Self> {
+        let mut word = [0; 16];
+        word[..bytes.len().min(MAX_LEAD)].copy_from_slice(bytes.get(..bytes.len().min(MAX_LEAD))?);
+        (bytes.len() <= MAX_LEAD).then_some(Self { word: u128::from_be_bytes(word), len: bytes.len() })
+    }
+
+    /// The lead, and the highest bytes of `word` behind it.
+    #[inline(always)]
+    fn with(&self, word: u128) -> [u8; 16] {
+        (self.word | word >> (8 * self.len)).to_be_bytes()
+    }
 }
 
 /// A column of bytes, taken one after the other.
@@ -33,11 +58,65 @@ struct Texts {
 #[derive(Default)]
 pub(crate) struct ColumnDecoder {
     packer: Packer,
-    key: Vec<u8>,
-    last: Vec<u8>,
-    /// The keys, each without what it shares with the one before, but those directly reachable whole.
-    tails: Vec<u8>,
+    key: KeyBuffer,
+    last: KeyBuffer,
     heads: Vec<bool>,
+}
+
+/// Bytes behind the longest key, so that keys can be written and compared in words.
+const SLACK: usize = 64;
+
+/// A key that is put together, with room behind it.
+struct KeyBuffer {
+    bytes: Box<[u8]>,
+    len: usize,
+}
+
+impl Default for KeyBuffer {
+    fn default() -> Self {
+        Self { bytes: vec![0; MAX_KEY + SLACK].into(), len: 0 }
+    }
+}
+
+impl KeyBuffer {
+    /// Appends the first `len` of some bytes, of which there are no more than [`SLACK`] allows.
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, bytes: [u8; N], len: usize) -> Option<()> {
+        self.bytes.get_mut(self.len..self.len + N)?.copy_from_slice(&bytes);
+        self.len += len;
+        Some(())
+    }
+
+    #[inline(always)]
+    fn put_slice(&mut self, bytes: &[u8]) -> Option<()> {
+        self.bytes.get_mut(self.len..self.len + bytes.len())?.copy_from_slice(bytes);
+        self.len += bytes.len();
+        Some(())
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// How many bytes at the front are the same in both; the first `known` are.
+    #[inline(always)]
+    fn common(&self, other: &Self, known: usize) -> usize {
+        let most = self.len.min(other.len);
+        let mut at = known / WORD * WORD;
+        for (a, b) in self.bytes[at..].chunks_exact(WORD).zip(other.bytes[at..].chunks_exact(WORD)) {
+            let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            let differ = word(a) ^ word(b);
+            if differ != 0 {
+                at += (differ.trailing_zeros() / 8) as usize;
+                break;
+            }
+            at += WORD;
+            if at >= most {
+                break;
+            }
+        }
+        at.min(most)
+    }
 }
 
 /// The head of a block of columns, taken apart.
@@ -80,8 +159,7 @@ impl ColumnDecoder {
         let (texts, values) = text.split_at_checked(head.text_len).ok_or(DecodeError::Truncated)?;
         self.check(&head, values)?;
         self.put_keys(&mut head, texts)?;
-        self.packer.strip(head.restart_log, &self.tails);
-        let prefix = &self.last[..self.packer.prefix_len()];
+        let prefix = &self.last.key()[..self.packer.prefix_len()];
         self.packer.put(prefix, head.restart_log, values, out);
         Ok(())
     }
@@ -114,10 +192,7 @@ impl ColumnDecoder {
         let mut values: Vec<Values> = Vec::with_capacity(parts.len());
         for part in parts {
             let part = part.finish(&mut earlier);
-            match (values.last_mut(), part) {
-                (Some(Values::Same(before)), Values::Same(bytes)) => before.extend_from_slice(&bytes),
-                (_, part) => values.push(part),
-            }
+            Values::push(&mut values, part);
         }
         Ok(Head { count, restart_log, parts: values, kinds, value_lens, seqs, text_len })
     }
@@ -140,33 +215,32 @@ impl ColumnDecoder {
 
     /// Puts all keys together.
     fn put_keys(&mut self, head: &mut Head, texts: &[u8]) -> Result<()> {
-        let (mut first, parts) = match head.parts.split_first_mut() {
+        let too_long = DecodeError::Invalid("the length of a key");
+        let (first, parts) = match head.parts.split_first_mut() {
             Some((Values::Same(bytes), rest)) => (std::mem::take(bytes), rest),
             _ => (Vec::new(), &mut head.parts[..]),
         };
-        first.truncate(MAX_KEY + 1);
-        self.tails.clear();
         for buffer in [&mut self.key, &mut self.last] {
-            buffer.clear();
-            buffer.extend_from_slice(&first);
+            buffer.len = 0;
+            buffer.put_slice(&first).ok_or(too_long)?;
         }
         let mask = (1usize << head.restart_log) - 1;
         for index in 0..head.count {
             std::mem::swap(&mut self.key, &mut self.last);
-            self.key.truncate(first.len());
+            self.key.len = first.len();
             for part in &mut *parts {
                 part.put(index, texts, &mut self.key)?;
             }
-            let common = if index == 0 { 0 } else { common_len(&self.last, &self.key) };
-            if self.key.len() > MAX_KEY || self.tails.len() > MAX_CONTENT {
-                return Err(DecodeError::Invalid("the length of a key"));
+            let common = if index == 0 { 0 } else { self.last.common(&self.key, first.len()) };
+            if self.key.len > MAX_KEY {
+                return Err(too_long);
             }
-            if index > 0 && !in_order(&self.last, &self.key, common, &head.seqs[index - 1..]) {
+            if index > 0 && !in_order(self.last.key(), self.key.key(), common, &head.seqs[index - 1..]) {
                 return Err(DecodeError::Invalid("entries out of order"));
             }
-            self.packer.note_key(common, self.key.len(), index == 0);
-            let whole = index & mask == 0;
-            self.tails.extend_from_slice(&self.key[if whole { 0 } else { common }..]);
+            if self.packer.put_key(&self.key.bytes, self.key.len, common, index & mask == 0) > MAX_CONTENT {
+                return Err(DecodeError::Invalid("the length of the keys"));
+            }
         }
         std::mem::swap(&mut self.key, &mut self.last);
         Ok(())
@@ -305,7 +379,7 @@ impl Prepared {
                 if flip != 0 {
                     values.iter_mut().for_each(|value| *value ^= flip as i64);
                 }
-                Values::Fixed(len, values)
+                Values::Fixed(Lead::default(), len, values)
             }
             Self::Numbers { flipped, of, scaled } => finish_numbers(flipped, of, scaled, &mut take),
         }
@@ -335,36 +409,53 @@ fn finish_numbers(
     }
     if bits.iter().all(|value| *value == bits[0]) {
         let mut bytes = Vec::new();
-        put_number(&mut bytes, bits[0] as u64, flipped);
+        key::put_number(&mut bytes, bits[0] as u64);
+        if flipped {
+            bytes.iter_mut().for_each(|byte| *byte = !*byte);
+        }
         return Values::Same(bytes);
     }
-    Values::Numbers(bits, flipped)
-}
-
-#[inline(always)]
-fn put_number(out: &mut Vec<u8>, bits: u64, flipped: bool) {
-    let start = out.len();
-    key::put_number(out, bits);
-    if flipped {
-        out[start..].iter_mut().for_each(|byte| *byte = !*byte);
-    }
+    Values::Numbers(Lead::default(), bits, if flipped { u128::MAX } else { 0 })
 }
 
 impl Values {
-    /// Appends the bytes of entry `index`; entries come in their order.
-    #[inline(always)]
-    fn put(&mut self, index: usize, text: &[u8], key: &mut Vec<u8>) -> Result<()> {
-        match self {
-            Self::Same(bytes) => key.extend_from_slice(bytes),
-            Self::Fixed(len, values) => key.extend_from_slice(&(values[index] as u64).to_be_bytes()[8 - *len..]),
-            Self::Numbers(bits, flipped) => put_number(key, bits[index] as u64, *flipped),
-            Self::Bytes(texts, end) => {
-                texts.next(index, text)?;
-                key.extend_from_slice(&texts.current);
-                key.extend_from_slice(end);
+    /// Adds a part, joined to what is the same in all keys before it.
+    fn push(parts: &mut Vec<Self>, mut part: Self) {
+        let is_first = parts.len() == 1;
+        if let Some(Self::Same(before)) = parts.last_mut() {
+            match &mut part {
+                Self::Same(bytes) => return before.extend_from_slice(bytes),
+                Self::Fixed(lead, ..) | Self::Numbers(lead, ..) if !is_first => {
+                    if let Some(joined) = Lead::before(before) {
+                        *lead = joined;
+                        parts.pop();
+                    }
+                }
+                _ => {}
             }
         }
-        Ok(())
+        parts.push(part);
+    }
+
+    /// Appends the bytes of entry `index`; entries come in their order.
+    #[inline(always)]
+    fn put(&mut self, index: usize, text: &[u8], key: &mut KeyBuffer) -> Result<()> {
+        let put = match self {
+            Self::Same(bytes) => key.put_slice(bytes),
+            Self::Fixed(lead, len, values) => {
+                let word = u128::from(values[index] as u64) << (128 - 8 * *len);
+                key.put(lead.with(word), lead.len + *len)
+            }
+            Self::Numbers(lead, bits, flip) => {
+                let (word, len) = key::number_bytes(bits[index] as u64);
+                key.put(lead.with(word ^ *flip), lead.len + len)
+            }
+            Self::Bytes(texts, end) => {
+                texts.next(index, text)?;
+                key.put_slice(&texts.current).and_then(|()| key.put_slice(end))
+            }
+        };
+        put.ok_or(DecodeError::Invalid("the length of a key"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::form::{Column, Form, MAX_PARTS, Part};
 use super::integers::{Context, Planner};
-use super::numbers::{SIGN, scale};
+use super::numbers::scale;
 use super::{MAX_CONTENT, MAX_KEY, NUMBER_BITS};
 use crate::block::{BlockBuilder, Unpacked, common_len};
 use codec::varint;
@@ -23,6 +23,8 @@ pub(crate) struct ColumnEncoder {
     planner: Planner,
     /// Columns of integers that later ones may follow.
     earlier: Vec<Vec<i64>>,
+    /// Buffers of columns that were.
+    spare: Vec<Vec<i64>>,
     heads: Vec<bool>,
     integers: Vec<i64>,
     beside: Vec<i64>,
@@ -59,6 +61,7 @@ impl ColumnEncoder {
 
     /// Finds a form that all keys have, the last one first, and splits them by it.
     fn split(&mut self, entries: &Unpacked<'_>) -> bool {
+        self.spare.append(&mut self.earlier);
         if let Some(form) = self.form.take()
             && let Some(form) = self.split_by(form, entries)
         {
@@ -83,6 +86,9 @@ impl ColumnEncoder {
             }
             self.columns.resize_with(form.parts.len().max(self.columns.len()), Column::default);
             for column in &mut self.columns {
+                if column.values.capacity() == 0 {
+                    column.values = self.spare.pop().unwrap_or_default();
+                }
                 column.values.clear();
                 column.bytes.clear();
             }
@@ -98,7 +104,6 @@ impl ColumnEncoder {
         let count = entries.key_lens.len();
         self.head.clear();
         self.text.clear();
-        self.earlier.clear();
         self.heads.clear();
         self.heads.resize(count, false);
         let parts = self.form.as_ref().map_or_else(Vec::new, |form| form.parts.clone());
@@ -131,9 +136,8 @@ impl ColumnEncoder {
 
     /// The columns that are not one value can be followed by later ones.
     fn keep(&mut self, values: Vec<i64>) {
-        if values.iter().any(|value| *value != values[0]) {
-            self.earlier.push(values);
-        }
+        let differ = values.iter().any(|value| *value != values[0]);
+        if differ { &mut self.earlier } else { &mut self.spare }.push(values);
     }
 
     fn put_integers(&mut self, at: usize) {
@@ -150,7 +154,7 @@ impl ColumnEncoder {
         if let Some(power) = power {
             self.powers[at] = power;
             self.head.push(power as u8);
-            let mut integers = std::mem::take(&mut self.integers);
+            let mut integers = std::mem::replace(&mut self.integers, bits);
             if flipped {
                 integers.iter_mut().for_each(|integer| *integer = -*integer);
             }
@@ -158,7 +162,7 @@ impl ColumnEncoder {
             self.planner.put(&integers, &context, &mut self.head);
             let alone = Context { earlier: &[], heads: None };
             self.planner.put(&self.beside, &alone, &mut self.head);
-            Self::note_heads(&mut self.heads, &bits);
+            Self::note_heads(&mut self.heads, &self.integers);
             return self.keep(integers);
         }
         self.head.push(NUMBER_BITS);
@@ -198,10 +202,4 @@ impl ColumnEncoder {
             *head |= *fresh != 0;
         }
     }
-}
-
-/// The bits of a double in a column, and back.
-#[inline(always)]
-pub(super) fn sorting(bits: i64) -> u64 {
-    bits as u64 ^ SIGN
 }

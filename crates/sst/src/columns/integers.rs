@@ -5,7 +5,7 @@
 //! the gaps within those runs, in Rice's code (Rice, Plaunt, "Adaptive Variable-Length Coding", 1971). Frame of
 //! reference is that of Goldstein, Ramakrishnan, Shaft, "Compressing Relations and Indexes" (ICDE 1998).
 
-use super::bits::{BitWriter, Unary, packed_len, unpack};
+use super::bits::{BitWriter, Unary, number_at, packed_len, unpack};
 use codec::{DecodeError, Result, varint};
 
 /// The bit of the first byte that says that flags follow; the others are the width.
@@ -33,8 +33,7 @@ pub(super) struct Slope {
 impl Slope {
     #[inline(always)]
     fn at(&self, x: i64, first: i64) -> i64 {
-        // The product of two 64-bit numbers has its sign and 127 bits.
-        ((i128::from(x.wrapping_sub(first)) * i128::from(self.slope)) >> self.shift) as i64
+        x.wrapping_sub(first).wrapping_mul(self.slope) >> self.shift
     }
 }
 
@@ -65,7 +64,11 @@ impl Range {
 
     #[inline(always)]
     fn unit(&self, value: i64) -> u64 {
-        let offset = value.wrapping_sub(self.base) as u64;
+        self.units(value.wrapping_sub(self.base) as u64)
+    }
+
+    #[inline(always)]
+    fn units(&self, offset: u64) -> u64 {
         if self.divisor == 1 { offset } else { offset / self.divisor }
     }
 }
@@ -103,7 +106,7 @@ impl Gaps {
         let fixed = (values.len() as u64 - count) * u64::from(range.width) + 24;
         let of = |low_bits: u32| {
             let pairs = (1..values.len()).filter(|&at| !heads[at]).map(|at| (values[at], values[at - 1]));
-            let high: u64 = pairs.map(|(a, b)| (a.wrapping_sub(b) as u64 / range.divisor) >> low_bits).sum();
+            let high: u64 = pairs.map(|(a, b)| range.units(a.wrapping_sub(b) as u64) >> low_bits).sum();
             Self { low_bits, bits: fixed + high.saturating_add(count * u64::from(low_bits + 1)) }
         };
         let best = of(middle);
@@ -118,6 +121,9 @@ pub(super) struct Planner {
     residuals: Vec<i64>,
     tried: Vec<i64>,
 }
+
+/// A slope is looked for among so many entries first.
+const PROBES: usize = 32;
 
 /// What a column may lean on.
 pub(super) struct Context<'a> {
@@ -192,7 +198,7 @@ fn put_gaps(values: &[i64], heads: &[bool], range: &Range, gaps: Gaps, out: &mut
     let low_mask = (1u64 << gaps.low_bits) - 1;
     let each_gap = |each: &mut dyn FnMut(u64)| {
         for at in (1..values.len()).filter(|&at| !heads[at]) {
-            each(values[at].wrapping_sub(values[at - 1]) as u64 / range.divisor);
+            each(range.units(values[at].wrapping_sub(values[at - 1]) as u64));
         }
     };
     let mut high = Vec::new();
@@ -214,34 +220,44 @@ fn put_gaps(values: &[i64], heads: &[bool], range: &Range, gaps: Gaps, out: &mut
     out.extend_from_slice(&high);
 }
 
-/// The line through `x` that is nearest to `y` (least squares), if it is of use.
+/// The line through `x` that is nearest to `y`, if it is of use.
 fn fit(of: usize, x: &[i64], y: &[i64]) -> Option<Slope> {
+    let step = y.len() / PROBES;
+    if step > 1 {
+        slope_of(x, y, step)?;
+    }
+    let (slope, reach) = slope_of(x, y, 1)?;
+    Slope::new(of, slope, reach)
+}
+
+/// The slope by least squares over every `step`th entry, and how far from the first of them the others are. `None` if
+/// they lie on no line.
+fn slope_of(x: &[i64], y: &[i64], step: usize) -> Option<(f64, f64)> {
     let (x0, y0) = (*x.first()?, *y.first()?);
-    let [mut sx, mut sy, mut sxx, mut sxy, mut syy] = [0.0f64; 5];
-    for (&x, &y) in x.iter().zip(y) {
+    let [mut n, mut sx, mut sy, mut sxx, mut sxy, mut syy, mut reach] = [0.0f64; 7];
+    for (&x, &y) in x.iter().zip(y).step_by(step) {
         let (x, y) = (x.wrapping_sub(x0) as f64, y.wrapping_sub(y0) as f64);
+        n += 1.0;
         sx += x;
         sy += y;
         sxx += x * x;
         sxy += x * y;
         syy += y * y;
+        reach = if x.abs() > reach { x.abs() } else { reach };
     }
-    let n = y.len() as f64;
     let (vx, vy, cov) = (sxx - sx * sx / n, syy - sy * sy / n, sxy - sx * sy / n);
-    if vx <= 0.0 || vy <= 0.0 || cov * cov < CORRELATED * vx * vy {
-        return None;
-    }
-    Slope::new(of, cov / vx)
+    let correlated = vx > 0.0 && vy > 0.0 && cov * cov >= CORRELATED * vx * vy;
+    correlated.then_some((cov / vx, reach))
 }
 
 impl Slope {
-    /// A slope with some 31 bits.
-    fn new(of: usize, slope: f64) -> Option<Self> {
-        let magnitude = slope.abs();
+    /// A slope with some 31 bits, fewer if the products would not fit.
+    fn new(of: usize, slope: f64, reach: f64) -> Option<Self> {
+        let (magnitude, room) = (slope.abs(), 61 - reach.max(1.0).log2().ceil() as i32);
         if !(1e-9..1e9).contains(&magnitude) {
             return None;
         }
-        let shift = (31 - magnitude.log2().floor() as i32).clamp(0, 60) as u32;
+        let shift = (room.min(31) - magnitude.log2().floor() as i32).clamp(0, 60) as u32;
         Some(Self { of, slope: (slope * (1u64 << shift) as f64) as i64, shift })
     }
 
@@ -311,10 +327,9 @@ fn get_packed(
     }
     let data = take(input, packed_len(count, width))?;
     out.resize(count, 0);
-    // Both loops are short enough to be worth having without the multiplication.
     match divisor {
-        1 => unpack(data, count, width, |at, unit| out[at] = base.wrapping_add(unit as i64)),
-        _ => unpack(data, count, width, |at, unit| out[at] = base.wrapping_add(unit.wrapping_mul(divisor) as i64)),
+        1 => unpack(data, width, out, |unit| base.wrapping_add(unit as i64)),
+        _ => unpack(data, width, out, |unit| base.wrapping_add(unit.wrapping_mul(divisor) as i64)),
     }
     Ok(())
 }
@@ -336,26 +351,16 @@ fn get_gaps(
     let starts = take(input, packed_len(runs, width))?;
     let lows = take(input, packed_len(gaps, low_bits))?;
     let mut high = Unary::new(take(input, high_len)?);
-    let mut units = Vec::with_capacity(runs);
-    if width == 0 {
-        units.resize(runs, 0);
-    } else {
-        unpack(starts, runs, width, |_, unit| units.push(unit));
-    }
-    let mut gap_lows = Vec::with_capacity(gaps);
-    if low_bits == 0 {
-        gap_lows.resize(gaps, 0);
-    } else {
-        unpack(lows, gaps, low_bits, |_, low| gap_lows.push(low));
-    }
-    let (mut units, mut gap_lows) = (units.into_iter(), gap_lows.into_iter());
-    let mut unit = 0u64;
+    let (mut unit, mut run, mut gap) = (0u64, 0, 0);
+    out.reserve(heads.len());
     for (at, head) in heads.iter().enumerate() {
         if at == 0 || *head {
-            unit = units.next().unwrap_or(0);
+            unit = if width == 0 { 0 } else { number_at(starts, run, width) };
+            run += 1;
         } else {
-            let high = high.take().ok_or(DecodeError::Truncated)?;
-            unit = unit.wrapping_add(high << low_bits | gap_lows.next().unwrap_or(0));
+            let low = if low_bits == 0 { 0 } else { number_at(lows, gap, low_bits) };
+            unit = unit.wrapping_add(high.take().ok_or(DecodeError::Truncated)? << low_bits | low);
+            gap += 1;
         }
         out.push(base.wrapping_add(unit.wrapping_mul(divisor) as i64));
     }

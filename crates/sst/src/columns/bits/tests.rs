@@ -12,9 +12,12 @@ proptest! {
         values.iter().for_each(|&value| writer.put(value, width));
         writer.finish();
         prop_assert_eq!(bytes.len(), packed_len(values.len(), width));
-        let mut back = Vec::new();
-        unpack(&bytes, values.len(), width, |_, value| back.push(value));
-        prop_assert_eq!(back, values);
+        let mut back = vec![0; values.len()];
+        unpack(&bytes, width, &mut back, |value| value as i64);
+        for (index, value) in values.into_iter().enumerate() {
+            prop_assert_eq!(back[index] as u64, value);
+            prop_assert_eq!(number_at(&bytes, index, width), value);
+        }
     }
 
     #[test]
