@@ -2,6 +2,17 @@
 
 use crate::{DecodeError, Result};
 
+pub mod rank;
+mod skip;
+
+pub use skip::skip;
+
+/// Arrays, maps and scopes in a key nest so many levels at most.
+pub const MAX_DEPTH: usize = 100;
+
+/// Groups of seven bits behind the first two bytes of a number, at most.
+pub const GROUPS: u32 = 7;
+
 /// Appends bytes so that they sort as they are and end before anything longer:
 /// each 0x00 becomes 0x00 0xFF, and 0x00 0x01 ends the string.
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -46,6 +57,57 @@ pub fn f64_bits(value: f64) -> u64 {
 /// The inverse of [`f64_bits`].
 pub fn f64_from_bits(bits: u64) -> f64 {
     f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
+}
+
+/// Appends what stands behind the rank of a number that is exactly the double with these bits ([`f64_bits`], or 0 for
+/// NaN): the first two bytes, then groups of seven bits up to the last that has one, or the first. The lowest bit of
+/// each group's byte says whether another follows.
+#[inline]
+pub fn put_number(out: &mut Vec<u8>, bits: u64) {
+    let (bytes, len) = number_bytes(bits);
+    out.extend_from_slice(&bytes.to_be_bytes()[..len]);
+}
+
+/// What [`put_number`] appends, from the highest byte on, and how many bytes it is.
+#[inline(always)]
+pub fn number_bytes(bits: u64) -> (u128, usize) {
+    // 49 bits in seven groups, the last bit a zero.
+    let rest = bits << 1 & ((1 << 49) - 1);
+    let groups = if rest == 0 { 1 } else { GROUPS - rest.trailing_zeros() / 7 };
+    let mut spread = 0;
+    for group in 0..GROUPS {
+        // Group 0, at the top of `rest`, comes first: at the top of `spread`.
+        spread |= (rest >> (42 - 7 * group) & 0x7f) << (57 - 8 * group);
+    }
+    // The lowest bit of each group but the last.
+    let more = !(u64::MAX >> (8 * (groups - 1))) & 0x0101_0101_0101_0101;
+    (u128::from(bits >> 48) << 112 | u128::from(spread | more) << 48, 2 + groups as usize)
+}
+
+/// Takes what [`put_number`] writes from the front of `input`: the bits, and true if the number is exactly that double.
+/// Otherwise all groups are there, and the number's decimal follows.
+///
+/// # Errors
+/// [`DecodeError`] if the bytes end before, or are not as [`put_number`] writes them.
+#[inline]
+pub fn get_number(input: &mut &[u8]) -> Result<(u64, bool)> {
+    let (&[first, second], mut rest) = input.split_first_chunk().ok_or(DecodeError::Truncated)?;
+    let mut bits = u64::from(first) << 56 | u64::from(second) << 48;
+    for group in 0..GROUPS {
+        let (&byte, after) = rest.split_first().ok_or(DecodeError::Truncated)?;
+        rest = after;
+        bits |= (u64::from(byte >> 1) << 57) >> (16 + 7 * group);
+        if byte & 1 == 0 {
+            // A group without bits is there only if it is the first, or more than a double was written.
+            if byte == 0 && group > 0 || group == GROUPS - 1 && byte & 2 != 0 {
+                return Err(DecodeError::Invalid("a number in a key"));
+            }
+            *input = rest;
+            return Ok((bits, true));
+        }
+    }
+    *input = rest;
+    Ok((bits, false))
 }
 
 /// Appends an unsigned integer, most significant byte first.

@@ -5,28 +5,8 @@
 
 use crate::decimal::Decimal;
 use crate::value::{DbPointer, Double, Map, Regex, Value};
+pub(crate) use codec::key::rank;
 use std::cmp::Ordering;
-
-/// Where each type stands; the numbers are those of MongoDB's sources, moved above 0 where they were not.
-pub(crate) mod rank {
-    pub const MIN_KEY: u8 = 1;
-    pub const UNDEFINED: u8 = 3;
-    pub const NULL: u8 = 5;
-    pub const NUMBER: u8 = 10;
-    pub const STRING: u8 = 15;
-    pub const MAP: u8 = 20;
-    pub const ARRAY: u8 = 25;
-    pub const BINARY: u8 = 30;
-    pub const OBJECT_ID: u8 = 35;
-    pub const BOOL: u8 = 40;
-    pub const DATE_TIME: u8 = 45;
-    pub const TIMESTAMP: u8 = 47;
-    pub const REGEX: u8 = 50;
-    pub const DB_POINTER: u8 = 55;
-    pub const CODE: u8 = 60;
-    pub const CODE_WITH_SCOPE: u8 = 65;
-    pub const MAX_KEY: u8 = 127;
-}
 
 /// The place of the value's type in the order, never 0. Values of different ranks are ordered by it alone.
 #[inline]

@@ -21,8 +21,7 @@ use crate::row::{RowError, ValueRef};
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
 use codec::{DecodeError, Result, key};
 
-mod skip;
-pub use skip::skip;
+pub use codec::key::skip;
 
 /// Added to the place of a first digit, so that it is positive; places stay within ±2^34.
 const PLACE_BIAS: i64 = 1 << 39;
@@ -150,9 +149,6 @@ fn put_len(out: &mut Vec<u8>, len: usize) {
     }
 }
 
-/// Groups of seven bits behind the first two bytes of a double, at most.
-const GROUPS: u32 = 7;
-
 /// The bits of a double that sort as it does; 0 for NaN.
 #[inline]
 fn sorting_bits(x: f64) -> u64 {
@@ -161,18 +157,7 @@ fn sorting_bits(x: f64) -> u64 {
 
 #[inline]
 fn put_exact(out: &mut Vec<u8>, x: f64) {
-    let bits = sorting_bits(x);
-    out.extend_from_slice(&[(bits >> 56) as u8, (bits >> 48) as u8]);
-    // 48 bits, at the top; each round takes seven of them.
-    let mut rest = bits << 16;
-    loop {
-        let group = (rest >> 57) as u8;
-        rest <<= 7;
-        out.push(group << 1 | u8::from(rest != 0));
-        if rest == 0 {
-            return;
-        }
-    }
+    key::put_number(out, sorting_bits(x));
 }
 
 fn put_integer(out: &mut Vec<u8>, n: i64) {
@@ -194,7 +179,7 @@ fn put_inexact(out: &mut Vec<u8>, floor: f64, decimal: &Decimal) {
     let bits = sorting_bits(floor);
     out.extend_from_slice(&[(bits >> 56) as u8, (bits >> 48) as u8]);
     let rest = bits << 16;
-    out.extend((0..GROUPS).map(|group| ((rest << (7 * group)) >> 57) as u8 * 2 + 1));
+    out.extend((0..key::GROUPS).map(|group| ((rest << (7 * group)) >> 57) as u8 * 2 + 1));
     // Only what is finite can lie between two doubles.
     let (negative, digits, exponent) = decimal.normalized_parts().unwrap_or((false, "0", 0));
     let start = out.len();
@@ -290,22 +275,8 @@ fn take_map(input: &mut &[u8], depth: usize) -> Result<Map> {
 }
 
 fn take_number(input: &mut &[u8]) -> Result<Value> {
-    let (first, second) = (take_byte(input)?, take_byte(input)?);
-    let mut bits = u64::from(first) << 56 | u64::from(second) << 48;
     let invalid = DecodeError::Invalid("a number in a key");
-    let mut exact = false;
-    for group in 0..GROUPS {
-        let byte = take_byte(input)?;
-        bits |= (u64::from(byte >> 1) << 57) >> (16 + 7 * group);
-        if byte & 1 == 0 {
-            // A group without bits is there only if it is the first, or more than a double was written.
-            if byte == 0 && group > 0 || group == GROUPS - 1 && byte & 2 != 0 {
-                return Err(invalid);
-            }
-            exact = true;
-            break;
-        }
-    }
+    let (bits, exact) = key::get_number(input)?;
     let floor = key::f64_from_bits(bits);
     match exact {
         true if bits == 0 => Ok(Value::Double(Double(f64::NAN))),

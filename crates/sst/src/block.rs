@@ -8,11 +8,13 @@
 mod builder;
 mod column;
 mod cursor;
+mod packer;
 mod reader;
 mod search;
 
-pub(crate) use builder::{BlockBuilder, common_len};
+pub(crate) use builder::{BlockBuilder, Unpacked, common_len};
 pub(crate) use cursor::Cursor;
+pub(crate) use packer::{Packer, WORD};
 pub(crate) use reader::Shape;
 
 use column::{Line, Small};

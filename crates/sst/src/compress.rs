@@ -4,6 +4,7 @@
 //! the block's trailer knows the length and the checksum, the file the dictionary. So a frame
 //! costs five bytes (header two, block header three), which counts when a block has 500.
 
+use crate::columns::ColumnDecoder;
 use crate::{Compression, Dictionary};
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 use std::cell::Cell;
@@ -177,8 +178,17 @@ fn for_dictionary(level: i32) -> &'static [CParameter] {
 pub(crate) struct Scratch {
     /// For the stored bytes of a block.
     pub(crate) stored: Vec<u8>,
-    /// The context.
-    pub(crate) decoder: Decoder,
+    /// The contexts.
+    pub(crate) decoders: Decoders,
+}
+
+/// What decodes the bodies of blocks.
+#[derive(Default)]
+pub(crate) struct Decoders {
+    /// Compressed bytes.
+    pub(crate) zip: Decoder,
+    /// Columns.
+    pub(crate) columns: ColumnDecoder,
 }
 
 thread_local! {

@@ -7,7 +7,9 @@
 #![deny(missing_docs)]
 
 mod block;
+mod columns;
 mod compress;
+mod data;
 mod dictionary;
 mod filter;
 mod footer;

@@ -32,6 +32,9 @@ pub struct WriterOptions {
     /// Each so many entries a key is stored whole, so that it can be reached directly; 1 to
     /// 1024. 0, the default, takes 1 for entries of 64 bytes or more and 16 below, block by block.
     pub restart_interval: u32,
+    /// Data blocks of small entries whose keys are built alike are stored column by column where that takes less, if
+    /// they are compressed at all; true by default.
+    pub columns: bool,
     /// The data blocks that one index partition covers at most; 112 by default.
     pub index_partition_blocks: usize,
     /// The raw bytes after which an index partition is closed; 16 KiB by default.
@@ -46,6 +49,7 @@ impl Default for WriterOptions {
             dictionary: None,
             filter_bits_per_key: 10,
             restart_interval: 0,
+            columns: true,
             index_partition_blocks: 112,
             index_partition_bytes: 16 << 10,
         }

@@ -1,7 +1,7 @@
 //! The file that a writer fills: whole blocks, gathered into large writes.
 
 use crate::compress::Encoder;
-use crate::stored::{self, Handle, Role};
+use crate::stored::{self, Content, Handle, Role};
 use env::{DIRECT_BLOCK_BYTES, Env, File, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
@@ -42,13 +42,18 @@ impl Output {
         self.written + self.buffer.len() as u64
     }
 
-    /// Appends a block.
+    /// Appends a block that is compressed as a whole, if at all.
     pub(crate) fn put(&mut self, raw: &[u8], role: Role, encoder: Option<&mut Encoder>) -> Result<Handle> {
+        self.put_content(Content::new(raw, role), encoder)
+    }
+
+    /// Appends a block.
+    pub(crate) fn put_content(&mut self, content: Content<'_>, encoder: Option<&mut Encoder>) -> Result<Handle> {
         if self.buffer.capacity() == 0 {
             self.buffer.reserve(WRITE_BYTES + WRITE_BYTES / 8);
         }
         let offset = self.len();
-        let len = stored::put(&mut self.buffer, raw, role, encoder, self.number, offset);
+        let len = stored::put_content(&mut self.buffer, content, encoder, self.number, offset);
         self.digest = stored::digest(self.digest, stored::checksum_of(&self.buffer));
         if self.buffer.len() >= WRITE_BYTES {
             // In whole blocks of the disk, which a file without the page cache asks for.

@@ -408,7 +408,7 @@ impl<'a> Source<'a> {
                     &scratch.stored
                 }
             };
-            let content = stored::get(stored, role, &mut scratch.decoder, dictionary, self.number, at.offset);
+            let content = stored::get(stored, role, &mut scratch.decoders, dictionary, self.number, at.offset);
             Ok(content.map(|content| (content, stored::checksum_of(stored))))
         })?;
         content.map_err(|what| Error::corrupt(self.file.path(), at.offset, what))

@@ -7,7 +7,8 @@
 
 use crate::Dictionary;
 use crate::block::PADDING;
-use crate::compress::{Decoder, Encoder, Method};
+use crate::columns;
+use crate::compress::{Decoders, Encoder, Method};
 use codec::checksum32;
 
 /// The most raw bytes of a block.
@@ -42,12 +43,14 @@ pub(crate) enum Role {
     Aux = 4,
     /// Properties.
     Properties = 5,
+    /// Entries, column by column.
+    Columns = 6,
 }
 
 impl Role {
     fn name(self) -> &'static str {
         match self {
-            Self::Data => "data block",
+            Self::Data | Self::Columns => "data block",
             Self::Partition => "index partition",
             Self::Index => "top-level index",
             Self::Dictionary => "dictionary",
@@ -72,44 +75,75 @@ pub(crate) fn checksum_of(stored: &[u8]) -> u32 {
     stored.last_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
-/// Appends `raw` as a stored block to `out`, where it will stand at `offset`. Without an encoder
-/// the body is raw. Returns the bytes appended.
-pub(crate) fn put(
+/// Text shorter than this is not worth compressing.
+const MIN_TEXT: usize = 32;
+
+/// What is to be stored.
+#[derive(Clone, Copy)]
+pub(crate) struct Content<'a> {
+    pub(crate) raw: &'a [u8],
+    pub(crate) role: Role,
+    /// So many bytes at the front are stored as they are.
+    pub(crate) head: usize,
+}
+
+impl<'a> Content<'a> {
+    /// Bytes that are compressed as a whole, if at all.
+    pub(crate) fn new(raw: &'a [u8], role: Role) -> Self {
+        Self { raw, role, head: 0 }
+    }
+
+    /// Columns with a head of so many bytes.
+    pub(crate) fn columns(raw: &'a [u8], head: usize) -> Self {
+        Self { raw, role: Role::Columns, head }
+    }
+
+    /// Appends the body to `out`.
+    pub(crate) fn encode(&self, encoder: Option<&mut Encoder>, out: &mut Vec<u8>) -> Method {
+        let (head, text) = self.raw.split_at(self.head);
+        out.extend_from_slice(head);
+        match encoder {
+            Some(encoder) if self.head == 0 || text.len() >= MIN_TEXT => encoder.encode(text, out),
+            _ => {
+                out.extend_from_slice(text);
+                Method::Raw
+            }
+        }
+    }
+}
+
+/// Appends a stored block to `out`, where it will stand at `offset`. Without an encoder the body is raw. Returns
+/// the bytes appended.
+pub(crate) fn put_content(
     out: &mut Vec<u8>,
-    raw: &[u8],
-    role: Role,
+    content: Content<'_>,
     encoder: Option<&mut Encoder>,
     file_number: u64,
     offset: u64,
 ) -> usize {
     let start = out.len();
-    let method = match encoder {
-        Some(encoder) => encoder.encode(raw, out),
-        None => {
-            out.extend_from_slice(raw);
-            Method::Raw
-        }
-    };
-    let raw_len = (raw.len() as u32).to_le_bytes();
+    let method = content.encode(encoder, out);
+    let raw_len = content.raw.len() as u32;
     let width = match method {
         Method::Raw => 0,
-        _ => (32 - (raw.len() as u32).leading_zeros()).div_ceil(8) as usize,
+        _ => (32 - raw_len.leading_zeros()).div_ceil(8) as usize,
     };
-    out.extend_from_slice(&raw_len[..width]);
-    out.push(method as u8 | (role as u8) << 2 | (width as u8) << 5);
+    out.extend_from_slice(&raw_len.to_le_bytes()[..width]);
+    out.push(method as u8 | (content.role as u8) << 2 | (width as u8) << 5);
     let checksum = checksum32(&out[start..], seed(file_number, offset));
     out.extend_from_slice(&checksum.to_le_bytes());
     out.len() - start
 }
 
-/// Checks and decompresses a stored block. The result is followed by [`PADDING`] zero bytes.
+/// Checks and decompresses a stored block; columns become packed entries. The result is followed by [`PADDING`] zero
+/// bytes.
 ///
 /// # Errors
 /// What is wrong with the block.
 pub(crate) fn get(
     stored: &[u8],
     role: Role,
-    decoder: &mut Decoder,
+    decoders: &mut Decoders,
     dictionary: Option<&Dictionary>,
     file_number: u64,
     offset: u64,
@@ -120,7 +154,8 @@ pub(crate) fn get(
         return Err(format!("the checksum of a {} does not match", role.name()));
     }
     let (&tag, rest) = covered.split_last().ok_or_else(short)?;
-    if tag >> 2 & 7 != role as u8 {
+    let is_columns = role == Role::Data && tag >> 2 & 7 == Role::Columns as u8;
+    if tag >> 2 & 7 != role as u8 && !is_columns {
         return Err(format!("a block that is no {}", role.name()));
     }
     let (method, width) = (Method::from_bits(tag), usize::from(tag >> 5));
@@ -134,7 +169,36 @@ pub(crate) fn get(
     if raw_len > MAX_RAW {
         return Err(format!("a {} of {raw_len} bytes", role.name()));
     }
-    decoder.decode(method, body, raw_len, PADDING, dictionary).map_err(|what| format!("a {}: {what}", role.name()))
+    let result = match is_columns {
+        true => get_columns(method, body, raw_len, decoders, dictionary),
+        false => decoders.zip.decode(method, body, raw_len, PADDING, dictionary).map_err(str::to_owned),
+    };
+    result.map_err(|what| format!("a {}: {what}", role.name()))
+}
+
+/// The packed entries that the columns in `body` are of.
+fn get_columns(
+    method: Method,
+    body: &[u8],
+    raw_len: usize,
+    decoders: &mut Decoders,
+    dictionary: Option<&Dictionary>,
+) -> Result<Vec<u8>, String> {
+    let head_len = columns::head_len(body).map_err(|error| error.to_string())?;
+    let (head, text) = body.split_at(head_len);
+    let unzipped;
+    let text = match method {
+        Method::Raw => text,
+        _ => {
+            let text_len = raw_len.checked_sub(head_len).ok_or("a length below that of its head")?;
+            unzipped = decoders.zip.decode(method, text, text_len, 0, dictionary)?;
+            &unzipped
+        }
+    };
+    let mut content = Vec::with_capacity(4 * raw_len.min(64 << 10) + PADDING);
+    decoders.columns.decode(head, text, &mut content).map_err(|error| error.to_string())?;
+    content.resize(content.len() + PADDING, 0);
+    Ok(content)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 mod trial;
 
 use crate::block::{Block, Cursor, PADDING, Shape};
-use crate::compress::{Decoder, Method};
+use crate::compress::{Decoders, Method};
 use crate::footer::{self, Footer, Unreadable};
 use crate::index::{TopIndex, data_block};
 use crate::stored::{self, Handle, Role};
@@ -40,7 +40,8 @@ pub struct WalkedBlock<'a> {
     pub raw_bytes: u64,
     /// What it is: "data", "index partition", "top-level index", "dictionary", "aux" or "properties".
     pub role: &'static str,
-    /// How it is compressed: "raw", "lz4", "zstd" or "zstd with dictionary".
+    /// How it is compressed: "raw", "lz4", "zstd" or "zstd with dictionary"; or "columns", alone or with one of those,
+    /// if its entries are stored column by column.
     pub method: &'static str,
     /// Bytes of the filter, in an index partition.
     pub filter_bytes: u64,
@@ -115,7 +116,7 @@ pub struct WalkedFile {
 
 fn name_of(role: Role) -> &'static str {
     match role {
-        Role::Data => "data",
+        Role::Data | Role::Columns => "data",
         Role::Partition => "index partition",
         Role::Index => "top-level index",
         Role::Dictionary => "dictionary",
@@ -125,7 +126,10 @@ fn name_of(role: Role) -> &'static str {
 }
 
 fn role_of(tag: u8) -> Option<Role> {
-    use Role::{Aux, Data, Dictionary, Index, Partition, Properties};
+    use Role::{Aux, Columns, Data, Dictionary, Index, Partition, Properties};
+    if tag >> 2 & 7 == Columns as u8 {
+        return Some(Data);
+    }
     [Data, Partition, Index, Dictionary, Aux, Properties].into_iter().find(|role| *role as u8 == tag >> 2 & 7)
 }
 
@@ -155,7 +159,7 @@ pub fn walk_file(
         len,
         dictionaries,
         dictionary: None,
-        decoder: Decoder::default(),
+        decoders: Decoders::default(),
         found: WalkedFile { file_bytes: len, ..WalkedFile::default() },
         last_key: Vec::new(),
         visit,
@@ -193,7 +197,7 @@ struct Walker<'a> {
     len: u64,
     dictionaries: &'a DictionaryRegistry,
     dictionary: Option<Arc<Dictionary>>,
-    decoder: Decoder,
+    decoders: Decoders,
     found: WalkedFile,
     last_key: Vec<u8>,
     visit: &'a mut dyn FnMut(&WalkedBlock<'_>) -> Result<()>,
@@ -277,7 +281,7 @@ impl Walker<'_> {
     fn decoded(&mut self, at: Handle, role: Role, content: Vec<u8>) -> Result<Option<String>> {
         let raw_bytes = (content.len() - PADDING) as u64;
         let shape = match role {
-            Role::Data | Role::Index => Some(Shape::Entries),
+            Role::Data | Role::Columns | Role::Index => Some(Shape::Entries),
             Role::Partition => Some(Shape::Partition),
             Role::Dictionary | Role::Aux | Role::Properties => None,
         };
@@ -296,11 +300,16 @@ impl Walker<'_> {
         };
         let mut tag = [0];
         self.reader.read_at(&mut tag, at.end() - 5);
-        let method = match Method::from_bits(tag[0]) {
-            Method::Raw => "raw",
-            Method::Lz4 => "lz4",
-            Method::Zstd => "zstd",
-            Method::ZstdDictionary => "zstd with dictionary",
+        let is_columns = role == Role::Data && tag[0] >> 2 & 7 == Role::Columns as u8;
+        let method = match (Method::from_bits(tag[0]), is_columns) {
+            (Method::Raw, false) => "raw",
+            (Method::Lz4, false) => "lz4",
+            (Method::Zstd, false) => "zstd",
+            (Method::ZstdDictionary, false) => "zstd with dictionary",
+            (Method::Raw, true) => "columns",
+            (Method::Lz4, true) => "columns, lz4",
+            (Method::Zstd, true) => "columns, zstd",
+            (Method::ZstdDictionary, true) => "columns, zstd with dictionary",
         };
         let walked = WalkedBlock {
             offset: at.offset,
@@ -362,6 +371,6 @@ impl Walker<'_> {
             return Ok(Err(why));
         }
         let dictionary = if role == Role::Dictionary { None } else { self.dictionary.as_deref() };
-        Ok(stored::get(&bytes, role, &mut self.decoder, dictionary, self.number, at.offset))
+        Ok(stored::get(&bytes, role, &mut self.decoders, dictionary, self.number, at.offset))
     }
 }

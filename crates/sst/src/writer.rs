@@ -2,6 +2,7 @@
 
 use crate::block::BlockBuilder;
 use crate::compress::Encoder;
+use crate::data::DataBlocks;
 use crate::dictionary::OWN_LEVEL;
 use crate::footer::{self, Footer};
 use crate::index::{self, IndexBuilder};
@@ -29,8 +30,9 @@ pub struct Writer {
     options: WriterOptions,
     encoder: Encoder,
     data: BlockBuilder,
+    blocks: DataBlocks,
     index: IndexBuilder,
-    /// The raw content of the block that is being written; reused.
+    /// The raw content of the part that is being written; reused.
     raw: Vec<u8>,
     /// The last entry of the data blocks written so far.
     last_key: Vec<u8>,
@@ -65,6 +67,7 @@ impl Writer {
             output,
             encoder: Encoder::new(options.compression, options.dictionary.as_ref()),
             data: BlockBuilder::new(options.restart_interval),
+            blocks: DataBlocks::default(),
             index: IndexBuilder::new(
                 options.index_partition_blocks,
                 options.index_partition_bytes,
@@ -171,7 +174,6 @@ impl Writer {
     }
 
     fn write_data_block(&mut self) -> Result<()> {
-        self.raw.clear();
         let first_of_file = self.properties.data_blocks == 0;
         let first_key = self.data.first_key();
         let bound =
@@ -184,9 +186,8 @@ impl Writer {
         self.last_key.clear();
         self.last_key.extend_from_slice(self.data.last_key());
         self.last_seq = self.data.last_seq();
-        self.data.finish(&mut self.raw);
-        let handle = self.output.put(&self.raw, Role::Data, Some(&mut self.encoder))?;
-        self.raw.shrink_to(1 << 20);
+        let may_columns = self.options.columns && self.options.compression != Compression::None;
+        let handle = self.blocks.put(&mut self.data, may_columns, &mut self.encoder, &mut self.output)?;
         self.properties.data_blocks += 1;
         self.properties.data_bytes += u64::from(handle.len);
         for index in &mut self.index_files {

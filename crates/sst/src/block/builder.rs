@@ -81,6 +81,11 @@ impl BlockBuilder {
         self.keys.len() + self.values.len() - saved + ENTRY_OVERHEAD * self.key_lens.len()
     }
 
+    /// The bytes of all keys and values.
+    pub(crate) fn key_and_value_bytes(&self) -> usize {
+        self.keys.len() + self.values.len()
+    }
+
     /// The keys of large entries are each stored whole.
     #[inline]
     fn is_direct(&self) -> bool {
@@ -117,9 +122,6 @@ impl BlockBuilder {
         let prefix_len = common_len(self.first_key(), self.last_key());
         let restart_log = self.restart_log.unwrap_or_else(|| self.chosen_log());
         self.pack_keys(prefix_len, restart_log);
-        varint::put_u64(out, self.len() as u64);
-        out.push(restart_log as u8);
-        varint::put_bytes(out, &self.keys[..prefix_len]);
         let columns = [
             (&self.suffix_lens, false),
             (&self.value_lens, false),
@@ -127,16 +129,23 @@ impl BlockBuilder {
             (&self.seqs, true),
             (&self.shared, false),
         ];
-        let planned = columns.map(|(values, sloped)| (Line::plan(values, sloped), values));
-        for (column, _) in &planned {
-            column.put_header(out);
-        }
-        for (column, values) in &planned {
-            column.put_data(values, out);
-        }
+        put_packed(&self.keys[..prefix_len], restart_log as u8, columns, out);
         out.extend_from_slice(&self.suffixes);
         out.extend_from_slice(&self.values);
         self.clear();
+    }
+
+    /// The entries as they were added, for another way to write them.
+    pub(crate) fn unpacked(&self) -> Unpacked<'_> {
+        Unpacked {
+            keys: &self.keys,
+            key_lens: &self.key_lens,
+            values: &self.values,
+            value_lens: &self.value_lens,
+            kinds: &self.kinds,
+            seqs: &self.seqs,
+            restart_log: self.restart_log.unwrap_or_else(|| self.chosen_log()) as u8,
+        }
     }
 
     fn chosen_log(&self) -> u32 {
@@ -174,6 +183,46 @@ impl BlockBuilder {
             column.clear();
         }
         self.shared.clear();
+    }
+}
+
+/// The entries of a block that is not packed yet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unpacked<'a> {
+    pub(crate) keys: &'a [u8],
+    pub(crate) key_lens: &'a [u64],
+    pub(crate) values: &'a [u8],
+    pub(crate) value_lens: &'a [u64],
+    pub(crate) kinds: &'a [u64],
+    pub(crate) seqs: &'a [u64],
+    /// As the packed form would have it.
+    pub(crate) restart_log: u8,
+}
+
+impl<'a> Unpacked<'a> {
+    /// The keys, in their order.
+    pub(crate) fn each_key(&self) -> impl Iterator<Item = &'a [u8]> {
+        let (keys, mut at) = (self.keys, 0);
+        self.key_lens.iter().map(move |&len| {
+            let start = at;
+            at += len as usize;
+            &keys[start..at]
+        })
+    }
+}
+
+/// Appends packed entries up to where their suffixes begin. The columns: suffix_len, value_len, kind, seq, shared; and
+/// whether a step is tried.
+pub(super) fn put_packed(prefix: &[u8], restart_log: u8, columns: [(&Vec<u64>, bool); 5], out: &mut Vec<u8>) {
+    varint::put_u64(out, columns[0].0.len() as u64);
+    out.push(restart_log);
+    varint::put_bytes(out, prefix);
+    let planned = columns.map(|(values, sloped)| (Line::plan(values, sloped), values));
+    for (column, _) in &planned {
+        column.put_header(out);
+    }
+    for (column, values) in &planned {
+        column.put_data(values, out);
     }
 }
 

@@ -67,12 +67,25 @@ impl Line {
         if self.width == 0 {
             return;
         }
+        let width = usize::from(self.width);
         let mut line = self.base;
-        for &value in values {
-            let residual = value.wrapping_sub(line).to_le_bytes();
-            out.extend_from_slice(&residual[..usize::from(self.width)]);
+        let mut next = || {
+            let at = line;
             line = line.wrapping_add(self.step);
+            at
+        };
+        if width == 1 {
+            out.extend(values.iter().map(|&value| value.wrapping_sub(next()) as u8));
+            return;
         }
+        // Eight bytes are written each time, of which the next value covers what is too much.
+        let mut at = out.len();
+        out.resize(at + values.len() * width + 8, 0);
+        for &value in values {
+            out[at..at + 8].copy_from_slice(&value.wrapping_sub(next()).to_le_bytes());
+            at += width;
+        }
+        out.truncate(at);
     }
 
     /// Takes a header from the front of `input`.

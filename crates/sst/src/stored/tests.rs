@@ -3,6 +3,10 @@
 use super::*;
 use crate::Compression;
 
+fn put(out: &mut Vec<u8>, raw: &[u8], role: Role, encoder: Option<&mut Encoder>, number: u64, offset: u64) -> usize {
+    put_content(out, Content::new(raw, role), encoder, number, offset)
+}
+
 #[test]
 fn a_raw_block_costs_five_bytes_and_a_compressed_one_seven() {
     let mut out = b"xx".to_vec();
@@ -17,7 +21,7 @@ fn a_raw_block_costs_five_bytes_and_a_compressed_one_seven() {
 #[test]
 fn a_block_is_read_only_where_and_as_what_it_was_written() {
     let mut encoder = Encoder::new(Compression::Zstd { level: 3 }, None);
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoders::default();
     for raw in [&b""[..], b"abc", &[7; 5000], &[7; 70_000], &[7; 17_000_000]] {
         let mut stored = Vec::new();
         put(&mut stored, raw, Role::Data, Some(&mut encoder), 5, 1000);
@@ -34,7 +38,7 @@ fn a_block_is_read_only_where_and_as_what_it_was_written() {
 #[test]
 fn every_bit_is_covered() {
     let mut encoder = Encoder::new(Compression::Zstd { level: 3 }, None);
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoders::default();
     let mut stored = Vec::new();
     put(&mut stored, &[7; 300], Role::Data, Some(&mut encoder), 5, 0);
     for bit in 0..stored.len() * 8 {
@@ -49,7 +53,7 @@ fn every_bit_is_covered() {
 
 #[test]
 fn a_tag_with_a_right_checksum_is_not_believed() {
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoders::default();
     for tag in 0..=255u8 {
         for body in [&b""[..], b"abcdefgh", &[0xff; 20]] {
             let mut stored = [body, &[tag]].concat();

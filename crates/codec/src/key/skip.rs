@@ -1,8 +1,7 @@
 //! Passing over keys without decoding them, also over inverted ones.
 
-use crate::compare::rank;
-use crate::value::MAX_DEPTH;
-use codec::{DecodeError, Result};
+use super::{GROUPS, MAX_DEPTH, rank};
+use crate::{DecodeError, Result};
 
 /// Takes one key from the front of `input`. With `inverted` all its bits are, as they are where an index descends.
 ///
@@ -77,7 +76,7 @@ impl Keys<'_, '_> {
         // The double's sign is the number's: the greatest double not above a negative number is negative.
         let negative = self.byte()? & 0x80 == 0;
         self.pass(1)?;
-        for _ in 0..super::GROUPS {
+        for _ in 0..GROUPS {
             if self.byte()? & 1 == 0 {
                 return Ok(());
             }
@@ -88,7 +87,7 @@ impl Keys<'_, '_> {
         Ok(())
     }
 
-    /// What [`codec::key::put_bytes`] writes.
+    /// What [`super::put_bytes`] writes.
     fn text(&mut self) -> Result<()> {
         loop {
             let at = self.input.iter().position(|&byte| byte == self.flip).ok_or(DecodeError::Truncated)?;
