@@ -2,7 +2,8 @@
 //!
 //! Memtables have a share of their own, jobs (flushes and compactions) a reserve. What files and
 //! dictionaries pin is taken from what remains; the block cache gets the rest and follows when
-//! that changes. Locking: atomics only; the listener may take the cache's own locks.
+//! that changes. Of the memtables' share it has what is kept for sealed ones while there are none.
+//! Locking: atomics only; the listener may take the cache's own locks.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -30,7 +31,9 @@ type Listener = Box<dyn Fn(usize) + Send + Sync>;
 /// A memory budget, shared by all partitions of a store.
 pub struct Budget {
     total: usize,
-    memtable_share: AtomicUsize,
+    memtable_share: usize,
+    /// What the cache leaves to memtables.
+    memtable_reserve: AtomicUsize,
     job_reserve: usize,
     used: [AtomicUsize; OWNERS],
     told: AtomicUsize,
@@ -55,7 +58,8 @@ impl Budget {
     pub fn with_shares(total: usize, memtable_share: usize, job_reserve: usize) -> Arc<Self> {
         let budget = Self {
             total,
-            memtable_share: AtomicUsize::new(memtable_share.min(total)),
+            memtable_share: memtable_share.min(total),
+            memtable_reserve: AtomicUsize::new(memtable_share.min(total)),
             job_reserve: job_reserve.min(total),
             used: Default::default(),
             told: AtomicUsize::new(0),
@@ -72,13 +76,20 @@ impl Budget {
 
     /// The bytes that memtables may use together.
     pub fn memtable_share(&self) -> usize {
-        self.memtable_share.load(Ordering::Relaxed)
+        self.memtable_share
     }
 
-    /// Changes the memtables' share; the cache follows.
-    pub fn set_memtable_share(&self, bytes: usize) {
-        self.memtable_share.store(bytes.min(self.total), Ordering::Relaxed);
-        self.tell();
+    /// Says what memtables use: those that take writes, and those that are sealed and wait to be flushed. Who calls it
+    /// whenever one was sealed or flushed, and seals one when those that take writes have half of the share, lends the
+    /// other half to the cache while nothing is sealed.
+    ///
+    /// Only that half: what the cache gives back, blocks from all over the heap, the allocator can hardly use for
+    /// memtables, so what is lent must stay small against the budget ([decision
+    /// 0037](../../../docs/decisions/0037-reads-from-the-cache.md)).
+    pub fn set_memtables(&self, active: usize, sealed: usize) {
+        let reserve = active.max(self.memtable_share / 2) + sealed;
+        self.memtable_reserve.store(reserve, Ordering::Relaxed);
+        self.set(Owner::Memtables, active + sealed);
     }
 
     /// The bytes that running jobs are expected to use together.
@@ -113,7 +124,7 @@ impl Budget {
 
     /// What is left for the block cache, in bytes: never less than a 32nd of the budget.
     pub fn cache_capacity(&self) -> usize {
-        let memtables = self.memtable_share().max(self.used(Owner::Memtables));
+        let memtables = self.memtable_reserve.load(Ordering::Relaxed).max(self.used(Owner::Memtables));
         let jobs = self.job_reserve.max(self.used(Owner::Jobs));
         let taken = memtables + jobs + self.used(Owner::Pinned) + self.used(Owner::Dictionaries);
         self.total.saturating_sub(taken).max(self.total / 32)

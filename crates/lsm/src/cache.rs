@@ -2,10 +2,16 @@
 //!
 //! The policy is quick_cache's (CLOCK-PRO with ghosts, after Jiang, Chen and Zhang 2005).
 //! A cached block can never be stale: file numbers are never reused, and files never change.
+//!
+//! Index partitions are held by their files, past the cache, as long as they take no more than half of its
+//! bytes ([`sst::Holder`]); what they take, the blocks here do not.
+
+mod counts;
 
 use crate::{Budget, Owner};
+use counts::{Counts, What};
 use quick_cache::Weighter;
-use sst::{Block, BlockCache};
+use sst::{Block, BlockCache, Holder};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -27,8 +33,6 @@ impl Weighter<Key, Arc<Block>> for ByBytes {
         bytes + bytes / 16 + ENTRY_OVERHEAD
     }
 }
-
-const STRIPES: usize = 16;
 
 thread_local! {
     static OF_THREAD: Cell<BlockCounts> = const { Cell::new(BlockCounts { looked_up: 0, read: 0 }) };
@@ -65,21 +69,20 @@ impl std::ops::AddAssign for BlockCounts {
     }
 }
 
-/// Counters on cache lines of their own, so that readers on many cores do not share one.
-#[derive(Default)]
-#[repr(align(128))]
-struct Stripe {
-    hits: AtomicU64,
-    misses: AtomicU64,
-    gets: AtomicU64,
-    reads_by_gets: AtomicU64,
-}
+/// The capacity is shared between the blocks here and those that files hold in steps of one in so many.
+const SHARE_STEPS: u64 = 64;
 
 /// The block cache.
 pub struct Cache {
     blocks: Blocks,
+    /// What files hold themselves.
+    holder: Arc<Holder>,
+    /// The bytes that the blocks here and those that files hold may take together.
+    capacity: AtomicU64,
+    /// What of them was left to files when the blocks here were last given their bound.
+    left_to_files: AtomicU64,
     budget: Arc<Budget>,
-    counters: [Stripe; STRIPES],
+    counts: Counts,
 }
 
 impl std::fmt::Debug for Cache {
@@ -94,82 +97,133 @@ impl Cache {
         let capacity = budget.cache_capacity();
         let items = (capacity / (8 << 10)).max(64);
         let blocks = Blocks::with_weighter(items, capacity as u64, ByBytes);
-        let cache = Arc::new(Self { blocks, budget: budget.clone(), counters: Default::default() });
+        let cache = Arc::new(Self {
+            blocks,
+            holder: Holder::new(capacity / 2),
+            capacity: AtomicU64::new(capacity as u64),
+            left_to_files: AtomicU64::new(0),
+            budget: budget.clone(),
+            counts: Counts::new(),
+        });
         let weak: Weak<Self> = Arc::downgrade(&cache);
         budget.listen(Box::new(move |bytes| {
             if let Some(cache) = weak.upgrade() {
-                cache.blocks.set_capacity(bytes as u64);
+                cache.capacity.store(bytes as u64, Ordering::Relaxed);
+                cache.holder.set_limit(bytes / 2);
+                cache.share();
             }
         }));
         cache
     }
 
-    /// The bytes that cached blocks take, bookkeeping included.
+    /// Gives the blocks here what files leave of the capacity, and leaves files a little more than they have.
+    fn share(&self) {
+        let left = self.holder.bytes() as u64 + self.capacity() / SHARE_STEPS;
+        self.left_to_files.store(left, Ordering::Relaxed);
+        self.blocks.set_capacity(self.capacity().saturating_sub(left));
+    }
+
+    /// Shares anew where files hold more than was left to them, or much less.
+    fn follow(&self) {
+        let (held, left) = (self.holder.bytes() as u64, self.left_to_files.load(Ordering::Relaxed));
+        if held > left || held + 3 * (self.capacity() / SHARE_STEPS) < left {
+            self.share();
+        }
+    }
+
+    /// The bytes that cached blocks take, bookkeeping included, and those that files hold themselves.
     pub fn bytes(&self) -> u64 {
-        let bytes = self.blocks.weight();
+        let bytes = self.blocks.weight() + self.held_bytes();
         self.budget.set(Owner::Cache, bytes as usize);
         bytes
     }
 
     /// The bytes that cached blocks may take.
     pub fn capacity(&self) -> u64 {
-        self.blocks.capacity()
+        self.capacity.load(Ordering::Relaxed)
+    }
+
+    /// True if there is room for some more blocks without putting others out.
+    pub(crate) fn has_room(&self) -> bool {
+        self.blocks.weight() + self.held_bytes() + self.capacity() / 32 < self.capacity()
+    }
+
+    /// The bytes of index partitions that files hold themselves.
+    pub fn held_bytes(&self) -> u64 {
+        self.holder.bytes() as u64
     }
 
     /// The number of blocks held.
     pub fn blocks(&self) -> usize {
-        self.blocks.len()
+        self.blocks.len() + self.holder.blocks()
     }
 
     /// Look-ups that found their block.
     pub fn hits(&self) -> u64 {
-        self.counters.iter().map(|stripe| stripe.hits.load(Ordering::Relaxed)).sum()
+        self.counts.sum(What::Hit)
     }
 
     /// Look-ups that did not.
     pub fn misses(&self) -> u64 {
-        self.counters.iter().map(|stripe| stripe.misses.load(Ordering::Relaxed)).sum()
+        self.counts.sum(What::Miss)
     }
 
-    /// Counts a point read of a key with this hash.
+    /// Counts a point read.
     #[inline]
-    pub fn count_get(&self, hash: u64) {
-        self.counters[(hash >> 60) as usize % STRIPES].gets.fetch_add(1, Ordering::Relaxed);
+    pub fn count_get(&self) {
+        self.counts.add(What::Get);
+    }
+
+    #[inline]
+    fn count_look_up(&self, found: bool) {
+        self.counts.add(if found { What::Hit } else { What::Miss });
+        let BlockCounts { looked_up, read } = OF_THREAD.get();
+        OF_THREAD.set(BlockCounts { looked_up: looked_up + 1, read: read + u64::from(!found) });
     }
 
     /// Point reads that were counted.
     pub fn gets(&self) -> u64 {
-        self.counters.iter().map(|stripe| stripe.gets.load(Ordering::Relaxed)).sum()
+        self.counts.sum(What::Get)
     }
 
     /// Blocks that point reads had to read, because they were not here.
     pub fn reads_by_gets(&self) -> u64 {
-        self.counters.iter().map(|stripe| stripe.reads_by_gets.load(Ordering::Relaxed)).sum()
+        self.counts.sum(What::ReadByGet)
     }
 
     /// Forgets all blocks.
     pub fn clear(&self) {
         self.blocks.clear();
+        self.holder.clear();
     }
 }
 
 impl BlockCache for Cache {
     fn get(&self, file: u64, offset: u64) -> Option<Arc<Block>> {
         let found = self.blocks.get(&(file, offset));
-        let stripe = &self.counters[(offset >> 11) as usize % STRIPES];
-        let counter = if found.is_some() { &stripe.hits } else { &stripe.misses };
-        counter.fetch_add(1, Ordering::Relaxed);
-        let BlockCounts { looked_up, read } = OF_THREAD.get();
-        OF_THREAD.set(BlockCounts { looked_up: looked_up + 1, read: read + u64::from(found.is_none()) });
+        self.count_look_up(found.is_some());
         found
     }
 
     fn insert(&self, file: u64, offset: u64, block: &Arc<Block>) {
+        self.follow();
         self.blocks.insert((file, offset), block.clone());
     }
 
-    fn note_read_by_get(&self, offset: u64) {
-        self.counters[(offset >> 11) as usize % STRIPES].reads_by_gets.fetch_add(1, Ordering::Relaxed);
+    fn remove(&self, file: u64, offset: u64) -> Option<Arc<Block>> {
+        self.blocks.remove(&(file, offset)).map(|(_, block)| block)
+    }
+
+    fn note_read_by_get(&self) {
+        self.counts.add(What::ReadByGet);
+    }
+
+    fn holder(&self) -> Option<&Arc<Holder>> {
+        Some(&self.holder)
+    }
+
+    fn note_held(&self) {
+        self.count_look_up(true);
     }
 }
 

@@ -70,12 +70,20 @@ impl SstIter {
             // The scan comes from the data block before: only the partition lies between.
             self.ahead.last_end = region_start;
         }
+        if let Some(block) = &*self.reader.held.get(index) {
+            self.reader.cache.note_held();
+            return Ok(self.enter_partition(index, block.clone()));
+        }
         // A scan needs the data blocks, which stand in front of their partition, as well.
         let from = if self.ahead.last_end == region_start { region_start } else { at.offset };
-        let block = self.load(at, Role::Partition, Shape::Partition, from)?;
+        let block = self.load(at, Some(index), from)?;
+        Ok(self.enter_partition(index, block))
+    }
+
+    fn enter_partition(&mut self, index: usize, block: Arc<Block>) -> Arc<Block> {
         self.partition = Some((index, block.clone()));
         self.data = None;
-        Ok(block)
+        block
     }
 
     /// Makes a block the current data block.
@@ -87,14 +95,18 @@ impl SstIter {
             return Ok(block.clone());
         }
         let at = self.reader.data_handle(partition_index, &partition, index)?;
-        let block = self.load(at, Role::Data, Shape::Entries, at.offset)?;
+        let block = self.load(at, None, at.offset)?;
         self.data = Some((index, block.clone()));
         Ok(block)
     }
 
-    /// Reads a block: from the cache, from what was read ahead, or from the file, then perhaps
-    /// with all from `from` on.
-    fn load(&mut self, at: Handle, role: Role, shape: Shape, from: u64) -> Result<Arc<Block>> {
+    /// Reads a data block, or the index partition that is named: from the cache, from what was read ahead, or
+    /// from the file, then perhaps with all from `from` on.
+    fn load(&mut self, at: Handle, partition: Option<usize>, from: u64) -> Result<Arc<Block>> {
+        let (role, shape) = match partition {
+            Some(_) => (Role::Partition, Shape::Partition),
+            None => (Role::Data, Shape::Entries),
+        };
         let in_order = from == self.ahead.last_end;
         if role == Role::Data {
             self.ahead.last_end = at.end();
@@ -113,8 +125,10 @@ impl SstIter {
         let source = reader.source().with_bytes(&self.ahead.bytes, self.ahead.offset);
         let content = source.read(at, role, reader.dictionary.as_deref())?;
         let block = Arc::new(reader.decode(content, shape, at)?);
-        if self.fill_cache {
-            reader.cache.insert(reader.meta.number, at.offset, &block);
+        match partition {
+            _ if !self.fill_cache => {}
+            Some(index) => reader.keep_partition(index, &block),
+            None => reader.cache.insert(reader.meta.number, at.offset, &block),
         }
         Ok(block)
     }

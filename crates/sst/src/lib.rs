@@ -13,6 +13,7 @@ mod data;
 mod dictionary;
 mod filter;
 mod footer;
+mod held;
 mod index;
 mod index_file;
 mod iter;
@@ -25,10 +26,12 @@ mod sampler;
 mod stored;
 mod verify;
 mod walk;
+mod warm;
 mod writer;
 
 pub use block::Block;
 pub use dictionary::{Dictionary, DictionaryRegistry};
+pub use held::Holder;
 pub use index_file::{IndexFile, IndexFileMeta};
 pub use iter::SstIter;
 pub use meta::{FileCheck, FileMeta, FooterInfo};
@@ -60,10 +63,19 @@ pub trait BlockCache: Send + Sync {
     fn get(&self, file: u64, offset: u64) -> Option<Arc<Block>>;
     /// Offers a block to the cache; [`Block::weight`] is what it costs.
     fn insert(&self, file: u64, offset: u64, block: &Arc<Block>);
-    /// Says that a point read has to read the block at `offset` of a file. Default: does nothing.
-    fn note_read_by_get(&self, offset: u64) {
-        let _ = offset;
+    /// Takes a block out of the cache, if it is held. Default: does nothing.
+    fn remove(&self, file: u64, offset: u64) -> Option<Arc<Block>> {
+        let _ = (file, offset);
+        None
     }
+    /// Says that a point read has to read a block of a file. Default: does nothing.
+    fn note_read_by_get(&self) {}
+    /// Bounds what files hold of their index partitions, past the cache. Default: they hold none.
+    fn holder(&self) -> Option<&Arc<Holder>> {
+        None
+    }
+    /// Says that an index partition was asked for that its file held. Default: does nothing.
+    fn note_held(&self) {}
 }
 
 /// A cache that keeps nothing.

@@ -3,6 +3,7 @@
 use crate::block::{Block, Shape};
 use crate::compress::Scratch;
 use crate::footer::{self, Footer, Unreadable};
+use crate::held::Held;
 use crate::index::{self, TopIndex};
 use crate::index_file::{Extent, IndexFile};
 use crate::properties::Properties;
@@ -28,6 +29,7 @@ pub struct Reader {
     pub(crate) footer: Footer,
     pub(crate) top: TopIndex,
     pub(crate) dictionary: Option<Arc<Dictionary>>,
+    pub(crate) held: Arc<Held>,
 }
 
 impl Reader {
@@ -99,7 +101,8 @@ impl Reader {
             }),
         };
         let meta = FileMeta { number, bytes: footer.bytes, ..FileMeta::default() };
-        Ok((Self { file, meta, cache, footer, top, dictionary }, checksum))
+        let held = Held::new(top.len(), cache.holder().cloned());
+        Ok((Self { file, meta, cache, footer, top, dictionary, held }, checksum))
     }
 
     /// The newest version of `key` not above `seq`: its number and kind, and its value in
@@ -113,12 +116,23 @@ impl Reader {
             return Ok(None);
         }
         let Some(partition_index) = self.top.find(key, seq) else { return Ok(None) };
-        let partition = self.cached_for_get(self.top.partition(partition_index), Role::Partition, Shape::Partition)?;
+        let held = self.held.get(partition_index);
+        let loaded;
+        let partition = match &*held {
+            Some(partition) => {
+                self.cache.note_held();
+                partition
+            }
+            None => {
+                loaded = self.load_partition(partition_index, true)?;
+                &loaded
+            }
+        };
         if !filter::contains(partition.filter(), hash) {
             return Ok(None);
         }
         let Some(index) = partition.floor(key, seq) else { return Ok(None) };
-        let handle = self.data_handle(partition_index, &partition, index)?;
+        let handle = self.data_handle(partition_index, partition, index)?;
         Ok(self.cached_for_get(handle, Role::Data, Shape::Entries)?.get(key, seq, value))
     }
 
@@ -246,7 +260,8 @@ impl Reader {
     /// The memory that the reader holds for itself, in bytes: the top-level index and keys. The
     /// dictionary is shared, and counted by its registry.
     pub fn pinned_bytes(&self) -> usize {
-        std::mem::size_of::<Self>() + self.top.weight() + self.meta.smallest.capacity() + self.meta.largest.capacity()
+        let keys = self.meta.smallest.capacity() + self.meta.largest.capacity();
+        size_of::<Self>() + self.top.weight() + self.held.bytes() + keys
     }
 
     /// What the manifest knows of the file.
@@ -295,10 +310,38 @@ impl Reader {
         Error::corrupt(self.file.path(), offset, what)
     }
 
-    /// Index partition `index`, through the cache.
-    #[inline]
+    /// Index partition `index`: what the file holds, or through the cache.
     pub(crate) fn partition(&self, index: usize) -> Result<Arc<Block>> {
-        self.cached(self.top.partition(index), Role::Partition, Shape::Partition)
+        match &*self.held.get(index) {
+            Some(partition) => {
+                self.cache.note_held();
+                Ok(partition.clone())
+            }
+            None => self.load_partition(index, false),
+        }
+    }
+
+    /// Index partition `index` from the cache, or read, and then held by the file if it may be.
+    #[cold]
+    fn load_partition(&self, index: usize, for_get: bool) -> Result<Arc<Block>> {
+        let at = self.top.partition(index);
+        if let Some(block) = self.cache.get(self.meta.number, at.offset) {
+            return Ok(block);
+        }
+        if for_get {
+            self.cache.note_read_by_get();
+        }
+        let content = self.source().read(at, Role::Partition, self.dictionary.as_deref())?;
+        let block = Arc::new(self.decode(content, Shape::Partition, at)?);
+        self.keep_partition(index, &block);
+        Ok(block)
+    }
+
+    /// Holds a partition that was read, or puts it into the cache.
+    pub(crate) fn keep_partition(&self, index: usize, block: &Arc<Block>) {
+        if !self.held.put(index, block) {
+            self.cache.insert(self.meta.number, self.top.partition(index).offset, block);
+        }
     }
 
     /// The number of index partitions.
@@ -334,7 +377,7 @@ impl Reader {
         match self.cache.get(self.meta.number, at.offset) {
             Some(block) => Ok(block),
             None => {
-                self.cache.note_read_by_get(at.offset);
+                self.cache.note_read_by_get();
                 self.read_into_cache(at, role, shape)
             }
         }

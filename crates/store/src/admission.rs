@@ -182,7 +182,7 @@ impl Inner {
             worst = worst.max(debt.compaction_bytes as f64 / allowed);
         }
         let active: usize = self.partitions.iter().map(|p| p.active().charged_bytes()).sum();
-        self.shared.budget.set(lsm::Owner::Memtables, active + immutable as usize);
+        self.shared.budget.set_memtables(active, immutable as usize);
         let half = self.options.memtable_bytes() / 2;
         // The other half is for active memtables. A little is always left to pass, slowly.
         let room = half.saturating_sub(immutable as usize).max(half / 8);

@@ -119,6 +119,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         lock: Mutex::new(Some(lock)),
     });
     let _first = policy.inner.set(Arc::downgrade(&inner));
+    let _debt = inner.measure_debt();
     // Without it the database is whole, only longer to open the next time.
     let _why_not = inner.trim_log(segments);
     Ok(inner)

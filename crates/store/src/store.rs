@@ -306,7 +306,7 @@ impl Inner {
             SYSTEM => 0,
             _ => {
                 let hash = codec::hash64(key);
-                self.shared.cache.count_get(hash);
+                self.shared.cache.count_get();
                 partition_of(hash, self.superblock.partitions) as usize
             }
         };

@@ -24,6 +24,22 @@ fn the_cache_gets_what_the_others_leave() {
 }
 
 #[test]
+fn the_cache_has_what_sealed_memtables_may_need_while_there_are_none() {
+    let budget = Budget::with_shares(1000, 300, 100);
+    budget.set_memtables(0, 0);
+    assert_eq!(budget.cache_capacity(), 750);
+    budget.set_memtables(140, 0);
+    assert_eq!((budget.cache_capacity(), budget.used(Owner::Memtables)), (750, 140));
+    // Sealed: as much again may be written before the next is.
+    budget.set_memtables(60, 90);
+    assert_eq!(budget.cache_capacity(), 660);
+    budget.set_memtables(180, 90);
+    assert_eq!((budget.cache_capacity(), budget.used(Owner::Memtables)), (630, 270));
+    budget.set_memtables(10, 0);
+    assert_eq!(budget.cache_capacity(), 750);
+}
+
+#[test]
 fn a_charge_can_be_resized() {
     let budget = Budget::new(1 << 20);
     let mut charge = budget.charge(Owner::Jobs, 10);

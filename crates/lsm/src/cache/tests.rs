@@ -44,6 +44,45 @@ fn blocks_stay_within_the_capacity_and_follow_it() {
 }
 
 #[test]
+fn index_partitions_are_held_within_half_of_the_capacity_and_given_back() {
+    let budget = Budget::with_shares(256 << 10, 0, 0);
+    let cache = Cache::new(&budget);
+    let reader = reader(&cache);
+    read_all(&reader);
+    let held = cache.held_bytes();
+    assert!(held > 8 << 10 && held < 128 << 10, "{held}");
+    assert!(cache.bytes() <= 256 << 10, "{cache:?}");
+    let taken = budget.charge(Owner::Pinned, 256 << 10);
+    assert!(cache.held_bytes() <= 4 << 10, "{}", cache.held_bytes());
+    read_all(&reader);
+    assert!(cache.bytes() <= 8 << 10, "{cache:?}");
+    drop(taken);
+    read_all(&reader);
+    assert_eq!(cache.held_bytes(), held, "what had no room is held again when there is some");
+    drop(reader);
+    assert_eq!(cache.held_bytes(), 0, "a file that is closed holds nothing");
+}
+
+#[test]
+fn a_file_can_be_brought_in_and_taken_out() {
+    let cache = Cache::new(&Budget::with_shares(64 << 20, 0, 0));
+    let reader = reader(&cache);
+    reader.warm(&|| cache.has_room()).unwrap();
+    let blocks = cache.blocks();
+    read_all(&reader);
+    assert_eq!((cache.misses(), cache.blocks()), (cache.blocks() as u64 - blocks as u64, blocks));
+    reader.forget();
+    assert_eq!((cache.blocks(), cache.bytes()), (0, 0));
+    read_all(&reader);
+    assert_eq!(cache.blocks(), blocks);
+    // Where there is room for some, some come.
+    let small = Cache::new(&Budget::with_shares(1 << 20, 0, 0));
+    let reader = self::reader(&small);
+    reader.warm(&|| small.has_room()).unwrap();
+    assert!(small.bytes() > 700 << 10 && small.bytes() <= 1 << 20, "{small:?}");
+}
+
+#[test]
 fn hits_and_misses_are_counted() {
     let cache = Cache::new(&Budget::with_shares(64 << 20, 0, 0));
     let reader = reader(&cache);

@@ -1,0 +1,209 @@
+//! Index partitions that files hold themselves, past the block cache.
+//!
+//! A point read asks for an index partition and for a data block. Looked up in the cache, each costs a hash,
+//! a lock and a few cache lines of the table; held by its file, a partition is found by its index. What all
+//! files hold is bounded by a [`Holder`], which the cache above owns, and given back when the bound
+//! falls. At the bound, a partition takes the place of one that was not used for a while (second chance:
+//! CLOCK, after Corbató 1968), if one is found nearby; else it goes to the cache as any block does.
+//!
+//! Locking: the ring of files, a leaf. Readers take no lock.
+
+use crate::Block;
+use arc_swap::{ArcSwapOption, Guard};
+use env::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+/// So many places are looked at for one that was not used.
+const LOOK_AT: usize = 16;
+
+/// Bounds what all files hold together.
+#[derive(Default)]
+pub struct Holder {
+    limit: AtomicUsize,
+    bytes: AtomicUsize,
+    blocks: AtomicUsize,
+    ring: Mutex<Ring>,
+}
+
+/// The files, and the place where the next look begins.
+#[derive(Default)]
+struct Ring {
+    files: Vec<Weak<Held>>,
+    file: usize,
+    slot: usize,
+}
+
+/// What one file holds: a place for each of its index partitions.
+pub(crate) struct Held {
+    slots: Box<[Slot]>,
+    holder: Option<Arc<Holder>>,
+}
+
+#[derive(Default)]
+struct Slot {
+    block: ArcSwapOption<Block>,
+    /// Asked for since the ring came by last.
+    used: AtomicBool,
+}
+
+impl Holder {
+    /// Files may hold `limit` bytes together.
+    pub fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self { limit: AtomicUsize::new(limit), ..Self::default() })
+    }
+
+    /// The bytes that files hold.
+    pub fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The number of blocks that files hold.
+    pub fn blocks(&self) -> usize {
+        self.blocks.load(Ordering::Relaxed)
+    }
+
+    /// Changes the bound; what is beyond it is given back at once.
+    pub fn set_limit(&self, limit: usize) {
+        self.limit.store(limit, Ordering::Relaxed);
+        if self.bytes() > limit {
+            let mut ring = self.ring.lock();
+            // Twice round: once to see who is used, once to take from them, too.
+            let slots: usize = ring.files.iter().filter_map(Weak::upgrade).map(|held| held.slots.len()).sum();
+            self.make_room(&mut ring, 2 * (slots + 1));
+        }
+    }
+
+    /// Lets go of all that is held.
+    pub fn clear(&self) {
+        let limit = self.limit.load(Ordering::Relaxed);
+        self.set_limit(0);
+        self.limit.store(limit, Ordering::Relaxed);
+    }
+
+    /// Reserves `bytes` of what may be held.
+    fn reserve(&self, bytes: usize) -> bool {
+        let limit = self.limit.load(Ordering::Relaxed);
+        if self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes <= limit {
+            return true;
+        }
+        let made = bytes <= limit && self.make_room(&mut self.ring.lock(), LOOK_AT);
+        if !made {
+            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        made
+    }
+
+    /// Looks at up to `steps` places, and lets go of what was not used since the last time, until what is
+    /// held is within the limit.
+    fn make_room(&self, ring: &mut Ring, steps: usize) -> bool {
+        let fits = || self.bytes() <= self.limit.load(Ordering::Relaxed);
+        let mut left = steps;
+        while !fits() && left > 0 {
+            let Some(held) = ring.current() else { return fits() };
+            while let (Some(slot), false, true) = (held.slots.get(ring.slot), fits(), left > 0) {
+                if !slot.used.swap(false, Ordering::Relaxed) {
+                    drop(self.release(slot));
+                }
+                ring.slot += 1;
+                left -= 1;
+            }
+        }
+        fits()
+    }
+
+    fn release(&self, slot: &Slot) -> Option<Arc<Block>> {
+        let block = slot.block.swap(None)?;
+        self.bytes.fetch_sub(block.weight(), Ordering::Relaxed);
+        self.blocks.fetch_sub(1, Ordering::Relaxed);
+        Some(block)
+    }
+}
+
+impl Ring {
+    /// The file at hand, or the next that is there and has more places.
+    fn current(&mut self) -> Option<Arc<Held>> {
+        loop {
+            if self.file >= self.files.len() {
+                (self.file, self.slot) = (0, 0);
+            }
+            match self.files.get(self.file)?.upgrade() {
+                Some(held) if self.slot < held.slots.len() => return Some(held),
+                Some(_) => (self.file, self.slot) = (self.file + 1, 0),
+                None => {
+                    self.files.swap_remove(self.file);
+                    self.slot = 0;
+                }
+            }
+        }
+    }
+}
+
+impl Held {
+    /// Places for `partitions` index partitions. Without a holder nothing is held.
+    pub(crate) fn new(partitions: usize, holder: Option<Arc<Holder>>) -> Arc<Self> {
+        let places = if holder.is_some() { partitions } else { 0 };
+        let held = Arc::new(Self { slots: (0..places).map(|_| Slot::default()).collect(), holder });
+        if let (Some(holder), true) = (&held.holder, places > 0) {
+            let mut ring = holder.ring.lock();
+            // Files that have gone are dropped from the ring when it comes by, or before it would grow.
+            if ring.files.len() == ring.files.capacity() {
+                ring.files.retain(|file| file.strong_count() > 0);
+                (ring.file, ring.slot) = (0, 0);
+            }
+            ring.files.push(Arc::downgrade(&held));
+        }
+        held
+    }
+
+    /// Partition `index`, if it is held.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> Guard<Option<Arc<Block>>> {
+        match self.slots.get(index) {
+            Some(slot) => {
+                let block = slot.block.load();
+                if block.is_some() && !slot.used.load(Ordering::Relaxed) {
+                    slot.used.store(true, Ordering::Relaxed);
+                }
+                block
+            }
+            None => Guard::from_inner(None),
+        }
+    }
+
+    /// Holds partition `index` from now on, if it may.
+    pub(crate) fn put(&self, index: usize, block: &Arc<Block>) -> bool {
+        let (Some(slot), Some(holder)) = (self.slots.get(index), &self.holder) else { return false };
+        if !holder.reserve(block.weight()) {
+            return false;
+        }
+        let before = slot.block.compare_and_swap(&None::<Arc<Block>>, Some(block.clone()));
+        match &*before {
+            None => holder.blocks.fetch_add(1, Ordering::Relaxed),
+            // Somebody else was faster.
+            Some(_) => holder.bytes.fetch_sub(block.weight(), Ordering::Relaxed),
+        };
+        true
+    }
+
+    /// Lets go of partition `index`.
+    pub(crate) fn take(&self, index: usize) -> Option<Arc<Block>> {
+        self.holder.as_ref()?.release(self.slots.get(index)?)
+    }
+
+    /// The memory of the places themselves.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.slots)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(holder) = &self.holder {
+            self.slots.iter().for_each(|slot| drop(holder.release(slot)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
