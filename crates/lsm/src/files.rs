@@ -2,6 +2,7 @@
 //! version or iterator lets go of them after an edit has dropped them.
 
 use crate::ranges::Covered;
+use crate::version::BASE;
 use crate::{AddedFile, Charge, Owner, Shared};
 use codec::entry::Seq;
 use env::Result;
@@ -161,14 +162,15 @@ impl FileHandle {
         }
     }
 
-    /// Brings the blocks of a file of small entries into the cache, as far as there is room: for files that were just
-    /// written. Whoever asks for a range of small entries, as those of an index are, reads a block of each run for a
-    /// few of the hundreds that are in it.
-    pub fn warm(&self) {
+    /// Brings a file of small entries that was just written into the cache, as far as there is room: its index
+    /// partitions, and above the base its data blocks too. Whoever asks for a range of small entries, as those of an
+    /// index are, reads a block of each run for a few of the hundreds that are in it; the runs above the base are a
+    /// seventh of it, so that most of these blocks are asked for again and again.
+    pub fn warm(&self, run: u64) {
         let cache = &self.home.shared.cache;
         if self.meta.raw_bytes < SMALL_ENTRY_BYTES * self.meta.entries && cache.has_room() {
             // What is wrong with a file is told to whoever reads it.
-            let _warmed = self.reader().and_then(|reader| reader.warm(&|| cache.has_room()));
+            let _warmed = self.reader().and_then(|reader| reader.warm(run != BASE, &|| cache.has_room()));
         }
     }
 

@@ -7,30 +7,30 @@ use crate::stored::{Handle, Role};
 use env::Result;
 use std::sync::Arc;
 
-/// A partition and its data blocks are read with one call; where they have more bytes, they are left alone.
+/// A partition and its data blocks are read with one call; where they have more bytes, data blocks are left out.
 const MAX_REGION_READ: u64 = 4 << 20;
 
 impl Reader {
-    /// Brings index partitions and data blocks into memory, from the beginning of the file until `room` says that there
-    /// is none for more.
+    /// Brings index partitions and, with `data`, data blocks into memory, from the beginning of the file until `room`
+    /// says that there is none for more.
     ///
     /// # Errors
     /// As [`Reader::get`].
-    pub fn warm(&self, room: &dyn Fn() -> bool) -> Result<()> {
+    pub fn warm(&self, data: bool, room: &dyn Fn() -> bool) -> Result<()> {
         for index in (0..self.partitions()).take_while(|_| room()) {
-            self.warm_region(index)?;
+            self.warm_region(index, data)?;
         }
         Ok(())
     }
 
-    fn warm_region(&self, index: usize) -> Result<()> {
+    fn warm_region(&self, index: usize, data: bool) -> Result<()> {
         let (at, start) = (self.top.partition(index), self.top.region_start(index));
         let len = at.end().saturating_sub(start);
-        if len > MAX_REGION_READ {
-            return Ok(());
+        let mut bytes = Vec::new();
+        if data && len <= MAX_REGION_READ {
+            bytes.resize(len as usize, 0);
+            self.file.read_exact_at(&mut bytes, start)?;
         }
-        let mut bytes = vec![0; len as usize];
-        self.file.read_exact_at(&mut bytes, start)?;
         let source = self.source().with_bytes(&bytes, start);
         let held = self.held.get(index).clone();
         let partition = match held {
@@ -41,7 +41,8 @@ impl Reader {
                 partition
             }
         };
-        for block in 0..partition.len() {
+        let blocks = if bytes.is_empty() { 0 } else { partition.len() };
+        for block in 0..blocks {
             let at = self.data_handle(index, &partition, block)?;
             let block = self.read_from(&source, at, Role::Data, Shape::Entries)?;
             self.cache.insert(self.meta.number, at.offset, &Arc::new(block));
