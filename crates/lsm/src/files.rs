@@ -2,7 +2,6 @@
 //! version or iterator lets go of them after an edit has dropped them.
 
 use crate::ranges::Covered;
-use crate::version::BASE;
 use crate::{AddedFile, Charge, Owner, Shared};
 use codec::entry::Seq;
 use env::Result;
@@ -87,9 +86,6 @@ impl Home {
     }
 }
 
-/// Entries of fewer bytes, on average, are small.
-const SMALL_ENTRY_BYTES: u64 = 64;
-
 /// The number in a file name like `00000012.sst`.
 pub fn sst_number(name: &str) -> Option<u64> {
     name.strip_suffix(".sst")?.parse().ok()
@@ -159,18 +155,6 @@ impl FileHandle {
         match self.open.get() {
             Some(open) => Ok(&open.reader),
             None => Err(env::Error::corrupt(&self.home.path(self.meta.number), 0, "the file was not opened")),
-        }
-    }
-
-    /// Brings a file of small entries that was just written into the cache, as far as there is room: its index
-    /// partitions, and above the base its data blocks too. Whoever asks for a range of small entries, as those of an
-    /// index are, reads a block of each run for a few of the hundreds that are in it; the runs above the base are a
-    /// seventh of it, so that most of these blocks are asked for again and again.
-    pub fn warm(&self, run: u64) {
-        let cache = &self.home.shared.cache;
-        if self.meta.raw_bytes < SMALL_ENTRY_BYTES * self.meta.entries && cache.has_room() {
-            // What is wrong with a file is told to whoever reads it.
-            let _warmed = self.reader().and_then(|reader| reader.warm(run != BASE, &|| cache.has_room()));
         }
     }
 

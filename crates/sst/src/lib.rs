@@ -11,6 +11,7 @@ mod compress;
 mod dictionary;
 mod filter;
 mod footer;
+mod forget;
 mod held;
 mod index;
 mod index_file;
@@ -24,7 +25,6 @@ mod sampler;
 mod stored;
 mod verify;
 mod walk;
-mod warm;
 mod writer;
 
 pub use block::Block;
