@@ -25,6 +25,9 @@ pub enum Owner {
 
 const OWNERS: usize = 5;
 
+/// Of budgets up to this many bytes nothing is lent.
+const SMALL_BUDGET: usize = 128 << 20;
+
 /// Called with the new capacity of the cache, in bytes.
 type Listener = Box<dyn Fn(usize) + Send + Sync>;
 
@@ -83,12 +86,13 @@ impl Budget {
     /// whenever one was sealed or flushed, and seals one when those that take writes have half of the share, lends the
     /// other half to the cache while nothing is sealed.
     ///
-    /// Only that half: what the cache gives back, blocks from all over the heap, the allocator can hardly use for
-    /// memtables, so what is lent must stay small against the budget ([decision
-    /// 0037](../../../docs/decisions/0037-reads-from-the-cache.md)).
+    /// Only that half, and nothing of a small budget: what the cache gives back, blocks from all over the heap, the
+    /// allocator can hardly use for memtables, so what is lent must stay small against what the budget has
+    /// besides (`docs/decisions/0037-reads-from-the-cache.md`).
     pub fn set_memtables(&self, active: usize, sealed: usize) {
-        let reserve = active.max(self.memtable_share / 2) + sealed;
-        self.memtable_reserve.store(reserve, Ordering::Relaxed);
+        let lent = (self.memtable_share / 2).min(self.total.saturating_sub(SMALL_BUDGET));
+        let half = active.max(self.memtable_share / 2) + sealed;
+        self.memtable_reserve.store(half.max(self.memtable_share - lent), Ordering::Relaxed);
         self.set(Owner::Memtables, active + sealed);
     }
 

@@ -143,11 +143,6 @@ impl Cache {
         self.capacity.load(Ordering::Relaxed)
     }
 
-    /// True if there is room for some more blocks without putting others out.
-    pub(crate) fn has_room(&self) -> bool {
-        self.blocks.weight() + self.held_bytes() + self.capacity() / 32 < self.capacity()
-    }
-
     /// The bytes of index partitions that files hold themselves.
     pub fn held_bytes(&self) -> u64 {
         self.holder.bytes() as u64

@@ -86,9 +86,6 @@ impl Home {
     }
 }
 
-/// Entries of fewer bytes, on average, are small.
-const SMALL_ENTRY_BYTES: u64 = 64;
-
 /// The number in a file name like `00000012.sst`.
 pub fn sst_number(name: &str) -> Option<u64> {
     name.strip_suffix(".sst")?.parse().ok()
@@ -158,17 +155,6 @@ impl FileHandle {
         match self.open.get() {
             Some(open) => Ok(&open.reader),
             None => Err(env::Error::corrupt(&self.home.path(self.meta.number), 0, "the file was not opened")),
-        }
-    }
-
-    /// Brings the blocks of a file of small entries into the cache, as far as there is room: for files that were just
-    /// written. Whoever asks for a range of small entries, as those of an index are, reads a block of each run for a
-    /// few of the hundreds that are in it.
-    pub fn warm(&self) {
-        let cache = &self.home.shared.cache;
-        if self.meta.raw_bytes < SMALL_ENTRY_BYTES * self.meta.entries && cache.has_room() {
-            // What is wrong with a file is told to whoever reads it.
-            let _warmed = self.reader().and_then(|reader| reader.warm(&|| cache.has_room()));
         }
     }
 

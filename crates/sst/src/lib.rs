@@ -13,6 +13,7 @@ mod data;
 mod dictionary;
 mod filter;
 mod footer;
+mod forget;
 mod held;
 mod index;
 mod index_file;
@@ -26,7 +27,6 @@ mod sampler;
 mod stored;
 mod verify;
 mod walk;
-mod warm;
 mod writer;
 
 pub use block::Block;

@@ -25,18 +25,31 @@ fn the_cache_gets_what_the_others_leave() {
 
 #[test]
 fn the_cache_has_what_sealed_memtables_may_need_while_there_are_none() {
-    let budget = Budget::with_shares(1000, 300, 100);
+    const M: usize = 1 << 20;
+    let budget = Budget::with_shares(1000 * M, 300 * M, 100 * M);
     budget.set_memtables(0, 0);
-    assert_eq!(budget.cache_capacity(), 750);
-    budget.set_memtables(140, 0);
-    assert_eq!((budget.cache_capacity(), budget.used(Owner::Memtables)), (750, 140));
+    assert_eq!(budget.cache_capacity(), 750 * M);
+    budget.set_memtables(140 * M, 0);
+    assert_eq!((budget.cache_capacity(), budget.used(Owner::Memtables)), (750 * M, 140 * M));
     // Sealed: as much again may be written before the next is.
-    budget.set_memtables(60, 90);
-    assert_eq!(budget.cache_capacity(), 660);
-    budget.set_memtables(180, 90);
-    assert_eq!((budget.cache_capacity(), budget.used(Owner::Memtables)), (630, 270));
-    budget.set_memtables(10, 0);
-    assert_eq!(budget.cache_capacity(), 750);
+    budget.set_memtables(60 * M, 90 * M);
+    assert_eq!(budget.cache_capacity(), 660 * M);
+    budget.set_memtables(180 * M, 90 * M);
+    assert_eq!((budget.cache_capacity(), budget.used(Owner::Memtables)), (630 * M, 270 * M));
+    budget.set_memtables(10 * M, 0);
+    assert_eq!(budget.cache_capacity(), 750 * M);
+}
+
+#[test]
+fn a_small_budget_lends_nothing() {
+    const M: usize = 1 << 20;
+    for (total, capacity) in [(64, 40), (128, 104), (138, 124), (160, 148)] {
+        let budget = Budget::with_shares(total * M, 24 * M, 0);
+        budget.set_memtables(0, 0);
+        assert_eq!(budget.cache_capacity(), capacity * M, "{total}");
+        budget.set_memtables(12 * M, 12 * M);
+        assert_eq!(budget.cache_capacity(), (total - 24) * M, "{total}");
+    }
 }
 
 #[test]

@@ -64,22 +64,16 @@ fn index_partitions_are_held_within_half_of_the_capacity_and_given_back() {
 }
 
 #[test]
-fn a_file_can_be_brought_in_and_taken_out() {
+fn a_file_can_be_taken_out() {
     let cache = Cache::new(&Budget::with_shares(64 << 20, 0, 0));
     let reader = reader(&cache);
-    reader.warm(&|| cache.has_room()).unwrap();
-    let blocks = cache.blocks();
     read_all(&reader);
-    assert_eq!((cache.misses(), cache.blocks()), (cache.blocks() as u64 - blocks as u64, blocks));
+    let blocks = cache.blocks();
+    assert!(blocks > 500, "{blocks}");
     reader.forget();
     assert_eq!((cache.blocks(), cache.bytes()), (0, 0));
     read_all(&reader);
     assert_eq!(cache.blocks(), blocks);
-    // Where there is room for some, some come.
-    let small = Cache::new(&Budget::with_shares(1 << 20, 0, 0));
-    let reader = self::reader(&small);
-    reader.warm(&|| small.has_room()).unwrap();
-    assert!(small.bytes() > 700 << 10 && small.bytes() <= 1 << 20, "{small:?}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl Store {
         inner.open_for_reads()?;
         inner.with_internal_key(tree, key, |internal, partition| {
             // The view first, then the number: see `Partition::get`.
-            let view = inner.partitions[partition].view();
+            let view = inner.partitions[partition].pin();
             let seq = inner.visibility.visible();
             if view.needs_snapshot() {
                 return inner.read_registered(partition, |view, seq| view.get_chained(internal, seq, value));

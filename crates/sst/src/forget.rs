@@ -1,0 +1,21 @@
+//! Emptying the cache of a file that is no more.
+
+use crate::Reader;
+
+impl Reader {
+    /// Takes the file's blocks out of the cache, as far as the index partitions that are in memory tell where they
+    /// stand: for a file that nobody will read again. Reads nothing.
+    pub fn forget(&self) {
+        for index in 0..self.partitions() {
+            let at = self.top.partition(index);
+            let held = self.held.take(index);
+            let cached = self.cache.remove(self.meta.number, at.offset);
+            let Some(partition) = held.or(cached) else { continue };
+            for block in 0..partition.len() {
+                if let Ok(at) = self.data_handle(index, &partition, block) {
+                    let _gone = self.cache.remove(self.meta.number, at.offset);
+                }
+            }
+        }
+    }
+}
