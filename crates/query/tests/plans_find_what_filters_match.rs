@@ -273,6 +273,7 @@ fn index(keys: impl Strategy<Value = Vec<&'static str>>) -> impl Strategy<Value 
         Some(r#"{"a":{"$exists":true}}"#),
         Some(r#"{"a":{"$gte":0}}"#),
         Some(r#"{"$or":[{"a":{"$lt":2}},{"b":null}]}"#),
+        Some(r#"{"a":{"$type":"array"}}"#),
     ]);
     let shape = (keys, vec(order, 3), any::<bool>(), partial, 0..6);
     shape.prop_filter_map("no index", |(paths, orders, sparse, partial, hashed)| {
@@ -321,6 +322,12 @@ fn sort() -> impl Strategy<Value = Vec<SortPart>> {
     })
 }
 
+fn sort_of_one_field() -> impl Strategy<Value = Vec<SortPart>> {
+    let part = (select(vec!["a", "a", "a.b"]), select(vec![Direction::Ascending, Direction::Descending]));
+    let part = part.prop_map(|(path, direction)| SortPart { path: path.parse().unwrap(), direction });
+    prop::option::of(part).prop_map(|part| part.into_iter().collect())
+}
+
 fn needs() -> impl Strategy<Value = Option<Vec<FieldPath>>> {
     let path = select(vec!["a", "b", "c", "a.b", "_id"]);
     prop::option::of(vec(path, 0..3).prop_map(|paths| paths.into_iter().map(|path| path.parse().unwrap()).collect()))
@@ -363,9 +370,10 @@ proptest! {
             let filter = nested::of_small(&nested::pool(&world.documents));
             (Just(world), filter)
         }),
+        sort in sort_of_one_field(),
         counts in vec(1u64..2000, 4),
     ) {
-        check(&world, &filter, &[], &counts, Needs::Documents, None);
+        check(&world, &filter, &sort, &counts, Needs::Documents, None);
     }
 
     #[test]

@@ -208,8 +208,12 @@ pub fn small() -> impl Strategy<Value = Map> {
 /// A filter of one or two conditions on that field.
 pub fn of_small(pool: &[Value]) -> impl Strategy<Value = Map> + use<> {
     let path = select(vec!["a", "a", "a.b", "a.0"]);
-    let literal = select([&[Value::Null], pool].concat()).prop_map(|value| Value::Map(Map::from([("$eq", value)])));
-    let condition = prop_oneof![1 => literal, 2 => condition(pool)];
+    let met = select([&[Value::Null, Value::Null], pool].concat()).boxed();
+    let literal = met.clone().prop_map(|value| Value::Map(Map::from([("$eq", value)])));
+    // Each may be met by another element.
+    let both = (met.clone(), met)
+        .prop_map(|(one, other)| Value::Map(Map::from([("$eq", one), ("$in", Value::Array(vec![other]))])));
+    let condition = prop_oneof![1 => literal, 1 => both, 2 => condition(pool)];
     vec((path, condition), 1..3).prop_map(|all| {
         let mut map = Map::new();
         all.into_iter().for_each(|(path, condition)| drop(map.insert(path, condition)));
