@@ -3,6 +3,9 @@
 
 use super::builder::put_packed;
 
+/// Buffers longer than this are not kept.
+const KEPT_BYTES: usize = 256 << 10;
+
 /// Keys are copied so many bytes at a time.
 pub(crate) const WORD: usize = 8;
 
@@ -68,6 +71,13 @@ impl Packer {
     /// What all keys begin with; they are in order.
     pub(crate) fn prefix_len(&self) -> usize {
         self.least
+    }
+
+    /// Gives back what one large block has made larger than others need.
+    pub(crate) fn shrink(&mut self) {
+        if self.tails.len() > KEPT_BYTES {
+            *self = Self::default();
+        }
     }
 
     /// Appends the packed entries to `out`.

@@ -15,8 +15,8 @@ enum Values {
     Fixed(Lead, usize, Vec<i64>),
     /// Bits of doubles, and what is inverted in the key.
     Numbers(Lead, Vec<i64>, u128),
-    /// Bytes, and what stands behind them.
-    Bytes(Texts, &'static [u8]),
+    /// Bytes.
+    Bytes(Texts),
 }
 
 /// Bytes that stand before each value of a part: the highest so many of a word.
@@ -51,6 +51,9 @@ struct Texts {
     lens: std::vec::IntoIter<(usize, usize)>,
     /// Where its bytes begin in the text.
     at: usize,
+    /// What stands behind each.
+    end: &'static [u8],
+    /// The bytes of the last entry that had others, and the end.
     current: Vec<u8>,
 }
 
@@ -61,7 +64,13 @@ pub(crate) struct ColumnDecoder {
     key: KeyBuffer,
     last: KeyBuffer,
     heads: Vec<bool>,
+    /// Buffers of columns that were.
+    spare: Vec<Vec<i64>>,
 }
+
+/// Buffers longer than this, and more than so many, are given back.
+const KEPT_NUMBERS: usize = 4 << 10;
+const KEPT_BUFFERS: usize = 32;
 
 /// Bytes behind the longest key, so that keys can be written and compared in words.
 const SLACK: usize = 64;
@@ -161,6 +170,11 @@ impl ColumnDecoder {
         self.put_keys(&mut head, texts)?;
         let prefix = &self.last.key()[..self.packer.prefix_len()];
         self.packer.put(prefix, head.restart_log, values, out);
+        self.spare.extend([head.kinds, head.value_lens, head.seqs]);
+        self.spare.extend(head.parts.into_iter().filter_map(Values::into_buffer));
+        self.spare.retain(|buffer| buffer.capacity() <= KEPT_NUMBERS);
+        self.spare.truncate(KEPT_BUFFERS);
+        self.packer.shrink();
         Ok(())
     }
 
@@ -176,13 +190,14 @@ impl ColumnDecoder {
         let form = (0..parts).map(|_| Part::get(input)).collect::<Result<Vec<Part>>>()?;
         self.heads.clear();
         self.heads.resize(count, false);
-        let mut columns = Columns { count, heads: &mut self.heads, earlier: Vec::new(), text_len: 0 };
+        let (heads, spare) = (&mut self.heads, &mut self.spare);
+        let mut columns = Columns { count, heads, earlier: Vec::new(), text_len: 0, spare };
         let mut parts: Vec<Prepared> = Vec::with_capacity(form.len());
         for part in &form {
             parts.push(columns.get(*part, input)?);
         }
         let mut alone = || -> Result<Vec<i64>> {
-            let mut values = Vec::new();
+            let mut values = columns.spare.pop().unwrap_or_default();
             integers::get(input, count, &columns.earlier, None, &mut values)?;
             Ok(values)
         };
@@ -191,7 +206,7 @@ impl ColumnDecoder {
         let mut earlier: Vec<Option<Vec<i64>>> = columns.earlier.into_iter().map(Some).collect();
         let mut values: Vec<Values> = Vec::with_capacity(parts.len());
         for part in parts {
-            let part = part.finish(&mut earlier);
+            let part = part.finish(&mut earlier, &mut self.spare);
             Values::push(&mut values, part);
         }
         Ok(Head { count, restart_log, parts: values, kinds, value_lens, seqs, text_len })
@@ -265,6 +280,7 @@ struct Columns<'a> {
     /// Columns that later ones may follow.
     earlier: Vec<Vec<i64>>,
     text_len: usize,
+    spare: &'a mut Vec<Vec<i64>>,
 }
 
 /// A column of integers: kept among the earlier ones, or, of one value, here.
@@ -287,14 +303,14 @@ impl Columns<'_> {
             Part::Fixed(len) => Prepared::Fixed { len: usize::from(len), flip: 0, of: self.integers(input)? },
             Part::Signed => Prepared::Fixed { len: 8, flip: SIGN, of: self.integers(input)? },
             Part::Number { flipped } => self.numbers(flipped, input)?,
-            Part::Text { flipped: false } => Prepared::Ready(Values::Bytes(self.texts(input)?, &[0, 1])),
-            Part::Text { flipped: true } => Prepared::Ready(Values::Bytes(self.texts(input)?, &[0xff, 0xfe])),
-            Part::Bytes(_) => Prepared::Ready(Values::Bytes(self.texts(input)?, &[])),
+            Part::Text { flipped: false } => Prepared::Ready(Values::Bytes(self.texts(input, &[0, 1])?)),
+            Part::Text { flipped: true } => Prepared::Ready(Values::Bytes(self.texts(input, &[0xff, 0xfe])?)),
+            Part::Bytes(_) => Prepared::Ready(Values::Bytes(self.texts(input, &[])?)),
         })
     }
 
     fn integers(&mut self, input: &mut &[u8]) -> Result<Kept> {
-        let mut values = Vec::new();
+        let mut values = self.spare.pop().unwrap_or_default();
         integers::get(input, self.count, &self.earlier, Some(self.heads), &mut values)?;
         Ok(self.keep(values))
     }
@@ -308,7 +324,9 @@ impl Columns<'_> {
             differ |= differs;
         }
         if !differ {
-            return Kept::Same(values[0]);
+            let value = values[0];
+            self.spare.push(values);
+            return Kept::Same(value);
         }
         self.earlier.push(values);
         Kept::Earlier(self.earlier.len() - 1)
@@ -323,7 +341,8 @@ impl Columns<'_> {
         if usize::from(power) >= POWERS.len() {
             return Err(DecodeError::Invalid("a power of ten"));
         }
-        let (mut integers, mut beside) = (Vec::new(), Vec::new());
+        let mut buffer = || self.spare.pop().unwrap_or_default();
+        let (mut integers, mut beside) = (buffer(), buffer());
         integers::get(input, self.count, &self.earlier, Some(self.heads), &mut integers)?;
         integers::get(input, self.count, &[], None, &mut beside)?;
         for (head, pair) in self.heads[1..].iter_mut().zip(beside.windows(2)) {
@@ -333,9 +352,9 @@ impl Columns<'_> {
         Ok(Prepared::Numbers { flipped, of, scaled: Some((usize::from(power), beside)) })
     }
 
-    fn texts(&mut self, input: &mut &[u8]) -> Result<Texts> {
+    fn texts(&mut self, input: &mut &[u8], end: &'static [u8]) -> Result<Texts> {
         let mut get = |count: usize| -> Result<Vec<i64>> {
-            let mut values = Vec::new();
+            let mut values = self.spare.pop().unwrap_or_default();
             integers::get(input, count, &[], None, &mut values)?;
             Ok(values)
         };
@@ -361,13 +380,14 @@ impl Columns<'_> {
         for (head, fresh) in self.heads[1..].iter_mut().zip(&fresh[1..]) {
             *head |= *fresh != 0;
         }
-        Ok(Texts { fresh, lens: lens.into_iter(), at, current: Vec::new() })
+        self.spare.extend([shared, more]);
+        Ok(Texts { fresh, lens: lens.into_iter(), at, end, current: Vec::new() })
     }
 }
 
 impl Prepared {
     /// Takes the integers, which nobody leans on any more.
-    fn finish(self, earlier: &mut [Option<Vec<i64>>]) -> Values {
+    fn finish(self, earlier: &mut [Option<Vec<i64>>], spare: &mut Vec<Vec<i64>>) -> Values {
         let mut take = |of: usize| earlier.get_mut(of).and_then(Option::take).unwrap_or_default();
         match self {
             Self::Ready(values) => values,
@@ -381,7 +401,7 @@ impl Prepared {
                 }
                 Values::Fixed(Lead::default(), len, values)
             }
-            Self::Numbers { flipped, of, scaled } => finish_numbers(flipped, of, scaled, &mut take),
+            Self::Numbers { flipped, of, scaled } => finish_numbers(flipped, of, scaled, &mut take, spare),
         }
     }
 }
@@ -391,6 +411,7 @@ fn finish_numbers(
     of: Kept,
     scaled: Option<(usize, Vec<i64>)>,
     take: &mut dyn FnMut(usize) -> Vec<i64>,
+    spare: &mut Vec<Vec<i64>>,
 ) -> Values {
     let mut bits = match (of, &scaled) {
         (Kept::Same(value), Some((_, beside))) => vec![value; beside.len()],
@@ -399,10 +420,11 @@ fn finish_numbers(
     };
     match scaled {
         Some((power, beside)) => {
-            for (value, beside) in bits.iter_mut().zip(beside) {
+            for (value, beside) in bits.iter_mut().zip(&beside) {
                 let integer = if flipped { value.wrapping_neg() } else { *value };
-                *value = bits_of(integer, power, beside) as i64;
+                *value = bits_of(integer, power, *beside) as i64;
             }
+            spare.push(beside);
         }
         None if flipped => bits.iter_mut().for_each(|value| *value = (!*value as u64 ^ SIGN) as i64),
         None => bits.iter_mut().for_each(|value| *value = (*value as u64 ^ SIGN) as i64),
@@ -419,6 +441,15 @@ fn finish_numbers(
 }
 
 impl Values {
+    /// The buffer, for another column.
+    fn into_buffer(self) -> Option<Vec<i64>> {
+        match self {
+            Self::Fixed(.., values) | Self::Numbers(_, values, _) => Some(values),
+            Self::Bytes(texts) => Some(texts.fresh),
+            Self::Same(_) => None,
+        }
+    }
+
     /// Adds a part, joined to what is the same in all keys before it.
     fn push(parts: &mut Vec<Self>, mut part: Self) {
         let is_first = parts.len() == 1;
@@ -450,9 +481,11 @@ impl Values {
                 let (word, len) = key::number_bytes(bits[index] as u64);
                 key.put(lead.with(word ^ *flip), lead.len + len)
             }
-            Self::Bytes(texts, end) => {
-                texts.next(index, text)?;
-                key.put_slice(&texts.current).and_then(|()| key.put_slice(end))
+            Self::Bytes(texts) => {
+                if texts.fresh[index] != 0 {
+                    texts.next(text)?;
+                }
+                key.put_slice(&texts.current)
             }
         };
         put.ok_or(DecodeError::Invalid("the length of a key"))
@@ -460,15 +493,13 @@ impl Values {
 }
 
 impl Texts {
-    fn next(&mut self, index: usize, text: &[u8]) -> Result<()> {
-        if self.fresh[index] == 0 {
-            return Ok(());
-        }
+    fn next(&mut self, text: &[u8]) -> Result<()> {
         let (shared, more) = self.lens.next().ok_or(DecodeError::Truncated)?;
         let bytes = text.get(self.at..self.at + more).ok_or(DecodeError::Truncated)?;
         self.at += more;
         self.current.truncate(shared);
         self.current.extend_from_slice(bytes);
+        self.current.extend_from_slice(self.end);
         Ok(())
     }
 }
