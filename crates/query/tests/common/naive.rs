@@ -155,23 +155,7 @@ fn one(name: &str, operand: &Value, all: &Map, value: &Value) -> bool {
             let both: Vec<i64> = operand.as_array().unwrap().iter().map(|n| n.as_i64().unwrap()).collect();
             value.is_number() && whole(value).is_some_and(|n| n.checked_rem(both[0]).unwrap_or(0) == both[1])
         }
-        "$bitsAllSet" | "$bitsAnySet" | "$bitsAllClear" | "$bitsAnyClear" => {
-            let wanted: Vec<u32> = (0..64).filter(|at| operand.as_i64().unwrap() >> at & 1 == 1).collect();
-            let is_set = |at: u32| match value {
-                Value::Binary(binary) => {
-                    binary.bytes.get(at as usize / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
-                }
-                value => value.as_i64().unwrap() >> at & 1 == 1,
-            };
-            let is_number = value.is_number() && value.as_i64().is_some();
-            (is_number || matches!(value, Value::Binary(_)))
-                && match name {
-                    "$bitsAllSet" => wanted.iter().all(|at| is_set(*at)),
-                    "$bitsAnySet" => wanted.iter().any(|at| is_set(*at)),
-                    "$bitsAllClear" => !wanted.iter().any(|at| is_set(*at)),
-                    _ => !wanted.iter().all(|at| is_set(*at)),
-                }
-        }
+        "$bitsAllSet" | "$bitsAnySet" | "$bitsAllClear" | "$bitsAnyClear" => bits(name, operand, value),
         "$regex" => {
             let (pattern, options) = match operand {
                 Value::Regex(regex) => (regex.pattern.clone(), regex.options.clone()),
@@ -198,6 +182,23 @@ fn one(name: &str, operand: &Value, all: &Map, value: &Value) -> bool {
             })
         }
         other => panic!("{other}"),
+    }
+}
+
+fn bits(name: &str, operand: &Value, value: &Value) -> bool {
+    let wanted: Vec<u32> = (0..64).filter(|at| operand.as_i64().unwrap() >> at & 1 == 1).collect();
+    let is_set = |at: &u32| match value {
+        Value::Binary(binary) => binary.bytes.get(*at as usize / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1),
+        value => value.as_i64().unwrap() >> at & 1 == 1,
+    };
+    if !matches!(value, Value::Binary(_)) && !(value.is_number() && value.as_i64().is_some()) {
+        return false;
+    }
+    match name {
+        "$bitsAllSet" => wanted.iter().all(is_set),
+        "$bitsAnySet" => wanted.iter().any(is_set),
+        "$bitsAllClear" => !wanted.iter().any(is_set),
+        _ => !wanted.iter().all(is_set),
     }
 }
 
