@@ -125,7 +125,7 @@ fn a_file_written_earlier_is_read() {
 
 /// Writes the fixture anew: `cargo test -p alluvium-sst --test index_entries_are_stored_as_columns -- --ignored`.
 #[test]
-#[ignore = "only for a new version of the format"]
+#[ignore = "only for a new version of the format"] // tidy: allow, it makes what the test above reads
 fn write_the_fixture() {
     let fixture = Fixture::new(&entries(300), zstd());
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1-columns.sst");
