@@ -91,12 +91,10 @@ impl Gaps {
     /// The best code for the gaps of an ascending column; `None` if it does not ascend within its runs.
     fn plan(values: &[i64], heads: &[bool], range: &Range) -> Option<Self> {
         let (mut sum, mut count) = (0u64, 0u64);
-        for at in 1..values.len() {
-            if !heads[at] {
-                let gap = values[at].checked_sub(values[at - 1]).filter(|gap| *gap >= 0)?;
-                sum = sum.checked_add(gap as u64)?;
-                count += 1;
-            }
+        for (pair, _) in values.windows(2).zip(&heads[1..]).filter(|(_, head)| !**head) {
+            let gap = pair[1].checked_sub(pair[0]).filter(|gap| *gap >= 0)?;
+            sum = sum.checked_add(gap as u64)?;
+            count += 1;
         }
         if count == 0 {
             return None;

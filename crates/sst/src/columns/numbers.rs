@@ -28,8 +28,7 @@ pub(super) fn bits_of(integer: i64, power: usize, beside: i64) -> u64 {
 #[inline(always)]
 fn integer_of(bits: u64, power: usize) -> Option<(i64, i64)> {
     let scaled = f64_from_bits(bits) * POWERS[power];
-    // False for NaN too.
-    if !(scaled.abs() < MAX_INTEGER) {
+    if scaled.is_nan() || scaled.abs() >= MAX_INTEGER {
         return None;
     }
     let integer = (scaled + 0.5f64.copysign(scaled)) as i64;
