@@ -66,7 +66,7 @@ fn rows(kind: &str, count: u64) -> Vec<Row> {
             number(&mut key, id as f64);
         }
         // One partition of four.
-        if codec::hash64(&id.to_le_bytes()) % 4 == 0 {
+        if codec::hash64(&id.to_le_bytes()).is_multiple_of(4) {
             rows.push((key, seq));
         }
     }

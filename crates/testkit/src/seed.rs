@@ -5,8 +5,8 @@
 //! for, and `ALLUVIUM_FIRST=100` begins with that seed. What was done is appended to the file that `ALLUVIUM_TALLY` names, for
 //! `tests/soak/run` to add up.
 
-// Tests are told by the environment what to replay.
-#![allow(clippy::disallowed_methods)]
+// Tests are told by the environment what to replay, and tell the soak in a real file.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::fs::OpenOptions;
 use std::io::Write;

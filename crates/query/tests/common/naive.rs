@@ -191,7 +191,8 @@ fn bits(name: &str, operand: &Value, value: &Value) -> bool {
         Value::Binary(binary) => binary.bytes.get(*at as usize / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1),
         value => value.as_i64().unwrap() >> at & 1 == 1,
     };
-    if !matches!(value, Value::Binary(_)) && !(value.is_number() && value.as_i64().is_some()) {
+    let has_bits = matches!(value, Value::Binary(_)) || value.is_number() && value.as_i64().is_some();
+    if !has_bits {
         return false;
     }
     match name {

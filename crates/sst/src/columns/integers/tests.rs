@@ -32,7 +32,7 @@ fn what_all_are_multiples_of_takes_nothing() {
 fn a_line_takes_only_what_is_beside_it() {
     let x: Vec<i64> = (0..100).map(|n| n * n * 1000 + 17).collect();
     let y: Vec<i64> = x.iter().enumerate().map(|(at, x)| x / 20 + at as i64 % 4).collect();
-    assert!(round(&y, &[x.clone()], None) < 20 + 100 * 3 / 8);
+    assert!(round(&y, std::slice::from_ref(&x), None) < 20 + 100 * 3 / 8);
     let down: Vec<i64> = x.iter().map(|x| 1_000_000_000_000 - x * 3).collect();
     assert!(round(&down, &[x], None) < 30);
 }
@@ -52,7 +52,7 @@ fn ascending_runs_take_their_gaps() {
 
 #[test]
 fn what_leans_on_nothing_is_refused() {
-    let mut bytes = vec![HAS_FLAGS, LINE, 3, 0, 2, 0];
+    let mut bytes = [HAS_FLAGS, LINE, 3, 0, 2, 0];
     assert!(get(&mut &bytes[..], 4, &[vec![1, 2, 3, 4]], None, &mut Vec::new()).is_err());
     bytes[2] = 0;
     assert!(get(&mut &bytes[..], 4, &[vec![1, 2, 3, 4]], None, &mut Vec::new()).is_ok());
@@ -74,7 +74,7 @@ proptest! {
         }
         let heads = &heads[..x.len()];
         round(&x, &[], Some(heads));
-        round(&y, &[x.clone()], None);
+        round(&y, std::slice::from_ref(&x), None);
         round(&y, &[x.clone(), y.clone()], Some(heads));
     }
 
