@@ -190,6 +190,8 @@ impl Collection {
             match write(&self.open_or_create()?) {
                 Err(Error::Store(store::Error::NoSuchTree(_) | store::Error::SchemaChanged(_))) => {
                     self.database.inner.catalog.settle();
+                    // Trees and catalog differ for good where a change of them has an unknown outcome.
+                    self.database.inner.store.check_writable()?;
                 }
                 result => return result,
             }
@@ -202,6 +204,8 @@ impl Collection {
             match write(&self.open()?) {
                 Err(Error::Store(store::Error::NoSuchTree(_) | store::Error::SchemaChanged(_))) => {
                     self.database.inner.catalog.settle();
+                    // Trees and catalog differ for good where a change of them has an unknown outcome.
+                    self.database.inner.store.check_writable()?;
                 }
                 result => return result,
             }

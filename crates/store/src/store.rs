@@ -270,6 +270,14 @@ impl Store {
     pub fn check_open(&self) -> Result<()> {
         self.inner.open_for_reads()
     }
+
+    /// Errors if the store takes no writes any more.
+    ///
+    /// # Errors
+    /// [`Error::Closed`], [`Error::Poisoned`].
+    pub fn check_writable(&self) -> Result<()> {
+        self.inner.writable()
+    }
 }
 
 impl Drop for Store {
