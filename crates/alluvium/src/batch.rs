@@ -197,9 +197,7 @@ impl WriteBatch {
             match self.try_commit() {
                 // A collection was dropped meanwhile, or has other indexes: it is looked up, or created, again.
                 Err(Error::Store(store::Error::NoSuchTree(_) | store::Error::SchemaChanged(_))) => {
-                    self.database.inner.catalog.settle();
-                    // Trees and catalog differ for good where a change of them has an unknown outcome.
-                    self.database.inner.store.check_writable()?;
+                    self.database.inner.catalog.settle(&self.database.inner.store)?;
                 }
                 result => return result,
             }

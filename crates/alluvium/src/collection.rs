@@ -189,9 +189,7 @@ impl Collection {
         loop {
             match write(&self.open_or_create()?) {
                 Err(Error::Store(store::Error::NoSuchTree(_) | store::Error::SchemaChanged(_))) => {
-                    self.database.inner.catalog.settle();
-                    // Trees and catalog differ for good where a change of them has an unknown outcome.
-                    self.database.inner.store.check_writable()?;
+                    self.database.inner.catalog.settle(&self.database.inner.store)?;
                 }
                 result => return result,
             }
@@ -203,9 +201,7 @@ impl Collection {
         loop {
             match write(&self.open()?) {
                 Err(Error::Store(store::Error::NoSuchTree(_) | store::Error::SchemaChanged(_))) => {
-                    self.database.inner.catalog.settle();
-                    // Trees and catalog differ for good where a change of them has an unknown outcome.
-                    self.database.inner.store.check_writable()?;
+                    self.database.inner.catalog.settle(&self.database.inner.store)?;
                 }
                 result => return result,
             }

@@ -15,8 +15,12 @@ const MAX_INDEXES: usize = 64;
 
 impl Catalog {
     /// Returns when no change of names or indexes is under way: what a batch was refused for can be seen then.
-    pub fn settle(&self) {
+    ///
+    /// An error if the store takes no writes any more: where a change of trees has an unknown outcome, they and the catalog
+    /// differ for good, and whoever tried again would do so for ever.
+    pub fn settle(&self, store: &Store) -> Result<()> {
         drop(self.change.lock());
+        Ok(store.check_writable()?)
     }
 
     /// As long as it is held no index comes or goes: what was made under the indexes of now is not sent back. Whoever holds

@@ -146,7 +146,7 @@ impl CollectionTarget<'_> {
                 return Ok((rows, settled));
             }
             drop(settled);
-            self.catalog.settle();
+            self.catalog.settle(self.store)?;
             rows = rows.made_again(self.store)?;
         }
     }
