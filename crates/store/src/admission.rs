@@ -282,7 +282,7 @@ impl Inner {
         }
         while self.measure_debt() >= 1.0 {
             self.writable()?;
-            match self.run_one(2) {
+            match self.ended(self.run_one(2)) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {

@@ -121,7 +121,7 @@ impl Store {
             if inner.partitions.iter().all(|p| !p.compaction_due()) && inner.workers.busy() == 0 {
                 return Ok(true);
             }
-            inner.check_progress()?;
+            inner.ended(inner.check_progress())?;
             inner.workers.signal();
             inner.workers.wait_change();
         }

@@ -160,6 +160,31 @@ fn work_on_other_threads_ends_first() {
     }
 }
 
+/// A write that does the work of compactions itself is told that the store is closed, not that a partition is.
+#[test]
+fn writers_that_compact_say_closed() {
+    for round in 0..40u64 {
+        let (_, env) = door(&Arc::new(MemFs::new()));
+        let store = Store::open(env, "db".as_ref(), options(false)).unwrap();
+        let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+        std::thread::scope(|scope| {
+            let store = &store;
+            for _ in 0..2 {
+                scope.spawn(move || {
+                    let large = |n: u32| {
+                        let mut batch = store.batch();
+                        batch.put(tree, &n.wrapping_mul(0x9e37_79b1).to_be_bytes(), &[n as u8; 60_000]);
+                        store.write(batch, Durability::Periodic)
+                    };
+                    is_closed((0..).find_map(|n| large(n).err()).map_or(Ok(()), Err));
+                });
+            }
+            std::thread::sleep(Duration::from_millis(20 + round));
+            store.close().unwrap();
+        });
+    }
+}
+
 #[test]
 fn a_poisoned_store_gives_its_directory_free_too() {
     let disk = Arc::new(MemFs::new());
