@@ -39,9 +39,9 @@ impl Condvar {
     }
 }
 
-/// Looks for a few microseconds, without giving up the core, whether another running thread has made `done` true;
-/// false if not, and then the caller waits on a condition variable. Worth it where the wait is mostly shorter than
-/// going to sleep and being woken: some 10 µs of two cores. Where there is a single core, looks once.
+/// Looks for a few microseconds whether another thread has made `done` true, then a few times more after giving the
+/// core to whoever else can run; false if not, and then the caller waits on a condition variable. Worth it where the
+/// wait is mostly shorter than going to sleep and being woken: some 10 µs of two cores.
 #[inline]
 pub fn spin_until(mut done: impl FnMut() -> bool) -> bool {
     for _ in 0..spins() {
@@ -50,11 +50,20 @@ pub fn spin_until(mut done: impl FnMut() -> bool) -> bool {
         }
         std::hint::spin_loop();
     }
+    for _ in 0..YIELDS {
+        if done() {
+            return true;
+        }
+        crate::thread::yield_now();
+    }
     done()
 }
 
-/// Turns of the loop, of some 40 to 140 cycles each: beyond that, sleeping is cheaper.
+/// Turns of the loop, of some 40 to 140 cycles each: beyond that, sleeping is cheaper. None where there is a single core.
 const SPINS: u32 = 150;
+
+/// Times that the core is given away: with more threads than cores, the one that is waited for may need this one.
+const YIELDS: u32 = 4;
 
 fn spins() -> u32 {
     static MANY_CORES: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
