@@ -2,6 +2,7 @@
 //!
 //! An edit is a list of fields, each a tag and its value; `docs/format/manifest.md` draws them.
 
+use crate::Superseded;
 use codec::entry::{MAX_SEQ, Seq};
 use codec::limits::{LAST_SEQ, MAX_NUMBER, MAX_RANGE_BYTES, MAX_TREE, at_most, get_number, get_seq};
 use codec::ranges::{RangeSet, RangeSetBuilder};
@@ -18,10 +19,12 @@ const TAG_RANGE: u64 = 7;
 const TAG_FORGOTTEN: u64 = 8;
 const TAG_THINNED: u64 = 9;
 const TAG_CLEAN: u64 = 10;
+const TAG_SUPERSEDED: u64 = 11;
 
 /// What is out of range, in errors.
 const SEQ: &str = "a sequence number";
 const RUN: &str = "the number of a run";
+const TREE: &str = "a tree's number";
 
 /// A file that an edit adds, and what only the manifest says of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,6 +65,8 @@ pub struct VersionEdit {
     pub forgotten: RangeSet,
     /// Of several tombstones over the same keys only the newest up to this number is left.
     pub thinned: Option<Seq>,
+    /// Numbers of trees that rise.
+    pub superseded: Superseded,
 }
 
 impl VersionEdit {
@@ -86,7 +91,9 @@ impl VersionEdit {
         let greatest = numbers.chain(runs).chain(files).max().unwrap_or(0);
         at_most(greatest, MAX_NUMBER, "all numbers of files or runs are used up")?;
         let seqs = [self.flushed_seq, Some(self.ranges.newest())].into_iter().flatten();
-        let greatest = seqs.chain(self.added.iter().map(|file| file.meta.max_seq)).max().unwrap_or(0);
+        let superseded = self.superseded.iter().map(|(_, seq)| seq);
+        let files = self.added.iter().map(|file| file.meta.max_seq);
+        let greatest = seqs.chain(files).chain(superseded).max().unwrap_or(0);
         at_most(greatest, LAST_SEQ, "all sequence numbers are used up")?;
         Ok(())
     }
@@ -143,6 +150,11 @@ impl VersionEdit {
             varint::put_u64(out, number);
             varint::put_u64(out, run);
         }
+        for (tree, seq) in self.superseded.iter() {
+            varint::put_u64(out, TAG_SUPERSEDED);
+            varint::put_u64(out, u64::from(tree));
+            varint::put_u64(out, seq);
+        }
     }
 
     /// Decodes a whole edit.
@@ -165,6 +177,10 @@ impl VersionEdit {
                 TAG_CLEAN => decode_clean(input, &mut edit.added)?,
                 TAG_REMOVED => edit.removed.push(get_number(input, "a file number")?),
                 TAG_MOVED => edit.moved.push((get_number(input, "a file number")?, get_number(input, RUN)?)),
+                TAG_SUPERSEDED => {
+                    let tree = at_most(varint::get_u64(input)?, u64::from(MAX_TREE), TREE)?;
+                    edit.superseded.note(tree as u32, get_seq(input, SEQ)?);
+                }
                 _ => return Err(DecodeError::Invalid("an unknown field of a version edit")),
             }
         }
@@ -216,12 +232,12 @@ fn decode_added(input: &mut &[u8]) -> codec::Result<AddedFile> {
     let mut trees = Vec::with_capacity(count as usize);
     let mut before = 0u32;
     for at in 0..count {
-        let step = u32::try_from(varint::get_u64(input)?).map_err(|_| DecodeError::Invalid("a tree's number"))?;
+        let step = u32::try_from(varint::get_u64(input)?).map_err(|_| DecodeError::Invalid(TREE))?;
         if at > 0 && step == 0 {
             return Err(DecodeError::Invalid("trees out of order"));
         }
         before =
-            before.checked_add(step).filter(|tree| *tree <= MAX_TREE).ok_or(DecodeError::Invalid("a tree's number"))?;
+            before.checked_add(step).filter(|tree| *tree <= MAX_TREE).ok_or(DecodeError::Invalid(TREE))?;
         trees.push(before);
     }
     Ok(AddedFile { run, meta, trees, shadowed, clean: 0, readers: Vec::new() })

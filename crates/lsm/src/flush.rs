@@ -57,7 +57,8 @@ impl Partition {
         result.map(|()| true)
     }
 
-    /// Writes what somebody may still read of a memtable. With the files, an edit of the range tombstones.
+    /// Writes what somebody may still read of a memtable. With the files, an edit of the range tombstones and of what is
+    /// superseded.
     fn write_memtable(
         &self,
         memtable: &Arc<Memtable>,
@@ -77,13 +78,14 @@ impl Partition {
         // Older memtables were flushed before this one, so what is older lies in runs.
         let at_bottom = |key: &[u8]| version.nothing_below(run, key);
         let copy = Copy::new(retention, policy, &mut output, &at_bottom);
-        let refused = copy.run(&mut memtable.iter(), &|| false)?.refused;
+        let copied = copy.run(&mut memtable.iter(), &|| false)?;
         let mut files = output.finish()?;
-        Counters::add(&self.counters.deltas_refused, refused);
+        Counters::add(&self.counters.deltas_refused, copied.refused);
         mark_clean(&mut files, &[&ranges, &version.ranges], oldest.min(last_seq));
         let thinned = (!ranges.is_empty()).then_some(oldest);
         let ranges = RangeSet::clone(&ranges);
-        Ok((files, VersionEdit { ranges, thinned, ..VersionEdit::default() }))
+        let superseded = copied.superseded;
+        Ok((files, VersionEdit { ranges, thinned, superseded, ..VersionEdit::default() }))
     }
 
     fn install_flush(&self, memtable: &Arc<Memtable>, run: u64, edit: VersionEdit, files: &[AddedFile]) -> Result<()> {

@@ -30,6 +30,7 @@ mod ranges;
 mod retention;
 mod run_iter;
 mod stats;
+mod superseded;
 mod used;
 mod version;
 mod view;
@@ -46,6 +47,7 @@ pub use merge::Merge;
 pub use options::{Options, Policy, Shared};
 pub use partition::Partition;
 pub use stats::{Debt, FileInfo, Stats, Verified};
+pub use superseded::Superseded;
 pub use used::Used;
 pub use view::View;
 

@@ -11,7 +11,7 @@
 
 pub(crate) mod walk;
 
-use crate::{AddedFile, VersionEdit};
+use crate::{AddedFile, Superseded, VersionEdit};
 use codec::limits::{MAX_NUMBER, at_most};
 use codec::ranges::RangeSet;
 use codec::{checksum64, frame};
@@ -54,6 +54,7 @@ pub(crate) struct Recovered {
     pub next_run: u64,
     pub files: BTreeMap<u64, AddedFile>,
     pub ranges: RangeSet,
+    pub superseded: Superseded,
     totals: Totals,
     pub dropped: Option<DroppedTail>,
 }
@@ -67,6 +68,7 @@ impl Recovered {
             next_run: Some(self.next_run),
             added: self.files.values().cloned().collect(),
             ranges: self.ranges.clone(),
+            superseded: self.superseded.clone(),
             ..VersionEdit::default()
         }
     }
@@ -75,6 +77,7 @@ impl Recovered {
         if edit.changes_ranges() {
             self.ranges = edit.apply_ranges(&self.ranges)?;
         }
+        self.superseded.join(&edit.superseded);
         for number in edit.removed {
             let gone = self.files.remove(&number);
             self.totals.remove(&gone.ok_or_else(|| format!("it removes file {number}, which is not there"))?);

@@ -7,7 +7,7 @@
 
 use crate::files::{FileHandle, Home};
 use crate::kept::Kept;
-use crate::{AddedFile, Charge, Owner, VersionEdit};
+use crate::{AddedFile, Charge, Owner, Superseded, VersionEdit};
 use codec::entry::Seq;
 use codec::ranges::RangeSet;
 use std::collections::{HashMap, HashSet};
@@ -91,6 +91,8 @@ pub(crate) struct Version {
     pub kept: Kept,
     /// The range tombstones that may hide something in the files.
     pub ranges: Arc<RangeSet>,
+    /// What is known of entries that do not stand alone.
+    pub superseded: Arc<Superseded>,
     charge: Option<Arc<Charge>>,
 }
 
@@ -98,8 +100,8 @@ impl Version {
     /// A version without files.
     pub fn empty() -> Arc<Self> {
         let runs = vec![Run::new(BASE, Vec::new())];
-        let (kept, ranges) = (Kept::default(), Arc::default());
-        Arc::new(Self { runs, flushed_seq: 0, next_run: 1, kept, ranges, charge: None })
+        let (kept, ranges, superseded) = (Kept::default(), Arc::default(), Arc::default());
+        Arc::new(Self { runs, flushed_seq: 0, next_run: 1, kept, ranges, superseded, charge: None })
     }
 
     /// The base.
@@ -131,6 +133,7 @@ impl Version {
             next_run: Some(self.next_run),
             added: self.files().map(|(run, file)| file.added(run)).collect(),
             ranges: RangeSet::clone(&self.ranges),
+            superseded: Superseded::clone(&self.superseded),
             ..VersionEdit::default()
         }
     }
@@ -172,7 +175,11 @@ impl Version {
             }
             false => (self.ranges.clone(), self.charge.clone()),
         };
-        Ok(Arc::new(Self { runs, flushed_seq, next_run, kept, ranges, charge }))
+        let mut superseded = self.superseded.clone();
+        if !edit.superseded.is_empty() {
+            Arc::make_mut(&mut superseded).join(&edit.superseded);
+        }
+        Ok(Arc::new(Self { runs, flushed_seq, next_run, kept, ranges, superseded, charge }))
     }
 
     /// Sorts files into runs, and keeps the runs that the edit does not touch.

@@ -1,9 +1,9 @@
 //! Views: the memtables and the version of one moment, and point reads in them.
 
-use crate::Policy;
 use crate::chain::{Base, Chain};
 use crate::version::Version;
-use codec::entry::{self, Entry, Kind, Seq};
+use crate::{Policy, tree_of};
+use codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use codec::ranges::RangeSet;
 use env::{Error, Result};
 use memtable::Memtable;
@@ -264,7 +264,7 @@ impl View {
     pub fn may_contain(&self, key: &[u8]) -> Result<bool> {
         let mut value = Vec::new();
         for memtable in self.memtables() {
-            if memtable.get(key, codec::entry::MAX_SEQ, &mut value).is_some() {
+            if memtable.get(key, MAX_SEQ, &mut value).is_some() {
                 return Ok(true);
             }
         }
@@ -277,6 +277,34 @@ impl View {
             }
         }
         Ok(false)
+    }
+
+    /// True if the full write of `key` with the number `seq`, once visible, is still the newest version of the key. False tells
+    /// nothing. Asks filters only, never a data block. Only for trees of [`Policy::needs_numbers`].
+    ///
+    /// What is newer would be in a memtable, or under a range tombstone, or in a second place of the files, or it has met
+    /// that write in a flush or a compaction, and the number of the tree was raised to `seq` ([`crate::Superseded`]).
+    ///
+    /// # Errors
+    /// As [`View::find`].
+    pub fn stands_alone(&self, key: &[u8], seq: Seq) -> Result<bool> {
+        if seq <= self.version.superseded.of(tree_of(key)) || self.cover(key, MAX_SEQ) > 0 {
+            return Ok(false);
+        }
+        let mut value = Vec::new();
+        if self.memtables().any(|memtable| memtable.get(key, MAX_SEQ, &mut value).is_some()) {
+            return Ok(false);
+        }
+        let hash = codec::hash64(key);
+        let mut places = 0;
+        for run in &self.version.runs {
+            if let Some(file) = run.find(key)
+                && file.reader()?.may_contain(key, hash)?
+            {
+                places += 1;
+            }
+        }
+        Ok(places < 2)
     }
 
     /// Everything up to this number is in files.

@@ -99,9 +99,10 @@ impl IndexScan {
     /// True if the document of the entry at hand yields that. The document is read only if the numbers do not tell.
     pub fn is_proved(&mut self) -> Result<bool> {
         let (moment, id) = (&self.moment, &self.entry[self.key_len..]);
-        let version = moment.store().version_at(&moment.snapshot.store, moment.open.documents, id)?;
+        let (snapshot, number) = (&moment.snapshot.store, self.scan.version());
         // Only writes that leave the document there put entries, and each has a number of its own.
-        if version == Some(self.scan.version()) || (version.is_some() && self.prove()?.is_some()) {
+        let version = moment.store().version_at_expecting(snapshot, moment.open.documents, id, number)?;
+        if version == Some(number) || (version.is_some() && self.prove()?.is_some()) {
             return Ok(true);
         }
         self.examined.stale += u64::from(version.is_none());

@@ -13,7 +13,7 @@ use super::sweep::Drops;
 use crate::chain::{Base, Chain};
 use crate::ranges::Pass;
 use crate::retention::{Retention, Verdict};
-use crate::{Policy, tree_of};
+use crate::{Policy, Superseded, tree_of};
 use codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use env::{Error, Result};
 
@@ -38,6 +38,7 @@ pub(crate) struct Copy<'a, 'o> {
     refused: u64,
     drops: Option<&'a Drops<'a>>,
     dropped: u64,
+    superseded: Superseded,
 }
 
 /// What a copy came to.
@@ -48,6 +49,8 @@ pub(crate) struct Copied {
     pub refused: u64,
     /// Entries that went because they might.
     pub dropped: u64,
+    /// What the copies and what was left out say of trees that need their numbers.
+    pub superseded: Superseded,
 }
 
 impl<'a, 'o> Copy<'a, 'o> {
@@ -59,7 +62,22 @@ impl<'a, 'o> Copy<'a, 'o> {
     ) -> Self {
         let (chain, key, folded) = (Chain::default(), Vec::new(), Vec::new());
         let (shadowed, numbers, refused, drops, dropped) = (None, true, 0, None, 0);
-        Self { retention, policy, output, at_bottom, chain, key, shadowed, numbers, folded, refused, drops, dropped }
+        let superseded = Superseded::default();
+        Self {
+            retention,
+            policy,
+            output,
+            at_bottom,
+            chain,
+            key,
+            shadowed,
+            numbers,
+            folded,
+            refused,
+            drops,
+            dropped,
+            superseded,
+        }
     }
 
     /// Leaves out what may go.
@@ -73,8 +91,8 @@ impl<'a, 'o> Copy<'a, 'o> {
             && self.drops.is_some_and(|drops| drops.tree == tree_of(entry.key) && (drops.may_go)(entry.key, entry.seq))
     }
 
-    fn copied(&self, whole: bool) -> Copied {
-        Copied { whole, refused: self.refused, dropped: self.dropped }
+    fn copied(self, whole: bool) -> Copied {
+        Copied { whole, refused: self.refused, dropped: self.dropped, superseded: self.superseded }
     }
 
     /// Copies the entries that somebody may still read, until `stop` says so.
@@ -97,6 +115,9 @@ impl<'a, 'o> Copy<'a, 'o> {
             }
             let passed = match self.retention.passes(key, source.seq()) {
                 Some((cover, high)) => {
+                    if self.numbers {
+                        self.superseded.note(this, cover);
+                    }
                     since_poll += key.len();
                     source.pass_forward(cover, high)?;
                     true
@@ -131,6 +152,14 @@ impl<'a, 'o> Copy<'a, 'o> {
         if !self.chain.is_empty() && !matches!(verdict, Verdict::Chain | Verdict::Base { .. }) {
             self.leave_chain(Some(entry.key))?;
         }
+        let stands_alone = match verdict {
+            Verdict::Keep => entry.kind != Kind::Delta,
+            Verdict::DropIfBottom | Verdict::ChainStart { shadowed: None } => true,
+            _ => false,
+        };
+        if !stands_alone {
+            self.note(entry.key, entry.seq);
+        }
         match verdict {
             Verdict::Keep if !self.numbers && entry.kind == Kind::Put => {
                 let entry = self.lowest(entry);
@@ -155,6 +184,14 @@ impl<'a, 'o> Copy<'a, 'o> {
         }
     }
 
+    /// An entry of the key does not stand alone, or not as a full write.
+    #[inline]
+    fn note(&mut self, key: &[u8], seq: Seq) {
+        if self.numbers {
+            self.superseded.note(tree_of(key), seq);
+        }
+    }
+
     /// The entry with the lowest number, if nobody can tell the difference.
     fn lowest<'e>(&mut self, entry: Entry<'e>) -> Entry<'e> {
         // Not under a range tombstone, which may be older.
@@ -165,6 +202,10 @@ impl<'a, 'o> Copy<'a, 'o> {
 
     /// The chain ends without a full write of its stripe; `next` is the next entry's key.
     fn leave_chain(&mut self, next: Option<&[u8]>) -> Result<()> {
+        if self.chain.is_empty() {
+            return Ok(());
+        }
+        self.note_chain();
         // On nothing at all, deltas do nothing.
         let nothing_below = next != Some(self.key.as_slice()) && (self.at_bottom)(&self.key);
         if !nothing_below {
@@ -172,6 +213,13 @@ impl<'a, 'o> Copy<'a, 'o> {
         }
         self.chain.clear();
         Ok(())
+    }
+
+    /// The chain has come to no full write.
+    fn note_chain(&mut self) {
+        if self.numbers {
+            self.superseded.note(tree_of(&self.key), self.chain.newest());
+        }
     }
 
     fn copy_chain(&mut self) -> Result<()> {
@@ -193,6 +241,7 @@ impl<'a, 'o> Copy<'a, 'o> {
         match Base::of(base.seq, base.kind, base.value).map_err(damaged)? {
             // The deltas did nothing.
             Base::Absent => {
+                self.note_chain();
                 self.chain.clear();
                 if oldest && (self.at_bottom)(base.key) { Ok(()) } else { self.output.add(base, self.shadowed) }
             }
@@ -203,10 +252,14 @@ impl<'a, 'o> Copy<'a, 'o> {
                 match self.chain.fold(self.policy, base.key, value, &mut self.folded)? {
                     Some(refused) => {
                         self.refused += refused;
+                        if refused > 0 {
+                            self.note_chain();
+                        }
                         let folded = Entry { key: base.key, seq, kind: Kind::Folded, value: &self.folded };
                         self.output.add(folded, self.shadowed)?;
                     }
                     None => {
+                        self.note_chain();
                         self.copy_chain()?;
                         self.output.add(base, None)?;
                     }

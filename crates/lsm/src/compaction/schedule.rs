@@ -11,7 +11,7 @@ use crate::retention::Retention;
 use crate::run_iter::RunIter;
 use crate::stats::Counters;
 use crate::version::{BASE, Run, Version};
-use crate::{Debt, Merge, Partition, VersionEdit};
+use crate::{Debt, Merge, Partition, Superseded, VersionEdit};
 use codec::entry::MAX_SEQ;
 use codec::ranges::RangeSet;
 use env::Result;
@@ -116,7 +116,10 @@ impl Partition {
 
     fn execute(&self, job: &CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
         let done = match &job.pick {
-            Pick::Remove(files) => self.commit(VersionEdit { removed: files.clone(), ..VersionEdit::default() }, None),
+            Pick::Remove(files) => {
+                let superseded = superseded_by(&job.inputs);
+                self.commit(VersionEdit { removed: files.clone(), superseded, ..VersionEdit::default() }, None)
+            }
             Pick::Move(moves) => {
                 let moved = VersionEdit { moved: moves.clone(), ..VersionEdit::default() };
                 self.commit(moved, None).inspect(|()| Counters::add(&self.counters.trivial_moves, moves.len() as u64))
@@ -155,7 +158,7 @@ impl Partition {
         let mut added = output.finish()?;
         mark_clean(&mut added, &[&now.ranges], clean);
         let written: u64 = added.iter().map(|file| file.meta.bytes).sum();
-        let result = self.install_merge(files, added.clone());
+        let result = self.install_merge(files, added.clone(), copied.superseded);
         match &result {
             Ok(()) => {
                 Counters::add(&self.counters.compactions, 1);
@@ -174,11 +177,12 @@ impl Partition {
         result.map(|()| Merged { outcome: Outcome::Done, dropped: copied.dropped, made })
     }
 
-    fn install_merge(&self, removed: &[u64], added: Vec<crate::AddedFile>) -> Result<()> {
+    fn install_merge(&self, removed: &[u64], added: Vec<crate::AddedFile>, superseded: Superseded) -> Result<()> {
         if !added.is_empty() {
             self.shared().env.fs.sync_dir(&self.home.dir)?;
         }
-        self.commit(VersionEdit { removed: removed.to_vec(), added, ..VersionEdit::default() }, None)
+        let removed = removed.to_vec();
+        self.commit(VersionEdit { removed, added, superseded, ..VersionEdit::default() }, None)
     }
 
     /// Merges everything that is in files now into the base, and rewrites what holds garbage.
@@ -295,6 +299,15 @@ impl Merged {
     fn stopped() -> Self {
         Self { outcome: Outcome::Yielded, dropped: 0, made: Vec::new() }
     }
+}
+
+/// Files that go whole may hold what range tombstones hide, up to their highest numbers.
+fn superseded_by(inputs: &[(u64, Arc<FileHandle>)]) -> Superseded {
+    let mut superseded = Superseded::default();
+    for (_, file) in inputs {
+        file.trees.iter().for_each(|&tree| superseded.note(tree, file.meta.max_seq));
+    }
+    superseded
 }
 
 fn inputs_of(pick: &Pick, version: &Version) -> Vec<(u64, Arc<FileHandle>)> {

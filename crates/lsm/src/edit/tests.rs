@@ -56,8 +56,13 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
         prop::collection::vec(number(), 0..4),
         prop::collection::vec((number(), number()), 0..4),
     );
-    let ranges = (ranges(), ranges(), maybe(number()));
-    (numbers, lists, ranges).prop_map(|((flushed_seq, next_file, next_run), (added, removed, moved), r)| VersionEdit {
+    let superseded = prop::collection::vec((0..=MAX_TREE, seq()), 0..4).prop_map(|notes| {
+        let mut superseded = Superseded::default();
+        notes.into_iter().for_each(|(tree, seq)| superseded.note(tree, seq));
+        superseded
+    });
+    let rest = (ranges(), ranges(), maybe(number()), superseded);
+    (numbers, lists, rest).prop_map(|((flushed_seq, next_file, next_run), (added, removed, moved), r)| VersionEdit {
         flushed_seq,
         next_file,
         next_run,
@@ -67,6 +72,7 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
         ranges: r.0,
         forgotten: r.1,
         thinned: r.2,
+        superseded: r.3,
     })
 }
 
@@ -167,6 +173,22 @@ fn numbers_above_their_limits_are_refused() {
     }
 }
 
+fn superseded(tree: u32, seq: Seq) -> VersionEdit {
+    let mut edit = VersionEdit::default();
+    edit.superseded.note(tree, seq);
+    edit
+}
+
+#[test]
+fn the_bytes_of_a_superseded_number() {
+    let mut bytes = Vec::new();
+    superseded(7, 300).encode(&mut bytes);
+    assert_eq!(bytes, [11, 7, 0xac, 2]);
+    for bad in [&[11, 7][..], &[11], &[11, 0xff, 0xff, 0xff, 0xff, 0x0f, 1]] {
+        assert!(VersionEdit::decode(bad).is_err(), "{bad:?}");
+    }
+}
+
 #[test]
 fn what_could_not_be_read_is_not_written() {
     let edits = [
@@ -175,6 +197,7 @@ fn what_could_not_be_read_is_not_written() {
         VersionEdit { next_run: Some(MAX_NUMBER + 1), ..VersionEdit::default() },
         VersionEdit { moved: vec![(1, MAX_NUMBER + 1)], ..VersionEdit::default() },
         VersionEdit { ranges: RangeSet::one(b"a", b"b", LAST_SEQ + 1), ..VersionEdit::default() },
+        superseded(1, LAST_SEQ + 1),
     ];
     for edit in edits {
         assert!(edit.check().is_err(), "{edit:?}");

@@ -130,6 +130,11 @@ impl Model {
     pub fn keys(&self) -> impl Iterator<Item = &Vec<u8>> {
         self.versions.keys()
     }
+
+    /// The numbers that ever left a value under the key.
+    fn numbers(&self, key: &[u8]) -> impl Iterator<Item = Seq> {
+        self.versions[key].iter().filter(|(_, value)| value.is_some()).map(|(seq, _)| *seq)
+    }
 }
 
 /// Tiny files and thresholds, so that small tests see all shapes.
@@ -321,8 +326,28 @@ impl Db {
             assert_eq!(self.scan(seq), expected, "scan at {seq}");
             assert_eq!(self.scan_back(seq), expected, "scan back at {seq}");
         }
+        self.check_numbers();
         let verified = self.partition.verify();
         assert!(verified.damage.is_empty(), "{:?}", verified.damage);
+    }
+
+    /// A number that is said to stand alone is that of the newest version, whichever numbers the key ever had. Returns
+    /// how many are said to.
+    pub fn check_numbers(&self) -> usize {
+        let view = self.partition.view();
+        let mut alone = 0;
+        for key in self.model.keys() {
+            let tree = u32::from_be_bytes(*key.first_chunk().unwrap());
+            if !self.policy.needs_numbers(tree) {
+                continue;
+            }
+            for seq in self.model.numbers(key).filter(|seq| view.stands_alone(key, *seq).unwrap()) {
+                let newest = view.find(key, self.seq, &mut Vec::new()).unwrap();
+                assert_eq!(newest.map(|(seq, _)| seq), Some(seq), "{key:?} stands alone");
+                alone += 1;
+            }
+        }
+        alone
     }
 
     /// The names in the partition's directory.

@@ -179,6 +179,49 @@ impl Store {
         })
     }
 
+    /// As [`Store::version_at`], for a key of which a write was read at the snapshot with the number `expected`, and which put
+    /// a value then: where filters tell that nothing newer is there, no data block is read.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # fn main() -> store::Result<()> {
+    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// let number = store.write(batch, Durability::Periodic)?;
+    /// let now = store.snapshot();
+    /// assert_eq!(store.version_at_expecting(&now, pets, b"rex", number)?, Some(number));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::get_at`].
+    pub fn version_at_expecting(
+        &self,
+        snapshot: &Snapshot,
+        tree: TreeId,
+        key: &[u8],
+        expected: Seq,
+    ) -> Result<Option<Seq>> {
+        let inner = &*self.inner;
+        inner.open_for_reads()?;
+        inner.with_internal_key(tree, key, |internal, partition| {
+            let view = inner.partitions[partition].view();
+            snapshot.check()?;
+            inner.trees.check_readable(tree, snapshot.seq())?;
+            if view.stands_alone(internal, expected)? {
+                return Ok(Some(expected));
+            }
+            let found = view.find(internal, snapshot.seq(), &mut Vec::new())?;
+            if view.needs_snapshot() {
+                snapshot.check()?;
+            }
+            Ok(found.map(|(seq, _)| seq))
+        })
+    }
+
     /// True if the key has a value. Filters answer most misses without I/O.
     ///
     /// ```

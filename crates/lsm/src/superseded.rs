@@ -1,0 +1,56 @@
+//! Up to which number the files of a tree tell nothing by themselves about what is newest.
+
+use codec::entry::Seq;
+
+/// For each tree the highest number of an entry that is or was in files, or was left out of them, and is not a full write
+/// that stands alone for its key: an older version of a key, one that a range tombstone hides, a delta.
+///
+/// Numbers only rise: an entry that has gone is still known of. So a full write with a higher number, whose key is in no
+/// memtable and in no more than one place of the files, is the newest of its key ([`crate::View::stands_alone`]).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Superseded {
+    /// Ascending, each tree once, no number 0.
+    trees: Vec<(u32, Seq)>,
+}
+
+impl Superseded {
+    /// The number of a tree; 0 if there is no such entry.
+    #[inline]
+    pub fn of(&self, tree: u32) -> Seq {
+        self.trees.binary_search_by_key(&tree, |(tree, _)| *tree).map_or(0, |at| self.trees[at].1)
+    }
+
+    /// Raises the number of a tree. Cheapest for trees that come in order.
+    #[inline]
+    pub fn note(&mut self, tree: u32, seq: Seq) {
+        if let Some((last, highest)) = self.trees.last_mut()
+            && *last == tree
+        {
+            *highest = seq.max(*highest);
+            return;
+        }
+        match self.trees.binary_search_by_key(&tree, |(tree, _)| *tree) {
+            Ok(at) => self.trees[at].1 = self.trees[at].1.max(seq),
+            Err(_) if seq == 0 => {}
+            Err(at) => self.trees.insert(at, (tree, seq)),
+        }
+    }
+
+    /// Raises the numbers of all trees to those of another.
+    pub fn join(&mut self, other: &Self) {
+        other.trees.iter().for_each(|&(tree, seq)| self.note(tree, seq));
+    }
+
+    /// The trees, ascending, with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Seq)> {
+        self.trees.iter().copied()
+    }
+
+    /// True if no tree has a number.
+    pub fn is_empty(&self) -> bool {
+        self.trees.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;
