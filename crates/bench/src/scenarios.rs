@@ -5,6 +5,7 @@
 
 pub mod documents;
 pub mod find;
+pub mod index;
 pub mod kv;
 pub mod multivalue;
 pub mod readonly;

@@ -236,8 +236,7 @@ fn decode_added(input: &mut &[u8]) -> codec::Result<AddedFile> {
         if at > 0 && step == 0 {
             return Err(DecodeError::Invalid("trees out of order"));
         }
-        before =
-            before.checked_add(step).filter(|tree| *tree <= MAX_TREE).ok_or(DecodeError::Invalid(TREE))?;
+        before = before.checked_add(step).filter(|tree| *tree <= MAX_TREE).ok_or(DecodeError::Invalid(TREE))?;
         trees.push(before);
     }
     Ok(AddedFile { run, meta, trees, shadowed, clean: 0, readers: Vec::new() })

@@ -163,7 +163,7 @@ pub fn update_blind(
     updates("blind update", database, ids, settings, &|id| collection.apply(id, &add_one))
 }
 
-fn increment() -> Map {
+pub(super) fn increment() -> Map {
     let score: Map = [("score", Value::Int64(1))].into_iter().collect();
     [("$inc", Value::Map(score))].into_iter().collect()
 }
@@ -196,7 +196,7 @@ fn plan(name: &str, settings: &Settings) -> Plan {
     }
 }
 
-fn state(database: &Database) -> impl Fn() -> (u64, f64) + Sync + '_ {
+pub(super) fn state(database: &Database) -> impl Fn() -> (u64, f64) + Sync + '_ {
     || {
         let stats = database.stats();
         (stats.disk_bytes, stats.debt)

@@ -3,6 +3,7 @@
 mod documents;
 mod find;
 mod iibench;
+mod index;
 mod kv;
 mod load;
 mod multivalue;
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Find(find::Args),
     /// Update random documents: score + 1, by get and put, checked or blind
     Update(documents::UpdateArgs),
+    /// Build an index beside a writer: how long it takes, and what the writer notices
+    Index(index::Args),
     /// Random keys: puts, gets and deletes in fixed shares
     Kv(kv::Args),
     /// Rows in key order under indexes on values at random, from several loaders; then range queries
@@ -42,6 +45,7 @@ impl Command {
             Self::Get(args) => args.run(),
             Self::Update(args) => args.run(),
             Self::Find(args) => args.run(),
+            Self::Index(args) => args.run(),
             Self::Kv(args) => args.run(),
             Self::Iibench(args) => args.run(),
             Self::Multivalue(args) => args.run(),
