@@ -99,6 +99,27 @@ fn check(name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
     env::schedules::check(&format!("-p alluvium-store --test schedules {name}"), usual, scenario);
 }
 
+/// A reader that stands still between its two steps finds the key also where a flush has dropped all older versions
+/// meanwhile. Nearly all that happens here are reads, so that one of them is met in between.
+#[test]
+fn a_read_that_a_flush_overtakes_finds_the_newest() {
+    check("a_read_that_a_flush_overtakes_finds_the_newest", 600, || {
+        let Opened { store, tree, .. } = open();
+        let key = vec![1];
+        put(&store, tree, std::slice::from_ref(&key), 1).unwrap();
+        let (writing, written) = (store.clone(), key.clone());
+        let writer = spawn("writer", move || {
+            put(&writing, tree, &[written], 2).unwrap();
+            writing.flush().unwrap();
+        });
+        for _ in 0..40 {
+            let found = get(&store, tree, &key);
+            assert!(found == 1 || found == 2, "{found} is found");
+        }
+        writer.join().unwrap();
+    });
+}
+
 /// Files appear and go while one key is written again and again: whoever reads it without a snapshot finds it, and never
 /// an older value than one it has found, or than was acknowledged before.
 #[test]

@@ -75,7 +75,7 @@ fn whoever_drops_versions_knows_every_snapshot() {
                     let kept = kept.lock();
                     let newest = kept.last().copied().unwrap();
                     let seen = kept.contains(&again.seq()) || again.seq() > newest;
-                    assert!(seen, "a snapshot at {} may read what {kept:?} has dropped", again.seq());
+                    assert!(seen, "a snapshot at {} may read what {:?} has dropped", again.seq(), *kept);
                     again.check().unwrap();
                 }
             }));
