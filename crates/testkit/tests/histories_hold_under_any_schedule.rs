@@ -57,8 +57,8 @@ fn clients(seed: u64) -> u64 {
         .map(|client| {
             let (db, pets) = (db.clone(), pets.clone());
             spawn("client", move || {
-                for n in 0..12 {
-                    pets.put(n, format!(r#"{{"n":{client},"text":"{}"}}"#, "some text ".repeat(n))).unwrap();
+                for n in 0..12i32 {
+                    pets.put(n, format!(r#"{{"n":{client},"text":"{}"}}"#, "some text ".repeat(n as usize))).unwrap();
                     pets.apply(n, r#"{"$inc":{"n":1}}"#).unwrap();
                 }
                 if client == 0 { db.compact().unwrap() } else { db.flush().unwrap() }
