@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test data setup mutants soak dist deb peers
+.PHONY: help demo test schedules data setup mutants soak sanitize races miri dist deb peers
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
@@ -12,6 +12,7 @@ help:
 	@echo "make deb      a Debian package in target/dist, by cargo-deb"
 	@echo "make peers    build bench-peers: iibench over RocksDB and WiredTiger, too (bench-peers/README.md)"
 	@echo "make soak     run models, crashes, faults, kills, flips, histories and fuzz targets for SECONDS=600 on new seeds"
+	@echo "make sanitize run tests under AddressSanitizer; make races: ThreadSanitizer; make miri: the interpreter (nightly)"
 	@echo "make mutants  put known mistakes in, one by one; fails unless the tests find each"
 
 # Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together).
@@ -32,16 +33,33 @@ test: setup data
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) xtask tidy
 	$(CARGO) test --locked --workspace
+	$(MAKE) schedules
+
+# Threads under a seeded scheduler.
+schedules:
 	$(CARGO) test --locked -p alluvium-env --features shuttle
 	$(CARGO) test --locked -p alluvium-wal --features shuttle --test schedules
 	$(CARGO) test --locked -p alluvium-memtable --features shuttle --test schedules
-	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule
+	$(CARGO) test --locked -p alluvium-sst --features shuttle --lib schedules
+	$(CARGO) test --locked -p alluvium-store --features shuttle --lib schedules
+	$(CARGO) test --locked -p alluvium-store --features shuttle --test schedules
+	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule --test histories_hold_under_any_schedule
 
 soak:
 	tests/soak/run $(or $(SECONDS),600)
 
 mutants:
 	tests/mutants/run
+
+# These need a nightly compiler: see tests/sanitize/run.
+sanitize:
+	tests/sanitize/run address
+
+races:
+	tests/sanitize/run thread
+
+miri:
+	tests/sanitize/run miri
 
 dist:
 	packaging/dist

@@ -15,6 +15,8 @@ mod fs;
 pub mod mem;
 mod os;
 mod rng;
+#[cfg(feature = "shuttle")]
+pub mod schedules;
 mod stream;
 pub mod sync;
 pub mod thread;

@@ -6,10 +6,10 @@ use crate::{AddedFile, Charge, Owner, Shared};
 use codec::entry::Seq;
 use env::Result;
 use env::sync::Mutex;
+use env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use sst::{FileMeta, Reader};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// What all files of a partition have in common.

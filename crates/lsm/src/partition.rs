@@ -13,17 +13,16 @@ use crate::ranges::superfluous;
 use crate::stats::Counters;
 use crate::version::Version;
 use crate::{PartitionIter, Shared, View, tree_of};
-use arc_swap::ArcSwap;
 use codec::entry::Seq;
 use codec::limits::MAX_NUMBER;
 use codec::ranges::RangeSet;
-use env::sync::Mutex;
+use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use env::sync::{ArcCell, Mutex};
 use env::{DirEntry, Error, Result};
 use memtable::Memtable;
 use std::collections::HashSet;
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// One partition of a store: an LSM tree of its own keys.
@@ -32,7 +31,7 @@ use std::sync::{Arc, OnceLock};
 pub struct Partition {
     pub(crate) home: Arc<Home>,
     identity: Identity,
-    view: ArcSwap<View>,
+    view: ArcCell<View>,
     installing: Mutex<()>,
     pub(crate) flushing: Mutex<()>,
     pub(crate) manifest: Mutex<Manifest>,
@@ -97,7 +96,7 @@ impl Partition {
         let partition = Self {
             home,
             identity,
-            view: ArcSwap::from_pointee(view),
+            view: ArcCell::new(Arc::new(view)),
             installing: Mutex::new(()),
             flushing: Mutex::new(()),
             manifest: Mutex::new(manifest),

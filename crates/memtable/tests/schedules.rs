@@ -7,7 +7,7 @@ use codec::entry::{Entry, EntryIter, Kind, Seq};
 use env::sync::Arc;
 use memtable::Memtable;
 
-const SCHEDULES: usize = 1000;
+const SCHEDULES: u64 = 1000;
 const WRITERS: u64 = 3;
 
 fn put(key: &[u8], seq: Seq) -> Entry<'_> {
@@ -61,8 +61,8 @@ fn writers_a_sealer_a_waiter_and_a_reader() {
         reader.join().unwrap();
         waiter.join().unwrap();
     };
-    shuttle::check_random(scenario, SCHEDULES);
-    shuttle::check_pct(scenario, SCHEDULES, 3);
+    let test = "-p alluvium-memtable --test schedules writers_a_sealer_a_waiter_and_a_reader";
+    env::schedules::check(test, 2 * SCHEDULES, scenario);
 }
 
 #[test]
@@ -83,5 +83,5 @@ fn waiting_without_a_seal() {
         assert_eq!(table.len(), 2);
         writers.into_iter().for_each(|writer| writer.join().unwrap());
     };
-    shuttle::check_random(scenario, SCHEDULES);
+    env::schedules::check("-p alluvium-memtable --test schedules waiting_without_a_seal", SCHEDULES, scenario);
 }

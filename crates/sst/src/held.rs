@@ -9,9 +9,8 @@
 //! Locking: the ring of files, a leaf. Readers take no lock.
 
 use crate::Block;
-use arc_swap::{ArcSwapOption, Guard};
-use env::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use env::sync::{ArcSlot, Mutex, Pinned};
 use std::sync::{Arc, Weak};
 
 /// So many places are looked at for one that was not used.
@@ -42,7 +41,7 @@ pub(crate) struct Held {
 
 #[derive(Default)]
 struct Slot {
-    block: ArcSwapOption<Block>,
+    block: ArcSlot<Block>,
     /// Asked for since the ring came by last.
     used: AtomicBool,
 }
@@ -76,9 +75,10 @@ impl Holder {
 
     /// Lets go of all that is held.
     pub fn clear(&self) {
-        let limit = self.limit.load(Ordering::Relaxed);
-        self.set_limit(0);
-        self.limit.store(limit, Ordering::Relaxed);
+        let ring = self.ring.lock();
+        for held in ring.files.iter().filter_map(Weak::upgrade) {
+            held.slots.iter().for_each(|slot| drop(self.release(slot)));
+        }
     }
 
     /// Reserves `bytes` of what may be held.
@@ -113,7 +113,7 @@ impl Holder {
     }
 
     fn release(&self, slot: &Slot) -> Option<Arc<Block>> {
-        let block = slot.block.swap(None)?;
+        let block = slot.block.take()?;
         self.bytes.fetch_sub(block.weight(), Ordering::Relaxed);
         self.blocks.fetch_sub(1, Ordering::Relaxed);
         Some(block)
@@ -158,7 +158,7 @@ impl Held {
 
     /// Partition `index`, if it is held.
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> Guard<Option<Arc<Block>>> {
+    pub(crate) fn get(&self, index: usize) -> Pinned<Block> {
         match self.slots.get(index) {
             Some(slot) => {
                 let block = slot.block.load();
@@ -167,7 +167,7 @@ impl Held {
                 }
                 block
             }
-            None => Guard::from_inner(None),
+            None => ArcSlot::nothing(),
         }
     }
 
@@ -177,12 +177,13 @@ impl Held {
         if !holder.reserve(block.weight()) {
             return false;
         }
-        let before = slot.block.compare_and_swap(&None::<Arc<Block>>, Some(block.clone()));
-        match &*before {
-            None => holder.blocks.fetch_add(1, Ordering::Relaxed),
+        // Counted before it is there: whoever takes it out at once counts it off.
+        holder.blocks.fetch_add(1, Ordering::Relaxed);
+        if !slot.block.fill(block) {
             // Somebody else was faster.
-            Some(_) => holder.bytes.fetch_sub(block.weight(), Ordering::Relaxed),
-        };
+            holder.bytes.fetch_sub(block.weight(), Ordering::Relaxed);
+            holder.blocks.fetch_sub(1, Ordering::Relaxed);
+        }
         true
     }
 
@@ -205,5 +206,7 @@ impl Drop for Held {
     }
 }
 
+#[cfg(all(test, feature = "shuttle"))]
+mod schedules;
 #[cfg(test)]
 mod tests;

@@ -10,10 +10,10 @@
 
 use crate::store::Inner;
 use crate::{Error, Result};
+use env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use env::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Below this delay a writer goes on and leaves it to the next.

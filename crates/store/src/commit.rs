@@ -14,11 +14,11 @@ use crate::visibility::Ticket;
 use crate::{Durability, Error, Result};
 use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 use codec::ranges::RangeSet;
+use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use env::sync::{Condvar, Mutex, spin_until};
 use memtable::Memtable;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wal::{Position, Purpose, Record};
 
 /// A group takes waiting batches up to this many bytes (and at least one batch).

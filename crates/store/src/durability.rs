@@ -3,9 +3,9 @@
 
 use crate::store::Inner;
 use crate::{Durability, Error, Result};
+use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use env::sync::{Condvar, Mutex};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use wal::Position;
 

@@ -120,5 +120,7 @@ impl Drop for LockGuard {
     }
 }
 
+#[cfg(all(test, feature = "shuttle"))]
+mod schedules;
 #[cfg(test)]
 mod tests;

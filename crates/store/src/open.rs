@@ -20,11 +20,11 @@ use crate::workers::Workers;
 use crate::{Compression, Error, Options, Result};
 use codec::entry::Seq;
 use env::sync::Mutex;
+use env::sync::atomic::AtomicBool;
 use env::{Env, FileLock, OpenMode};
 use lsm::Partition;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 

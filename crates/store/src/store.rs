@@ -18,10 +18,10 @@ use crate::workers::Workers;
 use crate::{Error, Options, Result, Snapshot, WriteBatch};
 use codec::entry::Seq;
 use env::sync::Mutex;
+use env::sync::atomic::{AtomicBool, Ordering};
 use env::{Env, FileLock};
 use lsm::{Partition, View};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use wal::Wal;
 

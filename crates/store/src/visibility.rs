@@ -7,10 +7,10 @@
 use crate::{Error, Result};
 use codec::entry::Seq;
 use env::Clock;
+use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use env::sync::{Condvar, Mutex, spin_until};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The state of what is visible.
@@ -246,5 +246,7 @@ impl std::fmt::Debug for Snapshot {
     }
 }
 
+#[cfg(all(test, feature = "shuttle"))]
+mod schedules;
 #[cfg(test)]
 mod tests;

@@ -5,9 +5,9 @@
 
 use crate::store::Inner;
 use crate::{Error, Result};
+use env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use env::sync::{Condvar, Mutex};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Workers look around at least this often (for snapshots that grow old, freed space).

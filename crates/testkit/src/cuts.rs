@@ -272,15 +272,15 @@ impl After {
 }
 
 /// How long a sequence is: at least so many steps, and more until it has flushed and compacted.
-const STEPS: u32 = 20;
+pub const STEPS: u32 = 20;
 /// What every sequence does at least.
 const FLUSHES: u32 = 3;
 
-/// Runs one sequence with a power cut before each of its changes to the disk.
+/// Runs one sequence of steps with a power cut before each of its changes to the disk.
 ///
 /// # Panics
 /// If a promise is broken after a cut.
-pub fn run(seed: u64, durability: Durability) -> Hits {
+pub fn run(seed: u64, durability: Durability, steps: &[u32]) -> Hits {
     let cutter = Arc::new(Cutter { seed, hits: Mutex::default(), failure: Mutex::default() });
     let it = cutter.clone();
     let make: MakeHook = Box::new(move |world, timeline| {
@@ -289,12 +289,15 @@ pub fn run(seed: u64, durability: Durability) -> Hits {
     });
     let mut runner = Runner::with_hook(seed, Mix::Writes, Some(durability), false, Some(make));
     cutter.check();
-    for _ in 0..STEPS {
-        runner.step();
+    for number in steps {
+        runner.step(*number);
         cutter.check();
     }
-    while runner.flushes < FLUSHES {
-        runner.step();
+    for number in STEPS.. {
+        if runner.flushes >= FLUSHES {
+            break;
+        }
+        runner.step(number);
         runner.flush();
         cutter.check();
     }

@@ -6,6 +6,7 @@
 
 mod documents;
 mod questions;
+mod sealed;
 mod seeds;
 mod storage;
 
@@ -31,6 +32,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("edits", storage::edits),
     ("segments", storage::segments),
     ("sorted_files", storage::sorted_files),
+    ("blocks", sealed::blocks),
+    ("records", sealed::records),
+    ("manifests", sealed::manifests),
 ];
 
 /// Runs a target by its name.

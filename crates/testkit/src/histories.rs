@@ -18,9 +18,9 @@ use client::{Client, NAMES, all};
 use env::fault::Op;
 use env::mem::CrashStyle;
 use env::sync::Mutex;
+use env::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use spec::{Act, Answer, Docs};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// How large a history is.
 #[derive(Debug, Clone, Copy)]
@@ -190,9 +190,7 @@ fn live(db: &Database, shared: &Shared, rng: &mut fastrand::Rng, clients: usize,
     let seeds: Vec<u64> = (0..clients).map(|_| rng.u64(..)).collect();
     let keeper = rng.u64(..);
     let over = AtomicBool::new(false);
-    // Real threads, so that they really race.
-    #[allow(clippy::disallowed_methods)]
-    std::thread::scope(|scope| {
+    env::thread::scope(|scope| {
         let run = |(number, seed): (usize, u64)| {
             scope.spawn(move || {
                 let mut client = Client::new(shared, db, seed, number);

@@ -3,6 +3,7 @@
 
 mod copies;
 
+use crate::sequence;
 use crate::world::{PATH, World, random_options};
 use alluvium::Durability;
 use copies::Beside;
@@ -121,6 +122,7 @@ struct Cut {
 
 /// Does random operations to a store and to a model of it.
 pub struct KvRunner {
+    seed: u64,
     rng: fastrand::Rng,
     world: World,
     options: Options,
@@ -172,6 +174,7 @@ impl KvRunner {
         let trees = Trees { plain: [plain[0], plain[1]], sets };
         let timeline = Arc::new(Mutex::new(Timeline { states: vec![State::default()], beside: Vec::new() }));
         let runner = Self {
+            seed,
             rng,
             world,
             options,
@@ -237,9 +240,10 @@ impl KvRunner {
         vec![self.rng.u8(..); self.rng.usize(0..160)]
     }
 
-    /// Runs so many operations, and compares everything at the end.
-    pub fn run(&mut self, steps: u32) {
-        for _ in 0..steps {
+    /// Runs the operations of these numbers, and compares everything at the end.
+    pub fn run(&mut self, steps: &[u32]) {
+        for number in steps {
+            self.rng = sequence::rng_of(self.seed, *number);
             self.step();
             self.check_cuts();
         }
@@ -514,7 +518,7 @@ impl KvRunner {
 
 impl Drop for KvRunner {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() && !sequence::is_quiet() {
             eprintln!("the last operations:");
             let from = self.log.len().saturating_sub(60);
             self.log[from..].iter().for_each(|line| eprintln!("  {line}"));

@@ -25,6 +25,7 @@ mod peek;
 mod reads;
 mod runner;
 pub mod seed;
+pub mod sequence;
 mod state;
 mod timeline;
 mod world;

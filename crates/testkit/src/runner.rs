@@ -4,7 +4,7 @@ use crate::checkpoints::Checkpoints;
 use crate::peek::Peek;
 use crate::state::{State, read_state};
 use crate::world::{World, random_options};
-use crate::{Documents, Phase, Timeline};
+use crate::{Documents, Phase, Timeline, sequence};
 use alluvium::{Database, Durability, Snapshot};
 use env::fault::Hook;
 use env::sync::Mutex;
@@ -47,6 +47,7 @@ pub struct Runner {
     pub flushes: u32,
     /// Calls that merged files, so far.
     pub compactions: u32,
+    seed: u64,
     pub(crate) rng: fastrand::Rng,
     pub(crate) mix: Mix,
     pub(crate) documents: Documents,
@@ -97,6 +98,7 @@ impl Runner {
             options: Options::default(),
             flushes: 0,
             compactions: 0,
+            seed,
             rng,
             mix,
             documents: Documents::default(),
@@ -144,8 +146,9 @@ impl Runner {
         assert!(found == self.state, "expected and found differ after opening:\n{}", self.state.difference(&found));
     }
 
-    /// Does one random operation.
-    pub fn step(&mut self) {
+    /// Does one random operation, which follows from the seed and the step's number.
+    pub fn step(&mut self, number: u32) {
+        self.rng = sequence::rng_of(self.seed, number);
         self.world.clock.advance(Duration::from_millis(self.rng.u64(0..40)));
         self.operation();
         if self.mix == Mix::All {
@@ -153,10 +156,10 @@ impl Runner {
         }
     }
 
-    /// Does `steps` random operations and then compares everything.
-    pub fn run(&mut self, steps: u32) {
-        for _ in 0..steps {
-            self.step();
+    /// Does the random operations of these numbers and then compares everything.
+    pub fn run(&mut self, steps: &[u32]) {
+        for number in steps {
+            self.step(*number);
         }
         self.check_all();
     }
@@ -254,7 +257,7 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() && !sequence::is_quiet() {
             eprintln!("the last operations:");
             for line in &self.log {
                 eprintln!("  {line}");

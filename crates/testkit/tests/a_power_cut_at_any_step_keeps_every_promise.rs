@@ -6,7 +6,7 @@ use alluvium::Durability;
 use env::fault::OpKind;
 use std::cell::RefCell;
 use testkit::cuts::{self, FileKind, Hits, PointKind};
-use testkit::{Phase, seed};
+use testkit::{Phase, seed, sequence};
 
 /// Sequences, each run in every durability. Each flushes three times at least, and compacts.
 const SEQUENCES: u64 = 200;
@@ -54,7 +54,9 @@ fn required(durability: Durability) -> Vec<PointKind> {
 fn cut_everywhere(test: &str, durability: Durability) {
     let hits = RefCell::new(Hits::default());
     let name = format!("a_power_cut_at_any_step_keeps_every_promise {test}");
-    seed::each(&name, 0, SEQUENCES, |seed| hits.borrow_mut().add(&cuts::run(seed, durability)));
+    seed::each(&name, 0, SEQUENCES, |seed| {
+        sequence::check(cuts::STEPS, |steps| hits.borrow_mut().add(&cuts::run(seed, durability, steps)));
+    });
     let hits = hits.into_inner();
     println!(
         "{test}: {} cuts, {} of them lossy, {} second cuts, {} builds went on",

@@ -25,7 +25,8 @@ fn any_input_is_taken_or_refused() {
         let inputs = corpus(target);
         inputs.iter().for_each(|input| fuzz::run(target, input));
         // These make a database for each input.
-        let usual = if matches!(*target, "loads" | "segments" | "sorted_files") { 150 } else { 3000 };
+        let usual =
+            if matches!(*target, "loads" | "segments" | "sorted_files" | "records" | "manifests") { 150 } else { 3000 };
         let name = format!("any_input_is_taken_or_refused # {target}");
         seed::each(&name, 1_000_000 * at as u64, usual, |seed| {
             let mut rng = fastrand::Rng::with_seed(seed);

@@ -2,22 +2,26 @@
 //! between: every answer is the model's.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use testkit::{Mix, Runner, seed};
+use testkit::{Mix, Runner, seed, sequence};
 
 #[test]
 fn any_operations_match_the_model() {
     seed::each("any_operations_match_the_model", 0, 800, |seed| {
-        let mut runner = Runner::new(seed, Mix::All, None);
-        runner.run(120);
-        runner.finish();
+        sequence::check(120, |steps| {
+            let mut runner = Runner::new(seed, Mix::All, None);
+            runner.run(steps);
+            runner.finish();
+        });
     });
 }
 
 #[test]
 fn any_operations_match_the_model_with_background_threads() {
     seed::each("any_operations_match_the_model", 10_000, 100, |seed| {
-        let mut runner = Runner::in_background(seed);
-        runner.run(120);
-        runner.finish();
+        sequence::check(120, |steps| {
+            let mut runner = Runner::in_background(seed);
+            runner.run(steps);
+            runner.finish();
+        });
     });
 }

@@ -3,21 +3,21 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::kv::KvRunner;
-use testkit::seed;
+use testkit::{seed, sequence};
 
 const NAME: &str = "deletes_of_ranges_match_the_model";
 
 #[test]
 fn any_operations() {
-    seed::each(NAME, 0, 150, |seed| KvRunner::new(seed, false, false).run(150));
+    seed::each(NAME, 0, 150, |seed| sequence::check(150, |steps| KvRunner::new(seed, false, false).run(steps)));
 }
 
 #[test]
 fn any_operations_with_power_cuts() {
-    seed::each(NAME, 20_000, 40, |seed| KvRunner::new(seed, true, false).run(80));
+    seed::each(NAME, 20_000, 40, |seed| sequence::check(80, |steps| KvRunner::new(seed, true, false).run(steps)));
 }
 
 #[test]
 fn any_operations_with_background_threads() {
-    seed::each(NAME, 40_000, 30, |seed| KvRunner::new(seed, false, true).run(150));
+    seed::each(NAME, 40_000, 30, |seed| sequence::check(150, |steps| KvRunner::new(seed, false, true).run(steps)));
 }

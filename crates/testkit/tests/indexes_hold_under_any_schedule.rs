@@ -6,6 +6,7 @@
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Collection, Database, Durability, ErrorKind, Map, Value};
 use env::fault::{Op, OpKind};
+use env::schedules::OF_A_SEED;
 use env::sync::{Arc, Mutex};
 use env::thread::{JoinHandle, spawn};
 use query::index::Definition;
@@ -13,23 +14,15 @@ use std::path::Path;
 use testkit::indexes::{check_at, check_now, definition};
 use testkit::{World, seed};
 
-/// Runs a scenario under many schedules: half of them at random, half of them with threads that stand still for long while
-/// others go on. The stack holds a database's calls.
-fn schedules(usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
-    let mut config = shuttle::Config::default();
-    config.stack_size = 1 << 20;
-    let scenario = std::sync::Arc::new(scenario);
-    let started = std::time::Instant::now();
-    let (mut done, each) = (0, seed::sequences(usual).div_ceil(2) as usize);
-    while done == 0 || seed::has_time(started) {
-        let (scenario, again) = (scenario.clone(), scenario.clone());
-        let random = shuttle::scheduler::RandomScheduler::new(each);
-        shuttle::Runner::new(random, config.clone()).run(move || scenario());
-        let steady = shuttle::scheduler::PctScheduler::new(3, each);
-        shuttle::Runner::new(steady, config.clone()).run(move || again());
-        done += 1;
-    }
-    seed::tally("schedules", done * 2 * each as u64);
+/// Runs a scenario under many schedules. What a seed runs follows from it alone.
+fn schedules(name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
+    let scenario = Arc::new(scenario);
+    let test = format!("indexes_hold_under_any_schedule --features shuttle {name}");
+    seed::each(&test, 0, usual.div_ceil(OF_A_SEED), |seed| {
+        let scenario = scenario.clone();
+        env::schedules::run(seed, move || scenario());
+        seed::tally("schedules", OF_A_SEED);
+    });
 }
 
 fn options() -> store::Options {
@@ -87,7 +80,7 @@ const UNIQUE: (&str, &str) = (r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#);
 
 #[test]
 fn documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique() {
-    schedules(600, || {
+    schedules("documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique", 600, || {
         let (_world, db, pets) = open();
         let build = pets.start_index(UNIQUE.0, UNIQUE.1).unwrap();
         // An entry of `y` under the key that `x` has: nobody has deleted it.
@@ -111,7 +104,7 @@ fn documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique
 
 #[test]
 fn one_of_several_writers_gets_a_unique_key() {
-    schedules(400, || {
+    schedules("one_of_several_writers_gets_a_unique_key", 400, || {
         let (_world, db, pets) = open();
         pets.put("c", r#"{"n":1}"#).unwrap();
         let early = shuttle::rand::Rng::r#gen::<bool>(&mut shuttle::rand::thread_rng());
@@ -153,7 +146,7 @@ fn one_of_several_writers_gets_a_unique_key() {
 
 #[test]
 fn a_build_among_writers_misses_nothing() {
-    schedules(250, || {
+    schedules("a_build_among_writers_misses_nothing", 250, || {
         let (_world, db, pets) = open();
         for id in 0..4 {
             pets.put(id, format!(r#"{{"k":{id},"n":0}}"#)).unwrap();
@@ -191,7 +184,7 @@ fn a_build_among_writers_misses_nothing() {
 
 #[test]
 fn indexes_come_and_go_among_writers() {
-    schedules(250, || {
+    schedules("indexes_come_and_go_among_writers", 250, || {
         let (_world, db, pets) = open();
         pets.put(0, r#"{"k":0}"#).unwrap();
         let mut threads = Vec::new();
@@ -228,7 +221,7 @@ fn indexes_come_and_go_among_writers() {
 
 #[test]
 fn arrays_are_marked_before_they_are_written() {
-    schedules(250, || {
+    schedules("arrays_are_marked_before_they_are_written", 250, || {
         let (world, db, pets) = open();
         pets.create_index(K.0).unwrap();
         let cuts: Arc<Mutex<Vec<World>>> = Arc::default();
@@ -257,7 +250,7 @@ fn arrays_are_marked_before_they_are_written() {
 
 #[test]
 fn a_checkpoint_has_what_it_says_is_built() {
-    schedules(400, || {
+    schedules("a_checkpoint_has_what_it_says_is_built", 400, || {
         let (world, db, pets) = open();
         for id in 0..4 {
             pets.put(id, format!(r#"{{"k":{id}}}"#)).unwrap();
@@ -279,7 +272,7 @@ fn a_checkpoint_has_what_it_says_is_built() {
 
 #[test]
 fn an_index_that_is_gone_deletes_nothing() {
-    schedules(400, || {
+    schedules("an_index_that_is_gone_deletes_nothing", 400, || {
         let (world, db, pets) = open();
         let expired = || Map::from([("when", Value::DateTime(0))]);
         pets.create_index_with(r#"{"when":1}"#, r#"{"expireAfterSeconds":1}"#).unwrap();
@@ -300,7 +293,7 @@ fn an_index_that_is_gone_deletes_nothing() {
 
 #[test]
 fn loads_are_made_again_when_indexes_come() {
-    schedules(150, || {
+    schedules("loads_are_made_again_when_indexes_come", 150, || {
         let (_world, db, pets) = open();
         let builder = pets.clone();
         let builder = thread(move || drop(builder.create_index(K.0).unwrap()));

@@ -11,7 +11,7 @@ use env::mem::{CrashStyle, MemFs};
 use env::sync::{Arc, Mutex};
 use wal::Wal;
 
-const SCHEDULES: usize = 300;
+const SCHEDULES: u64 = 300;
 
 /// What committers share: the log, and what has been confirmed.
 struct Shared {
@@ -69,25 +69,23 @@ fn run(mem: &Arc<MemFs>, faults: &Arc<FaultFs>, env: &env::Env, fault: Option<Fa
 
 #[test]
 fn committers_share_syncs_and_segments() {
-    shuttle::check_random(
-        || {
-            let (mem, faults, env) = new_disk();
-            assert!(run(&mem, &faults, &env, None));
-        },
-        SCHEDULES,
-    );
+    env::schedules::check("-p alluvium-wal --test schedules committers_share_syncs_and_segments", SCHEDULES, || {
+        let (mem, faults, env) = new_disk();
+        assert!(run(&mem, &faults, &env, None));
+    });
 }
 
 #[test]
 fn a_failed_sync_reaches_everybody() {
     for nth in 1..4 {
-        shuttle::check_random(
+        env::schedules::check(
+            "-p alluvium-wal --test schedules a_failed_sync_reaches_everybody",
+            SCHEDULES,
             move || {
                 let (mem, faults, env) = new_disk();
                 let whole = run(&mem, &faults, &env, Some(Fault::nth(nth).of(OpKind::Sync).losing_pages()));
                 assert_eq!(whole, faults.fired() == 0);
             },
-            SCHEDULES,
         );
     }
 }

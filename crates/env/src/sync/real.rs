@@ -3,6 +3,9 @@
 pub use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::atomic;
 
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A condition variable for [`Mutex`].
@@ -36,6 +39,73 @@ impl Condvar {
     /// Wakes all waiters.
     pub fn notify_all(&self) {
         self.inner.notify_all();
+    }
+}
+
+/// What all read and one replaces as a whole: readers take no lock, and keep what they have found.
+pub struct ArcCell<T> {
+    inner: ArcSwap<T>,
+}
+
+impl<T> ArcCell<T> {
+    /// A cell that holds `value`.
+    pub fn new(value: Arc<T>) -> Self {
+        Self { inner: ArcSwap::new(value) }
+    }
+
+    /// What it holds, for a short while: mostly counts no owner.
+    #[inline]
+    pub fn load(&self) -> impl Deref<Target = Arc<T>> + use<T> {
+        self.inner.load()
+    }
+
+    /// What it holds.
+    #[inline]
+    pub fn load_full(&self) -> Arc<T> {
+        self.inner.load_full()
+    }
+
+    /// Replaces what it holds.
+    pub fn store(&self, value: Arc<T>) {
+        self.inner.store(value);
+    }
+}
+
+/// As [`ArcCell`], and may hold nothing.
+pub struct ArcSlot<T> {
+    inner: ArcSwapOption<T>,
+}
+
+/// What an [`ArcSlot`] held.
+pub type Pinned<T> = Guard<Option<Arc<T>>>;
+
+impl<T> Default for ArcSlot<T> {
+    fn default() -> Self {
+        Self { inner: ArcSwapOption::empty() }
+    }
+}
+
+impl<T> ArcSlot<T> {
+    /// What it holds, for a short while: mostly counts no owner.
+    #[inline]
+    pub fn load(&self) -> Pinned<T> {
+        self.inner.load()
+    }
+
+    /// What a slot that holds nothing gives.
+    #[inline]
+    pub fn nothing() -> Pinned<T> {
+        Guard::from_inner(None)
+    }
+
+    /// Puts `value` into an empty slot; false if it was not empty, and nothing has changed.
+    pub fn fill(&self, value: &Arc<T>) -> bool {
+        self.inner.compare_and_swap(&None::<Arc<T>>, Some(value.clone())).is_none()
+    }
+
+    /// Empties the slot.
+    pub fn take(&self) -> Option<Arc<T>> {
+        self.inner.swap(None)
     }
 }
 

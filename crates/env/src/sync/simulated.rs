@@ -9,7 +9,7 @@ use shuttle::rand::Rng;
 use shuttle::sync as host;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::{PoisonError, TryLockError};
+use std::sync::{Arc, PoisonError, TryLockError};
 use std::time::Duration;
 
 /// A lock that one thread holds at a time.
@@ -178,6 +178,92 @@ impl Condvar {
     /// Wakes all waiters.
     pub fn notify_all(&self) {
         self.inner.notify_all();
+    }
+}
+
+/// What all read and one replaces as a whole. Here each access is a step of the scheduler.
+pub struct ArcCell<T> {
+    inner: Mutex<Arc<T>>,
+}
+
+impl<T> ArcCell<T> {
+    /// A cell that holds `value`.
+    pub fn new(value: Arc<T>) -> Self {
+        Self { inner: Mutex::new(value) }
+    }
+
+    /// What it holds, for a short while.
+    pub fn load(&self) -> impl Deref<Target = Arc<T>> + use<T> {
+        Loaded(self.load_full())
+    }
+
+    /// What it holds.
+    pub fn load_full(&self) -> Arc<T> {
+        self.inner.lock().clone()
+    }
+
+    /// Replaces what it holds.
+    pub fn store(&self, value: Arc<T>) {
+        // What it held is dropped when the lock is free again.
+        let old = std::mem::replace(&mut *self.inner.lock(), value);
+        drop(old);
+    }
+}
+
+struct Loaded<T>(Arc<T>);
+
+impl<T> Deref for Loaded<T> {
+    type Target = Arc<T>;
+    fn deref(&self) -> &Arc<T> {
+        &self.0
+    }
+}
+
+/// As [`ArcCell`], and may hold nothing.
+pub struct ArcSlot<T> {
+    inner: Mutex<Option<Arc<T>>>,
+}
+
+/// What an [`ArcSlot`] held.
+pub struct Pinned<T>(Option<Arc<T>>);
+
+impl<T> Deref for Pinned<T> {
+    type Target = Option<Arc<T>>;
+    fn deref(&self) -> &Option<Arc<T>> {
+        &self.0
+    }
+}
+
+impl<T> Default for ArcSlot<T> {
+    fn default() -> Self {
+        Self { inner: Mutex::new(None) }
+    }
+}
+
+impl<T> ArcSlot<T> {
+    /// What it holds, for a short while.
+    pub fn load(&self) -> Pinned<T> {
+        Pinned(self.inner.lock().clone())
+    }
+
+    /// What a slot that holds nothing gives.
+    pub fn nothing() -> Pinned<T> {
+        Pinned(None)
+    }
+
+    /// Puts `value` into an empty slot; false if it was not empty, and nothing has changed.
+    pub fn fill(&self, value: &Arc<T>) -> bool {
+        let mut held = self.inner.lock();
+        let empty = held.is_none();
+        if empty {
+            *held = Some(value.clone());
+        }
+        empty
+    }
+
+    /// Empties the slot.
+    pub fn take(&self) -> Option<Arc<T>> {
+        self.inner.lock().take()
     }
 }
 

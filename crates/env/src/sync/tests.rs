@@ -142,3 +142,48 @@ fn files_in_memory_run_here_too() {
         assert_eq!(lens(), [1, 1]);
     });
 }
+
+#[test]
+fn a_cell_is_replaced_as_a_whole() {
+    check(|| {
+        let cell = Arc::new(ArcCell::new(Arc::new((0, 0))));
+        let other = Arc::clone(&cell);
+        let writer = thread::spawn("writer", move || {
+            for n in 1..4 {
+                other.store(Arc::new((n, n)));
+            }
+        });
+        let kept = cell.load_full();
+        let before = kept.0;
+        for _ in 0..3 {
+            let (a, b) = **cell.load();
+            assert!(a == b && a >= before);
+        }
+        assert_eq!(*kept, (before, before), "what was found stays as it was");
+        writer.join().unwrap();
+        assert_eq!(cell.load_full().0, 3);
+    });
+}
+
+#[test]
+fn a_slot_is_filled_once_and_emptied_once() {
+    check(|| {
+        let slot = Arc::new(ArcSlot::default());
+        assert!(slot.load().is_none() && ArcSlot::<u32>::nothing().is_none());
+        let fill = |n: u32| {
+            let slot = Arc::clone(&slot);
+            thread::spawn("filler", move || slot.fill(&Arc::new(n)))
+        };
+        let filled = [fill(1), fill(2)].map(|thread| thread.join().unwrap());
+        assert_eq!(filled.iter().filter(|filled| **filled).count(), 1);
+        let found = slot.load().as_deref().copied();
+        assert_eq!(found, Some(if filled[0] { 1 } else { 2 }));
+        let take = || {
+            let slot = Arc::clone(&slot);
+            thread::spawn("taker", move || slot.take())
+        };
+        let taken = [take(), take()].map(|thread| thread.join().unwrap());
+        assert_eq!(taken.iter().flatten().count(), 1);
+        assert!(slot.load().is_none());
+    });
+}

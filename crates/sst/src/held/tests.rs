@@ -4,7 +4,7 @@ use super::*;
 use crate::block::{BlockBuilder, PADDING, Shape};
 use codec::entry::{Entry, Kind};
 
-fn block(bytes: usize) -> Arc<Block> {
+pub(super) fn block(bytes: usize) -> Arc<Block> {
     let mut builder = BlockBuilder::new(1);
     builder.add(Entry { key: b"k", seq: 1, kind: Kind::Put, value: &vec![7; bytes] });
     let mut content = Vec::new();
@@ -13,7 +13,7 @@ fn block(bytes: usize) -> Arc<Block> {
     Arc::new(Block::decode(content, Shape::Entries).unwrap())
 }
 
-fn held(held: &Held) -> Vec<usize> {
+pub(super) fn held(held: &Held) -> Vec<usize> {
     (0..held.slots.len()).filter(|&at| held.slots[at].block.load().is_some()).collect()
 }
 

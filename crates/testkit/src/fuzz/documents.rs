@@ -111,6 +111,12 @@ pub fn json_lines(data: &[u8]) {
                 assert_eq!(row, other, "the row of {map:?}");
             }
             (Ok(_), other) => panic!("speculating takes {:?}, which is {other:?}", String::from_utf8_lossy(line)),
+            (Err(error), Ok(Value::Map(map))) => {
+                let takes = map.get("_id").is_some_and(|id| key::id_key(id).is_ok());
+                let (mut other, mut shapes) = (Vec::new(), Vec::new());
+                let takes = takes && encode_row(&map, &plain, None, &mut other, &mut shapes).is_ok();
+                assert!(!takes, "speculating refuses {map:?}: {error}");
+            }
             (Err(_), _) => {}
         }
     }

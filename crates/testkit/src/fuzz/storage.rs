@@ -6,9 +6,10 @@ use alluvium::{Database, Durability};
 use env::{Env, OpenMode};
 use lsm::VersionEdit;
 use std::path::Path;
+use std::sync::OnceLock;
 use store::Options;
 
-fn options() -> Options {
+pub(super) fn options() -> Options {
     Options {
         memory_bytes: 8 << 20,
         threads: Some(1),
@@ -62,8 +63,13 @@ pub fn edits(data: &[u8]) {
     assert_eq!(format!("{edit:?}"), format!("{again:?}"));
 }
 
-/// A small database with sorted files, an index and a log.
-fn small() -> World {
+/// A small database with sorted files, an index and a log, as the death of its process left it.
+pub(super) fn small() -> World {
+    static MADE: OnceLock<World> = OnceLock::new();
+    MADE.get_or_init(make_small).killed()
+}
+
+fn make_small() -> World {
     let world = World::new(3);
     let db = world.open(&options()).expect("an empty disk");
     let pets = db.create_collection("pets").expect("a collection");
@@ -93,9 +99,16 @@ fn over(data: &[u8], is_it: impl Fn(&Path) -> bool) {
     let at = u64::from(u32::from_le_bytes(*place)) % (file.len().expect("a length") + 1);
     file.write_at(bytes, at).expect("a write");
     drop(file);
-    let Ok(db) = world.open(&Options { accept_log_damage: data[0] & 1 == 1, ..options() }) else { return };
+    read_all(&world, &Options { accept_log_damage: data[0] & 1 == 1, ..options() });
+}
+
+/// Opens the database, if it opens, and reads all that can be read.
+pub(super) fn read_all(world: &World, options: &Options) {
+    let Ok(db) = world.open(options) else { return };
     let _damage = db.verify();
     let _state = crate::read_state(&db);
+    let _flushed = db.flush();
+    let _merged = db.compact();
     let _closed = db.close();
 }
 

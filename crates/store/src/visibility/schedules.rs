@@ -1,0 +1,117 @@
+//! Batches on their way, snapshots, and who asks what may be dropped, under many schedules. Run with `--features shuttle`.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use super::*;
+use env::ManualClock;
+use env::sync::atomic::AtomicU64 as Counter;
+use env::thread::spawn;
+
+/// The ends of the batches, which have several operations each.
+const ENDS: [Seq; 4] = [12, 13, 17, 20];
+
+fn new() -> Arc<Visibility> {
+    Visibility::new(10, Arc::new(ManualClock::new()), Duration::from_secs(60))
+}
+
+/// What a compaction that begins now must keep: all that is kept later, it has seen, or it is newer.
+fn look(visibility: &Visibility, before: &mut Seq) {
+    let live = visibility.live();
+    assert!(live.is_sorted_by(|a, b| a < b), "{live:?}");
+    let visible = *live.last().unwrap();
+    assert!(visible == 10 || ENDS.contains(&visible), "{visible} lies within a batch");
+    assert!(visible >= *before, "{visible} after {before}");
+    *before = visible;
+}
+
+#[test]
+fn batches_become_visible_in_their_order_and_whole() {
+    env::schedules::check("-p alluvium-store --lib batches_become_visible_in_their_order_and_whole", 2000, || {
+        let visibility = new();
+        let applied: Arc<[Counter; 4]> = Arc::default();
+        let tickets = ENDS.map(|end| visibility.enter(end));
+        let mut threads = Vec::new();
+        for (at, ticket) in tickets.into_iter().enumerate() {
+            let (visibility, applied) = (visibility.clone(), applied.clone());
+            threads.push(spawn("batch", move || {
+                applied[at].store(1, Ordering::SeqCst);
+                visibility.applied(ticket).unwrap();
+                assert!(visibility.visible() >= ENDS[at], "acknowledged, and not visible");
+            }));
+        }
+        let watched = visibility.clone();
+        threads.push(spawn("reader", move || {
+            for _ in 0..3 {
+                let visible = watched.visible();
+                let all = ENDS.iter().zip(&*applied).take_while(|(end, _)| **end <= visible);
+                assert!(all.clone().all(|(_, done)| done.load(Ordering::SeqCst) == 1), "visible before it is applied");
+                assert!(visible == 10 || ENDS.contains(&visible), "{visible} lies within a batch");
+            }
+        }));
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(visibility.visible(), 20);
+    });
+}
+
+#[test]
+fn whoever_drops_versions_knows_every_snapshot() {
+    env::schedules::check("-p alluvium-store --lib whoever_drops_versions_knows_every_snapshot", 2000, || {
+        let visibility = new();
+        // What was dropped last: all versions but the newest at or below each of these numbers.
+        let kept: Arc<Mutex<Vec<Seq>>> = Arc::new(Mutex::new(visibility.live()));
+        let tickets = ENDS.map(|end| visibility.enter(end));
+        let mut threads = Vec::new();
+        let writing = visibility.clone();
+        threads.push(spawn("writer", move || {
+            tickets.into_iter().for_each(|ticket| writing.applied(ticket).unwrap());
+        }));
+        for _ in 0..2 {
+            let (visibility, kept) = (visibility.clone(), kept.clone());
+            threads.push(spawn("reader", move || {
+                for _ in 0..2 {
+                    let snapshot = visibility.snapshot();
+                    let again = snapshot.clone();
+                    drop(snapshot);
+                    env::thread::yield_now();
+                    let kept = kept.lock();
+                    let newest = kept.last().copied().unwrap();
+                    let seen = kept.contains(&again.seq()) || again.seq() > newest;
+                    assert!(seen, "a snapshot at {} may read what {:?} has dropped", again.seq(), *kept);
+                    again.check().unwrap();
+                }
+            }));
+        }
+        let (dropping, into) = (visibility.clone(), kept.clone());
+        threads.push(spawn("compaction", move || {
+            let mut before = 0;
+            for _ in 0..3 {
+                // The list and what follows from it are one step here; in a partition, files of the old list stay
+                // with the views that readers have pinned.
+                let mut kept = into.lock();
+                look(&dropping, &mut before);
+                *kept = dropping.live();
+            }
+        }));
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!((visibility.live(), visibility.snapshot_count()), (vec![20], 0));
+    });
+}
+
+#[test]
+fn a_failure_wakes_everybody() {
+    env::schedules::check("-p alluvium-store --lib a_failure_wakes_everybody", 2000, || {
+        let visibility = new();
+        // The second is never applied.
+        let tickets = ENDS.map(|end| visibility.enter(end));
+        let threads = [0, 2, 3].map(|at| {
+            let (visibility, ticket) = (visibility.clone(), tickets[at]);
+            spawn("batch", move || visibility.applied(ticket))
+        });
+        let failing = visibility.clone();
+        let failure = spawn("failure", move || failing.fail(&Error::Closed));
+        let outcomes = threads.map(|thread| thread.join().unwrap());
+        failure.join().unwrap();
+        assert!(outcomes[0].is_ok(), "nothing was missing before it");
+        assert!(outcomes[1..].iter().all(|outcome| matches!(outcome, Err(Error::OutcomeUnknown(_)))), "{outcomes:?}");
+        assert_eq!(visibility.visible(), 12);
+    });
+}

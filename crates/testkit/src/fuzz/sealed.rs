@@ -1,0 +1,183 @@
+//! Hostile content under right checksums: what a checksum does not prove must be checked where it is read.
+
+use super::storage::{options, read_all, small};
+use crate::world::{PATH, World};
+use codec::entry::{Entry, EntryIter, Kind, MAX_SEQ};
+use env::{Env, OpenMode};
+use lsm::VersionEdit;
+use lsm::image::{manifest_number, walk_manifest, write_manifest};
+use sst::{Compression, DictionaryRegistry, FileMeta, FooterInfo, NoCache, Reader, Writer, WriterOptions};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use wal::{Record, Wal};
+
+/// The number of the sorted files here.
+const NUMBER: u64 = 7;
+/// The bytes of a stored block that hold its checksum.
+const CHECKSUM: usize = 4;
+
+/// A sorted file, and where its blocks stand.
+struct Sorted {
+    bytes: Vec<u8>,
+    meta: FileMeta,
+    blocks: Vec<(usize, usize)>,
+}
+
+/// Entries of all kinds under keys that are built alike: those of documents, or those of an index.
+fn entries(small: bool) -> Vec<(Vec<u8>, u64, Kind, Vec<u8>)> {
+    let entry = |n: u64| {
+        let kind = if n.is_multiple_of(7) { Kind::Delete } else { Kind::Put };
+        let key = [&b"key\0"[..], &(n / 3).to_be_bytes(), if small { b"" } else { b"tail" }].concat();
+        let value = if kind == Kind::Delete || small { Vec::new() } else { format!("value {n}").into_bytes() };
+        (key, 1000 - n, kind, value)
+    };
+    (0..120).map(entry).collect()
+}
+
+fn sorted_file(which: usize) -> Sorted {
+    let compression = [Compression::None, Compression::Lz4, Compression::Zstd { level: 1 }][which % 3];
+    let env = Env::in_memory(1);
+    let path = Path::new("7.sst");
+    let options = WriterOptions { block_bytes: 512, compression, ..WriterOptions::default() };
+    let mut writer = Writer::create(&env, path, NUMBER, options).expect("a writer");
+    for (key, seq, kind, value) in entries(which >= 3) {
+        writer.add(Entry { key: &key, seq, kind, value: &value }).expect("an entry");
+    }
+    let footer = FooterInfo { inputs: vec![3], replaced: Vec::new(), aux: b"aux".to_vec() };
+    let meta = writer.finish(footer).expect("a file");
+    let mut blocks = Vec::new();
+    let walked = sst::walk_file(&env, path, NUMBER, &DictionaryRegistry::new(), &mut |block| {
+        blocks.push((block.offset as usize, block.bytes as usize));
+        Ok(())
+    });
+    walked.expect("a whole file");
+    let file = env.fs.open(path, OpenMode::Read).expect("the file");
+    let mut bytes = vec![0; file.len().expect("a length") as usize];
+    file.read_exact_at(&mut bytes, 0).expect("a read");
+    Sorted { bytes, meta, blocks }
+}
+
+/// Bytes in a block of a sorted file, sealed again. The first bytes say of which file, which block, and where.
+pub fn blocks(data: &[u8]) {
+    static FILES: OnceLock<Vec<Sorted>> = OnceLock::new();
+    let Some((&[file, block, low, high], content)) = data.split_first_chunk::<4>() else { return };
+    let files = FILES.get_or_init(|| (0..6).map(sorted_file).collect());
+    let sorted = &files[usize::from(file) % files.len()];
+    let (offset, len) = sorted.blocks[usize::from(block) % sorted.blocks.len()];
+    let mut bytes = sorted.bytes.clone();
+    let (covered, checksum) = bytes[offset..offset + len].split_at_mut(len - CHECKSUM);
+    let at = usize::from(u16::from_le_bytes([low, high])) % covered.len();
+    let end = covered.len().min(at + content.len());
+    covered[at..end].copy_from_slice(&content[..end - at]);
+    let seed = NUMBER.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ offset as u64;
+    checksum.copy_from_slice(&codec::checksum32(covered, seed).to_le_bytes());
+    let env = Env::in_memory(1);
+    let path = Path::new("7.sst");
+    let file = env.fs.open(path, OpenMode::CreateNew).expect("a new file");
+    file.write_at(&bytes, 0).expect("a write");
+    drop(file);
+    let registry = DictionaryRegistry::new();
+    let _walked = sst::walk_file(&env, path, NUMBER, &registry, &mut |block| block.each(&mut |_| Ok(())));
+    let _unlisted = Reader::open_unlisted(&env, path, NUMBER, Arc::new(NoCache), &registry);
+    let Ok(reader) = Reader::open(&env, path, &sorted.meta, Arc::new(NoCache), &registry).map(Arc::new) else { return };
+    read_file(&reader);
+}
+
+/// Everything that a reader does, whatever comes of it.
+fn read_file(reader: &Arc<Reader>) {
+    let _checked = (reader.verify(), reader.properties(), reader.aux());
+    let mut value = Vec::new();
+    for n in [0u64, 1, 20, 39, 40] {
+        for tail in [&b""[..], b"tail", b"\xff"] {
+            let key = [&b"key\0"[..], &n.to_be_bytes(), tail].concat();
+            let _found = reader.get(&key, codec::hash64(&key), MAX_SEQ, &mut value);
+            let _found = reader.get(&key, codec::hash64(&key), 900, &mut value);
+            let _between = reader.entries_between(b"key", &key);
+        }
+    }
+    let mut iter = reader.iter(false);
+    // Entries that are out of order could lead around for ever: more than there ever were is enough.
+    let mut steps = 0;
+    let mut at = iter.seek_first();
+    while at.is_ok() && iter.valid() && steps < 100_000 {
+        steps += 1;
+        let _bytes = (iter.key().len(), iter.value().to_vec());
+        at = iter.next();
+    }
+    let mut at = iter.seek_last();
+    while at.is_ok() && iter.valid() && steps < 200_000 {
+        steps += 1;
+        let _bytes = (iter.value().len(), iter.key().to_vec());
+        at = iter.prev();
+    }
+    let _sought = iter.seek(b"key\0\0\0\0\0\0\0\0\x14", 950);
+}
+
+fn manifest(world: &World) -> (PathBuf, PathBuf) {
+    let dir = Path::new(PATH).join("p000");
+    let names = world.env.fs.list(&dir).expect("a directory");
+    let name = names.into_iter().find(|entry| manifest_number(&entry.name).is_some()).expect("a manifest").name;
+    (dir.join(name), dir)
+}
+
+fn log_options(world: &World) -> wal::Options {
+    let walked = walk_manifest(&world.env, &manifest(world).0, None).expect("a manifest");
+    wal::Options { segment_bytes: 1 << 20, must_exist: true, ..wal::Options::new(walked.database_id) }
+}
+
+/// A record at the end of the log.
+pub fn records(data: &[u8]) {
+    let Some((&numbers, payload)) = data.split_first() else { return };
+    let world = small();
+    let log = Path::new(PATH).join("wal");
+    let (wal, found) = Wal::recover(&world.env, &log, log_options(&world), &mut |_| Ok(())).expect("a whole log");
+    let (first_seq, last_seq) = (found.last_seq + 1, found.last_seq + 1 + u64::from(numbers));
+    let end = wal.append(&[Record { first_seq, last_seq, payload }]).expect("an append");
+    wal.sync_to(end).expect("a sync");
+    drop(wal);
+    read_all(&world, &options());
+}
+
+/// A manifest with one edit.
+pub fn manifests(data: &[u8]) {
+    let Ok(edit) = VersionEdit::decode(data) else { return };
+    let world = small();
+    let (path, dir) = manifest(&world);
+    let walked = walk_manifest(&world.env, &path, None).expect("a manifest");
+    world.env.fs.remove(&path).expect("a removal");
+    write_manifest(&world.env, &dir, walked.database_id, 0, &edit).expect("a manifest");
+    read_all(&world, &options());
+}
+
+/// What the small database has of these.
+pub(super) fn seeds(target: &str) -> Vec<Vec<u8>> {
+    let world = small();
+    match target {
+        "records" => {
+            let (mut found, log) = (Vec::new(), Path::new(PATH).join("wal"));
+            let read = Wal::read(&world.env, &log, log_options(&world), &mut |record| {
+                let numbers = (record.last_seq - record.first_seq) as u8;
+                found.push([&[numbers][..], record.payload].concat());
+                Ok(())
+            });
+            read.expect("a whole log");
+            found
+        }
+        "blocks" => {
+            let each = |file: u8| [0u8, 1, 5].map(|block| vec![file, block, 0, 0, 3, 1, 0, 0]);
+            (0..6).flat_map(each).collect()
+        }
+        _ => {
+            let walked = walk_manifest(&world.env, &manifest(&world).0, None).expect("a manifest");
+            let mut bytes = Vec::new();
+            walked.version.encode(&mut bytes);
+            let mut all = vec![bytes];
+            for (_, edit) in &walked.edits {
+                let mut bytes = Vec::new();
+                edit.encode(&mut bytes);
+                all.push(bytes);
+            }
+            all
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Clients at once over crashes, with background threads, and every lock, atomic and thread under a seeded scheduler: some
+//! order of all calls explains every answer, and a seed gives the same again, to the last byte on the disk. Run with
+//! `--features shuttle`.
+#![cfg(feature = "shuttle")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::Durability;
+use env::mem::MemFs;
+use env::schedules::OF_A_SEED;
+use env::sync::Arc;
+use env::thread::spawn;
+use env::{Env, OpenMode};
+use std::path::Path;
+use testkit::histories::{self, Size};
+use testkit::{World, seed};
+
+const SIZE: Size = Size { clients: 3, calls: 72, crashes: 2 };
+
+#[test]
+fn histories_hold_under_any_schedule() {
+    let test = "histories_hold_under_any_schedule --features shuttle histories_hold";
+    seed::each(test, 0, 20, |seed| {
+        env::schedules::run(seed, move || {
+            let done = histories::run(seed, SIZE);
+            assert!(done.calls > 0);
+        });
+        seed::tally("histories under schedules", OF_A_SEED);
+    });
+}
+
+/// All files below a directory, with what is in them, as one number.
+fn digest(env: &Env, dir: &Path, so_far: u64) -> u64 {
+    let mut entries = env.fs.list(dir).unwrap();
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    entries.into_iter().fold(so_far, |so_far, entry| {
+        let path = dir.join(&entry.name);
+        let named = codec::checksum64(path.to_string_lossy().as_bytes(), so_far);
+        if entry.is_dir {
+            return digest(env, &path, named);
+        }
+        let mut bytes = vec![0; entry.len as usize];
+        env.fs.open(&path, OpenMode::Read).unwrap().read_exact_at(&mut bytes, 0).unwrap();
+        codec::checksum64(&bytes, named)
+    })
+}
+
+/// Three clients and background threads; what is on the disk when they are done.
+fn clients(seed: u64) -> u64 {
+    let world = World::over(MemFs::new(), seed);
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut options = testkit::random_options(&mut rng, 2, Durability::Periodic);
+    (options.background, options.threads) = (true, Some(2));
+    let db = world.open(&options).unwrap();
+    let pets = db.create_collection("pets").unwrap();
+    pets.create_index(r#"{"n":1}"#).unwrap();
+    let threads: Vec<_> = (0..3)
+        .map(|client| {
+            let (db, pets) = (db.clone(), pets.clone());
+            spawn("client", move || {
+                for n in 0..12i32 {
+                    pets.put(n, format!(r#"{{"n":{client},"text":"{}"}}"#, "some text ".repeat(n as usize))).unwrap();
+                    pets.apply(n, r#"{"$inc":{"n":1}}"#).unwrap();
+                }
+                if client == 0 { db.compact().unwrap() } else { db.flush().unwrap() }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    db.close().unwrap();
+    digest(&world.env, Path::new("db"), 0)
+}
+
+/// Those of each schedule of a seed.
+// A lock from outside of the scheduler: it is nobody's step.
+#[allow(clippy::disallowed_types)]
+fn digests(seed: u64) -> Vec<u64> {
+    let found: Arc<std::sync::Mutex<Vec<u64>>> = Arc::default();
+    let into = found.clone();
+    env::schedules::run(seed, move || {
+        let digest = clients(seed);
+        into.lock().unwrap().push(digest);
+    });
+    let found = found.lock().unwrap();
+    found.clone()
+}
+
+#[test]
+fn a_seed_gives_the_same_bytes_again() {
+    for seed in 0..4 {
+        let (once, again) = (digests(seed), digests(seed));
+        assert_eq!(once, again, "seed {seed}");
+        let mut different = once;
+        different.sort_unstable();
+        different.dedup();
+        assert!(different.len() > 1, "seed {seed}: no two schedules differ");
+    }
+}
