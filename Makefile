@@ -35,7 +35,8 @@ test: setup data
 	$(CARGO) test --locked -p alluvium-env --features shuttle
 	$(CARGO) test --locked -p alluvium-wal --features shuttle --test schedules
 	$(CARGO) test --locked -p alluvium-memtable --features shuttle --test schedules
-	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule
+	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule \
+		--test threads_see_whole_batches_under_any_schedule
 
 soak:
 	tests/soak/run $(or $(SECONDS),600)

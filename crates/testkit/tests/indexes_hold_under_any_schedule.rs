@@ -10,27 +10,9 @@ use env::sync::{Arc, Mutex};
 use env::thread::{JoinHandle, spawn};
 use query::index::Definition;
 use std::path::Path;
+use testkit::World;
 use testkit::indexes::{check_at, check_now, definition};
-use testkit::{World, seed};
-
-/// Runs a scenario under many schedules: half of them at random, half of them with threads that stand still for long while
-/// others go on. The stack holds a database's calls.
-fn schedules(usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
-    let mut config = shuttle::Config::default();
-    config.stack_size = 1 << 20;
-    let scenario = std::sync::Arc::new(scenario);
-    let started = std::time::Instant::now();
-    let (mut done, each) = (0, seed::sequences(usual).div_ceil(2) as usize);
-    while done == 0 || seed::has_time(started) {
-        let (scenario, again) = (scenario.clone(), scenario.clone());
-        let random = shuttle::scheduler::RandomScheduler::new(each);
-        shuttle::Runner::new(random, config.clone()).run(move || scenario());
-        let steady = shuttle::scheduler::PctScheduler::new(3, each);
-        shuttle::Runner::new(steady, config.clone()).run(move || again());
-        done += 1;
-    }
-    seed::tally("schedules", done * 2 * each as u64);
-}
+use testkit::schedules::schedules;
 
 fn options() -> store::Options {
     store::Options {
