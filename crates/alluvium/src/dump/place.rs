@@ -131,7 +131,12 @@ fn is_of_a_dump(name: &str) -> bool {
 
 /// The bytes of the mark of a dump that did not come to its end. Refuses a directory that holds anything else.
 fn marked(env: &Env, dir: &Path) -> Result<u64> {
-    let entries = env.fs.list(dir).map_err(storage)?;
+    let entries = match env.fs.list(dir) {
+        Err(error) if is_file(&error) => {
+            return Err(Error::Dump(format!("{} is a file: a dump needs a directory of its own", dir.display())));
+        }
+        entries => entries.map_err(storage)?,
+    };
     match entries.iter().find(|entry| entry.name == INCOMPLETE) {
         Some(mark) => Ok(mark.len),
         None if entries.is_empty() => Ok(0),
@@ -146,6 +151,11 @@ fn not_empty(dir: &Path) -> Error {
 fn in_the_way(dir: &Path, path: &Path) -> Error {
     let (dir, path) = (dir.display(), path.display());
     Error::Dump(format!("{dir} holds a dump that was cut short, and {path}, which is none of it: move that elsewhere"))
+}
+
+/// True if a directory was expected where a file is.
+pub(super) fn is_file(error: &env::Error) -> bool {
+    matches!(error, env::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotADirectory)
 }
 
 fn storage(error: env::Error) -> Error {

@@ -9,7 +9,7 @@ mod summary;
 mod watch;
 
 pub(crate) use format::FormatArgs;
-pub(crate) use input::Source;
+pub(crate) use input::{Source, open_unpacked};
 pub(crate) use rejects::Rejects;
 pub(crate) use settings::{Args, Duplicate, Loading, Settings};
 
