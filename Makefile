@@ -43,7 +43,8 @@ schedules:
 	$(CARGO) test --locked -p alluvium-sst --features shuttle --lib schedules
 	$(CARGO) test --locked -p alluvium-store --features shuttle --lib schedules
 	$(CARGO) test --locked -p alluvium-store --features shuttle --test schedules
-	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule --test histories_hold_under_any_schedule
+	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule \
+		--test histories_hold_under_any_schedule --test threads_see_whole_batches_under_any_schedule
 
 soak:
 	tests/soak/run $(or $(SECONDS),600)

@@ -14,7 +14,8 @@ usage: cargo xtask tidy [directory]
 
   tidy   checks lengths, words, dead files, the direction of dependencies, and that the
          tests named in docs/DURABILITY.md exist, each error is in docs/ERRORS.md, and
-         all that is public in crate alluvium has an example; exits 1 if anything is wrong";
+         all that is public in crates alluvium, store and readonly has an example; exits 1 if
+         anything is wrong";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -7,9 +7,11 @@
 //! `DIR/logical/pets.alluvium.jsonl`, in the form of [`document::json::print_exact`]. Restored, every document
 //! is what it was: all types, and the order of its fields.
 //!
-//! While a dump is being written, `DIR` holds a file `dump.incomplete`.
+//! While a dump is being written, `DIR` holds a file `dump.incomplete`. A dump that fails takes away what it has
+//! written; what a kill leaves is taken away by the next dump into `DIR`.
 
 mod names;
+mod place;
 mod read;
 mod restore;
 
@@ -24,7 +26,8 @@ use crate::load::METADATA_ENDING;
 use crate::names::FullName;
 use crate::{Cursor, Database, Error, Packer, Packing, Result, Snapshot};
 use document::{Document, Map, json};
-use env::{Env, OpenMode, WholeFile};
+use env::{Env, WholeFile};
+use place::Place;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,8 +70,8 @@ pub struct DumpReport {
 }
 
 impl Database {
-    /// Writes all collections of one moment into the directory `dir`, which must not exist or be empty.
-    /// `progress` is told of documents and bytes so far.
+    /// Writes all collections of one moment into the directory `dir`, which must not exist, be empty, or hold what
+    /// is left of a dump that was killed: that is removed. `progress` is told of documents and bytes so far.
     ///
     /// ```
     /// use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
@@ -87,23 +90,29 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Dump`] if the directory holds something; [`Error::Export`] naming a document that cannot be
-    /// written; what else reading and writing say. The directory is then left as it is, marked incomplete.
+    /// [`Error::Dump`] if the directory holds something, or another dump is being written there; [`Error::Export`]
+    /// naming a document that cannot be written; what else reading and writing say. Nothing is left of the dump then.
     pub fn dump(&self, dir: &Path, options: &DumpOptions, progress: impl FnMut(u64, u64)) -> Result<DumpReport> {
-        let env = &self.inner.env;
-        prepare(env, dir)?;
+        let place = Place::take(&self.inner.env, dir)?;
+        match self.dump_into(dir, options, progress) {
+            Ok(report) => place.finish().map(|()| report),
+            Err(error) => {
+                place.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    fn dump_into(&self, dir: &Path, options: &DumpOptions, progress: impl FnMut(u64, u64)) -> Result<DumpReport> {
         let snapshot = self.snapshot();
-        let mut dumping = Dumping { env, options, report: DumpReport::default(), progress };
+        let mut dumping = Dumping { env: &self.inner.env, options, report: DumpReport::default(), progress };
         for info in self.collections_at(&snapshot)? {
             let name = FullName::new(&info.logical, &info.name)?;
             let cursor = self.collection(&name.to_string()).scan().snapshot(&snapshot).run()?;
             let indexes = self.definitions_at(&name, &snapshot)?;
             dumping.collection(&dir.join(&info.logical), &info, cursor, indexes)?;
         }
-        let report = dumping.report;
-        env.fs.remove(&dir.join(INCOMPLETE)).map_err(store::Error::from)?;
-        env.fs.sync_dir(dir).map_err(store::Error::from)?;
-        Ok(report)
+        Ok(dumping.report)
     }
 }
 
@@ -117,26 +126,6 @@ impl Database {
         let own = indexes.filter(|(documents, _)| *documents == open.documents);
         Ok(std::iter::once(id_definition()).chain(own.map(|(_, index)| index.definition.to_map())).collect())
     }
-}
-
-/// Makes the directory, and marks it incomplete.
-fn prepare(env: &Env, dir: &Path) -> Result<()> {
-    let storage = store::Error::from;
-    if env.fs.exists(dir).map_err(storage)? {
-        let entries = env.fs.list(dir).map_err(storage)?;
-        if entries.iter().any(|entry| entry.name == INCOMPLETE) {
-            let what = format!("{} holds a dump that was cut short: remove it first", dir.display());
-            return Err(Error::Dump(what));
-        }
-        if !entries.is_empty() {
-            let what = format!("{} is not empty: a dump needs a directory of its own", dir.display());
-            return Err(Error::Dump(what));
-        }
-    }
-    env::create_dir_durably(&env.fs, dir).map_err(storage)?;
-    env.fs.open(&dir.join(INCOMPLETE), OpenMode::CreateNew).map_err(storage)?;
-    env.fs.sync_dir(dir).map_err(storage)?;
-    Ok(())
 }
 
 struct Dumping<'a, P> {

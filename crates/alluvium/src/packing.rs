@@ -85,11 +85,11 @@ impl Packing {
         let packed = BufReader::with_capacity(PIECE_BYTES, packed);
         Ok(match self {
             Self::Plain => Box::new(packed),
-            Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            Self::Gzip => Box::new(Unpacked { inner: MultiGzDecoder::new(packed), form: "gzip", bytes: 0 }),
             Self::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-                Box::new(decoder)
+                Box::new(Unpacked { inner: decoder, form: "zstd", bytes: 0 })
             }
         })
     }
@@ -116,6 +116,28 @@ impl Packing {
             Self::Gzip => Form::Gzip(GzEncoder::new(out, flate2::Compression::default())),
             Self::Zstd => Form::Zstd(zstd::stream::write::Encoder::new(out, ZSTD_LEVEL)?),
         }))
+    }
+}
+
+/// A stream that is read decompressed, and says so if it ends before it is whole.
+struct Unpacked<R> {
+    inner: R,
+    form: &'static str,
+    /// So many were given out.
+    bytes: u64,
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                let what = format!("it ends early: its {} stream is cut off behind {} bytes", self.form, self.bytes);
+                io::Error::new(io::ErrorKind::UnexpectedEof, format!("{what} of what it holds"))
+            }
+            _ => error,
+        })?;
+        self.bytes += read as u64;
+        Ok(read)
     }
 }
 

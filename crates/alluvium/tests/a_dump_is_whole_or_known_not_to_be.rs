@@ -1,4 +1,4 @@
-//! One moment of all collections; a failure anywhere leaves a directory that is not taken for a dump.
+//! One moment of all collections; a failure anywhere leaves nothing, and a second try does not stumble.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -48,7 +48,7 @@ fn all_collections_are_of_one_moment() {
 }
 
 #[test]
-fn a_failure_anywhere_leaves_no_dump() {
+fn a_failure_anywhere_leaves_nothing() {
     let mut failed = 0;
     for nth in 0.. {
         let mem = Arc::new(MemFs::new());
@@ -66,13 +66,59 @@ fn a_failure_anywhere_leaves_no_dump() {
             break;
         }
         failed += 1;
-        // Of syncing the directory at the end the dump is whole, though nobody knows.
-        let read = plain.fs.exists(Path::new("dump")).unwrap().then(|| Dump::read(&plain, Path::new("dump")));
-        let last = !plain.fs.exists(Path::new("dump/incomplete")).unwrap();
         assert!(result.is_err(), "operation {nth}");
-        assert!(last || !matches!(read, Some(Ok(_))), "operation {nth} failed, and the dump is taken for whole");
+        assert!(!plain.fs.exists(Path::new("dump")).unwrap(), "operation {nth} failed, and something is left");
+        assert_eq!(db.dump(Path::new("dump"), &options, |_, _| {}).unwrap().documents, 4, "operation {nth}");
+        Dump::read(&plain, Path::new("dump")).unwrap();
     }
     assert!(failed > 15, "{failed}");
+}
+
+#[test]
+fn what_cannot_be_removed_is_no_dump_and_the_next_one_removes_it() {
+    let mut whole = 0;
+    for nth in 0.. {
+        let mem = Arc::new(MemFs::new());
+        let faults = Arc::new(FaultFs::over(mem.clone()));
+        let plain = Env { fs: mem, ..Env::in_memory(1) };
+        let db = open(&Env { fs: faults.clone(), ..plain.clone() });
+        insert(&db, "a", 0..3);
+        insert(&db, "b", 0..3);
+        faults.inject(Fault::nth(nth).of_changes().on("dump").from_then_on());
+        let result = db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {});
+        if faults.fired() == 0 {
+            result.unwrap();
+            break;
+        }
+        assert!(result.is_err(), "operation {nth}");
+        faults.clear();
+        let there = plain.fs.exists(Path::new("dump")).unwrap();
+        if let Some(Ok(dump)) = there.then(|| Dump::read(&plain, Path::new("dump"))) {
+            // All of it is written; whether the mark is gone for good is not known.
+            let other = Database::builder().env(plain.clone()).memory(8 << 20).open("other").unwrap();
+            let restored = dump.restore(&other, &RestoreOptions::default()).unwrap();
+            assert_eq!(restored.collections.iter().map(|c| c.documents).sum::<u64>(), 6, "operation {nth}");
+            whole += 1;
+            continue;
+        }
+        assert_eq!(db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap().documents, 6);
+        Dump::read(&plain, Path::new("dump")).unwrap();
+    }
+    assert_eq!(whole, 1, "the last sync alone");
+}
+
+#[test]
+fn a_directory_takes_one_dump_at_a_time() {
+    let env = Env::in_memory(4);
+    let (db, to) = (open(&env), Path::new("dump"));
+    insert(&db, "a", 0..1500);
+    let mut refused = None;
+    db.dump(to, &DumpOptions::default(), |_, _| {
+        refused.get_or_insert_with(|| db.dump(to, &DumpOptions::default(), |_, _| {}).unwrap_err().to_string());
+    })
+    .unwrap();
+    assert_eq!(refused.unwrap(), "another dump is being written into dump");
+    assert_eq!(Dump::read(&env, to).unwrap().collections.len(), 1);
 }
 
 #[test]
@@ -84,6 +130,9 @@ fn a_full_disk_is_told_as_such() {
     mem.set_capacity(mem.used_bytes() + 500_000);
     let error = db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap_err();
     assert_eq!(error.kind(), alluvium::ErrorKind::NoSpace, "{error}");
+    assert!(!env.fs.exists(Path::new("dump")).unwrap());
+    mem.set_capacity(mem.used_bytes() + 5_000_000);
+    assert_eq!(db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap().documents, 1500);
 }
 
 #[test]
@@ -102,7 +151,19 @@ fn what_is_there_is_not_written_over() {
     env.fs.create_dir_all(Path::new("empty")).unwrap();
     dump("empty", false).unwrap();
     assert!(matches!(dump("stopped", true), Err(Error::Stopped)));
-    assert!(dump("stopped", false).unwrap_err().to_string().contains("cut short"));
-    let error = Dump::read(&env, Path::new("stopped")).unwrap_err().to_string();
-    assert!(error.contains("stopped was cut short"), "{error}");
+    assert!(!env.fs.exists(Path::new("stopped")).unwrap());
+    // One that was killed, by a build that left the mark empty.
+    env.fs.create_dir_all(Path::new("killed/main")).unwrap();
+    for file in ["killed/dump.incomplete", "killed/main/gone.bson.part", "killed/main/a.metadata.json.gz"] {
+        env.fs.open(Path::new(file), OpenMode::CreateNew).unwrap();
+    }
+    let error = Dump::read(&env, Path::new("killed")).unwrap_err().to_string();
+    assert!(error.contains("killed was cut short"), "{error}");
+    dump("killed", false).unwrap();
+    assert_eq!(env.fs.list(Path::new("killed/main")).unwrap().len(), 2);
+    // What is no part of a dump stays.
+    env.fs.open(Path::new("mine/dump.incomplete"), OpenMode::CreateNew).unwrap();
+    let error = dump("mine", false).unwrap_err().to_string();
+    assert!(error.contains("mine/file"), "{error}");
+    assert_eq!(env.fs.list(Path::new("mine")).unwrap().len(), 2);
 }

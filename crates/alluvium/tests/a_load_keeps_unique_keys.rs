@@ -25,6 +25,11 @@ fn a_load_keeps_unique_keys() {
         assert_eq!(error.kind(), ErrorKind::DuplicateKey, "{error}");
         assert_eq!(pets.count().unwrap(), 1, "{on_duplicate:?}");
     }
+    // One is passed over, and the load ends at the third line: the second is still looked at.
+    let ends = "{\"_id\":\"has it\",\"u\":50}\n{\"_id\":6,\"u\":5}\nnonsense\n";
+    let error = load(&pets, ends, OnDuplicate::Skip).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DuplicateKey, "{error}");
+    assert_eq!(pets.count().unwrap(), 1);
     // The first is kept, and only the other's key is taken.
     let other = "{\"_id\":2,\"u\":7}\n{\"_id\":2,\"u\":5}\n{\"_id\":3,\"u\":8}\n";
     assert_eq!(load(&pets, other, OnDuplicate::Skip).unwrap(), 2);

@@ -32,7 +32,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         check: |text| size::parse(text).map(drop),
     },
     Setting { name: "log", default: "warn", check: |text| crate::logging::Level::from_str(text, true).map(drop) },
-    Setting { name: "memory", default: "256M", check: |text| size::parse(text).map(drop) },
+    Setting { name: "memory", default: "256M", check: |text| size::parse(text).and_then(enough).map(drop) },
     Setting { name: "readers", default: "one for each core", check: count },
     Setting {
         name: "sync",
@@ -46,6 +46,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
 
 /// Commands whose figures depend on what their own line says and on nothing else.
 const UNTOUCHED: &[&str] = &["bench", "demo"];
+
+/// The least that a database can do with.
+pub(crate) const LEAST_MEMORY: u64 = 8 << 20;
+
+fn enough(bytes: u64) -> Result<(), String> {
+    if bytes < LEAST_MEMORY { Err("a database needs at least 8M".to_owned()) } else { Ok(()) }
+}
 
 fn count(text: &str) -> Result<(), String> {
     match text.parse::<usize>() {

@@ -50,11 +50,28 @@ fn a_foreign_directory_is_not_touched() {
 fn a_file_is_no_database() {
     let place = Place::new();
     place.write("db", "text");
-    for arguments in READING {
-        let ended = place.run(arguments);
-        assert!(matches!(ended.code, Some(1 | 3)), "{arguments:?}: {ended:?}");
-        assert!(ended.err.contains("db"), "{}", ended.err);
+    place.write("in.jsonl", "{\"_id\":1}\n");
+    let writing: &[&[&str]] = &[
+        &["put", "db", "c", "1", "{}"],
+        &["load", "db", "c", "in.jsonl"],
+        &["dump", "db", "dump"],
+        &["checkpoint", "db", "checkpoint"],
+        &["repair", "db", "--to", "repaired"],
+        &["shell", "db"],
+        &["index", "list", "db", "c"],
+    ];
+    for arguments in READING.iter().chain(writing) {
+        let said = place.bad(3, arguments);
+        assert!(said.contains("db is no Alluvium database"), "{arguments:?}: {said}");
     }
+    // A file where a directory is to be made, or one of a dump is expected.
+    place.good(&["load", "other", "c", "in.jsonl"]);
+    assert!(place.bad(1, &["dump", "other", "db"]).contains("db is a file"));
+    let said = place.bad(1, &["restore", "db", "third"]);
+    assert!(said.contains("db is a file: name the directory of a dump"), "{said}");
+    place.bad(1, &["build", "db", "c", "in.jsonl"]);
+    place.bad(1, &["checkpoint", "other", "db"]);
+    assert!(!place.path("third").exists() && !place.path("dump").exists());
     assert_eq!(place.read("db"), "text");
 }
 

@@ -43,11 +43,31 @@ fn compressed_files_load_like_plain_ones() {
 #[test]
 fn a_cut_file_is_an_error_that_names_it() {
     let place = Place::new();
-    place.comments("c.jsonl", 50);
+    let lines = place.comments("c.jsonl", 5000);
+    let expected: Vec<String> = lines.iter().map(|line| with_id(line)).collect();
     let zst = zstd::encode_all(place.read("c.jsonl").as_bytes(), 3).expect("memory");
     place.write("cut.zst", &zst[..zst.len() / 2]);
-    let said = place.bad(1, &["load", "db", "c", "cut.zst"]);
-    assert!(said.contains("cut.zst"), "{said}");
+    let gz = gzip(place.read("c.jsonl").as_bytes());
+    place.write("cut.gz", &gz[..gz.len() / 2]);
+    place.write("c.zst", &zst);
+    place.write("c.gz", &gz);
+    for form in ["zst", "gz"] {
+        let (cut, whole) = (format!("cut.{form}"), format!("c.{form}"));
+        let said = place.bad(1, &["load", "db", form, &cut, "--id-field", "id"]);
+        assert!(said.contains(&format!("cannot read {cut}: it ends early")), "{said}");
+        // All documents before that are there, and it is told how many.
+        let there: usize = place.good(&["count", "db", form]).trim().replace(',', "").parse().expect("a number");
+        assert!((1000..5000).contains(&there), "{there}");
+        let told = format!("the {},{:03} documents before that are loaded", there / 1000, there % 1000);
+        assert!(said.contains(&told) && said.contains("--on-duplicate skip"), "{said}");
+        same_lines(&place.good(&["scan", "db", form]), &expected[..there]);
+        let figures = place.json(&["load", "db", form, &whole, "--id-field", "id", "--on-duplicate", "skip", "--json"]);
+        assert_eq!((&figures["documents"], &figures["duplicates"]), (&(5000 - there).into(), &there.into()));
+        same_lines(&place.good(&["scan", "db", form]), &expected);
+    }
+    place.write("empty.gz", &gz[..gz.len().min(5)]);
+    let said = place.bad(1, &["load", "db", "c", "empty.gz"]);
+    assert!(said.contains("empty.gz: it ends early") && said.contains("nothing of it is loaded"), "{said}");
     place.write("text.gz", "{\"_id\":1}\n");
     let said = place.bad(1, &["load", "db", "c", "text.gz"]);
     assert!(said.contains("text.gz"), "{said}");

@@ -5,6 +5,7 @@
 mod common;
 
 use common::Place;
+use std::io::Write;
 
 #[test]
 fn values_are_put_loaded_printed_and_removed() {
@@ -40,12 +41,38 @@ fn what_is_wrong_is_told() {
     let told = place.bad(3, &["mv", "get", "ids", "by_autor", "ann"]);
     assert!(told.contains("by_author"), "{told}");
     place.write("bad.tsv", b"key\tvalue\nno tab\n");
-    let told = place.bad(2, &["mv", "load", "ids", "more", "bad.tsv"]);
-    assert!(told.contains("bad.tsv line 2"), "{told}");
+    // As `load` has it: what stands before the line is there, and it is told how much that is.
+    let told = place.bad(1, &["mv", "load", "ids", "more", "bad.tsv"]);
+    assert!(told.contains("bad.tsv line 2") && told.contains("1 value before that"), "{told}");
+    assert_eq!(place.good(&["mv", "get", "ids", "more", "key"]), "value\n");
     place.bad(2, &["mv", "put", "ids", "by_author", "ann"]);
     place.bad(2, &["mv", "delete", "ids", "by_author", "ann"]);
     place.bad(2, &["mv", "delete", "ids", "by_author", "ann", "a", "--all"]);
     let told = place.bad(3, &["mv", "delete", "ids", "by_autor", "ann", "--all"]);
     assert!(told.contains("by_author"), "{told}");
     assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann"]), "a\n");
+}
+
+#[test]
+fn compressed_pairs_and_standard_input_are_loaded() {
+    let place = Place::new();
+    let pairs: String = (0..3000).map(|n| format!("key\t{n:04}\n")).collect();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(pairs.as_bytes()).expect("memory");
+    let gz = encoder.finish().expect("memory");
+    place.write("pairs.gz", &gz);
+    place.write("pairs.zst", zstd::encode_all(pairs.as_bytes(), 3).expect("memory"));
+    for file in ["pairs.gz", "pairs.zst"] {
+        assert_eq!(place.good(&["mv", "load", "ids", file, file]), "loaded 3,000 values\n");
+    }
+    let piped = place.run_with(&["mv", "load", "ids", "piped", "-"], pairs.as_bytes());
+    assert_eq!((piped.code, piped.out.as_str()), (Some(0), "loaded 3,000 values\n"), "{}", piped.err);
+    for set in ["pairs.gz", "pairs.zst", "piped"] {
+        assert_eq!(place.good(&["mv", "get", "ids", set, "key"]).lines().count(), 3000, "{set}");
+    }
+    place.write("cut.gz", &gz[..gz.len() / 2]);
+    let told = place.bad(1, &["mv", "load", "ids", "cut", "cut.gz"]);
+    assert!(told.contains("cut.gz line ") && told.contains("it ends early"), "{told}");
+    let there = place.good(&["mv", "get", "ids", "cut", "key"]).lines().count();
+    assert!(there > 0 && told.contains(&format!("line {}: ", there + 1)), "{there}: {told}");
 }

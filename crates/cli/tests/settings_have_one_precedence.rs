@@ -76,7 +76,13 @@ fn what_is_wrong_is_named() {
     assert!(bad(3, &[], &["count", "db", "pets", "--config", "nowhere.toml"]).contains("nowhere.toml"));
     bad(2, &[], &["count", "db", "pets", "--log", "loud"]);
     // A value that is one, and too small.
-    assert!(bad(2, &[("ALLUVIUM_MEMORY", "1M")], &["count", "db", "pets"]).contains("at least 8 MiB"));
+    let said = bad(2, &[("ALLUVIUM_MEMORY", "1M")], &["count", "db", "pets"]);
+    assert!(said.contains("ALLUVIUM_MEMORY: \"1M\"") && said.contains("at least 8M"), "{said}");
+    place.write("small.toml", "memory = 5\n");
+    let said = bad(2, &[], &["count", "db", "pets", "--config", "small.toml"]);
+    assert!(said.contains("small.toml:1") && said.contains("at least 8M"), "{said}");
+    let said = bad(2, &[], &["count", "db", "pets", "--memory", "7M"]);
+    assert!(said.contains("--memory") && said.contains("at least 8M"), "{said}");
 }
 
 #[test]

@@ -17,6 +17,9 @@ fn fields_are_changed() {
     assert_eq!(place.good(&["get", "db", "c", "a"]), "{\"_id\":\"a\",\"score\":13,\"text\":\"x\",\"x\":{\"y\":1}}\n");
     let told = place.bad(3, &["update", "db", "c", "b", r#"{"$inc":{"score":1}}"#]);
     assert!(told.contains("not found"), "{told}");
+    assert_eq!(place.run(&["update", "db", "c", "b", r#"{"$inc":{"score":1}}"#]).out, "", "it is told once");
+    let help = place.good(&["update", "--help"]);
+    assert!(help.contains(r#"'[{"name.score": {"$gte": 5}}]'"#), "{help}");
     let result = place.json(&["update", "db", "c", "b", r#"{"$inc":{"score":1}}"#, "--upsert", "--json"]);
     assert_eq!((&result["matched"], &result["upserted"]), (&0.into(), &1.into()));
     assert_eq!(place.good(&["get", "db", "c", "b"]), "{\"_id\":\"b\",\"score\":1}\n");
@@ -32,9 +35,9 @@ fn what_is_wrong_is_told() {
     for (update, says) in [
         (r#"{"$inc":{"text":1}}"#, "text"),
         (r#"{"$frob":{"text":1}}"#, "$frob"),
-        (r#"{"text":1}"#, "replace"),
+        (r#"{"text":1}"#, "`alluvium put`"),
         (r#"{"$set":{"_id":1}}"#, "_id"),
-        (r#"{"$set":"#, "line 1, column"),
+        (r#"{"$set":"#, "the update must be JSON, such as {\"a\": 1}: line 1, column"),
     ] {
         let told = place.bad(1, &["update", "db", "c", "a", update]);
         assert!(told.contains(says), "{update}: {told}");

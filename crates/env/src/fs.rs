@@ -51,7 +51,7 @@ pub trait Fs: Send + Sync {
     /// Lists a directory, sorted by name. A name that is not UTF-8 comes with replacement
     /// characters; no file of a database has one.
     fn list(&self, dir: &Path) -> Result<Vec<DirEntry>>;
-    /// True if there is a file or directory of that name.
+    /// True if there is a file or directory of that name. There is none below a file.
     fn exists(&self, path: &Path) -> Result<bool>;
     /// Makes the entries of a directory durable.
     fn sync_dir(&self, dir: &Path) -> Result<()>;

@@ -159,7 +159,7 @@ impl Fs for MemFs {
     fn exists(&self, path: &Path) -> Result<bool> {
         match self.shared.names.read().node(path) {
             Ok(_) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
             Err(error) => Err(Error::io("look for", path, error)),
         }
     }

@@ -90,7 +90,11 @@ impl Fs for OsFs {
     }
 
     fn exists(&self, path: &Path) -> Result<bool> {
-        path.try_exists().at("look for", path)
+        match path.try_exists() {
+            // What would be below a file.
+            Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(false),
+            found => found.at("look for", path),
+        }
     }
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {

@@ -251,6 +251,7 @@ fn file_as_directory(fs: &dyn Fs, dir: &Path) {
     write(fs, &file, b"x");
     assert_kind(fs.open(&file.join("g"), OpenMode::CreateNew), ErrorKind::NotADirectory);
     assert_kind(fs.list(&file), ErrorKind::NotADirectory);
+    assert!(!fs.exists(&file.join("g")).unwrap());
     assert_kind(fs.remove_dir(&file), ErrorKind::NotADirectory);
     assert!(fs.create_dir_all(&file).is_err());
     assert!(fs.create_dir_all(&file.join("sub")).is_err());

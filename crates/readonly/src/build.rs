@@ -79,6 +79,16 @@ impl Build {
 
     /// Adds a pair. Keys come in any order.
     ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// let mut build = ReadOnly::build_in(env, "capitals.ro", BuildOptions::default())?;
+    /// build.add(b"peru", b"lima")?;
+    /// build.add(b"chile", b"santiago")?; // in any order
+    /// assert_eq!(build.finish(Vec::new())?.pairs, 2);
+    /// # readonly::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::PairTooLarge`]; [`Error::NoSpace`]; [`Error::DuplicateKey`], as soon as one is found;
     /// or what the file system says. The build is of no use then.
@@ -95,6 +105,15 @@ impl Build {
     }
 
     /// Pairs added so far.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// let mut build = ReadOnly::build_in(env, "capitals.ro", BuildOptions::default())?;
+    /// build.add(b"peru", b"lima")?;
+    /// assert_eq!(build.added(), 1);
+    /// # readonly::Result::Ok(())
+    /// ```
     pub fn added(&self) -> u64 {
         self.position
     }
@@ -211,6 +230,22 @@ impl Build {
 
     /// Sorts and merges what is left, writes the store, and makes it durable. `aux` are bytes of the
     /// layer above, which [`crate::ReadOnly::aux`] gives back; a store without pairs has none.
+    ///
+    /// ```
+    /// use readonly::{BuildOptions, OnDuplicate, ReadOnly, ReadOnlyOptions};
+    ///
+    /// let env = env::Env::in_memory(1);
+    /// let options = BuildOptions { on_duplicate: OnDuplicate::Replace, ..BuildOptions::default() };
+    /// let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", options)?;
+    /// build.add(b"peru", b"cusco")?;
+    /// build.add(b"peru", b"lima")?;
+    /// let report = build.finish(b"as of 2026".to_vec())?;
+    /// assert_eq!((report.pairs, report.duplicates), (1, 1));
+    ///
+    /// let store = ReadOnly::open_in(env, "capitals.ro", &ReadOnlyOptions::default())?;
+    /// assert_eq!(store.aux()?, b"as of 2026");
+    /// # readonly::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Build::add`]. Nothing is left of the store then.

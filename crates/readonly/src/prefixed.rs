@@ -33,11 +33,29 @@ pub struct PairReader<R> {
 
 impl<R: BufRead> PairReader<R> {
     /// A reader at the beginning of a stream.
+    ///
+    /// ```
+    /// use readonly::prefixed::PairReader;
+    ///
+    /// let mut nothing = PairReader::new(&b""[..]);
+    /// assert!(!nothing.next_pair()?);
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn new(input: R) -> Self {
         Self { input, key: Vec::new(), value: Vec::new(), pairs: 0, bytes: 0 }
     }
 
     /// Moves to the next pair; false at the end.
+    ///
+    /// ```
+    /// use readonly::prefixed::PairReader;
+    ///
+    /// let mut reader = PairReader::new(&b"\x04\x1aperu\x04\x1alima\x05\x1achi"[..]);
+    /// assert!(reader.next_pair()?);
+    /// let cut_off = reader.next_pair().unwrap_err();
+    /// assert!(cut_off.to_string().contains("pair 2 is not whole"));
+    /// # std::io::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// `InvalidData`, naming pair and byte, if the stream ends within a pair or a length is longer
@@ -59,16 +77,43 @@ impl<R: BufRead> PairReader<R> {
     }
 
     /// The key of the pair.
+    ///
+    /// ```
+    /// use readonly::prefixed::PairReader;
+    ///
+    /// let mut reader = PairReader::new(&b"\x04\x1aperu\x04\x1alima"[..]);
+    /// reader.next_pair()?;
+    /// assert_eq!(reader.key(), b"peru");
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
     /// The value of the pair.
+    ///
+    /// ```
+    /// use readonly::prefixed::PairReader;
+    ///
+    /// let mut reader = PairReader::new(&b"\x04\x1aperu\x04\x1alima"[..]);
+    /// reader.next_pair()?;
+    /// assert_eq!(reader.value(), b"lima");
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn value(&self) -> &[u8] {
         &self.value
     }
 
     /// Bytes of the stream read so far.
+    ///
+    /// ```
+    /// use readonly::prefixed::PairReader;
+    ///
+    /// let mut reader = PairReader::new(&b"\x04\x1aperu\x04\x1alima"[..]);
+    /// reader.next_pair()?;
+    /// assert_eq!(reader.bytes(), 12);
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -140,6 +185,12 @@ impl<R: BufRead> PairReader<R> {
 }
 
 /// Appends a pair.
+///
+/// ```
+/// let mut bytes = Vec::new();
+/// readonly::prefixed::write_pair(b"peru", b"lima", &mut bytes);
+/// assert_eq!(bytes, b"\x04\x1aperu\x04\x1alima");
+/// ```
 pub fn write_pair(key: &[u8], value: &[u8], out: &mut Vec<u8>) {
     for bytes in [key, value] {
         let mut left = bytes.len();

@@ -20,6 +20,22 @@ pub struct Bounds {
 
 impl Bounds {
     /// All keys, forward.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// use readonly::Bounds;
+    ///
+    /// assert!(store.scan(&Bounds::all()).next()?.is_some());
+    /// let backward = Bounds { reverse: true, ..Bounds::all() };
+    /// assert!(store.scan(&backward).next()?.is_some());
+    /// # readonly::Result::Ok(())
+    /// ```
     pub fn all() -> Self {
         Self { lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false }
     }
@@ -63,6 +79,21 @@ impl Scan {
 
     /// Moves to the next key; `None` at the end of the range. The slices are valid until the next
     /// call.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// let mut scan = store.scan(&readonly::Bounds::all());
+    /// assert_eq!(scan.next()?, Some((&b"chile"[..], &b"santiago"[..])));
+    /// assert_eq!(scan.next()?, Some((&b"peru"[..], &b"lima"[..])));
+    /// assert_eq!(scan.next()?, None);
+    /// # readonly::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`env::Error::Corrupt`] or [`env::Error::Io`]; the scan has ended then.

@@ -65,12 +65,28 @@ impl Drop for Files {
 impl Sorter {
     /// A sorter that keeps about `memory_bytes` of pairs in memory, and puts the others into files in the folder `dir`,
     /// which is made if it is needed, and removed in the end.
+    ///
+    /// ```
+    /// # use readonly::sorter::Sorter;
+    /// let sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
+    /// assert_eq!(sorter.finish()?.next()?, None);
+    /// # readonly::Result::Ok(())
+    /// ```
     pub fn new(env: &Env, dir: PathBuf, memory_bytes: usize) -> Self {
         let files = Files { env: env.clone(), dir, made: false };
         Self { arena: Arena::new(memory_bytes), position: 0, runs: Vec::new(), next_run: 0, files }
     }
 
     /// Adds a pair.
+    ///
+    /// ```
+    /// # use readonly::sorter::Sorter;
+    /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
+    /// sorter.add(b"b", b"1")?;
+    /// sorter.add(b"a", b"2")?;
+    /// assert_eq!(sorter.finish()?.next()?, Some((&b"a"[..], &b"2"[..])));
+    /// # readonly::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`crate::Error::PairTooLarge`], or what the operating system refuses.
@@ -114,6 +130,15 @@ impl Sorter {
 
     /// The pairs in order.
     ///
+    /// ```
+    /// # use readonly::sorter::Sorter;
+    /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
+    /// sorter.add(b"b", b"1")?;
+    /// let mut sorted = sorter.finish()?;
+    /// assert_eq!(sorted.next()?, Some((&b"b"[..], &b"1"[..])));
+    /// # readonly::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// What the operating system refuses.
     pub fn finish(mut self) -> Result<Sorted> {
@@ -148,6 +173,18 @@ enum Source {
 
 impl Sorted {
     /// The next pair; it is valid until the next call.
+    ///
+    /// ```
+    /// # use readonly::sorter::Sorter;
+    /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
+    /// sorter.add(b"b", b"1")?;
+    /// sorter.add(b"a", b"2")?;
+    /// let mut sorted = sorter.finish()?;
+    /// while let Some((key, value)) = sorted.next()? {
+    ///     println!("{key:?} {value:?}");
+    /// }
+    /// # readonly::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// Damage, or what the operating system refuses.

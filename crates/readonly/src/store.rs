@@ -81,6 +81,18 @@ impl ReadOnly {
     /// Begins to build a store in the directory `path`, which must be new or empty, or hold a build
     /// that was cut short: that one is cleaned up.
     ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("capitals.ro");
+    /// use readonly::{BuildOptions, ReadOnly};
+    ///
+    /// let mut build = ReadOnly::build(&path, BuildOptions::default())?;
+    /// build.add(b"peru", b"lima")?;
+    /// build.finish(Vec::new())?;
+    /// assert_eq!(ReadOnly::open(&path)?.len(), 1);
+    /// # readonly::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Exists`], [`Error::NotEmpty`], [`Error::InUse`], [`Error::InvalidOption`], or what the
     /// file system says.
@@ -90,6 +102,16 @@ impl ReadOnly {
 
     /// [`ReadOnly::build`] in another outside world, for tests.
     ///
+    /// ```
+    /// use readonly::{BuildOptions, ReadOnly};
+    ///
+    /// let env = env::Env::in_memory(1);
+    /// let mut build = ReadOnly::build_in(env, "capitals.ro", BuildOptions::default())?;
+    /// build.add(b"peru", b"lima")?;
+    /// build.finish(Vec::new())?;
+    /// # readonly::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As there.
     pub fn build_in(env: Env, path: impl AsRef<Path>, options: BuildOptions) -> Result<Build> {
@@ -97,6 +119,21 @@ impl ReadOnly {
     }
 
     /// Opens the store in the directory `path` with default options.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("capitals.ro");
+    /// use readonly::{BuildOptions, ReadOnly};
+    ///
+    /// let mut build = ReadOnly::build(&path, BuildOptions::default())?;
+    /// build.add(b"peru", b"lima")?;
+    /// build.finish(Vec::new())?;
+    /// let store = ReadOnly::open(&path)?;
+    /// let mut value = Vec::new();
+    /// assert!(store.get(b"peru", &mut value)?);
+    /// assert_eq!(value, b"lima");
+    /// # readonly::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotReadOnly`]; [`Error::Unfinished`]; [`env::Error::Corrupt`].
@@ -106,6 +143,20 @@ impl ReadOnly {
 
     /// Opens the store in the directory `path`. Reads little: time does not depend on its size.
     ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("capitals.ro");
+    /// use readonly::{BuildOptions, ReadOnly, ReadOnlyOptions};
+    ///
+    /// let mut build = ReadOnly::build(&path, BuildOptions::default())?;
+    /// build.add(b"peru", b"lima")?;
+    /// build.finish(Vec::new())?;
+    /// let options = ReadOnlyOptions { memory_bytes: 8 << 20, ..ReadOnlyOptions::default() };
+    /// let store = ReadOnly::open_with(&path, &options)?;
+    /// assert_eq!(store.stats().memory_budget_bytes, 8 << 20);
+    /// # readonly::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`ReadOnly::open`]; [`Error::NoSuchIndex`]; [`Error::InvalidOption`].
     pub fn open_with(path: impl AsRef<Path>, options: &ReadOnlyOptions) -> Result<Self> {
@@ -113,6 +164,20 @@ impl ReadOnly {
     }
 
     /// [`ReadOnly::open_with`] in another outside world, for tests.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// use readonly::ReadOnlyOptions;
+    ///
+    /// let store = ReadOnly::open_in(env, "capitals.ro", &ReadOnlyOptions::default())?;
+    /// assert_eq!(store.len(), 2);
+    /// # readonly::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As there.
@@ -153,21 +218,67 @@ impl ReadOnly {
     }
 
     /// The directory.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// assert_eq!(store.path(), std::path::Path::new("capitals.ro"));
+    /// # readonly::Result::Ok(())
+    /// ```
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
     /// A random number that tells this store from all others.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// println!("store {:016x}", store.id());
+    /// # readonly::Result::Ok(())
+    /// ```
     pub fn id(&self) -> u64 {
         self.inner.superblock.id
     }
 
     /// What the layer above wrote when the store was built: [`BuildOptions::label`].
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// let options = BuildOptions { label: b"capitals, v1".to_vec(), ..BuildOptions::default() };
+    /// ReadOnly::build_in(env.clone(), "capitals.ro", options)?.finish(Vec::new())?;
+    /// let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// assert_eq!(store.label(), b"capitals, v1");
+    /// # readonly::Result::Ok(())
+    /// ```
     pub fn label(&self) -> &[u8] {
         &self.inner.superblock.label
     }
 
     /// The bytes that [`Build::finish`] was given; empty if there are no pairs.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// assert_eq!(store.aux()?, b"2026"); // what its build was finished with
+    /// # readonly::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`env::Error::Corrupt`] or [`env::Error::Io`].
@@ -179,17 +290,56 @@ impl ReadOnly {
     }
 
     /// The number of pairs.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// assert_eq!(store.len(), 2);
+    /// # readonly::Result::Ok(())
+    /// ```
     pub fn len(&self) -> u64 {
         self.inner.data.as_ref().map_or(0, |data| data.meta().entries)
     }
 
     /// True if there are no pairs.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// assert!(!store.is_empty());
+    /// # readonly::Result::Ok(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The value of `key`, in `value`, which is replaced; false, and `value` as it was, if there is
     /// none.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// let mut value = Vec::new();
+    /// assert!(store.get(b"peru", &mut value)?);
+    /// assert_eq!(value, b"lima");
+    /// assert!(!store.get(b"atlantis", &mut value)?);
+    /// # readonly::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// [`env::Error::Corrupt`] or [`env::Error::Io`].
@@ -207,12 +357,41 @@ impl ReadOnly {
     }
 
     /// The pairs of a range, in order.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// use readonly::Bounds;
+    /// use std::ops::Bound;
+    ///
+    /// let mut scan = store.scan(&Bounds { lower: Bound::Included(b"d".to_vec()), ..Bounds::all() });
+    /// assert_eq!(scan.next()?, Some((&b"peru"[..], &b"lima"[..])));
+    /// assert_eq!(scan.next()?, None);
+    /// # readonly::Result::Ok(())
+    /// ```
     pub fn scan(&self, bounds: &Bounds) -> Scan {
         Scan::new(self.inner.data.as_ref(), bounds)
     }
 
     /// Reads and checks everything: every block of every file, and that all indexes agree with the
     /// data. Returns the damage found; empty is good.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// assert!(store.verify()?.is_empty());
+    /// # readonly::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// What keeps the check itself from going on.
@@ -238,6 +417,19 @@ impl ReadOnly {
     }
 
     /// Figures of the store. Costs microseconds.
+    ///
+    /// ```
+    /// # use readonly::{BuildOptions, ReadOnly};
+    /// # let env = env::Env::in_memory(1);
+    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
+    /// # build.add(b"peru", b"lima")?;
+    /// # build.add(b"chile", b"santiago")?;
+    /// # build.finish(b"2026".to_vec())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// let stats = store.stats();
+    /// assert_eq!((stats.pairs, stats.raw_bytes), (2, 21));
+    /// # readonly::Result::Ok(())
+    /// ```
     pub fn stats(&self) -> Stats {
         let content = self.inner.superblock.content.as_ref();
         let indexes: Vec<IndexStats> = content

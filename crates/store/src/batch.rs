@@ -3,11 +3,15 @@
 //! The bytes of a batch are its log record (`docs/format/store.md`): a tag, then per operation
 //! kind, partition, internal key and value. The memtables read from the same bytes.
 
+mod record;
+
 use crate::multivalue;
 use crate::trees::TreeId;
 use codec::entry::{Entry, Kind, Seq};
-use codec::limits::{get_number, get_seq};
-use codec::{DecodeError, varint};
+use codec::varint;
+use record::decode_op;
+
+pub(crate) use record::{LogRecord, decode_record, encode_flushed};
 
 /// The first byte of a record that is a batch.
 pub(crate) const TAG_BATCH: u8 = 0;
@@ -70,12 +74,36 @@ impl WriteBatch {
     }
 
     /// Sets `key` of `tree` to `value`.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Periodic)?;
+    /// assert!(store.contains(pets, b"rex")?);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push(Kind::Put, tree.0, key, value);
         self.grows = true;
     }
 
     /// Removes `key` of `tree`, whether it is there or not.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// batch.delete(pets, b"rex");
+    /// batch.delete(pets, b"nobody"); // no error
+    /// store.write(batch, Durability::Periodic)?;
+    /// assert!(!store.contains(pets, b"rex")?);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn delete(&mut self, tree: TreeId, key: &[u8]) {
         self.push(Kind::Delete, tree.0, key, &[]);
     }
@@ -87,6 +115,21 @@ impl WriteBatch {
     /// It counts as one operation for each partition, since keys lie in all of them. Other writers' key
     /// locks do not keep it out: who reads a key, and writes it after the range was deleted, keeps what it
     /// has written. Not for trees of [`crate::Multivalue`]; see [`WriteBatch::delete_values`].
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// for key in [b"2023-12-31", b"2024-02-29", b"2024-12-24", b"2025-01-01"] {
+    ///     batch.put(pets, key, b"");
+    /// }
+    /// batch.delete_range(pets, b"2024", b"2025");
+    /// store.write(batch, Durability::Periodic)?;
+    /// assert!(store.contains(pets, b"2023-12-31")? && store.contains(pets, b"2025-01-01")?);
+    /// assert!(!store.contains(pets, b"2024-02-29")?);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn delete_range(&mut self, tree: TreeId, from: &[u8], to: &[u8]) {
         // The system tree lives in partition 0.
         let partitions = if tree.0 == 0 { 1 } else { self.partitions };
@@ -97,6 +140,42 @@ impl WriteBatch {
 
     /// Applies `delta` to the value of `key` of `tree`, without reading it: [`crate::Fold`] says what comes
     /// of it, when the key is read or its files are merged. On an absent key it does nothing.
+    ///
+    /// ```
+    /// use store::{Durability, Fold, FoldError, Options, Store, TreeId};
+    ///
+    /// /// A delta is appended to the value.
+    /// #[derive(Debug)]
+    /// struct Append;
+    ///
+    /// impl Fold for Append {
+    ///     fn fold(
+    ///         &self,
+    ///         _tree: TreeId,
+    ///         _key: &[u8],
+    ///         base: &[u8],
+    ///         deltas: &[&[u8]],
+    ///         out: &mut Vec<u8>,
+    ///     ) -> Result<Option<u64>, FoldError> {
+    ///         out.extend_from_slice(base);
+    ///         deltas.iter().for_each(|delta| out.extend_from_slice(delta));
+    ///         Ok(Some(0))
+    ///     }
+    /// }
+    ///
+    /// let options = Options { fold: Some(std::sync::Arc::new(Append)), ..Options::default() };
+    /// let store = Store::open(env::Env::in_memory(1), "db".as_ref(), options)?;
+    /// let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// batch.delta(pets, b"rex", b", three years");
+    /// batch.delta(pets, b"nobody", b"does nothing");
+    /// store.write(batch, Durability::Periodic)?;
+    /// let mut value = Vec::new();
+    /// assert!(store.get(pets, b"rex", &mut value)? && !store.contains(pets, b"nobody")?);
+    /// assert_eq!(value, b"dog, three years");
+    /// # store::Result::Ok(())
+    /// ```
     pub fn delta(&mut self, tree: TreeId, key: &[u8], delta: &[u8]) {
         self.push(Kind::Delta, tree.0, key, delta);
         (self.grows, self.deltas) = (true, true);
@@ -105,11 +184,43 @@ impl WriteBatch {
     /// Sets an index entry of the operation before, which is on the document that the entry leads to: it goes to the same
     /// partition and has the same number, so that whoever reads both can tell that they belong together. `tree`
     /// is one of [`crate::Store::change_trees`]. Without effect in an empty batch.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store, TreeChanges};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let index = |_: &[_]| TreeChanges { create: vec![b"ages".to_vec()], ..TreeChanges::default() };
+    /// # let ages = store.change_trees(1, index)?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"3");
+    /// batch.put_entry(ages, b"3rex", b"");
+    /// assert_eq!(batch.len(), 1, "an entry is part of its document's operation");
+    /// store.write(batch, Durability::Periodic)?;
+    /// # store::Result::Ok(())
+    /// ```
     pub fn put_entry(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push_entry(Kind::Put, tree, key, value);
     }
 
     /// Removes an index entry of the document that the operation before is on; as [`WriteBatch::put_entry`].
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store, TreeChanges};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let index = |_: &[_]| TreeChanges { create: vec![b"ages".to_vec()], ..TreeChanges::default() };
+    /// # let ages = store.change_trees(1, index)?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"3");
+    /// # batch.put_entry(ages, b"3rex", b"");
+    /// # store.write(batch, Durability::Periodic)?;
+    /// let mut batch = store.batch();
+    /// batch.delete(pets, b"rex");
+    /// batch.delete_entry(ages, b"3rex");
+    /// store.write(batch, Durability::Periodic)?;
+    /// assert!(store.scan(ages, store::Bounds::all(), None)?.next()?.is_none());
+    /// # store::Result::Ok(())
+    /// ```
     pub fn delete_entry(&mut self, tree: TreeId, key: &[u8]) {
         self.push_entry(Kind::Delete, tree, key, &[]);
     }
@@ -123,6 +234,19 @@ impl WriteBatch {
 
     /// The batch was made for `tree` as it is described since the operation with this number
     /// ([`crate::Store::schema`]): if it has another description by the time the batch is numbered, nothing is written.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.expect_schema(pets, store.schema(pets));
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.describe_trees(&[(pets, b"pets, but otherwise")])?; // meanwhile
+    /// let refused = store.write(batch, Durability::Periodic);
+    /// assert!(matches!(refused, Err(store::Error::SchemaChanged(_))));
+    /// # store::Result::Ok(())
+    /// ```
     pub fn expect_schema(&mut self, tree: TreeId, schema: Seq) {
         if !self.schemas.contains(&(tree.0, schema)) {
             self.schemas.push((tree.0, schema));
@@ -130,18 +254,59 @@ impl WriteBatch {
     }
 
     /// Adds `value` to those under `key` of a multivalue tree; once more has no effect.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// let mut batch = store.batch();
+    /// batch.put_value(tree, b"ada", b"math");
+    /// batch.put_value(tree, b"ada", b"math");
+    /// store.write(batch, Durability::Periodic)?;
+    /// assert!(tags.contains(b"ada", b"math")?);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn put_value(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push_value(Kind::Put, tree, key, value);
         self.grows = true;
     }
 
     /// Removes `value` from those under `key` of a multivalue tree, whether it is there or not.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// let mut batch = store.batch();
+    /// batch.put_value(tree, b"ada", b"math");
+    /// batch.put_value(tree, b"ada", b"poetry");
+    /// batch.delete_value(tree, b"ada", b"math");
+    /// store.write(batch, Durability::Periodic)?;
+    /// assert!(!tags.contains(b"ada", b"math")? && tags.contains(b"ada", b"poetry")?);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn delete_value(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push_value(Kind::Delete, tree, key, value);
     }
 
     /// Removes all values under `key` of a multivalue tree. It reads nothing, and costs the same for one
     /// value and for millions.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// let mut batch = store.batch();
+    /// batch.put_value(tree, b"ada", b"math");
+    /// batch.put_value(tree, b"bob", b"math");
+    /// batch.delete_values(tree, b"ada");
+    /// store.write(batch, Durability::Periodic)?;
+    /// assert!(!tags.contains(b"ada", b"math")? && tags.contains(b"bob", b"math")?);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn delete_values(&mut self, tree: TreeId, key: &[u8]) {
         let (from, to, routing) = multivalue::internal_range(key);
         self.push_range(tree.0, partition_of(routing, self.partitions), &from, &to);
@@ -192,26 +357,79 @@ impl WriteBatch {
     }
 
     /// The number of operations, without index entries.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// batch.delete(pets, b"tom");
+    /// assert_eq!(batch.len(), 2);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn len(&self) -> usize {
         self.numbers as usize
     }
 
     /// True if there are no operations.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// assert!(batch.is_empty());
+    /// batch.delete(pets, b"tom");
+    /// assert!(!batch.is_empty());
+    /// # store::Result::Ok(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }
 
     /// The bytes that the batch takes in the log.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", &[b'x'; 1000]);
+    /// assert!(batch.encoded_bytes() > 1000 && batch.encoded_bytes() <= store.max_batch_bytes());
+    /// # store::Result::Ok(())
+    /// ```
     pub fn encoded_bytes(&self) -> usize {
         self.bytes.len()
     }
 
     /// Makes room for `bytes` more.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.reserve(1 << 20); // once, in place of growing many times
+    /// batch.put(pets, b"rex", b"dog");
+    /// # store::Result::Ok(())
+    /// ```
     pub fn reserve(&mut self, bytes: usize) {
         self.bytes.reserve(bytes);
     }
 
     /// Keys and values of the puts on a tree that are no index entries, in their order.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// batch.delete(pets, b"tom");
+    /// assert_eq!(batch.puts(pets).collect::<Vec<_>>(), [(&b"rex"[..], &b"dog"[..])]);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn puts(&self, tree: TreeId) -> impl Iterator<Item = (&[u8], &[u8])> {
         let tree = tree.0.to_be_bytes();
         self.ops.iter().filter_map(move |op| {
@@ -223,6 +441,18 @@ impl WriteBatch {
     }
 
     /// Keeps the operations, counted from 0 in their order, for which `keep` is true, with their index entries.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// batch.put(pets, b"tom", b"cat");
+    /// batch.retain(|at| at == 1);
+    /// assert_eq!(batch.puts(pets).collect::<Vec<_>>(), [(&b"tom"[..], &b"cat"[..])]);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
         let old = std::mem::take(&mut self.bytes);
         let ops = std::mem::take(&mut self.ops);
@@ -248,6 +478,17 @@ impl WriteBatch {
     }
 
     /// Forgets all operations and keeps the memory.
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// batch.clear();
+    /// assert!(batch.is_empty());
+    /// # store::Result::Ok(())
+    /// ```
     pub fn clear(&mut self) {
         self.bytes.truncate(1);
         self.ops.clear();
@@ -293,97 +534,6 @@ impl WriteBatch {
         touched.sort_unstable();
         touched
     }
-}
-
-/// An operation, decoded.
-struct Decoded<'a> {
-    partition: u32,
-    entry: Entry<'a>,
-    /// It has the number of the operation before it.
-    shares: bool,
-}
-
-/// Takes one operation off the front of `input`. `seq` is the number that it has.
-fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<Decoded<'a>> {
-    let (&kind, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
-    *input = rest;
-    let shares = kind & ENTRY != 0;
-    let kind = match kind {
-        1 => Kind::Put,
-        2 => Kind::Delete,
-        3 => Kind::Delta,
-        4 => Kind::RangeDelete,
-        _ if kind == Kind::Put as u8 | ENTRY => Kind::Put,
-        _ if kind == Kind::Delete as u8 | ENTRY => Kind::Delete,
-        _ => return Err(DecodeError::Invalid("an unknown kind of operation")),
-    };
-    let partition = varint::get_u64(input)?;
-    let partition = u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
-    let key = varint::get_bytes(input)?;
-    codec::limits::tree_of(key)?;
-    let value = varint::get_bytes(input)?;
-    if kind == Kind::RangeDelete && (value <= key || !value.starts_with(&key[..4])) {
-        return Err(DecodeError::Invalid("a range of keys that is empty or leaves its tree"));
-    }
-    Ok(Decoded { partition, entry: Entry { key, seq, kind, value }, shares })
-}
-
-/// A log record, decoded.
-pub(crate) enum LogRecord<'a> {
-    /// Operations, with their partitions.
-    Batch(Vec<(u32, Entry<'a>)>),
-    /// How far the partitions are flushed.
-    Flushed {
-        /// Only numbers below this were removed from the log.
-        needed: Seq,
-        /// Partitions, and up to which number each has been flushed and its manifest synced.
-        flushed: Vec<(u32, Seq)>,
-    },
-}
-
-/// Decodes a log record whose first operation has the number `first`.
-pub(crate) fn decode_record(payload: &[u8], first: Seq) -> codec::Result<LogRecord<'_>> {
-    let (&tag, mut input) = payload.split_first().ok_or(DecodeError::Truncated)?;
-    match tag {
-        TAG_BATCH => {
-            let mut ops: Vec<(u32, Entry<'_>)> = Vec::new();
-            let mut next = first;
-            while !input.is_empty() {
-                let Decoded { partition, mut entry, shares } = decode_op(&mut input, next)?;
-                match ops.last() {
-                    Some((owner, before)) if shares && *owner == partition => entry.seq = before.seq,
-                    _ if shares => return Err(DecodeError::Invalid("an index entry apart from its document")),
-                    _ => next += 1,
-                }
-                ops.push((partition, entry));
-            }
-            Ok(LogRecord::Batch(ops))
-        }
-        TAG_FLUSHED => {
-            // The number behind the last one, where nothing is needed.
-            let needed = get_number(&mut input, "a sequence number")?;
-            let mut flushed = Vec::new();
-            while !input.is_empty() {
-                let partition = varint::get_u64(&mut input)?;
-                let partition =
-                    u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
-                flushed.push((partition, get_seq(&mut input, "a flushed number")?));
-            }
-            Ok(LogRecord::Flushed { needed, flushed })
-        }
-        _ => Err(DecodeError::Invalid("an unknown kind of record")),
-    }
-}
-
-/// The record that notes how far partitions are flushed, and what of the log is needed still.
-pub(crate) fn encode_flushed(needed: Seq, flushed: impl Iterator<Item = (u32, Seq)>) -> Vec<u8> {
-    let mut bytes = vec![TAG_FLUSHED];
-    varint::put_u64(&mut bytes, needed);
-    for (partition, seq) in flushed {
-        varint::put_u64(&mut bytes, u64::from(partition));
-        varint::put_u64(&mut bytes, seq);
-    }
-    bytes
 }
 
 #[cfg(test)]

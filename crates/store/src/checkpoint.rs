@@ -81,6 +81,30 @@ impl Store {
     /// all operations up to one number, and none beyond. Sorted files are linked where `dir` is on the
     /// same file system, else copied. Nothing has the name `dir` until all of it is durable.
     ///
+    /// ```
+    /// use store::{CheckpointOptions, Durability, Options, RestoreOptions, Store};
+    ///
+    /// let env = env::Env::in_memory(1);
+    /// let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
+    /// let pets = store.create_trees(&[b"pets"])?[0];
+    /// let put = |key: &[u8]| {
+    ///     let mut batch = store.batch();
+    ///     batch.put(pets, key, b"");
+    ///     store.write(batch, Durability::Periodic)
+    /// };
+    /// put(b"rex")?;
+    /// store.checkpoint("monday".as_ref(), &CheckpointOptions::default())?;
+    /// put(b"tom")?;
+    /// // What monday has of sorted files is not copied again.
+    /// let base = Some("monday".into());
+    /// store.checkpoint("tuesday".as_ref(), &CheckpointOptions { base, ..CheckpointOptions::default() })?;
+    ///
+    /// store::restore_checkpoint(&env, "monday".as_ref(), "copy".as_ref(), RestoreOptions::default())?;
+    /// let copy = Store::open(env, "copy".as_ref(), Options::default())?;
+    /// assert!(copy.contains(pets, b"rex")? && !copy.contains(pets, b"tom")?);
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::TargetExists`], [`Error::InsideDatabase`], [`Error::NotACheckpoint`] and
     /// [`Error::ForeignBase`] for the base, [`Error::InUse`] if another makes it, [`Error::NoSpace`],

@@ -128,6 +128,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     /// True if the cause is damage on disk.
+    ///
+    /// ```
+    /// let path = std::path::Path::new("db/p000/00000007.sst");
+    /// let error = store::Error::from(env::Error::corrupt(path, 4096, "the checksum is wrong"));
+    /// assert!(error.is_corruption());
+    /// assert!(!store::Error::Closed.is_corruption());
+    /// ```
     pub fn is_corruption(&self) -> bool {
         match self {
             Self::Storage(env::Error::Corrupt { .. }) => true,

@@ -61,12 +61,35 @@ impl Store {
 
     /// The number of the last change of a tree's description since the store was opened; 0 if there was none. For
     /// [`crate::WriteBatch::expect_schema`].
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let before = store.schema(pets);
+    /// store.describe_trees(&[(pets, b"pets, but otherwise")])?;
+    /// assert!(store.schema(pets) > before);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn schema(&self, tree: TreeId) -> Seq {
         self.inner.trees.schema(tree)
     }
 
     /// Reads a key's value at a snapshot into `value`: the number of the operation that wrote it last, deltas too. `None`
     /// if there is no value.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// let written = store.write(batch, Durability::Periodic)?;
+    /// let mut value = Vec::new();
+    /// assert_eq!(store.get_numbered_at(&store.snapshot(), pets, b"rex", &mut value)?, Some(written));
+    /// assert_eq!(value, b"dog");
+    /// # store::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Store::get_at`].

@@ -22,11 +22,31 @@ struct Gathered {
 
 impl EntryRun {
     /// Nothing yet.
+    ///
+    /// ```
+    /// # use store::EntryRun;
+    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # let ages = store.create_trees(&[b"ages"])?[0];
+    /// let run = EntryRun::new(ages);
+    /// assert!(run.is_empty());
+    /// # store::Result::Ok(())
+    /// ```
     pub fn new(tree: TreeId) -> Self {
         Self { tree, bytes: Vec::new(), entries: Vec::new() }
     }
 
     /// Adds an entry with the number of the write that it follows from.
+    ///
+    /// ```
+    /// # use store::EntryRun;
+    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # let ages = store.create_trees(&[b"ages"])?[0];
+    /// let mut run = EntryRun::new(ages);
+    /// run.push(b"3rex", 17, b"");
+    /// run.push(b"2tom", 18, b""); // in any order
+    /// assert_eq!(run.len(), 2);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn push(&mut self, key: &[u8], seq: Seq, value: &[u8]) {
         let (start, key_len, value_len) = (self.bytes.len(), key.len() as u32 + 4, value.len() as u32);
         self.bytes.extend_from_slice(&self.tree.0.to_be_bytes());
@@ -36,21 +56,63 @@ impl EntryRun {
     }
 
     /// The bytes of memory that it takes.
+    ///
+    /// ```
+    /// # use store::EntryRun;
+    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # let ages = store.create_trees(&[b"ages"])?[0];
+    /// let mut run = EntryRun::new(ages);
+    /// run.push(b"3rex", 17, &[0; 1000]);
+    /// assert!(run.bytes() > 1000);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn bytes(&self) -> usize {
         self.bytes.len() + self.entries.len() * std::mem::size_of::<Gathered>()
     }
 
     /// The number of entries.
+    ///
+    /// ```
+    /// # use store::EntryRun;
+    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # let ages = store.create_trees(&[b"ages"])?[0];
+    /// let mut run = EntryRun::new(ages);
+    /// run.push(b"3rex", 17, b"");
+    /// assert_eq!(run.len(), 1);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// True if there are none.
+    ///
+    /// ```
+    /// # use store::EntryRun;
+    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # let ages = store.create_trees(&[b"ages"])?[0];
+    /// let mut run = EntryRun::new(ages);
+    /// assert!(run.is_empty());
+    /// run.push(b"3rex", 17, b"");
+    /// assert!(!run.is_empty());
+    /// # store::Result::Ok(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Forgets the entries and keeps the memory.
+    ///
+    /// ```
+    /// # use store::EntryRun;
+    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # let ages = store.create_trees(&[b"ages"])?[0];
+    /// let mut run = EntryRun::new(ages);
+    /// run.push(b"3rex", 17, b"");
+    /// run.clear();
+    /// assert!(run.is_empty());
+    /// # store::Result::Ok(())
+    /// ```
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
@@ -121,6 +183,26 @@ impl Store {
 
     /// As [`Store::scan`], over one partition.
     ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # batch.put(pets, b"tom", b"cat");
+    /// # store.write(batch, Durability::Periodic)?;
+    /// let (snapshot, mut found) = (store.snapshot(), 0);
+    /// for partition in 0..store.partitions() {
+    ///     let mut scan = store.scan_partition(pets, partition, store::Bounds::all(), &snapshot)?;
+    ///     while let Some((key, _)) = scan.next()? {
+    ///         assert_eq!(store.partition_of(key), partition);
+    ///         found += 1;
+    ///     }
+    /// }
+    /// assert_eq!(found, 2);
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Store::scan`].
     pub fn scan_partition(&self, tree: TreeId, partition: u32, bounds: Bounds, snapshot: &Snapshot) -> Result<Scan> {
@@ -129,6 +211,18 @@ impl Store {
     }
 
     /// The numbers that reads may use: those of live snapshots, and *visible*, ascending.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let snapshot = store.snapshot();
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Periodic)?;
+    /// assert_eq!(store.live_snapshots(), [snapshot.seq(), store.visible()]);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn live_snapshots(&self) -> Vec<Seq> {
         self.inner.visibility.live()
     }
@@ -136,6 +230,27 @@ impl Store {
     /// Rewrites the files of a tree in one partition without the entries that `may_go` says true of, by their keys and
     /// numbers. Only entries with numbers up to `max_seq` in files are asked about, and not all of them, if compactions
     /// rewrite files meanwhile. Returns how many are gone.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store, TreeChanges};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let index = |_: &[_]| TreeChanges { create: vec![b"ages".to_vec()], ..TreeChanges::default() };
+    /// # let ages = store.change_trees(1, index)?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"3");
+    /// # batch.put_entry(ages, b"3rex", b"");
+    /// # batch.put_entry(ages, b"9stale", b"");
+    /// # let written = store.write(batch, Durability::Periodic)?;
+    /// store.flush()?;
+    /// let partition = store.partition_of(b"rex");
+    /// let gone = store.sweep(ages, partition, written, &|key, _| key == b"9stale", &|| false)?;
+    /// assert_eq!(gone, 1);
+    /// let mut scan = store.scan(ages, store::Bounds::all(), None)?;
+    /// assert_eq!(scan.next()?, Some((&b"3rex"[..], &b""[..])));
+    /// assert_eq!(scan.next()?, None);
+    /// # store::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Store::flush`].

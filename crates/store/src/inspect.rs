@@ -34,6 +34,14 @@ pub enum FileKind {
 
 impl FileKind {
     /// Its name in words.
+    ///
+    /// ```
+    /// let env = env::Env::in_memory(1);
+    /// store::Store::open(env.clone(), "db".as_ref(), store::Options::default())?;
+    /// let kind = store::file_kind(&env, "db/ALLUVIUM".as_ref())?;
+    /// assert_eq!(kind.map(store::FileKind::name), Some("superblock"));
+    /// # store::Result::Ok(())
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::Sorted => "sorted file",

@@ -100,6 +100,16 @@ impl LockTable {
 impl LockGuard {
     /// The distinct hashes held. Fewer than the keys asked for: two of them are equal (or, rarely,
     /// only their hashes are).
+    ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let keys = [&b"rex"[..], b"tom", b"rex"];
+    /// let locks = store.lock(pets, keys, store::LockMode::Exclusive);
+    /// assert_eq!(locks.len(), 2);
+    /// # store::Result::Ok(())
+    /// ```
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.held.len()

@@ -55,11 +55,36 @@ pub struct ValuesOf<'a> {
 
 impl<'a> ValuesOf<'a> {
     /// All values under `key`, in ascending order, as they are now.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// tags.put(b"ada", b"math", Durability::Periodic)?;
+    /// let mut values = tags.values(ValuesOf::key(b"ada"))?;
+    /// assert_eq!(values.next()?, Some(&b"math"[..]));
+    /// assert_eq!(values.next()?, None);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn key(key: &'a [u8]) -> Self {
         Self { key, lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false, snapshot: None }
     }
 
     /// From this value on.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// for value in [b"1", b"2", b"3"] {
+    ///     tags.put(b"ada", value, Durability::Periodic)?;
+    /// }
+    /// let mut values = tags.values(ValuesOf::key(b"ada").from(b"2"))?;
+    /// assert_eq!(values.next()?, Some(&b"2"[..]));
+    /// # store::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn from(mut self, value: &[u8]) -> Self {
         self.lower = Bound::Included(value.to_vec());
@@ -67,6 +92,20 @@ impl<'a> ValuesOf<'a> {
     }
 
     /// Values below this one.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// for value in [b"1", b"2", b"3"] {
+    ///     tags.put(b"ada", value, Durability::Periodic)?;
+    /// }
+    /// let mut values = tags.values(ValuesOf::key(b"ada").below(b"2"))?;
+    /// assert_eq!(values.next()?, Some(&b"1"[..]));
+    /// assert_eq!(values.next()?, None);
+    /// # store::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn below(mut self, value: &[u8]) -> Self {
         self.upper = Bound::Excluded(value.to_vec());
@@ -74,6 +113,19 @@ impl<'a> ValuesOf<'a> {
     }
 
     /// In descending order.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// for value in [b"1", b"2", b"3"] {
+    ///     tags.put(b"ada", value, Durability::Periodic)?;
+    /// }
+    /// let mut values = tags.values(ValuesOf::key(b"ada").reverse())?;
+    /// assert_eq!(values.next()?, Some(&b"3"[..]));
+    /// # store::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn reverse(mut self) -> Self {
         self.reverse = true;
@@ -81,6 +133,19 @@ impl<'a> ValuesOf<'a> {
     }
 
     /// As they were at this snapshot.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// tags.put(b"ada", b"math", Durability::Periodic)?;
+    /// let snapshot = store.snapshot();
+    /// tags.delete_key(b"ada", Durability::Periodic)?;
+    /// let mut values = tags.values(ValuesOf::key(b"ada").at(&snapshot))?;
+    /// assert_eq!(values.next()?, Some(&b"math"[..]));
+    /// # store::Result::Ok(())
+    /// ```
     #[must_use]
     pub fn at(mut self, snapshot: &Snapshot) -> Self {
         self.snapshot = Some(snapshot.clone());
@@ -109,6 +174,17 @@ impl<'a> Multivalue<'a> {
 
     /// Adds a value to those under `key`. Reads nothing; once more has no effect.
     ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// tags.put(b"ada", b"math", Durability::Periodic)?;
+    /// tags.put(b"ada", b"poetry", Durability::Periodic)?;
+    /// assert!(tags.contains(b"ada", b"math")?);
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Store::write`].
     pub fn put(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<Seq> {
@@ -118,6 +194,17 @@ impl<'a> Multivalue<'a> {
     }
 
     /// Removes a value from those under `key`, whether it is there or not. Reads nothing.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// tags.put(b"ada", b"math", Durability::Periodic)?;
+    /// tags.delete(b"ada", b"math", Durability::Periodic)?;
+    /// assert!(!tags.contains(b"ada", b"math")?);
+    /// # store::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Store::write`].
@@ -130,6 +217,18 @@ impl<'a> Multivalue<'a> {
     /// Removes all values under `key`, whether there are any or not. Reads nothing; costs the same for one
     /// value and for millions.
     ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// tags.put(b"ada", b"math", Durability::Periodic)?;
+    /// tags.put(b"ada", b"poetry", Durability::Periodic)?;
+    /// tags.delete_key(b"ada", Durability::Periodic)?;
+    /// assert!(tags.keys(None)?.next()?.is_none());
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Store::write`].
     pub fn delete_key(&self, key: &[u8], durability: Durability) -> Result<Seq> {
@@ -140,6 +239,17 @@ impl<'a> Multivalue<'a> {
 
     /// True if `value` is among those under `key`.
     ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// tags.put(b"ada", b"math", Durability::Periodic)?;
+    /// assert!(tags.contains(b"ada", b"math")?);
+    /// assert!(!tags.contains(b"ada", b"mathematics")?);
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Store::scan`].
     pub fn contains(&self, key: &[u8], value: &[u8]) -> Result<bool> {
@@ -149,6 +259,21 @@ impl<'a> Multivalue<'a> {
 
     /// The values under a key, as a stream. Streams are independent of each other, and see the moment at
     /// which they were begun.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// for tag in [&b"poetry"[..], b"math", b"engines"] {
+    ///     tags.put(b"ada", tag, Durability::Periodic)?;
+    /// }
+    /// let (mut up, mut down) = (tags.values(ValuesOf::key(b"ada"))?, tags.values(ValuesOf::key(b"ada").reverse())?);
+    /// assert_eq!(up.next()?, Some(&b"engines"[..]));
+    /// assert_eq!(down.next()?, Some(&b"poetry"[..]));
+    /// assert_eq!(up.next()?, Some(&b"math"[..]));
+    /// # store::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Store::scan`].
@@ -165,6 +290,18 @@ impl<'a> Multivalue<'a> {
 
     /// About how many values are under `key`; see [`Values::estimate`].
     ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// for n in 0_u32..1000 {
+    ///     tags.put(b"ada", &n.to_be_bytes(), Durability::Bulk)?;
+    /// }
+    /// assert!((500..2000).contains(&tags.estimate(b"ada")?));
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Store::scan`].
     pub fn estimate(&self, key: &[u8]) -> Result<u64> {
@@ -175,6 +312,21 @@ impl<'a> Multivalue<'a> {
     }
 
     /// The keys that have values, in order. Walks all values.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// tags.put(b"bob", b"math", Durability::Periodic)?;
+    /// tags.put(b"ada", b"math", Durability::Periodic)?;
+    /// tags.put(b"ada", b"poetry", Durability::Periodic)?;
+    /// let mut keys = tags.keys(None)?;
+    /// assert_eq!(keys.next()?, Some(&b"ada"[..]));
+    /// assert_eq!(keys.next()?, Some(&b"bob"[..]));
+    /// assert_eq!(keys.next()?, None);
+    /// # store::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Store::scan`].
@@ -195,6 +347,19 @@ pub struct Values {
 impl Values {
     /// The next value; `None` at the end. It is valid until the next call.
     ///
+    /// ```
+    /// # use store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// tags.put(b"ada", b"math", Durability::Periodic)?;
+    /// let mut values = tags.values(ValuesOf::key(b"ada"))?;
+    /// while let Some(value) = values.next()? {
+    ///     println!("{}", String::from_utf8_lossy(value));
+    /// }
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Scan::next`].
     #[allow(clippy::should_implement_trait)]
@@ -205,6 +370,19 @@ impl Values {
 
     /// About how many values there were when the stream was begun: told from the files' indexes, with
     /// tombstones and old versions in proportion, and good to a few blocks in each run.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// for n in 0_u32..1000 {
+    ///     tags.put(b"ada", &n.to_be_bytes(), Durability::Bulk)?;
+    /// }
+    /// let values = tags.values(ValuesOf::key(b"ada"))?;
+    /// assert!((500..2000).contains(&values.estimate()));
+    /// # store::Result::Ok(())
+    /// ```
     pub fn estimate(&self) -> u64 {
         self.estimate
     }
@@ -219,6 +397,19 @@ pub struct Keys {
 
 impl Keys {
     /// The next key; `None` at the end.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let tree = store.create_multivalue_tree(b"tags")?;
+    /// let tags = store.multivalue(tree)?;
+    /// tags.put(b"ada", b"math", Durability::Periodic)?;
+    /// let mut keys = tags.keys(Some(&store.snapshot()))?;
+    /// while let Some(key) = keys.next()? {
+    ///     println!("{}", String::from_utf8_lossy(key));
+    /// }
+    /// # store::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Scan::next`].

@@ -101,6 +101,20 @@ impl Salvage {
     /// Looks through the store in `dir`: every block of every sorted file, manifests and log. Takes its lock,
     /// and writes nothing.
     ///
+    /// ```
+    /// # use store::{Durability, Options, Salvage, Store};
+    /// # let env = env::Env::in_memory(1);
+    /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # store.write(batch, Durability::Sync)?;
+    /// # store.close()?;
+    /// let salvage = Salvage::read(&env, "db".as_ref())?;
+    /// assert!(salvage.losses.is_empty() && salvage.lost_numbers.is_empty());
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::IsCheckpoint`], [`Error::InUse`], a newer format, and what reading says.
     pub fn read(env: &Env, dir: &Path) -> Result<Self> {
@@ -143,28 +157,98 @@ impl Salvage {
     }
 
     /// The directory.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Salvage, Store};
+    /// # let env = env::Env::in_memory(1);
+    /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # store.write(batch, Durability::Sync)?;
+    /// # store.close()?;
+    /// let salvage = Salvage::read(&env, "db".as_ref())?;
+    /// assert_eq!(salvage.path(), std::path::Path::new("db"));
+    /// # store::Result::Ok(())
+    /// ```
     pub fn path(&self) -> &Path {
         &self.dir
     }
 
     /// Partitions of the store.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Salvage, Store};
+    /// # let env = env::Env::in_memory(1);
+    /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # store.write(batch, Durability::Sync)?;
+    /// # store.close()?;
+    /// let salvage = Salvage::read(&env, "db".as_ref())?;
+    /// assert_eq!(salvage.partitions(), 4);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn partitions(&self) -> u32 {
         self.partitions.len() as u32
     }
 
     /// The trees with keys, whole or lost in part.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Salvage, Store};
+    /// # let env = env::Env::in_memory(1);
+    /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # store.write(batch, Durability::Sync)?;
+    /// # store.close()?;
+    /// let salvage = Salvage::read(&env, "db".as_ref())?;
+    /// assert!(salvage.trees().contains(&pets.0));
+    /// # store::Result::Ok(())
+    /// ```
     pub fn trees(&self) -> BTreeSet<u32> {
         self.partitions.iter().flat_map(|partition| partition.trees()).collect()
     }
 
     /// The definitions that values of a tree use, by number, as the sorted files say that hold the values. They
     /// are there whether or not the tree is whole in which they are kept.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Salvage, Store};
+    /// # let env = env::Env::in_memory(1);
+    /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # store.write(batch, Durability::Sync)?;
+    /// # store.close()?;
+    /// let salvage = Salvage::read(&env, "db".as_ref())?;
+    /// assert!(salvage.definitions(pets.0).is_empty()); // the documents above have some, bytes have none
+    /// # store::Result::Ok(())
+    /// ```
     pub fn definitions(&self, tree: u32) -> BTreeMap<u32, &[u8]> {
         let defined = self.partitions.iter().filter_map(|partition| partition.defined.get(&tree));
         defined.flatten().map(|(number, definition)| (*number, definition.as_slice())).collect()
     }
 
     /// True if entries of this tree may be lost in sorted files.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Salvage, Store};
+    /// # let env = env::Env::in_memory(1);
+    /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # store.write(batch, Durability::Sync)?;
+    /// # store.close()?;
+    /// let salvage = Salvage::read(&env, "db".as_ref())?;
+    /// assert!(!salvage.has_losses_in(pets.0));
+    /// # store::Result::Ok(())
+    /// ```
     pub fn has_losses_in(&self, tree: u32) -> bool {
         let (low, high) = (tree.to_be_bytes(), tree.saturating_add(1).to_be_bytes());
         let within = |loss: &Loss| {
@@ -177,6 +261,25 @@ impl Salvage {
 
     /// Calls `visit` with what is left of each key of a tree, partition by partition, in the order of keys
     /// within each.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Salvage, Store};
+    /// # let env = env::Env::in_memory(1);
+    /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # store.write(batch, Durability::Sync)?;
+    /// # store.close()?;
+    /// let salvage = Salvage::read(&env, "db".as_ref())?;
+    /// let mut found = Vec::new();
+    /// salvage.scan(pets.0, &mut |key| {
+    ///     found.push((key.key.to_vec(), key.versions[0].value.clone(), key.doubtful));
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(found, [(b"rex".to_vec(), b"dog".to_vec(), false)]);
+    /// # store::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// What reading says, and what `visit` returns.

@@ -19,6 +19,17 @@ pub struct Bounds {
 
 impl Bounds {
     /// All keys, forward.
+    ///
+    /// ```
+    /// # use store::{Bounds, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut scan = store.scan(pets, Bounds::all(), None)?;
+    /// assert_eq!(scan.next()?, None);
+    /// let backward = Bounds { reverse: true, ..Bounds::all() };
+    /// assert_eq!(store.scan(pets, backward, None)?.next()?, None);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn all() -> Self {
         Self { lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false }
     }
@@ -109,6 +120,21 @@ impl Scan {
     /// Moves to the next key; `None` at the end of the range. The slices are valid until the next
     /// call.
     ///
+    /// ```
+    /// # use store::{Bounds, Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # batch.put(pets, b"tom", b"cat");
+    /// # store.write(batch, Durability::Periodic)?;
+    /// let mut scan = store.scan(pets, Bounds::all(), None)?;
+    /// assert_eq!(scan.next()?, Some((&b"rex"[..], &b"dog"[..])));
+    /// assert_eq!(scan.next()?, Some((&b"tom"[..], &b"cat"[..])));
+    /// assert_eq!(scan.next()?, None);
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`crate::Error::Storage`] for damage or what the operating system refuses;
     /// [`crate::Error::SnapshotTooOld`] if the scan was under way for longer than a snapshot may
@@ -131,22 +157,76 @@ impl Scan {
     }
 
     /// The number of the operation that wrote what was returned last, deltas too; 0 before the first and behind the last.
+    ///
+    /// ```
+    /// # use store::{Bounds, Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # batch.put(pets, b"tom", b"cat");
+    /// # let written = store.write(batch, Durability::Periodic)?;
+    /// let mut scan = store.scan(pets, Bounds::all(), None)?;
+    /// assert_eq!(scan.version(), 0);
+    /// scan.next()?;
+    /// assert!(scan.version() > 0 && scan.version() <= written);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn version(&self) -> codec::entry::Seq {
         self.order.last().map_or(0, |&at| self.iters[at].seq())
     }
 
     /// The number of the last full write of what was returned last: [`Scan::version`] but for deltas.
+    ///
+    /// ```
+    /// # use store::{Bounds, Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # batch.put(pets, b"tom", b"cat");
+    /// # store.write(batch, Durability::Periodic)?;
+    /// let mut scan = store.scan(pets, Bounds::all(), None)?;
+    /// scan.next()?;
+    /// assert_eq!(scan.full_version(), scan.version()); // no delta came behind it
+    /// # store::Result::Ok(())
+    /// ```
     pub fn full_version(&self) -> codec::entry::Seq {
         self.order.last().map_or(0, |&at| self.iters[at].full_seq())
     }
 
     /// The snapshot that the scan reads.
+    ///
+    /// ```
+    /// # use store::{Bounds, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let scan = store.scan(pets, Bounds::all(), None)?;
+    /// assert_eq!(scan.snapshot().seq(), store.visible());
+    /// # store::Result::Ok(())
+    /// ```
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
     /// Begins anew within other bounds, in the direction that it has. They lie within those that it was made with: a
     /// scan over several ranges is made once, over all of them.
+    ///
+    /// ```
+    /// # use store::{Bounds, Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # use std::ops::Bound;
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # batch.put(pets, b"tom", b"cat");
+    /// # store.write(batch, Durability::Periodic)?;
+    /// let mut scan = store.scan(pets, Bounds::all(), None)?;
+    /// scan.next()?;
+    /// scan.restart(&Bounds { lower: Bound::Included(b"t".to_vec()), ..Bounds::all() });
+    /// assert_eq!(scan.next()?, Some((&b"tom"[..], &b"cat"[..])));
+    /// # store::Result::Ok(())
+    /// ```
     pub fn restart(&mut self, bounds: &Bounds) {
         let (low, high) = internal_range(self.tree, bounds);
         (self.from, self.stop) = if self.reverse { (high, low) } else { (low, high) };

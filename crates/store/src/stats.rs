@@ -118,17 +118,37 @@ pub struct PartitionStats {
 impl PartitionStats {
     /// Bytes of the sorted files for each byte of what somebody may read; `None` without any. An estimate, and at
     /// most the truth: what was overwritten counts as live until it is merged.
+    ///
+    /// ```
+    /// let stats = store::PartitionStats { bytes: 120, live_bytes: 100, ..store::PartitionStats::default() };
+    /// assert_eq!(stats.space_amplification(), Some(1.2));
+    /// ```
     pub fn space_amplification(&self) -> Option<f64> {
         ratio(self.bytes, self.live_bytes)
     }
 
     /// Bytes that flushes and compactions wrote for each byte of keys and values given to flushes, since open;
     /// `None` before the first flush. Below 1 where compression outweighs rewriting. The log is not in it.
+    ///
+    /// ```
+    /// let stats = store::PartitionStats {
+    ///     taken_bytes: 1000,
+    ///     flushed_bytes: 300,
+    ///     compacted_bytes: 200,
+    ///     ..store::PartitionStats::default()
+    /// };
+    /// assert_eq!(stats.write_amplification(), Some(0.5));
+    /// ```
     pub fn write_amplification(&self) -> Option<f64> {
         ratio(self.flushed_bytes + self.compacted_bytes, self.taken_bytes)
     }
 
     /// Places that a get of a key looks at, at most: memtables, and sorted runs whose range and filter allow it.
+    ///
+    /// ```
+    /// let stats = store::PartitionStats { runs: 3, sealed_memtables: 1, ..store::PartitionStats::default() };
+    /// assert_eq!(stats.read_amplification(), 5);
+    /// ```
     pub fn read_amplification(&self) -> usize {
         1 + self.sealed_memtables + self.runs
     }
@@ -191,11 +211,37 @@ impl Store {
 
     /// Takes memory out of the budget for what a reader holds, a sort for instance, until the charge is dropped. The
     /// block cache makes room.
+    ///
+    /// ```
+    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// let sorting = store.charge(8 << 20);
+    /// // … sorts within 8 MiB …
+    /// drop(sorting);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn charge(&self, bytes: usize) -> Charge {
         self.inner.shared.budget.charge(lsm::Owner::Jobs, bytes)
     }
 
     /// About how many keys of a tree lie within bounds, memtables included: told from a few blocks of each run.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// for n in 0_u32..1000 {
+    ///     let mut batch = store.batch();
+    ///     batch.put(pets, &n.to_be_bytes(), b"");
+    ///     store.write(batch, Durability::Bulk)?;
+    /// }
+    /// let all = store::Bounds::all();
+    /// let mut about = 0;
+    /// for partition in 0..store.partitions() {
+    ///     about += store.estimate(pets, partition, &all)?;
+    /// }
+    /// assert!((500..2000).contains(&about));
+    /// # store::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Store::get`].
@@ -270,16 +316,53 @@ impl Stats {
     }
 
     /// [`PartitionStats::space_amplification`] of all partitions together.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// assert_eq!(store.stats().space_amplification(), None); // nothing is in files yet
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Periodic)?;
+    /// store.flush()?;
+    /// assert!(store.stats().space_amplification().is_some());
+    /// # store::Result::Ok(())
+    /// ```
     pub fn space_amplification(&self) -> Option<f64> {
         ratio(self.sum(|p| p.bytes), self.sum(|p| p.live_bytes))
     }
 
     /// [`PartitionStats::write_amplification`] of all partitions together.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Periodic)?;
+    /// store.flush()?;
+    /// assert!(store.stats().write_amplification().is_some());
+    /// # store::Result::Ok(())
+    /// ```
     pub fn write_amplification(&self) -> Option<f64> {
         ratio(self.flushed_bytes + self.compacted_bytes, self.sum(|p| p.taken_bytes))
     }
 
     /// The highest [`PartitionStats::read_amplification`].
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Periodic)?;
+    /// store.flush()?;
+    /// assert!(store.stats().read_amplification() >= 1);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn read_amplification(&self) -> usize {
         self.partitions.iter().map(PartitionStats::read_amplification).max().unwrap_or(0)
     }

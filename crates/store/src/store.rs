@@ -273,6 +273,15 @@ impl Store {
 
     /// Errors if the store takes no writes any more.
     ///
+    /// ```
+    /// # use store::{Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// store.check_writable()?;
+    /// store.close()?;
+    /// assert!(store.check_writable().is_err());
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Closed`], [`Error::Poisoned`].
     pub fn check_writable(&self) -> Result<()> {

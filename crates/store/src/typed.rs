@@ -138,6 +138,17 @@ pub struct Typed<K, V> {
 
 impl<K: Serializer, V: Serializer> Typed<K, V> {
     /// A typed view of `tree`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use store::typed::{Text, Typed, U64};
+    /// # use store::{Options, Store};
+    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # let tree = store.create_trees(&[b"ages"])?[0];
+    /// let ages: Typed<Text, U64> = Typed::new(store, tree, Text, U64);
+    /// assert_eq!(ages.get(&"ada".to_owned())?, None);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn new(store: Arc<Store>, tree: TreeId, keys: K, values: V) -> Self {
         Self { store, tree, keys, values }
     }
@@ -159,6 +170,18 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
 
     /// Sets a key's value, with the store's durability.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use store::typed::{Text, Typed, U64};
+    /// # use store::{Options, Store};
+    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # let tree = store.create_trees(&[b"ages"])?[0];
+    /// # let ages = Typed::new(store, tree, Text, U64);
+    /// ages.put(&"ada".to_owned(), &36)?;
+    /// assert_eq!(ages.get(&"ada".to_owned())?, Some(36));
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Store::write`].
     pub fn put(&self, key: &K::Item, value: &V::Item) -> Result<()> {
@@ -171,6 +194,19 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
 
     /// Removes a key, whether it is there or not.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use store::typed::{Text, Typed, U64};
+    /// # use store::{Options, Store};
+    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # let tree = store.create_trees(&[b"ages"])?[0];
+    /// # let ages = Typed::new(store, tree, Text, U64);
+    /// ages.put(&"ada".to_owned(), &36)?;
+    /// ages.delete(&"ada".to_owned())?;
+    /// assert_eq!(ages.get(&"ada".to_owned())?, None);
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Store::write`].
     pub fn delete(&self, key: &K::Item) -> Result<()> {
@@ -181,6 +217,21 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
 
     /// Removes the keys from `from` to below `to`, whether there are any or not.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use store::typed::{Text, Typed, U64};
+    /// # use store::{Options, Store};
+    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # let tree = store.create_trees(&[b"ages"])?[0];
+    /// # let ages = Typed::new(store, tree, Text, U64);
+    /// for name in ["ada", "bob", "eve"] {
+    ///     ages.put(&name.to_owned(), &36)?;
+    /// }
+    /// ages.delete_range(&"b".to_owned(), &"c".to_owned())?;
+    /// assert_eq!(ages.scan()?.count(), 2);
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Store::write`].
     pub fn delete_range(&self, from: &K::Item, to: &K::Item) -> Result<()> {
@@ -189,6 +240,19 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
     }
 
     /// Reads a key's value.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use store::typed::{Text, Typed, U64};
+    /// # use store::{Options, Store};
+    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # let tree = store.create_trees(&[b"ages"])?[0];
+    /// # let ages = Typed::new(store, tree, Text, U64);
+    /// ages.put(&"ada".to_owned(), &36)?;
+    /// assert_eq!(ages.get(&"ada".to_owned())?, Some(36));
+    /// assert_eq!(ages.get(&"bob".to_owned())?, None);
+    /// # store::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Store::get`], and [`Error::Decode`].
@@ -201,6 +265,20 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
     }
 
     /// Walks the keys and values in key order.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use store::typed::{Text, Typed, U64};
+    /// # use store::{Options, Store};
+    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # let tree = store.create_trees(&[b"ages"])?[0];
+    /// # let ages = Typed::new(store, tree, Text, U64);
+    /// ages.put(&"bob".to_owned(), &25)?;
+    /// ages.put(&"ada".to_owned(), &36)?;
+    /// let all = ages.scan()?.collect::<store::Result<Vec<_>>>()?;
+    /// assert_eq!(all, [("ada".to_owned(), 36), ("bob".to_owned(), 25)]);
+    /// # store::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Store::scan`].

@@ -219,6 +219,18 @@ struct SnapshotInner {
 
 impl Snapshot {
     /// The number of the last operation that the snapshot sees.
+    ///
+    /// ```
+    /// # use store::{Durability, Options, Store};
+    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let snapshot = store.snapshot();
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// let written = store.write(batch, Durability::Periodic)?;
+    /// assert!(snapshot.seq() < written && store.snapshot().seq() >= written);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn seq(&self) -> Seq {
         self.0.seq
     }

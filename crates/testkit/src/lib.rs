@@ -24,6 +24,8 @@ mod operations;
 mod peek;
 mod reads;
 mod runner;
+#[cfg(feature = "shuttle")]
+pub mod schedules;
 pub mod seed;
 pub mod sequence;
 mod state;

@@ -6,23 +6,17 @@
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Collection, Database, Durability, ErrorKind, Map, Value};
 use env::fault::{Op, OpKind};
-use env::schedules::OF_A_SEED;
 use env::sync::{Arc, Mutex};
 use env::thread::{JoinHandle, spawn};
 use query::index::Definition;
 use std::path::Path;
+use testkit::World;
 use testkit::indexes::{check_at, check_now, definition};
-use testkit::{World, seed};
+use testkit::schedules;
 
-/// Runs a scenario under many schedules. What a seed runs follows from it alone.
+/// Runs a scenario under many schedules.
 fn schedules(name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
-    let scenario = Arc::new(scenario);
-    let test = format!("indexes_hold_under_any_schedule --features shuttle {name}");
-    seed::each(&test, 0, usual.div_ceil(OF_A_SEED), |seed| {
-        let scenario = scenario.clone();
-        env::schedules::run(seed, move || scenario());
-        seed::tally("schedules", OF_A_SEED);
-    });
+    schedules::schedules("indexes_hold_under_any_schedule", name, usual, scenario);
 }
 
 fn options() -> store::Options {

@@ -37,6 +37,15 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
                 findings.push(Finding::new(path, line, what));
             }
         }
+        for (at, (line, row)) in rows.iter().enumerate() {
+            if rows[..at].iter().any(|(_, before)| before == row) {
+                findings.push(Finding::new(
+                    PAGE,
+                    from + line,
+                    format!("{row} of {heading} has a line above: one is enough"),
+                ));
+            }
+        }
         for (line, row) in rows.iter().filter(|(_, row)| !variants.contains(row)) {
             let what = format!("{heading} has no {row}: take the line away, or give it the name of today");
             findings.push(Finding::new(PAGE, from + line, what));

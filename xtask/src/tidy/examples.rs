@@ -1,30 +1,34 @@
-//! Every public function of the library, and every public method of its types, has an example.
+//! Every public function of the crates that programs use, and every public method of their types, has an example.
 
 use super::Finding;
 use super::repo::{Repo, line_of};
 use std::collections::BTreeSet;
 
-/// The library.
-const FOLDER: &str = "crates/alluvium/src/";
+/// The library, and what it gives access to below it.
+const FOLDERS: [&str; 3] = ["crates/alluvium/src/", "crates/store/src/", "crates/readonly/src/"];
 /// What begins the declaration of a type that users see, as far as its file can tell.
 const DECLARATIONS: [&str; 3] = ["pub struct ", "pub enum ", "pub trait "];
 
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
-    let of_the_library = || repo.rust().filter(|(file, _)| file.path.starts_with(FOLDER));
+    FOLDERS.iter().for_each(|folder| check_crate(repo, folder, findings));
+}
+
+fn check_crate(repo: &Repo, folder: &str, findings: &mut Vec<Finding>) {
+    let of_the_crate = || repo.rust().filter(|(file, _)| file.path.starts_with(folder));
     let mut types = BTreeSet::new();
     let mut modules = BTreeSet::new();
-    for (file, masked) in of_the_library() {
+    for (file, masked) in of_the_crate() {
         let lines = || masked.code.lines();
         types.extend(
             lines().filter_map(|line| DECLARATIONS.iter().find_map(|begin| line.strip_prefix(begin)).map(name)),
         );
-        if file.path == format!("{FOLDER}lib.rs") {
+        if file.path == format!("{folder}lib.rs") {
             modules
                 .extend(lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_owned)));
         }
     }
-    for (file, masked) in of_the_library() {
-        let public = file.path.strip_prefix(FOLDER).and_then(|path| path.strip_suffix(".rs"));
+    for (file, masked) in of_the_crate() {
+        let public = file.path.strip_prefix(folder).and_then(|path| path.strip_suffix(".rs"));
         let public = public.is_some_and(|module| modules.contains(module));
         for place in without_example(&file.text, &masked.code, &types, public) {
             let what = "what is public has an example (```), which shows what it is for";

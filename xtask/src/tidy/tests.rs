@@ -227,6 +227,7 @@ fn an_error_without_its_line_and_a_line_without_its_error_are_found() {
     let both = "| `Io` | The system. |\n| `Corrupt` | Damage. |\n";
     assert_eq!(found(both), [] as [&str; 0]);
     assert_one(&found("| `Io` | The system. |\n"), "crates/env/src/error.rs:10", "Corrupt has no line");
+    assert_one(&found(&format!("{both}| `Io` | Once more. |\n")), "docs/ERRORS.md:9", "has a line above");
     assert_one(&found(&format!("{both}| `Old` | Gone. |\n")), "docs/ERRORS.md:9", "env::Error has no Old");
 }
 
@@ -252,4 +253,12 @@ fn what_is_public_without_an_example_is_found() {
     assert_one(&found(&format!("{with}{without}"), ""), "crates/alluvium/src/a.rs:14", "has an example");
     assert_one(&found(with, function), "crates/alluvium/src/b.rs:2", "has an example");
     assert_eq!(found(with, &format!("/// ```\n/// read();\n/// ```\n{function}")), [] as [&str; 0]);
+    let below = |name: &str| {
+        let lib = format!("//! All.\npub struct Base;\n\nimpl Base {{\n{without}}}\n");
+        let [manifest, file] = ["Cargo.toml", "src/lib.rs"].map(|file| format!("crates/{name}/{file}"));
+        findings(&[(manifest.as_str(), MANIFEST), (file.as_str(), lib.as_str())])
+    };
+    assert_one(&below("store"), "crates/store/src/lib.rs:6", "has an example");
+    assert_one(&below("readonly"), "crates/readonly/src/lib.rs:6", "has an example");
+    assert_eq!(below("lsm"), [] as [&str; 0]);
 }

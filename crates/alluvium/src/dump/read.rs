@@ -1,5 +1,6 @@
 //! What a directory of a dump holds, ours or `mongodump`'s.
 
+use super::place::is_file;
 use super::{BSON_ENDING, INCOMPLETE, OTHERS_ENDING, names};
 use crate::load::{METADATA_ENDING, Metadata};
 use crate::names::FullName;
@@ -61,7 +62,14 @@ impl Dump {
     /// # Errors
     /// [`Error::Dump`] if it holds no dump, or one that is not whole; what reading says.
     pub fn read(env: &Env, dir: &Path) -> Result<Self> {
-        let entries = env.fs.list(dir).map_err(store::Error::from)?;
+        let entries = match env.fs.list(dir) {
+            Err(error) if is_file(&error) => {
+                let what =
+                    format!("{} is a file: name the directory of a dump (`load` takes single files)", dir.display());
+                return Err(Error::Dump(what));
+            }
+            entries => entries.map_err(store::Error::from)?,
+        };
         if entries.iter().any(|entry| entry.name == INCOMPLETE) {
             let what = format!("the dump in {} was cut short: it is not whole", dir.display());
             return Err(Error::Dump(what));

@@ -11,7 +11,6 @@ pub(crate) use json::{JsonFraming, Outer};
 
 use super::Source;
 use super::slice::{MAX_LINE, Slice, Slicer, fill};
-use std::io;
 
 /// A record within a slice: where it begins, and where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,47 +101,56 @@ impl FramedSlicer {
     }
 
     /// The next slice; `None` at the end of the input.
-    pub fn next(&mut self) -> io::Result<Option<Slice>> {
+    pub fn next(&mut self) -> Option<Slice> {
         if self.done {
-            return Ok(None);
+            return None;
         }
         let mut bytes = std::mem::take(&mut self.carry);
         let mut wanted = self.slice_bytes.max(bytes.len());
-        let (end, broken) = loop {
-            fill(self.source.as_mut(), &mut self.ended, &mut bytes, wanted)?;
+        let (end, broken, unread) = loop {
+            let read = fill(self.source.as_mut(), &mut self.ended, &mut bytes, wanted);
             let mut looked = self.framing.scan(&bytes, self.scanned);
             self.scanned = bytes.len();
             if looked.is_ok() && self.ended {
                 looked = self.framing.finish(&bytes);
             }
             if let Err(broken) = looked {
-                break (self.framing.end(), Some(broken));
+                break (self.framing.end(), Some(broken), None);
+            }
+            if let Err(error) = read {
+                break (self.framing.end(), None, Some(error.to_string()));
             }
             if self.ended {
                 // What closes the text is no slice's: a load that ends right before its last mark finds it again.
-                break (self.framing.end(), None);
+                break (self.framing.end(), None, None);
             }
             match self.framing.end() {
                 0 if bytes.len() > MAX_LINE => {
                     let what = format!("the next document has over {MAX_LINE} bytes");
-                    break (0, Some(Broken::new(0, what)));
+                    break (0, Some(Broken::new(0, what)), None);
                 }
                 0 => wanted = bytes.len() * 2,
-                end => break (end, None),
+                end => break (end, None, None),
             }
         };
-        self.done = broken.is_some() || self.ended;
+        self.done = broken.is_some() || unread.is_some() || self.ended;
         let broken = broken.map(|broken| self.locate(&bytes, broken));
-        Ok(self.slice(bytes, end, broken))
+        self.slice(bytes, end, broken, unread)
     }
 
     /// The slice that ends at `end`; what follows is carried over.
-    fn slice(&mut self, mut bytes: Vec<u8>, end: usize, broken: Option<BrokenPlace>) -> Option<Slice> {
+    fn slice(
+        &mut self,
+        mut bytes: Vec<u8>,
+        end: usize,
+        broken: Option<BrokenPlace>,
+        unread: Option<String>,
+    ) -> Option<Slice> {
         self.carry.extend_from_slice(bytes.get(end..).unwrap_or(&[]));
         self.scanned = self.carry.len();
         bytes.truncate(end);
         let cuts = self.framing.cut();
-        if bytes.is_empty() && broken.is_none() {
+        if bytes.is_empty() && broken.is_none() && unread.is_none() {
             return None;
         }
         let Start { offset, column } = self.place;
@@ -150,7 +158,7 @@ impl FramedSlicer {
             self.place.column = place_after(&bytes, column).1;
         }
         self.place.offset += bytes.len() as u64;
-        let slice = Slice { ticket: self.ticket, offset, bytes, cuts, column, broken };
+        let slice = Slice { ticket: self.ticket, offset, bytes, cuts, column, broken, unread };
         self.ticket += 1;
         Some(slice)
     }
@@ -203,7 +211,7 @@ pub(crate) enum Cutter {
 
 impl Cutter {
     /// The next slice; `None` at the end of the input.
-    pub fn next(&mut self) -> io::Result<Option<Slice>> {
+    pub fn next(&mut self) -> Option<Slice> {
         match self {
             Self::Lines(slicer) => slicer.next(),
             Self::Framed(slicer) => slicer.next(),

@@ -45,6 +45,8 @@ struct Parsed {
     bad: Vec<BadLine>,
     /// Parsing ended at the last of `bad`.
     fatal: bool,
+    /// Why what follows cannot be read.
+    unread: Option<String>,
     /// Lines that have ended, or other records; with the end, where the next slice begins.
     line_count: u64,
     end: u64,
@@ -320,13 +322,7 @@ impl Load<'_> {
         }
         state.taken += 1;
         drop(state);
-        match self.cutter.lock().next() {
-            Ok(slice) => slice,
-            Err(error) => {
-                self.fail(Error::Load(format!("cannot read {}: {error}", self.name)));
-                None
-            }
-        }
+        self.cutter.lock().next()
     }
 
     fn parse(&self, encoder: &mut Encoder, slice: Slice) -> Parsed {
@@ -338,6 +334,7 @@ impl Load<'_> {
             shapes: Vec::new(),
             bad: Vec::new(),
             fatal: false,
+            unread: slice.unread.clone(),
             line_count: 0,
             end: slice.offset + slice.bytes.len() as u64,
             end_column: 0,

@@ -22,6 +22,8 @@ pub(crate) struct Slice {
     pub column: u64,
     /// Behind this slice the input is not of its format.
     pub broken: Option<BrokenPlace>,
+    /// Behind this slice the input cannot be read, for this reason. Nothing follows.
+    pub unread: Option<String>,
 }
 
 /// Cuts slices off a source.
@@ -45,12 +47,16 @@ impl Slicer {
     }
 
     /// The next slice; `None` at the end of the input.
-    pub fn next(&mut self) -> io::Result<Option<Slice>> {
+    pub fn next(&mut self) -> Option<Slice> {
         let mut bytes = std::mem::take(&mut self.carry);
+        let mut unread = None;
         let mut searched = 0;
         let mut wanted = self.slice_bytes;
         let end = loop {
-            fill(self.source.as_mut(), &mut self.ended, &mut bytes, wanted)?;
+            if let Err(error) = fill(self.source.as_mut(), &mut self.ended, &mut bytes, wanted) {
+                unread = Some(error.to_string());
+                break memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+            }
             if self.ended {
                 break bytes.len();
             }
@@ -63,24 +69,30 @@ impl Slicer {
                     "a line of over {MAX_LINE} bytes begins at byte {}: is this a file of JSON lines?",
                     self.offset
                 );
-                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+                unread = Some(what);
+                break 0;
             }
             searched = bytes.len();
             wanted = bytes.len() * 2;
         };
-        self.carry.extend_from_slice(bytes.get(end..).unwrap_or(&[]));
-        bytes.truncate(end);
-        if bytes.is_empty() {
-            return Ok(None);
+        if unread.is_some() {
+            // What is left is no whole line.
+            self.ended = true;
+        } else {
+            self.carry.extend_from_slice(bytes.get(end..).unwrap_or(&[]));
         }
-        let slice = Slice { ticket: self.ticket, offset: self.offset, bytes, ..Slice::default() };
+        bytes.truncate(end);
+        if bytes.is_empty() && unread.is_none() {
+            return None;
+        }
+        let slice = Slice { ticket: self.ticket, offset: self.offset, bytes, unread, ..Slice::default() };
         self.ticket += 1;
         self.offset += slice.bytes.len() as u64;
-        Ok(Some(slice))
+        Some(slice)
     }
 }
 
-/// Reads until `bytes` has `wanted` bytes or the source ends.
+/// Reads until `bytes` has `wanted` bytes or the source ends. After an error it has what was read before.
 pub(crate) fn fill(source: &mut dyn Source, ended: &mut bool, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
     let mut have = bytes.len();
     if *ended || have >= wanted {
@@ -95,7 +107,10 @@ pub(crate) fn fill(source: &mut dyn Source, ended: &mut bool, bytes: &mut Vec<u8
             }
             Ok(read) => have += read,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
+            Err(e) => {
+                bytes.truncate(have);
+                return Err(e);
+            }
         }
     }
     bytes.truncate(have);

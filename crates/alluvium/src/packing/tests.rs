@@ -37,6 +37,8 @@ fn a_cut_stream_is_an_error() {
     for packing in [Packing::Gzip, Packing::Zstd] {
         let mut packed = pack(packing, &"text ".repeat(100));
         packed.truncate(packed.len() - 3);
-        assert!(unpack(packing, packed).is_err(), "{packing:?}");
+        let error = unpack(packing, packed).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{packing:?}");
+        assert!(error.to_string().starts_with("it ends early: its "), "{packing:?}: {error}");
     }
 }

@@ -24,7 +24,7 @@ order of its fields. Sets of values (`mv`) are no collections and are not dumped
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The directory to write; it must not exist, or be empty
+    /// The directory to write; it must not exist, or be empty. A dump that fails leaves nothing in it; what a killed one has left there is removed
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     /// Compress every file with gzip
@@ -93,11 +93,9 @@ impl Args {
     fn explain(&self, error: Error) -> Failure {
         let dir = self.dir.display();
         match error {
-            Error::Stopped => Failure::Interrupted(format!("stopped: {dir} holds no whole dump")),
-            Error::Export(_) => {
-                let keep = if self.alluvium_types { "" } else { "--alluvium-types keeps such documents; " };
-                let advice = format!("{keep}{dir} holds no whole dump: remove it first");
-                Failure::explained(error, Some(advice))
+            Error::Stopped => Failure::Interrupted(format!("stopped: nothing is left of the dump in {dir}")),
+            Error::Export(_) if !self.alluvium_types => {
+                Failure::explained(error, Some("--alluvium-types keeps such documents".to_owned()))
             }
             error => error.into(),
         }

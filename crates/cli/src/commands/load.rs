@@ -9,7 +9,7 @@ mod summary;
 mod watch;
 
 pub(crate) use format::FormatArgs;
-pub(crate) use input::Source;
+pub(crate) use input::{Source, open_unpacked};
 pub(crate) use rejects::Rejects;
 pub(crate) use settings::{Args, Duplicate, Loading, Settings};
 
@@ -169,7 +169,15 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
         return Failure::Interrupted("stopped; what was loaded stays".to_owned());
     }
     let loaded = progress.documents.load(std::sync::atomic::Ordering::Relaxed);
-    let advice = (loaded > 0).then(|| format!("{} loaded before stay", text::counted(loaded, "document")));
+    let cut_off = matches!(&error, Error::Load(what) if what.contains("it ends early"));
+    let advice = match (loaded, cut_off) {
+        (0, true) => Some("nothing of it is loaded".to_owned()),
+        (0, false) => None,
+        (1, _) => Some("the document before that is loaded, and stays".to_owned()),
+        _ => Some(format!("the {} before that are loaded, and stay", text::counted(loaded, "document"))),
+    };
+    let again = "with the whole file, --on-duplicate skip passes over documents whose _id is there";
+    let advice = advice.map(|told| if cut_off && loaded > 0 { format!("{told}; {again}") } else { told });
     Failure::explained(error, advice)
 }
 

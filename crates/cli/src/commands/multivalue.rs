@@ -3,11 +3,13 @@
 //! A named set of keys and values is a multivalue tree of the store. It may stand in a directory of its own
 //! or beside the collections of a database.
 
+use super::load::open_unpacked;
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::output::Output;
 use crate::session;
 use crate::settings::database::DatabaseArgs;
+use crate::signals::Stop;
 use crate::text;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -70,7 +72,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         set: Set,
     },
-    /// Add the pairs of a file: lines of key, tab, value
+    /// Add the pairs of a file, plain, .gz or .zst: lines of key, tab, value
     #[command(after_help = "Example: alluvium mv load ids.mv by_author pairs.tsv --memory 64M")]
     Load {
         #[command(flatten)]
@@ -186,31 +188,25 @@ impl Set {
     }
 
     fn load(&self, file: &std::path::Path, json: bool) -> Outcome {
+        let stop = Stop::on_signals()?;
         let loaded = self.with(true, |store, tree| {
             files::not_the_shells(file)?;
-            let mut lines = BufReader::with_capacity(1 << 18, files::open_stream(file)?);
-            let (mut line, mut number, mut batch) = (Vec::new(), 0_u64, store.batch());
-            loop {
-                line.clear();
-                let read = lines.read_until(b'\n', &mut line).map_err(|error| Failure::io("read", file, &error))?;
-                if read == 0 {
-                    break;
-                }
-                number += 1;
-                let text = line.strip_suffix(b"\n").unwrap_or(&line);
-                let text = text.strip_suffix(b"\r").unwrap_or(text);
-                let Some(tab) = text.iter().position(|byte| *byte == b'\t') else {
-                    let what = format!("{} line {number}: there is no tab between key and value", file.display());
-                    return Err(Failure::Usage(what));
-                };
-                batch.put_value(tree, &text[..tab], &text[tab + 1..]);
-                if batch.len() == BATCH {
-                    store.write(std::mem::replace(&mut batch, store.batch()), Durability::Bulk).map_err(failed)?;
-                }
-            }
-            store.write(batch, Durability::Bulk).map_err(failed)?;
+            let lines = BufReader::with_capacity(1 << 18, open_unpacked(file, &stop)?);
+            let mut loaded = 0;
+            let read = load_lines(store, tree, lines, &mut loaded, &stop);
+            // Also after a failure: what was loaded before it stays.
             store.sync().map_err(failed)?;
-            Ok(number)
+            read.map_err(|why| match why {
+                Broken::Stopped => {
+                    Failure::Interrupted(format!("stopped; {} loaded stay", text::counted(loaded, "value")))
+                }
+                Broken::Line(what) => {
+                    let stay = text::counted(loaded, "value");
+                    Failure::Other(format!("{} line {}: {what}\n{stay} before that stay", file.display(), loaded + 1))
+                }
+                Broken::Store(failure) => failure,
+            })?;
+            Ok(loaded)
         })?;
         let mut out = Output::new();
         if json {
@@ -220,6 +216,55 @@ impl Set {
         }
         out.finish()
     }
+}
+
+/// Why a load ends early.
+enum Broken {
+    Stopped,
+    Line(String),
+    Store(Failure),
+}
+
+/// Writes the pairs of all lines; `loaded` counts those that are written.
+fn load_lines(
+    store: &Store,
+    tree: TreeId,
+    mut lines: impl BufRead,
+    loaded: &mut u64,
+    stop: &Stop,
+) -> Result<(), Broken> {
+    let mut line = Vec::new();
+    loop {
+        let mut batch = store.batch();
+        let mut ended = None;
+        while batch.len() < BATCH && ended.is_none() {
+            line.clear();
+            match lines.read_until(b'\n', &mut line) {
+                Ok(0) => ended = Some(Ok(())),
+                Ok(_) if stop.is_set() => ended = Some(Err(Broken::Stopped)),
+                Ok(_) => match pair(&line) {
+                    Some((key, value)) => batch.put_value(tree, key, value),
+                    None => ended = Some(Err(Broken::Line("there is no tab between key and value".to_owned()))),
+                },
+                Err(_) if stop.is_set() => ended = Some(Err(Broken::Stopped)),
+                Err(error) => ended = Some(Err(Broken::Line(format!("cannot be read: {error}")))),
+            }
+        }
+        let count = batch.len() as u64;
+        store.write(batch, Durability::Bulk).map_err(|error| Broken::Store(failed(error)))?;
+        *loaded += count;
+        if let Some(ended) = ended {
+            return ended;
+        }
+    }
+}
+
+/// Key and value of a line.
+fn pair(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    Some((&line[..tab], &line[tab + 1..]))
 }
 
 impl Range {

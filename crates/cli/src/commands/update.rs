@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// All that match
     #[arg(long, requires = "filter")]
     many: bool,
-    /// Which elements $[name] in the update stands for: an array of filters, as '[{\"name.score\": {\"$gte\": 5}}]'
+    /// Which elements $[name] in the update stands for: an array of filters, as '[{"name.score": {"$gte": 5}}]'
     #[arg(long, requires = "filter", value_name = "FILTERS")]
     array_filters: Option<String>,
     #[command(flatten)]
@@ -64,13 +64,14 @@ impl Args {
         }
         let id = self.id.parse(&self.document_id);
         let shown = ids::show(&id);
-        let update = self.update.as_deref().unwrap_or_default();
+        let update = map_of("the update", self.update.as_deref().unwrap_or_default())?;
         let result = self.collection.with(|collection| {
-            Ok(match (self.blind, self.upsert) {
-                (true, _) => collection.apply(id, update).map(|()| None)?,
-                (_, true) => Some(collection.upsert(id, update)?),
-                _ => Some(collection.update(id, update)?),
-            })
+            let result = match (self.blind, self.upsert) {
+                (true, _) => collection.apply(id, update).map(|()| None),
+                (_, true) => collection.upsert(id, update).map(Some),
+                _ => collection.update(id, update).map(Some),
+            };
+            result.map_err(explain)
         })?;
         let mut out = Output::new();
         let Some(result) = result else {
@@ -89,13 +90,12 @@ impl Args {
                 "upserted": u64::from(upserted),
             }))?;
         } else {
-            let what = match (upserted, result.matched_count, result.modified_count) {
-                (true, ..) => "inserted",
-                (_, 0, _) => "not found",
-                (_, _, 0) => "unchanged",
-                _ => "updated",
-            };
-            out.text(&format!("{what} {shown}\n"))?;
+            match (upserted, result.matched_count, result.modified_count) {
+                (true, ..) => out.text(&format!("inserted {shown}\n"))?,
+                (_, 0, _) => {}
+                (_, _, 0) => out.text(&format!("unchanged {shown}\n"))?,
+                _ => out.text(&format!("updated {shown}\n"))?,
+            }
         }
         out.finish()?;
         match result.matched_count == 0 && !upserted {
@@ -104,6 +104,7 @@ impl Args {
         }
     }
 
+    /// Updates those that match a filter.
     fn by_filter(&self, filter: &str) -> Outcome {
         if self.update.is_some() {
             return Err(Failure::Usage(
@@ -128,7 +129,7 @@ impl Args {
             if self.question.explain {
                 return questions::print(&asked.explain()?, self.json);
             }
-            let result = asked.run()?;
+            let result = asked.run().map_err(explain)?;
             let mut out = Output::new();
             let (matched, modified) = (result.matched_count, result.modified_count);
             match (&result.upserted_id, self.json) {
@@ -146,4 +147,13 @@ impl Args {
             out.finish()
         })
     }
+}
+
+/// A document in place of an update is what `put` takes.
+fn explain(error: alluvium::Error) -> Failure {
+    let advice = match &error {
+        alluvium::Error::Update(_) if error.to_string().ends_with("use replace") => Some("`alluvium put` does that"),
+        _ => None,
+    };
+    Failure::explained(error, advice.map(str::to_owned))
 }

@@ -46,7 +46,7 @@ fn a_closed_output_is_no_error_and_says_nothing() {
 
 #[test]
 fn help_and_page_document_every_code() {
-    let page = include_str!("../../EXIT_CODES.md");
+    let page = include_str!("../../../../docs/ERRORS.md");
     for code in [OK, FAILURE, USAGE, NOT_FOUND, DUPLICATE, DAMAGED, IN_USE, NO_SPACE, INTERRUPTED] {
         assert!(page.contains(&format!("| {code} |")), "{code}");
         assert!(HELP.contains(&format!("{code:>5}  ")), "{code}");

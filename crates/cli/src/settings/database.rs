@@ -1,5 +1,6 @@
 //! Which database and collection, and how they are opened.
 
+use crate::config::LEAST_MEMORY;
 use crate::exit::{Failure, Outcome};
 use crate::session;
 use crate::settings::size;
@@ -84,6 +85,9 @@ impl DatabaseArgs {
 
     /// The memory budget that was asked for.
     pub(crate) fn memory_bytes(&self) -> Outcome<Option<usize>> {
+        if self.memory.is_some_and(|bytes| bytes < LEAST_MEMORY) {
+            return Err(Failure::Usage("--memory: a database needs at least 8M".to_owned()));
+        }
         let large = |_| Failure::Usage("--memory is more than this machine can address".to_owned());
         self.memory.map(|bytes| usize::try_from(bytes).map_err(large)).transpose()
     }

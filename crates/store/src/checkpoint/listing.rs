@@ -61,6 +61,16 @@ pub struct Listing {
 impl Listing {
     /// Reads the listing of the checkpoint in `dir`.
     ///
+    /// ```
+    /// # use store::{CheckpointOptions, Listing, Options, Store};
+    /// # let env = env::Env::in_memory(1);
+    /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
+    /// let made = store.checkpoint("monday".as_ref(), &CheckpointOptions::default())?;
+    /// let listing = Listing::read(&env, "monday".as_ref())?;
+    /// assert_eq!((listing.id, listing.seq), (made.id, made.seq));
+    /// # store::Result::Ok(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotACheckpoint`] if there is none, [`env::Error::Corrupt`], [`env::Error::NewerFormat`], and
     /// what reading says.
@@ -182,6 +192,16 @@ impl Listing {
     }
 
     /// The bytes of all files.
+    ///
+    /// ```
+    /// # use store::{CheckpointOptions, Listing, Options, Store};
+    /// # let env = env::Env::in_memory(1);
+    /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
+    /// # let made = store.checkpoint("monday".as_ref(), &CheckpointOptions::default())?;
+    /// let listing = Listing::read(&env, "monday".as_ref())?;
+    /// assert_eq!(listing.bytes(), made.bytes);
+    /// # store::Result::Ok(())
+    /// ```
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }

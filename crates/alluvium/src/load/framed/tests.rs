@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use std::io;
 use std::io::Read;
 
 /// Gives a few bytes at a time.
@@ -34,7 +35,7 @@ fn slices(bytes: &[u8], framing: Box<dyn Framing>, slice_bytes: usize) -> Vec<Sl
     let start = Start { offset: 0, column: 0 };
     let mut slicer = FramedSlicer::new(source, framing, Vec::new(), start, slice_bytes);
     let mut found = Vec::new();
-    while let Some(slice) = slicer.next().unwrap() {
+    while let Some(slice) = slicer.next() {
         found.push(slice);
     }
     found

@@ -1,7 +1,7 @@
 //! Where a load puts documents: into a collection, or into a read-only store that is being built.
 
 use super::super::progress::{Mark, Progress};
-use super::{BadLine, Load, OnDuplicate, Parsed, Place};
+use super::{Load, OnDuplicate, Parsed, Place};
 use crate::catalog::{Catalog, Open};
 use crate::index::{Entries, mark_multikey};
 use crate::names::FullName;
@@ -212,6 +212,8 @@ impl Load<'_> {
         let claims = claimed.iter().map(|(tree, key)| (*tree, key.as_slice(), LockMode::Exclusive));
         let locks = store.lock_all(documents.chain(claims));
         let mut failure = self.fatal_line(&parsed, before);
+        // Documents from here on are not written.
+        let mut until = count;
         let mut left = count;
         if exclusive {
             let distinct = if claimed.is_empty() { locks.len() } else { 0 };
@@ -222,7 +224,7 @@ impl Load<'_> {
                     let error = self.duplicate(&parsed, first, before.line);
                     failure = Some((parsed.lines[first], error));
                     batch.retain(|op| op < first);
-                    left = first;
+                    (until, left) = (first, first);
                 }
             } else if taken.contains(&true) {
                 batch.retain(|op| !taken[op]);
@@ -230,7 +232,7 @@ impl Load<'_> {
                 Progress::add(&progress.duplicates, (count - left) as u64);
             }
             if left < count {
-                let gone = |at: &usize| if failure.is_some() { *at >= left } else { taken[*at] };
+                let gone = |at: &usize| *at >= until || taken[*at];
                 let kept: hashbrown::HashSet<&[u8]> =
                     (0..count).filter(|at| !gone(at)).map(|at| parsed.key(at)).collect();
                 entries.keep(|id| kept.contains(id));
@@ -277,10 +279,14 @@ impl Load<'_> {
         failure.map_or(Ok(mark), |(_, error)| Err(error))
     }
 
-    /// The line that ends the load, if one does.
+    /// What ends the load behind this slice, if anything does: a line, or that no more can be read.
     fn fatal_line(&self, parsed: &Parsed, before: Mark) -> Option<(Place, Error)> {
-        let bad: &BadLine = parsed.bad.last().filter(|_| parsed.fatal)?;
-        Some((bad.place, self.bad_line(bad, before.line)))
+        if let Some(bad) = parsed.bad.last().filter(|_| parsed.fatal) {
+            return Some((bad.place, self.bad_line(bad, before.line)));
+        }
+        let reason = parsed.unread.as_ref()?;
+        let end = Place { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
+        Some((end, Error::Load(format!("cannot read {}: {reason}", self.name))))
     }
 
     /// Writes the rejects of a slice, and says where the next one begins.

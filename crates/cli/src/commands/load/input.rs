@@ -208,6 +208,15 @@ impl Source {
     }
 }
 
+/// A file or stream as bytes, decompressed if its first bytes say that it is compressed; `-` is standard input.
+pub(crate) fn open_unpacked(path: &Path, stop: &Stop) -> Outcome<Box<dyn Read + Send>> {
+    let opened = match path == Path::new("-") {
+        true => unpacked(Stdin { stop: stop.clone() }),
+        false => unpacked(files::open_stream(path)?),
+    };
+    opened.map_err(|error| Failure::io("read", path, &error))
+}
+
 /// A stream, decompressed if its first bytes say that it is compressed.
 fn unpacked(mut stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut head = Vec::with_capacity(Packing::HEAD_BYTES);

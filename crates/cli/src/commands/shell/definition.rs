@@ -108,7 +108,7 @@ pub(super) fn parse(definition: &clap::Command, words: &[String]) -> Outcome<Opt
 fn usage(error: &clap::Error) -> Failure {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    Failure::Usage(text.replace("'--help'", "`help COMMAND`").trim_end().to_owned())
+    Failure::Usage(text.replace("'--help'", "`help COMMAND`").replace("Usage:  ", "Usage: ").trim_end().to_owned())
 }
 
 fn refuse_options_of_opening(matches: &ArgMatches) -> Outcome {

@@ -1,0 +1,97 @@
+//! Log records: batches, and notes of how far partitions are flushed, read back from their bytes.
+
+use super::{ENTRY, TAG_BATCH, TAG_FLUSHED};
+use codec::entry::{Entry, Kind, Seq};
+use codec::limits::{get_number, get_seq};
+use codec::{DecodeError, varint};
+
+/// An operation, decoded.
+pub(super) struct Decoded<'a> {
+    pub partition: u32,
+    pub entry: Entry<'a>,
+    /// It has the number of the operation before it.
+    pub shares: bool,
+}
+
+/// Takes one operation off the front of `input`. `seq` is the number that it has.
+pub(super) fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<Decoded<'a>> {
+    let (&kind, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
+    *input = rest;
+    let shares = kind & ENTRY != 0;
+    let kind = match kind {
+        1 => Kind::Put,
+        2 => Kind::Delete,
+        3 => Kind::Delta,
+        4 => Kind::RangeDelete,
+        _ if kind == Kind::Put as u8 | ENTRY => Kind::Put,
+        _ if kind == Kind::Delete as u8 | ENTRY => Kind::Delete,
+        _ => return Err(DecodeError::Invalid("an unknown kind of operation")),
+    };
+    let partition = varint::get_u64(input)?;
+    let partition = u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
+    let key = varint::get_bytes(input)?;
+    codec::limits::tree_of(key)?;
+    let value = varint::get_bytes(input)?;
+    if kind == Kind::RangeDelete && (value <= key || !value.starts_with(&key[..4])) {
+        return Err(DecodeError::Invalid("a range of keys that is empty or leaves its tree"));
+    }
+    Ok(Decoded { partition, entry: Entry { key, seq, kind, value }, shares })
+}
+
+/// A log record, decoded.
+pub(crate) enum LogRecord<'a> {
+    /// Operations, with their partitions.
+    Batch(Vec<(u32, Entry<'a>)>),
+    /// How far the partitions are flushed.
+    Flushed {
+        /// Only numbers below this were removed from the log.
+        needed: Seq,
+        /// Partitions, and up to which number each has been flushed and its manifest synced.
+        flushed: Vec<(u32, Seq)>,
+    },
+}
+
+/// Decodes a log record whose first operation has the number `first`.
+pub(crate) fn decode_record(payload: &[u8], first: Seq) -> codec::Result<LogRecord<'_>> {
+    let (&tag, mut input) = payload.split_first().ok_or(DecodeError::Truncated)?;
+    match tag {
+        TAG_BATCH => {
+            let mut ops: Vec<(u32, Entry<'_>)> = Vec::new();
+            let mut next = first;
+            while !input.is_empty() {
+                let Decoded { partition, mut entry, shares } = decode_op(&mut input, next)?;
+                match ops.last() {
+                    Some((owner, before)) if shares && *owner == partition => entry.seq = before.seq,
+                    _ if shares => return Err(DecodeError::Invalid("an index entry apart from its document")),
+                    _ => next += 1,
+                }
+                ops.push((partition, entry));
+            }
+            Ok(LogRecord::Batch(ops))
+        }
+        TAG_FLUSHED => {
+            // The number behind the last one, where nothing is needed.
+            let needed = get_number(&mut input, "a sequence number")?;
+            let mut flushed = Vec::new();
+            while !input.is_empty() {
+                let partition = varint::get_u64(&mut input)?;
+                let partition =
+                    u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
+                flushed.push((partition, get_seq(&mut input, "a flushed number")?));
+            }
+            Ok(LogRecord::Flushed { needed, flushed })
+        }
+        _ => Err(DecodeError::Invalid("an unknown kind of record")),
+    }
+}
+
+/// The record that notes how far partitions are flushed, and what of the log is needed still.
+pub(crate) fn encode_flushed(needed: Seq, flushed: impl Iterator<Item = (u32, Seq)>) -> Vec<u8> {
+    let mut bytes = vec![TAG_FLUSHED];
+    varint::put_u64(&mut bytes, needed);
+    for (partition, seq) in flushed {
+        varint::put_u64(&mut bytes, u64::from(partition));
+        varint::put_u64(&mut bytes, seq);
+    }
+    bytes
+}

@@ -1,0 +1,109 @@
+//! Writers, flushes, compactions, snapshots and checkpoints under many schedules: each snapshot and each checkpoint shows every
+//! writer at one count, not before what it had acknowledged. Run with `--features shuttle`.
+#![cfg(feature = "shuttle")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::{Database, Durability};
+use env::sync::{Arc, Mutex};
+use env::thread::{JoinHandle, spawn};
+use testkit::World;
+use testkit::crowd::{self, Look};
+use testkit::schedules::schedules;
+
+const WRITERS: u64 = 2;
+const BATCHES: u64 = 4;
+
+fn options() -> store::Options {
+    store::Options {
+        partitions: Some(2),
+        memory_bytes: 8 << 20,
+        threads: Some(1),
+        durability: Durability::Bulk,
+        segment_bytes: Some(64 << 10),
+        disk_reserve_bytes: Some(0),
+        background: false,
+        ..store::Options::default()
+    }
+}
+
+struct Crowd {
+    world: World,
+    db: Database,
+    /// Up to which count each writer has been told that it is written.
+    told: Mutex<Vec<u64>>,
+}
+
+impl Crowd {
+    fn write(&self, writer: u64) {
+        for count in 1..=BATCHES {
+            crowd::batch(&self.db, writer, count).unwrap().commit().unwrap();
+            self.told.lock()[writer as usize] = count;
+        }
+    }
+
+    /// What is seen of each writer is whole, and not older than what it was told before.
+    fn look(look: &Look, told: &[u64], reverse: bool) -> Vec<u64> {
+        let whole = |writer| look.whole(writer, reverse).unwrap_or_else(|broken| panic!("{broken}"));
+        let found: Vec<u64> = (0..WRITERS).map(whole).collect();
+        assert!(found.iter().zip(told).all(|(found, told)| found >= told), "{found:?} after {told:?}");
+        found
+    }
+
+    fn watch(&self) {
+        let told = self.told.lock().clone();
+        let snapshot = self.db.snapshot();
+        let found = Self::look(&Look::at(&self.db, &snapshot), &told, false);
+        let again = Self::look(&Look::at(&self.db, &snapshot), &told, true);
+        assert_eq!(found, again, "a snapshot has changed");
+    }
+
+    fn maintain(&self) {
+        self.db.flush().unwrap();
+        self.db.compact().unwrap();
+        self.db.flush().unwrap();
+    }
+
+    /// Checkpoints, the second on the base of the first, restored and looked at.
+    fn back_up(&self) {
+        let mut before = None;
+        for round in 0..2 {
+            let told = self.told.lock().clone();
+            let (dir, to) = (format!("checkpoint-{round}"), format!("restored-{round}"));
+            let base = before.replace(dir.clone().into());
+            let made = self.db.checkpoint(&dir, &CheckpointOptions { base, ..CheckpointOptions::default() }).unwrap();
+            assert!(made.seq <= self.db.store().visible());
+            let quick = RestoreOptions { quick: true, ..RestoreOptions::default() };
+            backup::restore(&self.world.env, dir.as_ref(), to.as_ref(), quick).unwrap();
+            let restored = Database::builder().env(self.world.env.clone()).options(options()).open(&to).unwrap();
+            assert!(restored.report().lost.is_empty() && restored.report().clean);
+            Self::look(&Look::at(&restored, &restored.snapshot()), &told, round == 0);
+        }
+    }
+}
+
+#[test]
+fn threads_see_whole_batches_under_any_schedule() {
+    let (file, name) = ("threads_see_whole_batches_under_any_schedule", "threads_see_whole_batches_under_any_schedule");
+    schedules(file, name, 200, || {
+        let world = World::new(7);
+        let db = world.open(&options()).unwrap();
+        let crowd = Arc::new(Crowd { world, db, told: Mutex::new(vec![0; WRITERS as usize]) });
+        let thread = |act: fn(&Crowd)| {
+            let crowd = crowd.clone();
+            spawn("thread", move || act(&crowd))
+        };
+        let threads: Vec<JoinHandle<()>> = vec![
+            thread(|crowd| crowd.write(0)),
+            thread(|crowd| crowd.write(1)),
+            thread(Crowd::maintain),
+            thread(Crowd::watch),
+            thread(Crowd::back_up),
+        ];
+        for thread in threads {
+            thread.join().unwrap_or_else(|e| panic!("{e}"));
+        }
+        let look = Look::at(&crowd.db, &crowd.db.snapshot());
+        assert_eq!(Crowd::look(&look, &[BATCHES, BATCHES], false), [BATCHES, BATCHES]);
+    });
+}
