@@ -21,7 +21,11 @@ mod index_operations;
 pub mod indexes;
 pub mod kv;
 mod operations;
+#[cfg(feature = "shuttle")]
+pub mod overload;
 mod peek;
+#[cfg(not(feature = "shuttle"))]
+pub mod pressure;
 mod reads;
 mod runner;
 pub mod seed;

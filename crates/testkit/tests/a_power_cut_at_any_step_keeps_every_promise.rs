@@ -64,7 +64,6 @@ fn cut_everywhere(test: &str, durability: Durability) {
         hits.unfinished
     );
     seed::tally("crash points", hits.total());
-    seed::tally("second crashes during recovery", hits.second_cuts);
     for ((phase, file, op), count) in &hits.points {
         println!("  {phase:?} {file:?} {op:?} {count}");
     }

@@ -128,6 +128,11 @@ impl ShapeTable {
         self.in_use.load(Ordering::Relaxed) as usize
     }
 
+    /// True if no more shapes are made: rows of other fields are larger from now on.
+    pub fn is_full(&self) -> bool {
+        self.in_use.load(Ordering::Relaxed) >= self.options.max_in_use
+    }
+
     /// The number that the next shape gets.
     pub fn next_number(&self) -> u32 {
         self.next_number.load(Ordering::Relaxed)

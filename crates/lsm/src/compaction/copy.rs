@@ -35,6 +35,7 @@ pub(crate) struct Copy<'a, 'o> {
     /// The tree at hand needs its numbers.
     numbers: bool,
     folded: Vec<u8>,
+    folds: u64,
     refused: u64,
     drops: Option<&'a Drops<'a>>,
     dropped: u64,
@@ -46,6 +47,8 @@ pub(crate) struct Copied {
     pub whole: bool,
     /// Deltas that could not apply.
     pub refused: u64,
+    /// Values that deltas were folded onto.
+    pub folded: u64,
     /// Entries that went because they might.
     pub dropped: u64,
 }
@@ -58,8 +61,23 @@ impl<'a, 'o> Copy<'a, 'o> {
         at_bottom: &'a dyn Fn(&[u8]) -> bool,
     ) -> Self {
         let (chain, key, folded) = (Chain::default(), Vec::new(), Vec::new());
-        let (shadowed, numbers, refused, drops, dropped) = (None, true, 0, None, 0);
-        Self { retention, policy, output, at_bottom, chain, key, shadowed, numbers, folded, refused, drops, dropped }
+        let (shadowed, numbers, drops) = (None, true, None);
+        let (folds, refused, dropped) = (0, 0, 0);
+        Self {
+            retention,
+            policy,
+            output,
+            at_bottom,
+            chain,
+            key,
+            shadowed,
+            numbers,
+            folded,
+            folds,
+            refused,
+            drops,
+            dropped,
+        }
     }
 
     /// Leaves out what may go.
@@ -74,7 +92,7 @@ impl<'a, 'o> Copy<'a, 'o> {
     }
 
     fn copied(&self, whole: bool) -> Copied {
-        Copied { whole, refused: self.refused, dropped: self.dropped }
+        Copied { whole, refused: self.refused, folded: self.folds, dropped: self.dropped }
     }
 
     /// Copies the entries that somebody may still read, until `stop` says so.
@@ -203,6 +221,7 @@ impl<'a, 'o> Copy<'a, 'o> {
                 match self.chain.fold(self.policy, base.key, value, &mut self.folded)? {
                     Some(refused) => {
                         self.refused += refused;
+                        self.folds += 1;
                         let folded = Entry { key: base.key, seq, kind: Kind::Folded, value: &self.folded };
                         self.output.add(folded, self.shadowed)?;
                     }
