@@ -24,7 +24,6 @@ mod operations;
 #[cfg(feature = "shuttle")]
 pub mod overload;
 mod peek;
-#[cfg(not(feature = "shuttle"))]
 pub mod pressure;
 mod reads;
 mod runner;

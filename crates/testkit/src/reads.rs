@@ -1,7 +1,7 @@
 //! The operations that read: drawn, done to both, compared.
 
 use crate::{Id, Runner};
-use alluvium::{Document, Error, Map, Value};
+use alluvium::{Document, Error, ErrorKind, Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -117,9 +117,28 @@ impl Runner {
         }
     }
 
+    /// True if a snapshot was ended, as it may have been under the options at hand.
+    fn has_ended(&self, at: usize) -> bool {
+        let kept = &self.snapshots[at].snapshot;
+        let usual = store::Options::default();
+        let may_end = self.options.snapshot_max_age < usual.snapshot_max_age
+            || self.options.snapshot_max_debt_bytes.is_some();
+        match self.db().collections_at(kept) {
+            Ok(_) => false,
+            Err(error) => {
+                assert!(may_end && error.kind() == ErrorKind::SnapshotTooOld, "a kept snapshot: {error}");
+                true
+            }
+        }
+    }
+
     /// Reads all collections at a kept snapshot, under the names that they had then; those that came
     /// later are not there.
     pub(crate) fn check_snapshot(&mut self, at: usize) {
+        if self.has_ended(at) {
+            self.snapshots.swap_remove(at);
+            return;
+        }
         let kept = &self.snapshots[at];
         let names: BTreeSet<&String> = kept.state.collections.keys().chain(self.state.collections.keys()).collect();
         for name in names {

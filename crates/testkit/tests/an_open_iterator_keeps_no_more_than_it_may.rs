@@ -33,7 +33,7 @@ fn rewrite(db: &Database, documents: &Collection, round: u64) {
         map.insert("round", round as i64);
         documents.put(id as i64, map).unwrap();
     }
-    db.settle().unwrap();
+    db.compact().unwrap();
     let stats = db.stats();
     let told = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
     assert!(told * 100 <= stats.memory_budget_bytes * 115, "round {round}: {told} bytes of memory");

@@ -21,6 +21,8 @@ fn main() {
         durability: [Durability::Sync, Durability::Periodic, Durability::Bulk][rng.usize(0..3)],
         threads: Some(2),
         partitions: None,
+        // What a large log is replayed into may be smaller.
+        memory_bytes: [8 << 20, 64 << 20][rng.usize(0..2)],
         ..testkit::random_options(&mut rng, 3, Durability::Periodic)
     };
     let db = Database::builder().options(options).open(path).unwrap_or_else(|e| panic!("open: {e}"));

@@ -3,7 +3,8 @@
 use super::{Figures, Meter, measured, reads};
 use alluvium::{Collection, Database, Durability, Snapshot};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 use store::Options;
 
 /// Text that compresses as text does: words that come again, and here and there a number that does not.
@@ -103,11 +104,13 @@ fn more_text(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) 
         }
         let found = documents.find(r#"{"score":{"$gt":4900}}"#).count().expect("a question");
         assert!(found > 0);
+        odd_paths(&db, &documents, count);
         let half = format!(r#"{{"_id":{{"$lt":{}}}}}"#, count.min(30_000));
         let mut sorted = documents.find(half.as_str()).sort(r#"{"author":1,"body":-1}"#).run().expect("a sort");
         assert!(sorted.next().is_some_and(|first| first.is_ok()));
         drop(sorted);
         assert_eq!(documents.scan().run().expect("a scan").take(20_000).filter(Result::is_err).count(), 0);
+        stop_a_merge(&db);
     });
     figures.documents = documents.count().expect("a count");
     assert_eq!(figures.documents, ids.load(Ordering::SeqCst));
@@ -115,6 +118,41 @@ fn more_text(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) 
     meter.look(&db);
     figures.files = db.stats().partitions.iter().map(|partition| partition.files as u64).sum();
     db.close().expect("it closes");
+}
+
+/// What pressure alone does not bring about: one document that is written again and again while the log waits for the
+/// others, a chain of deltas over a value in a file, and index entries of which most are stale.
+fn odd_paths(db: &Database, documents: &Collection, count: u64) {
+    let mut text = Text::new(9, 0);
+    for _ in 0..20_000 {
+        documents.put(0, text.document(0, 1000)).expect("room");
+    }
+    db.flush().expect("room");
+    for _ in 0..500 {
+        documents.apply(0, r#"{"$inc":{"likes":1}}"#).expect("a delta");
+    }
+    let likes = documents.get(0).expect("a get").expect("it is there").to_map().expect("a document");
+    assert_eq!(likes.get("likes").and_then(alluvium::Value::as_i64), Some(500));
+    for score in [6000, 1, 2] {
+        for id in 1..3000.min(count) {
+            documents.put(id as i64, format!(r#"{{"author":"many","score":{score},"body":""}}"#)).expect("room");
+        }
+    }
+    for _ in 0..2 {
+        assert_eq!(documents.find(r#"{"score":6000}"#).count().expect("a question"), 0);
+    }
+}
+
+/// Merges everything, and is told to stop in the middle.
+fn stop_a_merge(db: &Database) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::park_timeout(Duration::from_millis(100));
+            stop.store(true, Ordering::SeqCst);
+        });
+        let _whole_or_stopped = db.store().compact_unless(&stop).expect("room");
+    });
 }
 
 /// Documents of 16 MB, less a little, among so many small ones, under a budget of 128 MB.
@@ -165,12 +203,13 @@ fn many_collections(path: &Path, meter: &Meter, figures: &mut Figures, count: u6
             collection.insert_many((0..10).map(|id| format!(r#"{{"_id":{id},"n":{n}}}"#))).expect("room");
         }
     });
+    many_shapes(&db);
     db.close().expect("it closes");
     drop(db);
     let before = reads();
     let db = open(path, &options, figures);
     figures.opening = reads() - before;
-    assert_eq!(db.collections().len() as u64, count);
+    assert_eq!(db.collections().len() as u64, count + 1);
     meter.during(&db, || {
         for n in (0..count).rev() {
             let found = db.collection(&format!("c{n}")).get(3).expect("a get").expect("it is there");
@@ -183,11 +222,22 @@ fn many_collections(path: &Path, meter: &Meter, figures: &mut Figures, count: u6
     db.close().expect("it closes");
 }
 
-/// So many MB of documents in files of 64 KiB, all of which are read again and again; with a snapshot that keeps many.
+/// Documents with more sets of fields than a collection remembers.
+fn many_shapes(db: &Database) {
+    let odd = db.collection("odd");
+    for n in 0..5000 {
+        odd.insert_many((0..2).map(|twice| format!(r#"{{"_id":{},"field-{n}":{n}}}"#, 2 * n + twice))).expect("room");
+    }
+    for id in [0, 4999, 9999] {
+        assert!(odd.get(id).expect("a get").is_some());
+    }
+}
+
+/// So many MB of documents in files that are as small as they can be, all of which are read again and again; with a snapshot that keeps many.
 fn many_files(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) {
     let options = Options {
-        memory_bytes: 32 << 20,
-        partitions: Some(16),
+        memory_bytes: 8 << 20,
+        partitions: Some(8),
         file_bytes: Some(64 << 10),
         durability: Durability::Bulk,
         ..Options::default()
