@@ -35,7 +35,8 @@ test: setup data
 	$(CARGO) test --locked -p alluvium-env --features shuttle
 	$(CARGO) test --locked -p alluvium-wal --features shuttle --test schedules
 	$(CARGO) test --locked -p alluvium-memtable --features shuttle --test schedules
-	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule
+	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule \
+		--test writers_faster_than_the_disk_are_slowed_evenly --test many_writers_to_many_partitions_are_served_alike
 
 soak:
 	tests/soak/run $(or $(SECONDS),600)

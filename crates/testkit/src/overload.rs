@@ -151,7 +151,7 @@ fn write(shared: &Shared, load: Load, writer: usize, seed: u64) {
             })
             .collect();
         let bytes: usize = texts.iter().map(String::len).sum();
-        documents.insert_many(&texts).expect("a good disk");
+        documents.insert_many(texts).expect("a good disk");
         let done = shared.clock.now();
         let mut served = shared.served.lock();
         served.longest = served.longest.max(done - began);

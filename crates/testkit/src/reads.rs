@@ -117,33 +117,25 @@ impl Runner {
         }
     }
 
-    /// True if a snapshot was ended, as it may have been under the options at hand.
-    fn has_ended(&self, at: usize) -> bool {
-        let kept = &self.snapshots[at].snapshot;
+    /// True if kept snapshots may be ended under the options at hand.
+    fn may_end(&self) -> bool {
         let usual = store::Options::default();
-        let may_end = self.options.snapshot_max_age < usual.snapshot_max_age
-            || self.options.snapshot_max_debt_bytes.is_some();
-        match self.db().collections_at(kept) {
-            Ok(_) => false,
-            Err(error) => {
-                assert!(may_end && error.kind() == ErrorKind::SnapshotTooOld, "a kept snapshot: {error}");
-                true
-            }
-        }
+        self.options.snapshot_max_age < usual.snapshot_max_age || self.options.snapshot_max_debt_bytes.is_some()
     }
 
     /// Reads all collections at a kept snapshot, under the names that they had then; those that came
     /// later are not there.
     pub(crate) fn check_snapshot(&mut self, at: usize) {
-        if self.has_ended(at) {
-            self.snapshots.swap_remove(at);
-            return;
-        }
         let kept = &self.snapshots[at];
+        let mut ended = false;
         let names: BTreeSet<&String> = kept.state.collections.keys().chain(self.state.collections.keys()).collect();
         for name in names {
             let collection = self.db().collection(name).at(&kept.snapshot);
             let found = collection.scan().run().and_then(Iterator::collect::<alluvium::Result<Vec<Document>>>);
+            if found.as_ref().is_err_and(|error| error.kind() == ErrorKind::SnapshotTooOld) && self.may_end() {
+                ended = true;
+                break;
+            }
             let Some(expected) = kept.state.documents(name) else {
                 assert!(matches!(found, Err(Error::NoSuchCollection { .. })), "{name} at a snapshot: {found:?}");
                 continue;
@@ -161,6 +153,9 @@ impl Runner {
                 let found = collection.get(id.value(&mut rng)).expect("get at a snapshot");
                 same(name, id, expected.get(id), found.as_ref());
             }
+        }
+        if ended {
+            self.snapshots.swap_remove(at);
         }
     }
 }

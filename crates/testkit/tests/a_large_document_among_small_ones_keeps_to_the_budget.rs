@@ -7,5 +7,8 @@ use testkit::pressure;
 #[test]
 fn a_large_document_among_small_ones_keeps_to_the_budget() {
     let small = pressure::amount(20_000, 5);
-    pressure::in_child(env!("CARGO_BIN_EXE_pressed"), "large_documents", small, None).check_memory(200);
+    let figures = pressure::in_child(env!("CARGO_BIN_EXE_pressed"), "large_documents", small, None);
+    // The budget, of which little is used here; what the scenario itself holds of a large document, and a write's own copies
+    // of it: its row, its batch, its part of the log.
+    figures.check_memory(150);
 }

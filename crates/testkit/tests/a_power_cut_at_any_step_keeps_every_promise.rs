@@ -4,6 +4,7 @@
 
 use alluvium::Durability;
 use env::fault::OpKind;
+use env::marks::Rare;
 use std::cell::RefCell;
 use testkit::cuts::{self, FileKind, Hits, PointKind};
 use testkit::{Phase, seed};
@@ -72,6 +73,7 @@ fn cut_everywhere(test: &str, durability: Durability) {
         assert!(missed.is_empty(), "these kinds of crash point were never hit: {missed:?}");
         assert!(hits.lossy > 0 && hits.second_cuts > 0 && hits.unfinished > 0);
     }
+    seed::must_have_met(SEQUENCES, &[Rare::TornLog, Rare::TornManifest, Rare::UnfinishedSegment, Rare::UnfinishedCreation, Rare::LeftOvers, Rare::CrashDuringRecovery, Rare::BuildResumed]);
 }
 
 #[test]

@@ -145,10 +145,11 @@ fn odd_paths(db: &Database, documents: &Collection, count: u64) {
 
 /// Merges everything, and is told to stop in the middle.
 fn stop_a_merge(db: &Database) {
+    db.settle().expect("room");
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            std::thread::park_timeout(Duration::from_millis(100));
+            std::thread::park_timeout(Duration::from_millis(30));
             stop.store(true, Ordering::SeqCst);
         });
         let _whole_or_stopped = db.store().compact_unless(&stop).expect("room");
