@@ -129,7 +129,8 @@ impl Runner {
         self.options.background = self.background;
         if self.mix == Mix::All && !self.background {
             // Snapshots that are kept may be ended then.
-            self.options.snapshot_max_age = [Duration::from_secs(3600), Duration::from_millis(300)][self.rng.usize(0..2)];
+            self.options.snapshot_max_age =
+                [Duration::from_secs(3600), Duration::from_millis(300)][self.rng.usize(0..2)];
             self.options.snapshot_max_debt_bytes = [None, Some(4 << 10)][self.rng.usize(0..2)];
         }
         if self.timeline.lock().phase == Phase::Create {

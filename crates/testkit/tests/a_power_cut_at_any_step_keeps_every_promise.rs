@@ -73,7 +73,18 @@ fn cut_everywhere(test: &str, durability: Durability) {
         assert!(missed.is_empty(), "these kinds of crash point were never hit: {missed:?}");
         assert!(hits.lossy > 0 && hits.second_cuts > 0 && hits.unfinished > 0);
     }
-    seed::must_have_met(SEQUENCES, &[Rare::TornLog, Rare::TornManifest, Rare::UnfinishedSegment, Rare::UnfinishedCreation, Rare::LeftOvers, Rare::CrashDuringRecovery, Rare::BuildResumed]);
+    seed::must_have_met(
+        SEQUENCES,
+        &[
+            Rare::TornLog,
+            Rare::TornManifest,
+            Rare::UnfinishedSegment,
+            Rare::UnfinishedCreation,
+            Rare::LeftOvers,
+            Rare::CrashDuringRecovery,
+            Rare::BuildResumed,
+        ],
+    );
 }
 
 #[test]

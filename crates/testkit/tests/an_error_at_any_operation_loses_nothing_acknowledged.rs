@@ -78,7 +78,13 @@ fn an_error_at_any_operation_loses_nothing_acknowledged() {
     }
     seed::must_have_met(
         1500,
-        &[Rare::LogPoisoned, Rare::ManifestPoisoned, Rare::StorePoisoned, Rare::WriteWithoutSpace, Rare::OutputTakenBack],
+        &[
+            Rare::LogPoisoned,
+            Rare::ManifestPoisoned,
+            Rare::StorePoisoned,
+            Rare::WriteWithoutSpace,
+            Rare::OutputTakenBack,
+        ],
     );
 }
 

@@ -113,7 +113,11 @@ pub fn run(seed: u64, world: impl Fn() + Send + Sync + 'static) {
 // To end a test is its job.
 #[allow(clippy::panic)]
 fn keep_time(over: &AtomicBool) {
-    while !over.load(Ordering::SeqCst) {
+    loop {
+        shuttle::thread::yield_now();
+        if over.load(Ordering::SeqCst) {
+            return;
+        }
         let due = with(|timeline| {
             let ((moment, _), bell) = timeline.alarms.pop_first()?;
             timeline.now = timeline.now.max(moment);
@@ -121,10 +125,8 @@ fn keep_time(over: &AtomicBool) {
         });
         match due.flatten() {
             Some(bell) => bell.ring(),
-            None if over.load(Ordering::SeqCst) => return,
             None => panic!("all threads wait for each other"),
         }
-        shuttle::thread::yield_now();
     }
 }
 

@@ -23,7 +23,8 @@ impl Text {
     fn word(&mut self, out: &mut String) {
         // Some words are much more frequent than others.
         let rank = self.rng.u64(1..2000) * self.rng.u64(0..2000) / 2000;
-        let mut word = (rank + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.spelling.wrapping_mul(0xd1b5_4a32_d192_ed03);
+        let mut word =
+            (rank + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.spelling.wrapping_mul(0xd1b5_4a32_d192_ed03);
         for _ in 0..2 + rank % 9 {
             word = word.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
             out.push(char::from(b'a' + (word >> 40) as u8 % 26));
