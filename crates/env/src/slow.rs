@@ -1,7 +1,8 @@
 //! A file system that takes its time: that of a disk of some bandwidth and latency, in simulated time.
 //!
-//! One operation after the other, in the order of their arrival. Reading and writing take the time of their bytes; a
-//! read, a sync and every change of names take the disk's latency. There is no page cache: what is written is on its way.
+//! Reading and writing take the time of their bytes; a read, a sync and every change of names take the disk's latency.
+//! The disk does one thing after the other, and comes to everybody in turn with a piece of 16 KiB at most, as schedulers of
+//! systems do. There is no page cache: what is written is on its way.
 
 use crate::simulated::SimulatedClock;
 use crate::{Clock, DirEntry, File, FileLock, Fs, OpenMode, Result};
@@ -20,6 +21,9 @@ pub struct Speed {
     pub latency: Duration,
 }
 
+/// What is done at once of a longer read or write.
+const PIECE_BYTES: u64 = 16 << 10;
+
 /// The disk that files and file system share.
 struct Disk {
     clock: Arc<SimulatedClock>,
@@ -31,8 +35,20 @@ struct Disk {
 }
 
 impl Disk {
-    /// Returns when the disk has come to this, and done it.
+    /// Returns when the disk has come to all of this, and done it.
     fn work(&self, bytes: u64, latency: Duration) {
+        let (mut left, mut latency) = (bytes, latency);
+        loop {
+            let piece = left.min(PIECE_BYTES);
+            self.piece(piece, std::mem::take(&mut latency));
+            left -= piece;
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
+    fn piece(&self, bytes: u64, latency: Duration) {
         let transfer = bytes.saturating_mul(1_000_000_000) / self.speed.bytes_per_s.max(1);
         let takes = transfer + latency.as_nanos() as u64;
         let now = self.clock.now().as_nanos() as u64;

@@ -9,7 +9,7 @@ use testkit::seed;
 #[test]
 fn writers_faster_than_the_disk_are_slowed_evenly() {
     seed::each("writers_faster_than_the_disk_are_slowed_evenly", 0, 1, |seed| {
-        let load = Load { partitions: 2, writers: 4, batch: 4, disk_bytes_per_s: 4_000_000, times: 10.0, seconds: 20 };
+        let load = Load { partitions: 4, writers: 4, batch: 4, disk_bytes_per_s: 4_000_000, times: 10.0, seconds: 20 };
         overload::run(seed, load).check();
     });
 }
