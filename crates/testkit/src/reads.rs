@@ -13,6 +13,7 @@ type Documents = BTreeMap<Id, Arc<Map>>;
 
 impl Runner {
     pub(crate) fn reading(&mut self) {
+        self.forget_ended();
         match self.rng.u32(0..20) {
             0..=6 => self.get(),
             7..=8 => self.get_many(),
@@ -117,25 +118,33 @@ impl Runner {
         }
     }
 
-    /// True if kept snapshots may be ended under the options at hand.
-    fn may_end(&self) -> bool {
+    /// Lets go of kept snapshots that were ended, as they may have been under the options at hand.
+    pub(crate) fn forget_ended(&mut self) {
         let usual = store::Options::default();
-        self.options.snapshot_max_age < usual.snapshot_max_age || self.options.snapshot_max_debt_bytes.is_some()
+        let may_end =
+            self.options.snapshot_max_age < usual.snapshot_max_age || self.options.snapshot_max_debt_bytes.is_some();
+        let mut kept = std::mem::take(&mut self.snapshots);
+        if may_end {
+            kept.retain(|kept| {
+                let Some(name) = kept.state.collections.keys().next() else { return true };
+                let read = self.db().collection(name).at(&kept.snapshot).scan().run();
+                let first = read.and_then(|mut cursor| cursor.next().transpose());
+                let ended = first.err().map(|error| error.kind());
+                assert!(ended.is_none_or(|kind| kind == ErrorKind::SnapshotTooOld), "{name} at a snapshot: {ended:?}");
+                ended.is_none()
+            });
+        }
+        self.snapshots = kept;
     }
 
     /// Reads all collections at a kept snapshot, under the names that they had then; those that came
     /// later are not there.
     pub(crate) fn check_snapshot(&mut self, at: usize) {
         let kept = &self.snapshots[at];
-        let mut ended = false;
         let names: BTreeSet<&String> = kept.state.collections.keys().chain(self.state.collections.keys()).collect();
         for name in names {
             let collection = self.db().collection(name).at(&kept.snapshot);
             let found = collection.scan().run().and_then(Iterator::collect::<alluvium::Result<Vec<Document>>>);
-            if found.as_ref().is_err_and(|error| error.kind() == ErrorKind::SnapshotTooOld) && self.may_end() {
-                ended = true;
-                break;
-            }
             let Some(expected) = kept.state.documents(name) else {
                 assert!(matches!(found, Err(Error::NoSuchCollection { .. })), "{name} at a snapshot: {found:?}");
                 continue;
@@ -153,9 +162,6 @@ impl Runner {
                 let found = collection.get(id.value(&mut rng)).expect("get at a snapshot");
                 same(name, id, expected.get(id), found.as_ref());
             }
-        }
-        if ended {
-            self.snapshots.swap_remove(at);
         }
     }
 }

@@ -155,6 +155,7 @@ impl Runner {
         self.world.clock.advance(Duration::from_millis(self.rng.u64(0..40)));
         self.operation();
         if self.mix == Mix::All {
+            self.forget_ended();
             self.check_indexes();
         }
     }
@@ -169,6 +170,7 @@ impl Runner {
 
     /// Compares all documents, and has every file checked.
     pub fn check_all(&mut self) {
+        self.forget_ended();
         let found = read_state(self.db()).unwrap_or_else(|e| panic!("reading everything: {e}"));
         assert!(found == self.state, "expected and found differ:\n{}", self.state.difference(&found));
         let damage = self.db().verify().unwrap_or_else(|e| panic!("verify: {e}"));
