@@ -12,7 +12,8 @@ use crate::names::FullName;
 use crate::{Error, Result};
 use codec::varint;
 use document::shape::{Shape, ShapeOptions, ShapeTable};
-use env::sync::atomic::{AtomicU64, Ordering};
+use env::marks::{Rare, mark};
+use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use env::sync::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -45,6 +46,8 @@ pub(crate) struct Open {
     pub upserts: Upserts,
     /// What questions of one form have taught.
     pub plans: Plans,
+    /// It was seen that there is no room for more shapes.
+    full: AtomicBool,
 }
 
 impl Open {
@@ -60,7 +63,15 @@ impl Open {
             statistics: StatisticsCell::default(),
             upserts: Upserts::default(),
             plans: Plans::default(),
+            full: AtomicBool::new(false),
         })
+    }
+
+    /// Takes note, once, that there is no room for more shapes.
+    pub fn note_shapes(&self) {
+        if self.shapes.is_full() && !self.full.swap(true, Ordering::Relaxed) {
+            mark(Rare::ShapesFull);
+        }
     }
 
     /// The indexes, as of now.

@@ -10,6 +10,7 @@ use crate::Result;
 use crate::catalog::Open;
 use codec::varint;
 use document::{Document, Map, Value, encoding};
+use env::marks::{Rare, mark};
 use query::index::{Definition, IndexError, Keys};
 use query::update::Update;
 use std::sync::Arc;
@@ -188,6 +189,7 @@ pub(crate) fn mark_multikey(store: &Store, open: &Open, marks: &[(TreeId, u32)])
         if before | bits == before {
             continue;
         }
+        mark(Rare::FirstArray);
         // Others go by what they see: a batch of theirs may be numbered at once, so the mark has its number first.
         store.describe_trees(&[(*tree, &index.described_with(open.documents, before | bits))])?;
         index.multikey.store(before | bits, Ordering::SeqCst);

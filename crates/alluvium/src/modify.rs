@@ -6,6 +6,7 @@ use crate::read::Reader;
 use crate::write::{self, Encoded};
 use crate::{Collection, Result};
 use document::{Document, Draft, Value};
+use env::marks::{Rare, mark};
 use query::update::Update;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -151,7 +152,10 @@ impl Collection {
             drop((locks, _admitted));
             match attempt {
                 Attempt::Done(found) => return Ok(found),
-                Attempt::Larger(needed) => bytes = needed,
+                Attempt::Larger(needed) => {
+                    mark(Rare::ChangeGrew);
+                    bytes = needed;
+                }
                 Attempt::Arrays(marks) => mark_multikey(store, open, &marks)?,
                 Attempt::Keys(keys) => claimed.extend(keys),
             }

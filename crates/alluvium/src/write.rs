@@ -247,6 +247,7 @@ impl Encoded {
 /// Adds the definitions of shapes to a batch whose rows use them. Until a definition is visible,
 /// every batch that uses it carries it, so no row is ever without its shape.
 pub(crate) fn put_shapes(batch: &mut WriteBatch, open: &Open, shapes: &[Arc<Shape>]) {
+    open.note_shapes();
     let mut definition = Vec::new();
     for shape in shapes {
         definition.clear();

@@ -188,6 +188,10 @@ impl Fs for DirectFs {
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         self.inner.available_bytes(path)
     }
+
+    fn open_files_max(&self) -> Option<usize> {
+        self.inner.open_files_max()
+    }
 }
 
 #[cfg(test)]

@@ -218,6 +218,10 @@ impl Fs for FaultFs {
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         self.control.run(OpKind::Space, "ask for space at", path, || self.inner.available_bytes(path))
     }
+
+    fn open_files_max(&self) -> Option<usize> {
+        self.inner.open_files_max()
+    }
 }
 
 /// The bytes that a read or write is of.

@@ -62,6 +62,10 @@ pub trait Fs: Send + Sync {
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
     /// Bytes that may still be written on the file system that holds `path`.
     fn available_bytes(&self, path: &Path) -> Result<u64>;
+    /// How many files somebody should keep open at most who may have many; `None`: as many as there are.
+    fn open_files_max(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// An open file. All methods may be called from any thread.

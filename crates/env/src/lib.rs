@@ -7,21 +7,26 @@
 #![deny(missing_docs)]
 
 mod around;
+mod bounded;
 mod clock;
 mod direct;
 mod error;
 pub mod fault;
 mod fs;
+pub mod marks;
 pub mod mem;
 mod os;
 mod rng;
 #[cfg(feature = "shuttle")]
 pub mod schedules;
+pub mod simulated;
+pub mod slow;
 mod stream;
 pub mod sync;
 pub mod thread;
 
 pub use around::{AroundReader, FILLER, Unreadable};
+pub use bounded::BoundedFs;
 pub use clock::{Clock, ManualClock};
 pub use direct::{DIRECT_BLOCK_BYTES, DirectFs};
 pub use error::{Error, Result};

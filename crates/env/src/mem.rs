@@ -109,6 +109,9 @@ impl Default for MemFs {
     }
 }
 
+/// See [`Fs::open_files_max`].
+const OPEN_FILES_MAX: usize = 6;
+
 /// Turns an `io::Result` into ours.
 trait At<T> {
     fn at(self, op: &'static str, path: &Path) -> Result<T>;
@@ -197,6 +200,11 @@ impl Fs for MemFs {
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         self.shared.names.read().node(path).at("ask for space at", path)?;
         Ok(self.shared.space.available())
+    }
+
+    /// Very few, so that tests meet what happens then.
+    fn open_files_max(&self) -> Option<usize> {
+        Some(OPEN_FILES_MAX)
     }
 }
 

@@ -123,7 +123,16 @@ impl Fs for OsFs {
         let stat = rustix::fs::statvfs(path).map_err(io::Error::from).at("ask for space at", path)?;
         Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
     }
+
+    /// Half of the descriptors that the process may have: the rest is for whatever else it does.
+    fn open_files_max(&self) -> Option<usize> {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current?;
+        Some(usize::try_from(limit / 2).unwrap_or(usize::MAX).max(LEAST_OPEN_FILES))
+    }
 }
+
+/// So many files may be open however few descriptors there are.
+const LEAST_OPEN_FILES: usize = 16;
 
 struct OsLock {
     _file: fs::File,

@@ -3,6 +3,7 @@
 //!
 //! Locking: one lock over the slots, a leaf; training runs without it.
 
+use env::marks::{Rare, mark};
 use env::sync::Mutex;
 use sst::{Dictionary, DictionaryRegistry};
 use std::collections::HashMap;
@@ -72,6 +73,9 @@ impl Dictionaries {
         slot.training = false;
         match trained {
             Some(dictionary) => {
+                if slot.dictionary.is_some() {
+                    mark(Rare::DictionaryRetrained);
+                }
                 *slot = Slot { dictionary: Some(dictionary), ..Slot::default() };
             }
             None => {

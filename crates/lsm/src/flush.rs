@@ -11,6 +11,7 @@ use crate::version::Version;
 use crate::{AddedFile, Partition, Policy, VersionEdit, tree_of};
 use codec::entry::Seq;
 use codec::ranges::RangeSet;
+use env::marks::{Rare, mark};
 use env::{Error, Result};
 use memtable::Memtable;
 use std::collections::{HashMap, HashSet};
@@ -51,7 +52,10 @@ impl Partition {
                 log::debug!(target: "alluvium::files", "flushed a memtable of {dir}: {files} files, {bytes} bytes, in {took_ms} ms");
             }
             // Once poisoned, the manifest may name them.
-            Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &files),
+            Err(_) if self.poisoned().is_none() => {
+                mark(Rare::OutputTakenBack);
+                remove_outputs(&self.home, &files);
+            }
             Err(_) => {}
         }
         result.map(|()| true)
@@ -80,7 +84,7 @@ impl Partition {
         let copy = Copy::new(retention, policy, &mut output, &at_bottom);
         let copied = copy.run(&mut memtable.iter(), &|| false)?;
         let mut files = output.finish()?;
-        Counters::add(&self.counters.deltas_refused, copied.refused);
+        self.note_refused(copied.refused);
         mark_clean(&mut files, &[&ranges, &version.ranges], oldest.min(last_seq));
         let thinned = (!ranges.is_empty()).then_some(oldest);
         let ranges = RangeSet::clone(&ranges);

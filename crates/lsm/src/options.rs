@@ -165,10 +165,12 @@ impl Shared {
     /// What partitions share, with a new cache that fits `budget`.
     pub fn new(env: Env, options: Options, budget: Arc<Budget>, policy: Arc<dyn Policy>) -> Arc<Self> {
         let cache = Cache::new(&budget);
-        let sorted_env = match options.direct_io {
-            true => Env { fs: Arc::new(env::DirectFs::new(env.fs.clone())), ..env.clone() },
-            false => env.clone(),
+        let fs: Arc<dyn env::Fs> = match options.direct_io {
+            true => Arc::new(env::DirectFs::new(env.fs.clone())),
+            false => env.fs.clone(),
         };
+        // There may be more files than descriptors.
+        let sorted_env = Env { fs: env::BoundedFs::over(fs), ..env.clone() };
         Arc::new(Self {
             env,
             sorted_env,

@@ -16,6 +16,7 @@ use crate::{PartitionIter, Shared, View, tree_of};
 use codec::entry::Seq;
 use codec::limits::MAX_NUMBER;
 use codec::ranges::RangeSet;
+use env::marks::{Rare, mark};
 use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use env::sync::{ArcCell, Mutex};
 use env::{DirEntry, Error, Result};
@@ -108,6 +109,9 @@ impl Partition {
             dropped_tail: recovered.dropped,
             first_new_file: recovered.next_file,
         };
+        if partition.dropped_tail.is_some() {
+            mark(Rare::TornManifest);
+        }
         partition.measure_debt(&partition.view().version);
         Ok(partition)
     }
@@ -127,6 +131,10 @@ impl Partition {
             let unnamed = sst_number(&entry.name).is_some_and(|number| !named.contains(&number));
             let old = manifest_number(&entry.name).is_some_and(|number| number != manifest);
             if unnamed || old || entry.name.ends_with(".tmp") {
+                // An older manifest there always is.
+                if unnamed {
+                    mark(Rare::LeftOvers);
+                }
                 env.fs.remove(&self.home.dir.join(&entry.name))?;
             }
         }
@@ -306,6 +314,9 @@ impl Partition {
 
     /// Takes note of deltas that [`View::shorten`] found not to apply.
     pub fn note_refused(&self, deltas: u64) {
+        if deltas > 0 {
+            mark(Rare::DeltaRefused);
+        }
         Counters::add(&self.counters.deltas_refused, deltas);
     }
 
@@ -357,6 +368,7 @@ impl Partition {
     fn written(&self, result: std::result::Result<(), WriteError>) -> Result<()> {
         result.map_err(|failed| {
             if failed.ambiguous {
+                mark(Rare::ManifestPoisoned);
                 self.poison(&failed.error);
             }
             failed.error
@@ -420,6 +432,7 @@ fn forget_ranges(edit: &mut VersionEdit, before: &Version, after: &Version) -> b
     if done.is_empty() {
         return false;
     }
+    mark(Rare::RangeForgotten);
     edit.forgotten = RangeSet::union(vec![std::mem::take(&mut edit.forgotten), done], &[]);
     true
 }

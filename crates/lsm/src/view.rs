@@ -5,6 +5,7 @@ use crate::version::Version;
 use crate::{Policy, tree_of};
 use codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use codec::ranges::RangeSet;
+use env::marks::{Rare, mark};
 use env::{Error, Result};
 use memtable::Memtable;
 use std::sync::Arc;
@@ -211,6 +212,7 @@ impl View {
         let mut folded = Vec::with_capacity(value.len() + 64);
         entry::put_folded(&mut folded, newest, full);
         let Some(refused) = chain.fold(&*self.policy, key, value, &mut folded)? else { return Ok(0) };
+        mark(if seq < memtable.first_seq() { Rare::FoldAcrossFlush } else { Rare::ChainFolded });
         memtable.apply(std::iter::once(Entry { key, seq: newest, kind: Kind::Folded, value: &folded }));
         Ok(refused)
     }

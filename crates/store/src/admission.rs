@@ -10,6 +10,7 @@
 
 use crate::store::Inner;
 use crate::{Error, Result};
+use env::marks::{Rare, mark};
 use env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use env::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -241,6 +242,7 @@ impl Inner {
     fn pass(&self, state: &mut MutexGuard<'_, State>, turn: &Condvar, bytes: usize) -> Result<Admitted<'_>> {
         let mut debt = self.debt();
         let mut looked = None;
+        let mut waited = false;
         loop {
             self.writable()?;
             let now = self.env.clock.now();
@@ -261,6 +263,10 @@ impl Inner {
             }
             if let (true, Some(cause)) = (debt >= 1.0 || self.admission.needs_a_flush(bytes), &state.no_space) {
                 return Err(cause.clone());
+            }
+            if !waited {
+                mark(Rare::WriterWaited);
+                waited = true;
             }
             // Flushes and those who give memory back wake the front.
             turn.wait_for(state, if late > SHORT { late } else { LOOK_AGAIN });

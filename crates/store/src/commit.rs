@@ -14,6 +14,7 @@ use crate::visibility::Ticket;
 use crate::{Durability, Error, Result};
 use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 use codec::ranges::RangeSet;
+use env::marks::{Rare, mark};
 use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use env::sync::{Condvar, Mutex, spin_until};
 use memtable::Memtable;
@@ -248,8 +249,9 @@ impl Inner {
             Work::Note(note) => (1, note.as_slice()),
             Work::Batch(batch, schema) => {
                 if schema.is_none() {
-                    self.trees.check_schemas(&batch.schemas)?;
-                    self.trees.check_live(&batch.trees)?;
+                    let checked = self.trees.check_schemas(&batch.schemas);
+                    let checked = checked.and_then(|()| self.trees.check_live(&batch.trees));
+                    checked.inspect_err(|_| mark(Rare::BatchSentBack))?;
                 }
                 if batch.is_empty() {
                     return Ok(placed);
@@ -301,6 +303,7 @@ impl Inner {
         let full = cause.is_no_space() && self.wal.poisoned().is_none();
         let cause = Error::Storage(cause);
         let error = if full {
+            mark(Rare::WriteWithoutSpace);
             // What the log holds is flushed now, so that it can go: see `relieve_log`.
             self.workers.signal();
             Error::NoSpace(Box::new(cause))
@@ -371,6 +374,9 @@ impl Inner {
         let over = charged.iter().sum::<usize>() > share / 2 || charged[largest] > share / 4;
         let pinning = if over { Some(largest) } else { self.log_pinned_by_active() };
         if let Some(partition) = pinning {
+            if !over {
+                mark(Rare::SealedForLog);
+            }
             self.seal(partition, next);
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::store::Inner;
 use crate::{Durability, Error, Result};
+use env::marks::{Rare, mark};
 use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use env::sync::{Condvar, Mutex};
 use std::sync::Arc;
@@ -111,6 +112,7 @@ impl Inner {
     pub(crate) fn poison(&self, cause: Error) {
         // The first cause wins.
         if self.poisoned.set(cause.clone()).is_ok() {
+            mark(Rare::StorePoisoned);
             crate::events::poisoned(&cause);
         }
         self.visibility.fail(&cause);

@@ -4,6 +4,7 @@ use crate::commit::Work;
 use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result};
 use codec::entry::Seq;
+use env::marks::{Rare, mark};
 use env::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -293,6 +294,7 @@ impl Inner {
         for (tree, seq) in self.trees.drops_pending() {
             let oldest = self.visibility.live().first().copied().unwrap_or(0);
             if oldest < seq {
+                mark(Rare::DropWaited);
                 continue;
             }
             self.sync_log(self.wal.end())?;
@@ -307,12 +309,17 @@ impl Inner {
 
     /// Ends the snapshots that are too old, and the oldest ones while files keep too much for them.
     pub(crate) fn end_snapshots(&self) {
-        crate::events::snapshots_ended(self.visibility.end_old(), "they were older than snapshot_max_age");
+        let old = self.visibility.end_old();
+        if old > 0 {
+            mark(Rare::SnapshotTooOld);
+            crate::events::snapshots_ended(old, "they were older than snapshot_max_age");
+        }
         while let Some(oldest) = self.visibility.oldest_seq() {
             if self.snapshot_debt_above(oldest) <= self.snapshot_debt_limit() {
                 return;
             }
             let ended = self.visibility.end_up_to(oldest);
+            mark(Rare::SnapshotTooLarge);
             crate::events::snapshots_ended(ended, "files kept more than snapshot_max_debt_bytes for them");
         }
     }

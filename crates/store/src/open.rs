@@ -19,6 +19,7 @@ use crate::visibility::Visibility;
 use crate::workers::Workers;
 use crate::{Compression, Error, Options, Result};
 use codec::entry::Seq;
+use env::marks::{Rare, mark};
 use env::sync::Mutex;
 use env::sync::atomic::AtomicBool;
 use env::{Env, FileLock, OpenMode};
@@ -242,6 +243,7 @@ fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superbloc
         return Ok((found, false));
     }
     for entry in env.fs.list(path)?.iter().filter(|e| is_ours(&e.name)) {
+        mark(Rare::UnfinishedCreation);
         remove_tree(env, &path.join(&entry.name), entry.is_dir)?;
     }
     let partitions = options.partitions.unwrap_or(DEFAULT_PARTITIONS);

@@ -7,6 +7,7 @@ use crate::superblock::Superblock;
 use crate::{Options, Result};
 use codec::entry::{Kind, MAX_SEQ, Seq};
 use env::Env;
+use env::marks::{Rare, mark};
 use lsm::Partition;
 use std::path::Path;
 use std::sync::Arc;
@@ -125,6 +126,7 @@ impl Reading<'_> {
         if self.partitions.iter().map(charged).sum::<usize>() <= self.options.memtable_bytes() {
             return Ok(());
         }
+        mark(Rare::FlushDuringReplay);
         let flush = || {
             for partition in self.partitions {
                 partition.rotate(last + 1);

@@ -14,6 +14,7 @@ use crate::superblock::Superblock;
 use crate::{Error, Result};
 use codec::entry::Seq;
 use env::Env;
+use env::marks::{Rare, mark};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -137,6 +138,9 @@ impl Restoring<'_> {
         let mut copy = LogCopy::new(self.env, &to, database_id, segment, None);
         let last = wal::read_whole(self.env, &from, self.listing.id, 0, &mut |record| copy.take(record))?;
         copy.finish()?;
+        if bytes > 0 {
+            mark(Rare::LogRestored);
+        }
         match last == self.listing.seq {
             true => Ok(()),
             false => Err(Error::from(env::Error::corrupt(&from, 0, "the log ends before the checkpoint does"))),

@@ -3,6 +3,7 @@
 use crate::store::Inner;
 use crate::trees::TreeId;
 use crate::{Result, Snapshot};
+use env::marks::{Rare, mark};
 use lsm::PartitionIter;
 use std::ops::Bound;
 
@@ -142,6 +143,7 @@ impl Scan {
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if let Err(ended) = self.snapshot.check() {
+            mark(Rare::ReadTooLate);
             self.order.clear();
             self.iters.clear();
             return Err(ended);

@@ -7,6 +7,7 @@
 use crate::{Error, Result};
 use codec::entry::Seq;
 use env::Clock;
+use env::marks::{Rare, mark};
 use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use env::sync::{Condvar, Mutex, spin_until};
 use std::collections::{BTreeMap, VecDeque};
@@ -111,7 +112,9 @@ impl Visibility {
         }
         if inner.visible < last {
             drop(inner);
-            spin_until(|| self.visible() >= last);
+            if !spin_until(|| self.visible() >= last) {
+                mark(Rare::EarlierBatch);
+            }
             inner = self.inner.lock();
         }
         while inner.visible < last {

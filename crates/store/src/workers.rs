@@ -5,6 +5,7 @@
 
 use crate::store::Inner;
 use crate::{Error, Result};
+use env::marks::{Rare, mark};
 use env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use env::sync::{Condvar, Mutex};
 use std::sync::Arc;
@@ -186,7 +187,10 @@ impl Inner {
     /// segment that is missing without having been let go.
     pub(crate) fn note_flushes(&self) -> Result<()> {
         // Whoever holds the log needs it as it is now.
-        let Some(_removing) = self.holds.removing() else { return Ok(()) };
+        let Some(_removing) = self.holds.removing() else {
+            mark(Rare::LogHeld);
+            return Ok(());
+        };
         let oldest_needed = self.oldest_needed();
         if self.wal.can_release_below(oldest_needed) && !self.damaged.load(Ordering::SeqCst) {
             self.note_flushed(oldest_needed)?;

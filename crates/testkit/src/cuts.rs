@@ -8,6 +8,7 @@ use crate::world::World;
 use crate::{Mix, Phase, Runner};
 use alluvium::{Database, Durability};
 use env::fault::{Op, OpKind};
+use env::marks::{Rare, mark};
 use env::mem::{CrashStyle, MemFs};
 use env::sync::Mutex;
 use std::any::Any;
@@ -254,6 +255,7 @@ impl After {
         drop(db);
         let cuts = std::mem::take(&mut *cuts.lock());
         for (disk, words) in cuts {
+            mark(Rare::CrashDuringRecovery);
             self.hits.second_cuts += 1;
             let fail = |what: String| -> ! { panic!("{}; second cut {words}: {what}", self.context) };
             let db = disk.open(&options).unwrap_or_else(|e| fail(format!("it does not open: {e}")));

@@ -21,7 +21,10 @@ mod index_operations;
 pub mod indexes;
 pub mod kv;
 mod operations;
+#[cfg(feature = "shuttle")]
+pub mod overload;
 mod peek;
+pub mod pressure;
 mod reads;
 mod runner;
 #[cfg(feature = "shuttle")]

@@ -235,7 +235,8 @@ impl Runner {
         let (collection, durable) = self.handle(&name);
         let value = id.value(&mut self.rng);
         let (blind, k) = (self.rng.bool(), self.any_number());
-        let (update, change) = any_update(self.rng.u8(0..5), k);
+        // The last one may not apply, which a checked update says.
+        let (update, change) = any_update(self.rng.u8(0..if blind { 7 } else { 6 }), k);
         self.note(format!("update {name} {value:?} {update} {}", if blind { "blind" } else { "" }));
         let mut state = self.state.clone();
         let old = state.get(&name, &id).cloned();
@@ -515,6 +516,13 @@ fn any_update(which: u8, k: i32) -> (String, fn(&mut Map, i32)) {
         }),
         2 => (format!(r#"{{"$set":{{"k":{k}}}}}"#), |map, k| drop(map.insert("k", k))),
         3 => (r#"{"$unset":{"k":1}}"#.to_owned(), |map, _| drop(map.remove("k"))),
+        5 => (format!(r#"{{"$set":{{"word":{k}}}}}"#), |map, k| drop(map.insert("word", k))),
+        // Of what may be a number: then it does nothing.
+        6 => (format!(r#"{{"$push":{{"word":{k}}}}}"#), |map, k| match map.get_mut("word") {
+            Some(Value::Array(list)) => list.push(Value::from(k)),
+            Some(_) => {}
+            None => map.push("word", Value::Array(vec![Value::from(k)])),
+        }),
         _ => (format!(r#"{{"$push":{{"list":{k}}}}}"#), |map, k| match map.get_mut("list") {
             Some(Value::Array(list)) => list.push(Value::from(k)),
             _ => map.push("list", Value::Array(vec![Value::from(k)])),

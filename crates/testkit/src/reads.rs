@@ -1,7 +1,7 @@
 //! The operations that read: drawn, done to both, compared.
 
 use crate::{Id, Runner};
-use alluvium::{Document, Error, Map, Value};
+use alluvium::{Document, Error, ErrorKind, Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ type Documents = BTreeMap<Id, Arc<Map>>;
 
 impl Runner {
     pub(crate) fn reading(&mut self) {
+        self.forget_ended();
         match self.rng.u32(0..20) {
             0..=6 => self.get(),
             7..=8 => self.get_many(),
@@ -115,6 +116,25 @@ impl Runner {
         for ((id, map), document) in expected.iter().zip(&found) {
             same(&name, id, Some(*map), Some(document));
         }
+    }
+
+    /// Lets go of kept snapshots that were ended, as they may have been under the options at hand.
+    pub(crate) fn forget_ended(&mut self) {
+        let usual = store::Options::default();
+        let may_end =
+            self.options.snapshot_max_age < usual.snapshot_max_age || self.options.snapshot_max_debt_bytes.is_some();
+        let mut kept = std::mem::take(&mut self.snapshots);
+        if may_end {
+            kept.retain(|kept| {
+                let Some(name) = kept.state.collections.keys().next() else { return true };
+                let read = self.db().collection(name).at(&kept.snapshot).scan().run();
+                let first = read.and_then(|mut cursor| cursor.next().transpose());
+                let ended = first.err().map(|error| error.kind());
+                assert!(ended.is_none_or(|kind| kind == ErrorKind::SnapshotTooOld), "{name} at a snapshot: {ended:?}");
+                ended.is_none()
+            });
+        }
+        self.snapshots = kept;
     }
 
     /// Reads all collections at a kept snapshot, under the names that they had then; those that came

@@ -8,9 +8,11 @@
 // Tests are told by the environment what to replay, and tell the soak in a real file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+use env::marks::{self, Rare};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The number in an environment variable.
@@ -26,7 +28,12 @@ pub fn sequences(usual: u64) -> u64 {
 
 /// For how long sequences are run, in place of a number of them.
 fn seconds() -> Option<Duration> {
-    number("ALLUVIUM_SECONDS").map(Duration::from_secs)
+    seconds_asked_for().map(Duration::from_secs)
+}
+
+/// The seconds that were asked for, in place of what is usual.
+pub fn seconds_asked_for() -> Option<u64> {
+    number("ALLUVIUM_SECONDS")
 }
 
 /// True if so many sequences are run as usually, so that rare things must be met.
@@ -55,6 +62,38 @@ pub fn tally(what: &str, count: u64) {
     written.unwrap_or_else(|e| panic!("ALLUVIUM_TALLY={}: {e}", path.display()));
 }
 
+/// Tells the soak how often each rare path was taken since it was told last, by this process.
+pub fn tally_rare() {
+    static TOLD: Mutex<[u64; Rare::ALL.len()]> = Mutex::new([0; Rare::ALL.len()]);
+    // Nobody else is told anything.
+    if std::env::var_os("ALLUVIUM_TALLY").is_none() {
+        return;
+    }
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    for (rare, told) in Rare::ALL.iter().zip(told.iter_mut()) {
+        let now = marks::count(*rare);
+        tally(&rare_row(rare.words()), now - *told);
+        *told = now;
+    }
+}
+
+/// The row of the soak's table that counts a rare path.
+pub fn rare_row(words: &str) -> String {
+    format!("rare: {words}")
+}
+
+/// Errors unless each of these paths was taken by this process: for a test that runs as many sequences as `usual`, which
+/// always meet them.
+///
+/// # Panics
+/// If one was not.
+pub fn must_have_met(usual: u64, paths: &[Rare]) {
+    if is_usual(usual) {
+        let never: Vec<&str> = paths.iter().filter(|rare| marks::count(**rare) == 0).map(|rare| rare.words()).collect();
+        assert!(never.is_empty(), "never met: {never:?}");
+    }
+}
+
 /// The seed to replay, if there is one.
 pub fn replayed() -> Option<u64> {
     number("ALLUVIUM_SEED")
@@ -76,6 +115,7 @@ pub fn each(test: &str, first: u64, usual: u64, body: impl Fn(u64)) {
         done += 1;
     }
     tally(&format!("sequences: {test}"), done);
+    tally_rare();
 }
 
 fn one(test: &str, seed: u64, body: &impl Fn(u64)) {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Durability, ErrorKind};
+use env::marks::Rare;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use testkit::{Careful, World, seed};
@@ -36,6 +37,7 @@ fn a_full_disk_that_gets_space_goes_on() {
     });
     println!("{:?}", met.borrow());
     assert!(seed::replayed().is_some() || !met.borrow().is_empty(), "the disk was never full");
+    seed::must_have_met(600, &[Rare::WriteWithoutSpace, Rare::DiskRelieved]);
 }
 
 #[test]

@@ -33,6 +33,10 @@ fn kill_one(path: &Path, seed: u64, lives: Duration, acknowledged: &mut [u64]) {
     child.wait().unwrap();
     for line in reader.join().unwrap() {
         assert!(!line.starts_with("broken"), "seed {seed}: {line}");
+        if let Some((words, count)) = line.strip_prefix("rare\t").and_then(|rare| rare.split_once('\t')) {
+            seed::tally(&seed::rare_row(words), count.parse().unwrap_or(0));
+            continue;
+        }
         // What a dying process has begun to print has no end, and was not told.
         let Some((writer, count)) = line.split_once(' ') else { continue };
         let (writer, count): (usize, u64) = (writer.parse().unwrap(), count.parse().unwrap());
@@ -83,6 +87,7 @@ fn a_killed_process_loses_nothing_acknowledged() {
         round += 1;
     }
     seed::tally("kills", round);
+    seed::tally_rare();
     println!(
         "{round} kills in {:?}; {} batches acknowledged, {in_flight} found that were not told",
         started.elapsed(),

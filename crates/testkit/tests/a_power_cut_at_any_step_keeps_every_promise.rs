@@ -4,6 +4,7 @@
 
 use alluvium::Durability;
 use env::fault::OpKind;
+use env::marks::Rare;
 use std::cell::RefCell;
 use testkit::cuts::{self, FileKind, Hits, PointKind};
 use testkit::{Phase, seed, sequence};
@@ -66,7 +67,6 @@ fn cut_everywhere(test: &str, durability: Durability) {
         hits.unfinished
     );
     seed::tally("crash points", hits.total());
-    seed::tally("second crashes during recovery", hits.second_cuts);
     for ((phase, file, op), count) in &hits.points {
         println!("  {phase:?} {file:?} {op:?} {count}");
     }
@@ -75,6 +75,18 @@ fn cut_everywhere(test: &str, durability: Durability) {
         assert!(missed.is_empty(), "these kinds of crash point were never hit: {missed:?}");
         assert!(hits.lossy > 0 && hits.second_cuts > 0 && hits.unfinished > 0);
     }
+    seed::must_have_met(
+        SEQUENCES,
+        &[
+            Rare::TornLog,
+            Rare::TornManifest,
+            Rare::UnfinishedSegment,
+            Rare::UnfinishedCreation,
+            Rare::LeftOvers,
+            Rare::CrashDuringRecovery,
+            Rare::BuildResumed,
+        ],
+    );
 }
 
 #[test]

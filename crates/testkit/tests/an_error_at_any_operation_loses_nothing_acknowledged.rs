@@ -6,6 +6,7 @@
 
 use alluvium::ErrorKind;
 use env::fault::{Fault, OpKind};
+use env::marks::Rare;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use testkit::{Careful, seed};
@@ -75,6 +76,16 @@ fn an_error_at_any_operation_loses_nothing_acknowledged() {
             assert!(met.borrow().contains_key(what), "never met: {what}");
         }
     }
+    seed::must_have_met(
+        1500,
+        &[
+            Rare::LogPoisoned,
+            Rare::ManifestPoisoned,
+            Rare::StorePoisoned,
+            Rare::WriteWithoutSpace,
+            Rare::OutputTakenBack,
+        ],
+    );
 }
 
 #[test]

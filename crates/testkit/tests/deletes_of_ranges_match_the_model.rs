@@ -2,6 +2,7 @@
 //! compactions, kills, power cuts and reopening in between: every answer is the model's.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use env::marks::Rare;
 use testkit::kv::KvRunner;
 use testkit::{seed, sequence};
 
@@ -10,6 +11,7 @@ const NAME: &str = "deletes_of_ranges_match_the_model";
 #[test]
 fn any_operations() {
     seed::each(NAME, 0, 150, |seed| sequence::check(150, |steps| KvRunner::new(seed, false, false).run(steps)));
+    seed::must_have_met(150, &[Rare::RangeForgotten, Rare::FileUnderRange]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::window::Window;
 use crate::{Dropped, Lost, OnDamage, Options, Record, Recovery, segment};
 use codec::entry::Seq;
 use codec::limits::{LAST_SEQ, MAX_NUMBER};
+use env::marks::{Rare, mark};
 use env::{Env, Error, File, OpenMode, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -133,6 +134,7 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
                 if may_be_unfinished && last == Some(number) && window.next_nonzero(SEAL_AT)?.is_none() =>
             {
                 env.fs.remove(&path)?;
+                mark(Rare::UnfinishedSegment);
                 continue;
             }
             Err(NotAHeader::Invalid) if options.on_damage == OnDamage::Skip => None,
@@ -283,6 +285,7 @@ impl Reader<'_, '_> {
             }
         }
         if is_last && let Some(end) = reading.window.end_of_nonzero(at)? {
+            mark(Rare::TornLog);
             let path = reading.path.to_owned();
             self.recovery.dropped = Some(Dropped { path, offset: at, bytes: end - at });
         }

@@ -7,6 +7,7 @@ use crate::walk::{Walk, check_whole, limit_of, records_from, walk_segment};
 use crate::{Options, Position, Purpose, Record, Recovery};
 use codec::entry::Seq;
 use codec::limits::MAX_NUMBER;
+use env::marks::{Rare, mark};
 use env::sync::atomic::{AtomicBool, Ordering};
 use env::sync::{Condvar, Mutex, MutexGuard};
 use env::{Env, Error, File, Result};
@@ -312,7 +313,10 @@ impl Wal {
             NotCreated::Unchanged(error) => self.refused(error),
             NotCreated::Unknown(error) => self.poison(error),
         })?;
-        self.short.store(bytes < segment::whole(&self.options, len), Ordering::Relaxed);
+        let short = bytes < segment::whole(&self.options, len);
+        if self.short.swap(short, Ordering::Relaxed) && !short {
+            mark(Rare::DiskRelieved);
+        }
         let old = std::mem::replace(&mut appender.file, Arc::clone(&file));
         *appender = Appender::new(Arc::clone(&file), &header, bytes, std::mem::take(&mut appender.group));
         let mut shared = self.shared.lock();
@@ -536,7 +540,10 @@ impl Shared {
     }
 
     fn fail(&mut self, error: Error) {
-        self.failed.get_or_insert(error);
+        if self.failed.is_none() {
+            mark(Rare::LogPoisoned);
+            self.failed = Some(error);
+        }
     }
 
     /// The oldest segment, if it is closed and holds only numbers below `seq`.

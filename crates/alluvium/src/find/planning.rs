@@ -6,6 +6,7 @@ use crate::Result;
 use crate::index::IndexSet;
 use document::compare::type_rank;
 use document::{Map, Value};
+use env::marks::{Rare, mark};
 use env::sync::Mutex;
 use hashbrown::HashMap;
 use query::plan::{self, Hint, Needs, Plan, Query};
@@ -183,6 +184,7 @@ pub(crate) fn learn(moment: &Moment, planned: &Planned, report: &Report) {
         let known = form.dear.iter().any(|(known, measured)| *known == index && *measured * 2.0 >= time_us);
         // What is taken although that is known is still the best.
         if !known {
+            mark(Rare::PlanForgotten);
             form.index = None;
             form.dear.retain(|(known, _)| *known != index);
             form.dear.push((index, time_us));

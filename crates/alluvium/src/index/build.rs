@@ -16,6 +16,7 @@ use crate::catalog::Open;
 use crate::names::FullName;
 use crate::read::{decode, key_text};
 use crate::{Database, Error, Result};
+use env::marks::{Rare, mark};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::{Bounds, EntryRun, TreeId};
@@ -97,6 +98,9 @@ fn build_all(build: &Build<'_>) -> Result<Arc<Index>> {
     let (store, catalog) = (&db.inner.store, &db.inner.catalog);
     let open = catalog.require(store, name)?;
     let mut built = index.built.clone();
+    if !built.is_empty() {
+        mark(Rare::BuildResumed);
+    }
     let left = u64::from(store.partitions()).saturating_sub(built.len() as u64);
     let documents = store.tree_stats(open.documents)?.keys;
     index.building.progress().begin(documents * left / u64::from(store.partitions()).max(1));

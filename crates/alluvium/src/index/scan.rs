@@ -5,6 +5,7 @@ use super::build::damaged_entry;
 use crate::Result;
 use crate::find::Moment;
 use document::{Document, Value};
+use env::marks::{Rare, mark};
 use std::sync::Arc;
 use store::Bounds;
 
@@ -159,6 +160,9 @@ impl IndexScan {
 
 impl Drop for IndexScan {
     fn drop(&mut self) {
+        if self.examined.stale > 0 {
+            mark(Rare::StaleEntry);
+        }
         if self.counted {
             self.index.usage.examined(&self.examined);
         }

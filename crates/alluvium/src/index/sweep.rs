@@ -15,6 +15,7 @@ use crate::catalog::Open;
 use crate::names::FullName;
 use crate::read::decode;
 use crate::{Database, Result};
+use env::marks::{Rare, mark};
 use hashbrown::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -94,7 +95,12 @@ fn sweep_partition(db: &Database, open: &Open, ready: &[Arc<Index>], partition: 
             let may_go = |entry: &[u8], seq: Seq| numbers.may_go(index, entry, seq);
             let stopping = || db.inner.tasks.stopping();
             match store.sweep(index.tree, partition, numbers.visible, &may_go, &stopping) {
-                Ok(gone) => dropped += gone,
+                Ok(gone) => {
+                    if gone > 0 {
+                        mark(Rare::EntriesSwept);
+                    }
+                    dropped += gone;
+                }
                 Err(store::Error::NoSuchTree(_)) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -12,6 +12,7 @@ use crate::names::FullName;
 use crate::read::{decode, key_text};
 use crate::{Error, Result};
 use document::Value;
+use env::marks::{Rare, mark};
 use hashbrown::HashMap;
 use std::ops::Bound;
 use store::{Bounds, Snapshot, Store, TreeId};
@@ -26,6 +27,7 @@ impl Entries {
                 if let Some(other) = own.insert((claim.index.tree, &claim.key), id)
                     && other != id.as_slice()
                 {
+                    mark(Rare::KeyTakenInBatch);
                     return Err(duplicate(name, claim, other));
                 }
             }
@@ -48,6 +50,7 @@ impl Entries {
                 continue;
             }
             if yields((store, None), open, name, &claim.index, other, &claim.key)? {
+                mark(Rare::KeyTaken);
                 return Err(duplicate(name, claim, other));
             }
         }

@@ -16,6 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use document::shape::{Shape, ShapeTable};
 use document::speculate::{Encoded, Encoder, LineError};
 use document::{Map, Value};
+use env::marks::{Rare, mark};
 use env::sync::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -250,6 +251,9 @@ fn read_mark(store: &Store, open: &Open, key: &[u8]) -> Result<Mark> {
 }
 
 fn report(outcome: Outcome, progress: &Progress, before: Mark) -> LoadReport {
+    if before.offset > 0 && !before.finished {
+        mark(Rare::LoadResumed);
+    }
     LoadReport {
         outcome,
         documents: progress.documents.load(Ordering::Relaxed),

@@ -34,6 +34,8 @@ const FIRST_INDEX_BITS: usize = 6;
 const INDEXES: usize = 17;
 /// Maps without a shape whose sightings are remembered; older ones give way.
 const SIGHTINGS: usize = 1024;
+/// The same, as long as that suffices.
+const FEW_SIGHTINGS: usize = 8;
 
 type Chunk = OnceLock<Box<[OnceLock<Arc<Shape>>]>>;
 
@@ -50,6 +52,8 @@ pub struct ShapeTable {
     /// before it stay for readers that still hold them.
     indexes: [OnceLock<Box<[AtomicU32]>>; INDEXES],
     index: AtomicUsize,
+    /// Sightings, while no two shapes meet here: most collections have few.
+    few_sightings: [AtomicU64; FEW_SIGHTINGS],
     sightings: OnceLock<Box<[AtomicU64]>>,
     adding: AtomicBool,
     next_number: AtomicU32,
@@ -66,6 +70,7 @@ impl ShapeTable {
             by_number: [const { OnceLock::new() }; CHUNKS],
             indexes: [const { OnceLock::new() }; INDEXES],
             index: AtomicUsize::new(0),
+            few_sightings: [const { AtomicU64::new(0) }; FEW_SIGHTINGS],
             sightings: OnceLock::new(),
             adding: AtomicBool::new(false),
             next_number: AtomicU32::new(1),
@@ -126,6 +131,11 @@ impl ShapeTable {
     /// How many shapes count against [`ShapeOptions::max_in_use`].
     pub fn in_use(&self) -> usize {
         self.in_use.load(Ordering::Relaxed) as usize
+    }
+
+    /// True if no more shapes are made: rows of other fields are larger from now on.
+    pub fn is_full(&self) -> bool {
+        self.in_use.load(Ordering::Relaxed) >= self.options.max_in_use
     }
 
     /// The number that the next shape gets.
@@ -212,11 +222,19 @@ impl ShapeTable {
         if sightings <= 1 {
             return true;
         }
-        let slots = self.sightings.get_or_init(|| (0..SIGHTINGS).map(|_| AtomicU64::new(0)).collect());
         // The slot comes from the low bits, which the tag in the high 56 bits leaves out in part: both together tell
         // hashes apart well enough, and a wrong count only makes a shape early.
-        let slot = &slots[hash as usize % SIGHTINGS];
         let tag = hash & !0xff;
+        let few = &self.few_sightings[hash as usize % FEW_SIGHTINGS];
+        let seen = few.load(Ordering::Relaxed);
+        let slot = match self.sightings.get() {
+            None if seen == 0 || seen & !0xff == tag => few,
+            // Two shapes meet in a slot: in the larger table, all begin anew.
+            _ => {
+                let slots = self.sightings.get_or_init(|| (0..SIGHTINGS).map(|_| AtomicU64::new(0)).collect());
+                &slots[hash as usize % SIGHTINGS]
+            }
+        };
         let seen = slot.load(Ordering::Relaxed);
         let count = if seen & !0xff == tag { (seen & 0xff) as u32 + 1 } else { 1 };
         slot.store(tag | u64::from(count.min(0xff)), Ordering::Relaxed);

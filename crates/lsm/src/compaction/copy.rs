@@ -35,6 +35,7 @@ pub(crate) struct Copy<'a, 'o> {
     /// The tree at hand needs its numbers.
     numbers: bool,
     folded: Vec<u8>,
+    folds: u64,
     refused: u64,
     drops: Option<&'a Drops<'a>>,
     dropped: u64,
@@ -47,6 +48,8 @@ pub(crate) struct Copied {
     pub whole: bool,
     /// Deltas that could not apply.
     pub refused: u64,
+    /// Values that deltas were folded onto.
+    pub folded: u64,
     /// Entries that went because they might.
     pub dropped: u64,
     /// What the copies and what was left out say of trees that need their numbers.
@@ -61,7 +64,8 @@ impl<'a, 'o> Copy<'a, 'o> {
         at_bottom: &'a dyn Fn(&[u8]) -> bool,
     ) -> Self {
         let (chain, key, folded) = (Chain::default(), Vec::new(), Vec::new());
-        let (shadowed, numbers, refused, drops, dropped) = (None, true, 0, None, 0);
+        let (shadowed, numbers, drops) = (None, true, None);
+        let (folds, refused, dropped) = (0, 0, 0);
         let superseded = Superseded::default();
         Self {
             retention,
@@ -73,6 +77,7 @@ impl<'a, 'o> Copy<'a, 'o> {
             shadowed,
             numbers,
             folded,
+            folds,
             refused,
             drops,
             dropped,
@@ -92,7 +97,8 @@ impl<'a, 'o> Copy<'a, 'o> {
     }
 
     fn copied(self, whole: bool) -> Copied {
-        Copied { whole, refused: self.refused, dropped: self.dropped, superseded: self.superseded }
+        let Self { refused, folds: folded, dropped, superseded, .. } = self;
+        Copied { whole, refused, folded, dropped, superseded }
     }
 
     /// Copies the entries that somebody may still read, until `stop` says so.
@@ -252,6 +258,7 @@ impl<'a, 'o> Copy<'a, 'o> {
                 match self.chain.fold(self.policy, base.key, value, &mut self.folded)? {
                     Some(refused) => {
                         self.refused += refused;
+                        self.folds += 1;
                         if refused > 0 {
                             self.note_chain();
                         }

@@ -11,10 +11,11 @@ use crate::retention::Retention;
 use crate::run_iter::RunIter;
 use crate::stats::Counters;
 use crate::version::{BASE, Run, Version};
-use crate::{Debt, Merge, Partition, Superseded, VersionEdit};
+use crate::{Debt, Merge, Partition, Policy, Superseded, VersionEdit};
 use codec::entry::MAX_SEQ;
 use codec::ranges::RangeSet;
 use env::Result;
+use env::marks::{Rare, mark};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -68,6 +69,11 @@ impl Partition {
             let mut layout = job::layout(&version, &running, &dead, &covered, oldest.unwrap_or(0));
             layout.runs.retain(|run| run.id < newer);
             let pick = picker::pick(&layout, rules)?;
+            if let Pick::Remove(files) = &pick
+                && files.iter().any(|file| covered.get(file).is_some_and(|covered| covered.wholly))
+            {
+                mark(Rare::FileUnderRange);
+            }
             let inputs = inputs_of(&pick, &version);
             let files: Vec<u64> = inputs.iter().map(|(_, file)| file.meta.number).collect();
             let ticket = self.jobs.enter(&mut running, spans_of(&pick, &inputs), &files);
@@ -96,6 +102,9 @@ impl Partition {
         // The inputs are let go of first, so that they can be removed now.
         drop(job);
         self.home.remove_dropped();
+        if self.home.held() > 0 {
+            mark(Rare::FilesHeld);
+        }
         outcome
     }
 
@@ -139,6 +148,7 @@ impl Partition {
     ) -> Result<Merged> {
         let policy = &*self.shared().policy;
         let began = self.shared().env.clock.now();
+        let dead_before = dead_among(job, policy);
         let retention = Retention::new(policy.snapshots());
         // Those that are in the version after the list was made: durable, and all up to its flushed number.
         let now = self.view().version.clone();
@@ -152,8 +162,15 @@ impl Partition {
         let mut source = Merge::new(sources(&job.inputs));
         let copy = Copy::new(retention, policy, &mut output, &at_bottom).without(drops);
         let copied = copy.run(&mut source, should_yield)?;
+        if dead_among(job, policy) > dead_before {
+            mark(Rare::DropDuringMerge);
+        }
         if !copied.whole {
+            mark(Rare::MergeStopped);
             return Ok(Merged::stopped());
+        }
+        if copied.folded > 0 {
+            mark(Rare::FoldInMerge);
         }
         let mut added = output.finish()?;
         mark_clean(&mut added, &[&now.ranges], clean);
@@ -164,13 +181,16 @@ impl Partition {
                 Counters::add(&self.counters.compactions, 1);
                 Counters::add(&self.counters.bytes_compacted, written);
                 Counters::add(&self.counters.bytes_read, job.bytes());
-                Counters::add(&self.counters.deltas_refused, copied.refused);
+                self.note_refused(copied.refused);
                 let took_ms = self.shared().env.clock.now().saturating_sub(began).as_millis();
                 let (dir, read, from, to) = (self.home.dir.display(), job.bytes(), files.len(), added.len());
                 log::debug!(target: "alluvium::files", "merged {from} files of {dir} to {to}: {read} to {written} bytes, in {took_ms} ms");
             }
             // Once poisoned, the manifest may name them.
-            Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &added),
+            Err(_) if self.poisoned().is_none() => {
+                mark(Rare::OutputTakenBack);
+                remove_outputs(&self.home, &added);
+            }
             Err(_) => {}
         }
         let made = added.iter().map(|file| file.meta.number).collect();
@@ -308,6 +328,15 @@ fn superseded_by(inputs: &[(u64, Arc<FileHandle>)]) -> Superseded {
         file.trees.iter().for_each(|&tree| superseded.note(tree, file.meta.max_seq));
     }
     superseded
+}
+
+/// The trees among a job's inputs that nobody may read any more.
+fn dead_among(job: &CompactionJob, policy: &dyn Policy) -> usize {
+    let now = policy.snapshots().last().copied().unwrap_or(0);
+    let mut trees: Vec<u32> = job.inputs.iter().flat_map(|(_, file)| file.trees.iter().copied()).collect();
+    trees.sort_unstable();
+    trees.dedup();
+    trees.into_iter().filter(|&tree| !policy.tree_is_live(tree, now)).count()
 }
 
 fn inputs_of(pick: &Pick, version: &Version) -> Vec<(u64, Arc<FileHandle>)> {

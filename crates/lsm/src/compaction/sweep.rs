@@ -6,6 +6,7 @@ use super::schedule::spans_of;
 use crate::Partition;
 use codec::entry::Seq;
 use env::Result;
+use env::marks::{Rare, mark};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -85,6 +86,7 @@ impl Partition {
             if running.is_busy(number) || running.spans().iter().any(meets) {
                 drop(running);
                 drop(version);
+                mark(Rare::SweepWaited);
                 self.jobs.wait_for_one();
                 continue;
             }

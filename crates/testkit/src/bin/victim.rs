@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Durability};
+use env::marks::{self, Rare};
 use std::io::Write;
 use testkit::crowd::{self, Look};
 
@@ -20,6 +21,8 @@ fn main() {
         durability: [Durability::Sync, Durability::Periodic, Durability::Bulk][rng.usize(0..3)],
         threads: Some(2),
         partitions: None,
+        // What a large log is replayed into may be smaller.
+        memory_bytes: [8 << 20, 64 << 20][rng.usize(0..2)],
         ..testkit::random_options(&mut rng, 3, Durability::Periodic)
     };
     let db = Database::builder().options(options).open(path).unwrap_or_else(|e| panic!("open: {e}"));
@@ -50,9 +53,25 @@ fn write(db: &Database, writer: u64) {
     }
 }
 
+/// Prints how often rare paths were taken since it was told last: who is killed tells nothing more.
+fn tell_rare(told: &mut [u64]) {
+    for (rare, told) in Rare::ALL.iter().zip(told) {
+        let now = marks::count(*rare);
+        if now > *told {
+            // One write, as for writers.
+            let line = format!("rare\t{}\t{}\n", rare.words(), now - *told);
+            // Nobody listens any more when the parent is gone.
+            let _nobody = std::io::stdout().lock().write_all(line.as_bytes());
+            *told = now;
+        }
+    }
+}
+
 /// Flushes, compacts, and makes and drops collections and indexes.
 fn maintain(db: &Database, rng: &mut fastrand::Rng) {
+    let mut told = vec![0; Rare::ALL.len()];
     for round in 0.. {
+        tell_rare(&mut told);
         match rng.u32(0..12) {
             8..=9 => {
                 let (name, keys) = crowd::INDEXES[rng.usize(0..crowd::INDEXES.len())];

@@ -4,6 +4,7 @@ use super::{Item, Run, Step};
 use crate::{Error, Result, Space};
 use codec::varint;
 use document::{Document, Value, encoding};
+use env::marks::{Rare, mark};
 use query::sort::{SortError, TopK};
 use readonly::sorter::{Sorted, Sorter};
 use std::path::PathBuf;
@@ -88,6 +89,7 @@ impl Sorting {
 
     /// Goes on in files.
     fn spill(&mut self, run: &mut Run, top: TopK<(Vec<u8>, Item)>, next: (&[u8], Item)) -> Result<State> {
+        mark(Rare::SortSpilled);
         self.charge.resize(self.bytes_max);
         let mut bytes = Vec::new();
         let mut sorter = Spill {

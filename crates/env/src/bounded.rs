@@ -1,0 +1,209 @@
+//! Files that are read through few descriptors.
+//!
+//! A database may have many more sorted files than a process may have descriptors. [`BoundedFs`] keeps so many of the
+//! files open that it has opened for reading, and opens the others again when they are read: those go first that were
+//! not read for longest, about (CLOCK). It is for files that keep their names and contents while somebody holds them.
+//!
+//! Locking: a file's `open` is taken under `ring`, never the other way round.
+
+use crate::marks::{Rare, mark};
+use crate::sync::{Mutex, RwLock};
+use crate::{DirEntry, File, FileLock, Fs, OpenMode, Result};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+/// A file system over another one that keeps a bounded number of files open for reading.
+pub struct BoundedFs {
+    inner: Arc<dyn Fs>,
+    ring: Arc<Ring>,
+}
+
+/// The files that are open, the next to be closed in front.
+struct Ring {
+    files: Mutex<VecDeque<Weak<BoundedFile>>>,
+    most: usize,
+}
+
+struct BoundedFile {
+    me: Weak<BoundedFile>,
+    path: PathBuf,
+    direct: bool,
+    fs: Arc<dyn Fs>,
+    ring: Arc<Ring>,
+    open: RwLock<Option<Arc<dyn File>>>,
+    /// It was read since the ring came past it.
+    used: AtomicBool,
+}
+
+impl BoundedFs {
+    /// Over `inner`, with at most `most` files open for reading, apart from those that are being read.
+    pub fn new(inner: Arc<dyn Fs>, most: usize) -> Self {
+        Self { inner, ring: Arc::new(Ring { files: Mutex::new(VecDeque::new()), most: most.max(1) }) }
+    }
+
+    /// Over `inner`, with as many files open as that allows; `inner` itself if it sets no bound.
+    pub fn over(inner: Arc<dyn Fs>) -> Arc<dyn Fs> {
+        match inner.open_files_max() {
+            Some(most) => Arc::new(Self::new(inner, most)),
+            None => inner,
+        }
+    }
+
+    fn open_with(&self, path: &Path, direct: bool) -> Result<Arc<dyn File>> {
+        let file = open(&*self.inner, path, direct)?;
+        let bounded = Arc::new_cyclic(|me| BoundedFile {
+            me: me.clone(),
+            path: path.to_owned(),
+            direct,
+            fs: self.inner.clone(),
+            ring: self.ring.clone(),
+            open: RwLock::new(Some(file)),
+            used: AtomicBool::new(true),
+        });
+        self.ring.enter(bounded.me.clone());
+        Ok(bounded)
+    }
+}
+
+fn open(fs: &dyn Fs, path: &Path, direct: bool) -> Result<Arc<dyn File>> {
+    if direct { fs.open_direct(path, OpenMode::Read) } else { fs.open(path, OpenMode::Read) }
+}
+
+impl Ring {
+    /// Takes in a file that was opened, and closes others if there are too many.
+    fn enter(&self, file: Weak<BoundedFile>) {
+        let mut files = self.files.lock();
+        files.push_back(file);
+        // Each is passed over once at most.
+        let mut turns = 2 * files.len();
+        while files.len() > self.most && turns > 0 {
+            turns -= 1;
+            let Some(next) = files.pop_front() else { return };
+            // Nobody holds it any more: it was closed with that.
+            let Some(file) = next.upgrade() else { continue };
+            if file.used.swap(false, Ordering::Relaxed) {
+                files.push_back(next);
+            } else {
+                *file.open.write() = None;
+            }
+        }
+    }
+}
+
+impl BoundedFile {
+    /// The file, opened again if it was closed.
+    fn file(&self) -> Result<Arc<dyn File>> {
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
+        if let Some(file) = &*self.open.read() {
+            return Ok(file.clone());
+        }
+        self.open_again()
+    }
+
+    #[cold]
+    fn open_again(&self) -> Result<Arc<dyn File>> {
+        let file = {
+            let mut slot = self.open.write();
+            if let Some(file) = &*slot {
+                return Ok(file.clone());
+            }
+            let file = open(&*self.fs, &self.path, self.direct)?;
+            *slot = Some(file.clone());
+            file
+        };
+        mark(Rare::FileReopened);
+        self.ring.enter(self.me.clone());
+        Ok(file)
+    }
+}
+
+impl File for BoundedFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        self.file()?.read_at(buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.file()?.write_at(buf, offset)
+    }
+
+    fn allocate(&self, len: u64) -> Result<()> {
+        self.file()?.allocate(len)
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.file()?.set_len(len)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.file()?.sync()
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.file()?.len()
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Fs for BoundedFs {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        if mode == OpenMode::Read { self.open_with(path, false) } else { self.inner.open(path, mode) }
+    }
+
+    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        if mode == OpenMode::Read { self.open_with(path, true) } else { self.inner.open_direct(path, mode) }
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> Result<()> {
+        self.inner.remove(path)
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.inner.create_dir_all(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.inner.remove_dir(path)
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
+        self.inner.list(dir)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.inner.exists(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        self.inner.sync_dir(dir)
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.hard_link(from, to)
+    }
+
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        self.inner.try_lock(path)
+    }
+
+    fn available_bytes(&self, path: &Path) -> Result<u64> {
+        self.inner.available_bytes(path)
+    }
+
+    fn open_files_max(&self) -> Option<usize> {
+        Some(self.ring.most)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Simulated time: a clock that threads can wait on.
+//!
+//! With the feature `shuttle`, [`run`] runs a world of threads on shuttle's scheduler in which only waiting takes time:
+//! when no thread can go on, the clock moves to the next moment that one waits for, and `Condvar::wait_for` ends when its
+//! time is over. The same seed gives the same run. Without the feature there is one thread to be waited for: whoever
+//! waits moves the clock.
+
+#[cfg(feature = "shuttle")]
+pub(crate) mod timeline;
+
+#[cfg(feature = "shuttle")]
+pub use timeline::run;
+
+use crate::Clock;
+#[cfg(not(feature = "shuttle"))]
+use crate::ManualClock;
+use std::time::Duration;
+
+/// A clock that moves when somebody waits.
+#[derive(Default)]
+pub struct SimulatedClock {
+    #[cfg(not(feature = "shuttle"))]
+    manual: ManualClock,
+}
+
+/// Milliseconds since 1970 at the clock's zero: 2026-01-01 UTC.
+#[cfg(feature = "shuttle")]
+const EPOCH_MS: i64 = 1_767_225_600_000;
+
+impl SimulatedClock {
+    /// A clock that stands at zero; with the feature `shuttle`, that of the world that this is called in.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns at this moment, or at once if it is over.
+    pub fn wait_until(&self, moment: Duration) {
+        #[cfg(not(feature = "shuttle"))]
+        self.manual.advance(moment.saturating_sub(self.manual.now()));
+        #[cfg(feature = "shuttle")]
+        timeline::wait_until(moment);
+    }
+}
+
+#[cfg(not(feature = "shuttle"))]
+impl Clock for SimulatedClock {
+    fn now(&self) -> Duration {
+        self.manual.now()
+    }
+
+    fn unix_millis(&self) -> i64 {
+        self.manual.unix_millis()
+    }
+}
+
+#[cfg(feature = "shuttle")]
+impl Clock for SimulatedClock {
+    fn now(&self) -> Duration {
+        timeline::now()
+    }
+
+    fn unix_millis(&self) -> i64 {
+        EPOCH_MS.saturating_add(i64::try_from(timeline::now().as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+#[cfg(all(test, feature = "shuttle"))]
+mod tests;

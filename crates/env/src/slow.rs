@@ -1,0 +1,195 @@
+//! A file system that takes its time: that of a disk of some bandwidth and latency, in simulated time.
+//!
+//! Reading and writing take the time of their bytes; a read, a sync and every change of names take the disk's latency.
+//! The disk does one thing after the other, and comes to everybody in turn with a piece of 16 KiB at most, as schedulers of
+//! systems do. There is no page cache: what is written is on its way.
+
+use crate::simulated::SimulatedClock;
+use crate::{Clock, DirEntry, File, FileLock, Fs, OpenMode, Result};
+use std::path::Path;
+use std::sync::Arc;
+// Only the simulated clock makes threads wait here.
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How fast a disk is.
+#[derive(Debug, Clone, Copy)]
+pub struct Speed {
+    /// Bytes that it reads or writes in a second.
+    pub bytes_per_s: u64,
+    /// What finding a place, or making sure, takes.
+    pub latency: Duration,
+}
+
+/// What is done at once of a longer read or write.
+const PIECE_BYTES: u64 = 16 << 10;
+
+/// The disk that files and file system share.
+struct Disk {
+    clock: Arc<SimulatedClock>,
+    speed: Speed,
+    /// When it has done all that it was asked for, in nanoseconds.
+    free_at: AtomicU64,
+    /// How long it has worked, in nanoseconds.
+    worked: AtomicU64,
+}
+
+impl Disk {
+    /// Returns when the disk has come to all of this, and done it.
+    fn work(&self, bytes: u64, latency: Duration) {
+        let (mut left, mut latency) = (bytes, latency);
+        loop {
+            let piece = left.min(PIECE_BYTES);
+            self.piece(piece, std::mem::take(&mut latency));
+            left -= piece;
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
+    fn piece(&self, bytes: u64, latency: Duration) {
+        let transfer = bytes.saturating_mul(1_000_000_000) / self.speed.bytes_per_s.max(1);
+        let takes = transfer + latency.as_nanos() as u64;
+        let now = self.clock.now().as_nanos() as u64;
+        let end = |free_at: u64| Some(free_at.max(now) + takes);
+        let before = self.free_at.fetch_update(Ordering::SeqCst, Ordering::SeqCst, end).unwrap_or(now);
+        self.worked.fetch_add(takes, Ordering::SeqCst);
+        self.clock.wait_until(Duration::from_nanos(before.max(now) + takes));
+    }
+
+    fn transfer(&self, bytes: usize) {
+        self.work(bytes as u64, Duration::ZERO);
+    }
+
+    fn seek(&self) {
+        self.work(0, self.speed.latency);
+    }
+}
+
+/// A slow file system over another one.
+pub struct SlowFs {
+    inner: Arc<dyn Fs>,
+    disk: Arc<Disk>,
+}
+
+impl SlowFs {
+    /// Over `inner`, as fast as that, by this clock.
+    pub fn new(inner: Arc<dyn Fs>, clock: Arc<SimulatedClock>, speed: Speed) -> Self {
+        let disk = Disk { clock, speed, free_at: AtomicU64::new(0), worked: AtomicU64::new(0) };
+        Self { inner, disk: Arc::new(disk) }
+    }
+
+    /// How long the disk has worked.
+    pub fn worked(&self) -> Duration {
+        Duration::from_nanos(self.disk.worked.load(Ordering::SeqCst))
+    }
+
+    fn slow(&self, file: Arc<dyn File>) -> Arc<dyn File> {
+        Arc::new(SlowFile { inner: file, disk: self.disk.clone() })
+    }
+}
+
+struct SlowFile {
+    inner: Arc<dyn File>,
+    disk: Arc<Disk>,
+}
+
+impl File for SlowFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        self.disk.work(buf.len() as u64, self.disk.speed.latency);
+        self.inner.read_at(buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.disk.transfer(buf.len());
+        self.inner.write_at(buf, offset)
+    }
+
+    fn allocate(&self, len: u64) -> Result<()> {
+        self.inner.allocate(len)
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.inner.set_len(len)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.disk.seek();
+        self.inner.sync()
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.inner.len()
+    }
+
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+}
+
+impl Fs for SlowFs {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.disk.seek();
+        Ok(self.slow(self.inner.open(path, mode)?))
+    }
+
+    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.disk.seek();
+        Ok(self.slow(self.inner.open_direct(path, mode)?))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.disk.seek();
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> Result<()> {
+        self.disk.seek();
+        self.inner.remove(path)
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.disk.seek();
+        self.inner.create_dir_all(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.disk.seek();
+        self.inner.remove_dir(path)
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
+        self.disk.seek();
+        self.inner.list(dir)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.inner.exists(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        self.disk.seek();
+        self.inner.sync_dir(dir)
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.disk.seek();
+        self.inner.hard_link(from, to)
+    }
+
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        self.inner.try_lock(path)
+    }
+
+    fn available_bytes(&self, path: &Path) -> Result<u64> {
+        self.inner.available_bytes(path)
+    }
+
+    fn open_files_max(&self) -> Option<usize> {
+        self.inner.open_files_max()
+    }
+}
+
+#[cfg(all(test, not(feature = "shuttle")))]
+mod tests;

@@ -1,0 +1,197 @@
+//! Databases under pressure, each in a process of its own, so that what the process takes is what the database takes.
+//!
+//! `pressed SCENARIO DIRECTORY [AMOUNT]` runs one ([`run`]) and prints its [`Figures`]; [`in_child`] starts it and reads
+//! them, under a limit of descriptors if there is to be one.
+
+// Real processes on a real disk, and what the kernel says of them.
+#![allow(clippy::disallowed_methods)]
+
+mod scenarios;
+
+use crate::seed;
+use alluvium::Database;
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+pub use scenarios::{Text, run};
+
+/// What a scenario took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// The memory budget in bytes.
+    pub budget: u64,
+    /// What the process held in memory before the database was opened.
+    pub before: u64,
+    /// The most that it ever held.
+    pub peak: u64,
+    /// The most that the database said it held.
+    pub told: u64,
+    /// The most descriptors that were open.
+    pub descriptors: u64,
+    /// Sorted files at the end.
+    pub files: u64,
+    /// Calls that read, while the database was opened a second time.
+    pub opening: u64,
+    /// Documents.
+    pub documents: u64,
+    /// Bytes of text that were written.
+    pub bytes: u64,
+}
+
+impl Figures {
+    /// What the process took because of the database.
+    pub fn taken(&self) -> u64 {
+        self.peak.saturating_sub(self.before)
+    }
+
+    fn fields(&mut self) -> [&mut u64; 9] {
+        [
+            &mut self.budget,
+            &mut self.before,
+            &mut self.peak,
+            &mut self.told,
+            &mut self.descriptors,
+            &mut self.files,
+            &mut self.opening,
+            &mut self.documents,
+            &mut self.bytes,
+        ]
+    }
+
+    /// Panics unless what the database says it holds is within 15% of its budget, and what the process took within this
+    /// many percent of it.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub fn check_memory(&self, percent: u64) {
+        assert!(self.told * 100 <= self.budget * 115, "what the database says it holds: {self:?}");
+        assert!(self.taken() * 100 <= self.budget * percent, "what the process took, {}: {self:?}", self.taken());
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut copy = *self;
+        let fields: Vec<String> = copy.fields().iter().map(|field| field.to_string()).collect();
+        f.write_str(&fields.join(" "))
+    }
+}
+
+impl FromStr for Figures {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut figures = Self::default();
+        let mut numbers = text.split_whitespace();
+        for field in figures.fields() {
+            let number = numbers.next().and_then(|number| number.parse().ok());
+            *field = number.ok_or_else(|| format!("no figures: {text}"))?;
+        }
+        Ok(figures)
+    }
+}
+
+/// What the kernel says of this process, by the name of a line of `/proc/self/status`, in bytes.
+fn status(name: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").expect("Linux tells");
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("the kernel tells it");
+    let kilobytes: u64 = line.trim_matches([':', '\t', ' ']).trim_end_matches(" kB").trim().parse().expect("a number");
+    kilobytes << 10
+}
+
+/// Calls of this process that read.
+fn reads() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    text.lines().find_map(|line| line.strip_prefix("syscr: ")).and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+fn descriptors() -> u64 {
+    std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
+}
+
+/// Watches a database while it works.
+#[derive(Default)]
+pub struct Meter {
+    told: AtomicU64,
+    descriptors: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Meter {
+    /// Looks once.
+    pub fn look(&self, db: &Database) {
+        let stats = db.stats();
+        // Dictionaries are among what is pinned.
+        let told = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
+        self.told.fetch_max(told as u64, Ordering::SeqCst);
+        self.descriptors.fetch_max(descriptors(), Ordering::SeqCst);
+    }
+
+    /// Looks again and again while `work` is done.
+    pub fn during<T>(&self, db: &Database, work: impl FnOnce() -> T) -> T {
+        self.over.store(false, Ordering::SeqCst);
+        std::thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                while !self.over.load(Ordering::SeqCst) {
+                    self.look(db);
+                    std::thread::park_timeout(std::time::Duration::from_millis(5));
+                }
+            });
+            let done = work();
+            self.over.store(true, Ordering::SeqCst);
+            watcher.thread().unpark();
+            done
+        })
+    }
+}
+
+/// Runs a scenario in a process of its own, by the program `pressed`; with a limit of descriptors, if there is one. What it
+/// has met of rare paths is told to the soak.
+///
+/// # Panics
+/// If it fails.
+pub fn in_child(pressed: &str, scenario: &str, amount: u64, limit: Option<u64>) -> Figures {
+    let dir = std::env::temp_dir().join(format!("alluvium-pressed-{}-{scenario}", std::process::id()));
+    let limit = limit.map_or_else(String::new, |limit| format!("ulimit -n {limit} && "));
+    let line = format!("{limit}exec \"$0\" \"$@\"");
+    let output = Command::new("sh")
+        .args(["-c", &line, pressed, scenario])
+        .arg(&dir)
+        .arg(amount.to_string())
+        // What is measured is what the database holds, not what the arenas of several threads keep of what it gave back.
+        .env("MALLOC_ARENA_MAX", "1")
+        .output()
+        .expect("a process");
+    let _not_there = std::fs::remove_dir_all(&dir);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{scenario}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    for line in text.lines().filter_map(|line| line.strip_prefix("rare\t")) {
+        let (words, count) = line.split_once('\t').expect("words and a count");
+        seed::tally(&seed::rare_row(words), count.parse().expect("a count"));
+    }
+    let figures = text.lines().find_map(|line| line.strip_prefix("figures ")).expect("it prints figures");
+    let figures: Figures = figures.parse().expect("figures");
+    println!("{scenario} {amount}: {} taken, {figures:?}", figures.taken());
+    figures
+}
+
+/// The amount to work with: `usual`, or as many times that as there are seconds for it (`ALLUVIUM_SECONDS`), where `usual`
+/// takes some `seconds`.
+pub fn amount(usual: u64, seconds: u64) -> u64 {
+    seed::seconds_asked_for().map_or(usual, |asked| usual * (asked / seconds.max(1)).max(1))
+}
+
+/// Measures a scenario in this process: `work` is given the meter, and sets documents and bytes.
+pub(crate) fn measured(path: &Path, work: impl FnOnce(&Path, &Meter, &mut Figures)) -> Figures {
+    let before = status("VmRSS");
+    let mut figures = Figures { before, ..Figures::default() };
+    let meter = Meter::default();
+    work(path, &meter, &mut figures);
+    figures.peak = status("VmHWM");
+    figures.told = meter.told.load(Ordering::SeqCst);
+    figures.descriptors = meter.descriptors.load(Ordering::SeqCst);
+    figures
+}

@@ -1,0 +1,267 @@
+//! The scenarios that have a process of their own.
+
+use super::{Figures, Meter, measured, reads};
+use alluvium::{Collection, Database, Durability, Snapshot};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use store::Options;
+
+/// Text that compresses as text does: words that come again, and here and there a number that does not.
+pub struct Text {
+    rng: fastrand::Rng,
+    /// Words are spelled in one of several ways.
+    spelling: u64,
+}
+
+impl Text {
+    /// The text of a seed, in one of several spellings.
+    pub fn new(seed: u64, spelling: u64) -> Self {
+        Self { rng: fastrand::Rng::with_seed(seed), spelling }
+    }
+
+    fn word(&mut self, out: &mut String) {
+        // Some words are much more frequent than others.
+        let rank = self.rng.u64(1..2000) * self.rng.u64(0..2000) / 2000;
+        let mut word =
+            (rank + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.spelling.wrapping_mul(0xd1b5_4a32_d192_ed03);
+        for _ in 0..2 + rank % 9 {
+            word = word.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            out.push(char::from(b'a' + (word >> 40) as u8 % 26));
+        }
+    }
+
+    /// A document of about so many bytes.
+    pub fn document(&mut self, id: u64, bytes: usize) -> String {
+        let mut out = format!(
+            r#"{{"_id":{id},"author":"user{}","score":{},"body":""#,
+            self.rng.u32(0..5000),
+            self.rng.i32(-100..5000)
+        );
+        while out.len() < bytes.saturating_sub(2) {
+            self.word(&mut out);
+            out.push(' ');
+            if self.rng.u8(0..12) == 0 {
+                out += &self.rng.u64(..).to_string();
+            }
+        }
+        out + r#""}"#
+    }
+}
+
+/// Runs a scenario by its name.
+///
+/// # Panics
+/// If there is none of that name, or something is not as it should be.
+pub fn run(scenario: &str, path: &Path, amount: u64) -> Figures {
+    match scenario {
+        "more_text_than_memory" => measured(path, |path, meter, figures| more_text(path, meter, figures, amount)),
+        "large_documents" => measured(path, |path, meter, figures| large_documents(path, meter, figures, amount)),
+        "many_collections" => measured(path, |path, meter, figures| many_collections(path, meter, figures, amount)),
+        "many_files" => measured(path, |path, meter, figures| many_files(path, meter, figures, amount)),
+        other => panic!("there is no scenario {other}"),
+    }
+}
+
+fn open(path: &Path, options: &Options, figures: &mut Figures) -> Database {
+    figures.budget = options.memory_bytes as u64;
+    Database::builder().options(options.clone()).open(path).expect("it opens")
+}
+
+/// Writes documents with numbers from `from` to below `to`, from two threads, until so many bytes are written.
+fn fill(collection: &Collection, bytes: u64, each: usize, written: &AtomicU64, ids: &AtomicU64) {
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            scope.spawn(move || {
+                while written.load(Ordering::SeqCst) < bytes {
+                    let first = ids.fetch_add(50, Ordering::SeqCst);
+                    // What people write about changes in the middle.
+                    let mut text = Text::new(first + thread, written.load(Ordering::SeqCst) * 2 / bytes);
+                    let documents: Vec<String> = (first..first + 50).map(|id| text.document(id, each)).collect();
+                    let sum: usize = documents.iter().map(String::len).sum();
+                    collection.insert_many(documents).expect("room for it");
+                    written.fetch_add(sum as u64, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+}
+
+/// So many MB of documents of 1 kB under a budget of 32 MB: written, read, scanned, sorted, changed.
+fn more_text(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) {
+    let options = Options { memory_bytes: 32 << 20, durability: Durability::Periodic, ..Options::default() };
+    let db = open(path, &options, figures);
+    let documents = db.collection("documents");
+    let (written, ids) = (AtomicU64::new(0), AtomicU64::new(0));
+    meter.during(&db, || {
+        documents.create_index(r#"{"score":1}"#).expect("an index");
+        fill(&documents, megabytes << 20, 1000, &written, &ids);
+        let count = ids.load(Ordering::SeqCst);
+        let mut rng = fastrand::Rng::with_seed(7);
+        for _ in 0..4000 {
+            assert!(documents.get(rng.u64(0..count) as i64).expect("a get").is_some());
+            let id = rng.u64(0..count) as i64;
+            documents.update(id, r#"{"$inc":{"score":1}}"#).expect("an update");
+        }
+        let found = documents.find(r#"{"score":{"$gt":4900}}"#).count().expect("a question");
+        assert!(found > 0);
+        odd_paths(&db, &documents, count);
+        let half = format!(r#"{{"_id":{{"$lt":{}}}}}"#, count.min(30_000));
+        let mut sorted = documents.find(half.as_str()).sort(r#"{"author":1,"body":-1}"#).run().expect("a sort");
+        assert!(sorted.next().is_some_and(|first| first.is_ok()));
+        drop(sorted);
+        assert_eq!(documents.scan().run().expect("a scan").take(20_000).filter(Result::is_err).count(), 0);
+        stop_a_merge(&db);
+    });
+    figures.documents = documents.count().expect("a count");
+    assert_eq!(figures.documents, ids.load(Ordering::SeqCst));
+    figures.bytes = written.load(Ordering::SeqCst);
+    meter.look(&db);
+    figures.files = db.stats().partitions.iter().map(|partition| partition.files as u64).sum();
+    db.close().expect("it closes");
+}
+
+/// What pressure alone does not bring about: one document that is written again and again while the log waits for the
+/// others, a chain of deltas over a value in a file, and index entries of which most are stale.
+fn odd_paths(db: &Database, documents: &Collection, count: u64) {
+    let mut text = Text::new(9, 0);
+    for _ in 0..20_000 {
+        documents.put(0, text.document(0, 1000)).expect("room");
+    }
+    db.flush().expect("room");
+    for _ in 0..500 {
+        documents.apply(0, r#"{"$inc":{"likes":1}}"#).expect("a delta");
+    }
+    let likes = documents.get(0).expect("a get").expect("it is there").to_map().expect("a document");
+    assert_eq!(likes.get("likes").and_then(alluvium::Value::as_i64), Some(500));
+    for score in [6000, 1, 2] {
+        for id in 1..3000.min(count) {
+            documents.put(id as i64, format!(r#"{{"author":"many","score":{score},"body":""}}"#)).expect("room");
+        }
+    }
+    for _ in 0..2 {
+        assert_eq!(documents.find(r#"{"score":6000}"#).count().expect("a question"), 0);
+    }
+}
+
+/// Merges everything, and is told to stop in the middle.
+fn stop_a_merge(db: &Database) {
+    db.settle().expect("room");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::park_timeout(Duration::from_millis(30));
+            stop.store(true, Ordering::SeqCst);
+        });
+        let _whole_or_stopped = db.store().compact_unless(&stop).expect("room");
+    });
+}
+
+/// Documents of 16 MB, less a little, among so many small ones, under a budget of 128 MB.
+fn large_documents(path: &Path, meter: &Meter, figures: &mut Figures, small: u64) {
+    let options = Options { memory_bytes: 128 << 20, durability: Durability::Periodic, ..Options::default() };
+    let db = open(path, &options, figures);
+    let documents = db.collection("documents");
+    let large = || {
+        let mut text = Text::new(3, 0);
+        let mut body = String::with_capacity(16 << 20);
+        while body.len() < (16 << 20) - 4096 {
+            text.word(&mut body);
+            body.push(' ');
+        }
+        body
+    };
+    let large_id = |n: u64| format!("large-{n}");
+    meter.during(&db, || {
+        let body = large();
+        let mut text = Text::new(1, 0);
+        for id in 0..small {
+            documents.insert_one(text.document(id, 300)).expect("room for a small one");
+            if id % (small / 4) == small / 8 {
+                let mut map = alluvium::Map::new();
+                map.push("body", body.as_str());
+                documents.put(large_id(id / (small / 4)), map).expect("room for a large one");
+            }
+        }
+        db.settle().expect("room");
+        for n in 0..4 {
+            let found = documents.get(large_id(n)).expect("a get").expect("it is there");
+            assert!(found.row_len() > 16_000_000);
+        }
+        assert_eq!(documents.count().expect("a count"), small + 4);
+    });
+    figures.documents = small + 4;
+    figures.files = db.stats().partitions.iter().map(|partition| partition.files as u64).sum();
+    db.close().expect("it closes");
+}
+
+/// So many collections of ten documents each; the database is opened again, and each is read.
+fn many_collections(path: &Path, meter: &Meter, figures: &mut Figures, count: u64) {
+    let options = Options { memory_bytes: 64 << 20, durability: Durability::Bulk, ..Options::default() };
+    let db = open(path, &options, figures);
+    meter.during(&db, || {
+        for n in 0..count {
+            let collection = db.collection(&format!("c{n}"));
+            collection.insert_many((0..10).map(|id| format!(r#"{{"_id":{id},"n":{n}}}"#))).expect("room");
+        }
+    });
+    many_shapes(&db);
+    db.close().expect("it closes");
+    drop(db);
+    let before = reads();
+    let db = open(path, &options, figures);
+    figures.opening = reads() - before;
+    assert_eq!(db.collections().len() as u64, count + 1);
+    meter.during(&db, || {
+        for n in (0..count).rev() {
+            let found = db.collection(&format!("c{n}")).get(3).expect("a get").expect("it is there");
+            let map = found.to_map().expect("a document");
+            assert_eq!(map.get("n").and_then(alluvium::Value::as_i64), Some(n as i64));
+        }
+    });
+    figures.documents = count * 10;
+    figures.files = db.stats().partitions.iter().map(|partition| partition.files as u64).sum();
+    db.close().expect("it closes");
+}
+
+/// Documents with more sets of fields than a collection remembers.
+fn many_shapes(db: &Database) {
+    let odd = db.collection("odd");
+    for n in 0..5000 {
+        odd.insert_many((0..2).map(|twice| format!(r#"{{"_id":{},"field-{n}":{n}}}"#, 2 * n + twice))).expect("room");
+    }
+    for id in [0, 4999, 9999] {
+        assert!(odd.get(id).expect("a get").is_some());
+    }
+}
+
+/// So many MB of documents in files that are as small as they can be, all of which are read again and again; with a snapshot that keeps many.
+fn many_files(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) {
+    let options = Options {
+        memory_bytes: 8 << 20,
+        partitions: Some(8),
+        file_bytes: Some(64 << 10),
+        durability: Durability::Bulk,
+        ..Options::default()
+    };
+    let db = open(path, &options, figures);
+    let documents = db.collection("documents");
+    let (written, ids) = (AtomicU64::new(0), AtomicU64::new(0));
+    meter.during(&db, || {
+        fill(&documents, megabytes << 20, 1000, &written, &ids);
+        let kept: Snapshot = db.snapshot();
+        let count = ids.load(Ordering::SeqCst);
+        let mut scan = documents.scan().snapshot(&kept).run().expect("a scan");
+        assert!(scan.next().is_some());
+        db.compact().expect("room");
+        let mut rng = fastrand::Rng::with_seed(7);
+        for _ in 0..5000 {
+            assert!(documents.get(rng.u64(0..count) as i64).expect("a get").is_some());
+        }
+        assert_eq!(scan.filter(Result::is_ok).count() as u64 + 1, count);
+    });
+    figures.documents = ids.load(Ordering::SeqCst);
+    figures.bytes = written.load(Ordering::SeqCst);
+    figures.files = db.stats().partitions.iter().map(|partition| partition.files as u64).sum();
+    db.close().expect("it closes");
+}

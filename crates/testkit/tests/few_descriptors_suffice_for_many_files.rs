@@ -1,0 +1,18 @@
+//! A database of more files than the process may have descriptors is written, merged, read and scanned: with 64 of them, and,
+//! for `ALLUVIUM_SECONDS`, with 256.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg(not(feature = "shuttle"))]
+
+use testkit::{pressure, seed};
+
+#[test]
+fn few_descriptors_suffice_for_many_files() {
+    let (limit, megabytes) = match seed::seconds_asked_for() {
+        None => (64, 40),
+        Some(_) => (256, pressure::amount(200, 40)),
+    };
+    let figures = pressure::in_child(env!("CARGO_BIN_EXE_pressed"), "many_files", megabytes, Some(limit));
+    assert!(figures.files > limit, "{figures:?}");
+    // Half of them is for the files, and the rest for whatever else the process does.
+    assert!(figures.descriptors < limit * 4 / 5, "{figures:?}");
+}

@@ -1,0 +1,16 @@
+//! Thirty-two threads put into sixteen partitions as fast as they can: no second is bad, no thread starves, and memory
+//! keeps to the budget. Simulated time; run with `--features shuttle`.
+#![cfg(feature = "shuttle")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use testkit::overload::{self, Load};
+use testkit::seed;
+
+#[test]
+fn many_writers_to_many_partitions_are_served_alike() {
+    seed::each("many_writers_to_many_partitions_are_served_alike", 0, 1, |seed| {
+        let load =
+            Load { partitions: 16, writers: 32, batch: 1, disk_bytes_per_s: 4_000_000, times: 10.0, seconds: 20 };
+        overload::run(seed, load).check();
+    });
+}

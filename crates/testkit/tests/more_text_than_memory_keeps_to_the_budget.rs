@@ -1,0 +1,14 @@
+//! Many times as much text as there is memory: written, read, changed, asked for and sorted, the database keeps to its
+//! budget, by its own account and by the kernel's. `ALLUVIUM_SECONDS=1200` does that with some 10 GB.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg(not(feature = "shuttle"))]
+
+use testkit::pressure;
+
+#[test]
+fn more_text_than_memory_keeps_to_the_budget() {
+    let megabytes = pressure::amount(100, 10);
+    let figures = pressure::in_child(env!("CARGO_BIN_EXE_pressed"), "more_text_than_memory", megabytes, None);
+    assert!(figures.bytes >= megabytes << 20);
+    figures.check_memory(115);
+}

@@ -1,0 +1,99 @@
+//! A queue: documents come in at one end and are deleted at the other, a hundred times its length. Its first documents are
+//! found after a bounded number of blocks, however many were there before them; and of ranges that were deleted whole, of
+//! which an iterator may be open still.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg(not(feature = "shuttle"))]
+
+use alluvium::{Collection, Database, Durability};
+use store::{BlockCounts, Options};
+use testkit::{World, pressure, seed};
+
+/// Documents that the queue holds.
+const LENGTH: u64 = 2000;
+/// Blocks that are looked at for the first ten of them, at most: each of two partitions may leave 4096 tombstones where they
+/// are (`lsm::Options::few_tombstones`), with the documents of some 150 bytes that they hide, in blocks of 2 KiB.
+const MOST: u64 = 700;
+/// The same, where everything was merged.
+const MOST_COMPACTED: u64 = 20;
+
+fn open(world: &World) -> (Database, Collection) {
+    let options = Options {
+        partitions: Some(2),
+        memory_bytes: 8 << 20,
+        threads: Some(1),
+        durability: Durability::Bulk,
+        background: false,
+        ..Options::default()
+    };
+    let db = world.open(&options).unwrap();
+    let queue = db.create_collection("queue").unwrap();
+    (db, queue)
+}
+
+/// The blocks that are looked at for the first ten documents.
+fn first_ten(queue: &Collection, from: u64) -> u64 {
+    let before = BlockCounts::of_thread();
+    let found: Vec<i64> =
+        queue.scan().limit(10).run().unwrap().map(|found| found.unwrap().id().as_i64().unwrap()).collect();
+    let expected: Vec<i64> = (from..from + 10).map(|id| id as i64).collect();
+    assert_eq!(found, expected);
+    (BlockCounts::of_thread() - before).looked_up
+}
+
+#[test]
+fn the_head_of_a_queue_is_found_among_tombstones() {
+    let world = World::new(1);
+    let (db, queue) = open(&world);
+    let mut text = pressure::Text::new(1, 0);
+    let (mut head, mut tail, mut worst) = (0u64, 0u64, 0);
+    for _ in 0..pressure::amount(100, 10) {
+        for _ in 0..LENGTH {
+            queue.insert_one(text.document(tail, 120)).unwrap();
+            tail += 1;
+        }
+        while tail - head > LENGTH {
+            queue.delete(head as i64).unwrap();
+            head += 1;
+        }
+        // What a worker would do now.
+        db.store().run_pending().unwrap();
+        worst = first_ten(&queue, head).max(worst);
+    }
+    println!("{worst} blocks at worst, {head} documents gone");
+    assert!(worst <= MOST, "{worst} blocks for ten documents");
+    db.settle().unwrap();
+    let settled = first_ten(&queue, head);
+    assert!(settled <= MOST, "{settled} blocks for ten documents, settled");
+    db.compact().unwrap();
+    let compacted = first_ten(&queue, head);
+    println!("{settled} settled, {compacted} compacted");
+    assert!(compacted <= MOST_COMPACTED, "{compacted} blocks for ten documents, compacted");
+    seed::tally_rare();
+}
+
+#[test]
+fn deleted_ranges_are_passed_over_whole() {
+    let world = World::new(2);
+    let (db, queue) = open(&world);
+    let mut text = pressure::Text::new(2, 0);
+    let count = 40_000u64;
+    for id in 0..count {
+        queue.insert_one(text.document(id, 120)).unwrap();
+    }
+    db.settle().unwrap();
+    let store = db.store();
+    // The collection's documents are the tree of the highest id.
+    let documents = store.trees().into_iter().map(|(tree, _)| tree).max().unwrap();
+    let bounds: Vec<Vec<u8>> =
+        [10, count - 10].iter().map(|id| document::key::id_key(&alluvium::Value::from(*id as i64)).unwrap()).collect();
+    store.delete_range(documents, &bounds[0], &bounds[1], Durability::Sync).unwrap();
+    for when in ["in memory", "flushed", "settled"] {
+        let before = BlockCounts::of_thread();
+        assert_eq!(queue.scan().run().unwrap().filter(|found| found.is_ok()).count(), 20, "{when}");
+        let blocks = (BlockCounts::of_thread() - before).looked_up;
+        println!("{when}: {blocks} blocks");
+        assert!(blocks <= 40, "{when}: {blocks} blocks for twenty documents");
+        if when == "in memory" { db.flush().unwrap() } else { db.settle().unwrap() }
+    }
+    seed::tally_rare();
+}

@@ -1,0 +1,13 @@
+//! Ten thousand collections: opening reads little, and they take few descriptors and the memory of the budget.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg(not(feature = "shuttle"))]
+
+use testkit::pressure;
+
+#[test]
+fn ten_thousand_collections_are_no_burden() {
+    let figures = pressure::in_child(env!("CARGO_BIN_EXE_pressed"), "many_collections", 10_000, None);
+    figures.check_memory(115);
+    assert!(figures.descriptors < 100, "{figures:?}");
+    assert!(figures.opening < 2000, "{figures:?}");
+}

@@ -1,0 +1,15 @@
+//! Writers want ten times as much as the disk can do: they get what it can do, every second, and memory keeps to the budget.
+//! Simulated time; run with `--features shuttle`.
+#![cfg(feature = "shuttle")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use testkit::overload::{self, Load};
+use testkit::seed;
+
+#[test]
+fn writers_faster_than_the_disk_are_slowed_evenly() {
+    seed::each("writers_faster_than_the_disk_are_slowed_evenly", 0, 1, |seed| {
+        let load = Load { partitions: 4, writers: 4, batch: 4, disk_bytes_per_s: 4_000_000, times: 10.0, seconds: 20 };
+        overload::run(seed, load).check();
+    });
+}
