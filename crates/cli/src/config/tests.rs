@@ -35,9 +35,9 @@ fn the_environment_goes_before_the_file_and_the_nearer_file_before_the_other() {
         let file = env.fs.open(path, env::OpenMode::CreateNew).expect("a file");
         file.write_at(text.as_bytes(), 0).expect("space");
     };
-    write("/users/u/.config/alluvium/config.toml", "memory = '1M'\nreaders = 2\nlog = 'info'");
-    write("/x/alluvium/config.toml", "memory = '2M'");
-    write("/named/a.toml", "memory = '3M'\n");
+    write("/users/u/.config/alluvium/config.toml", "memory = '11M'\nreaders = 2\nlog = 'info'");
+    write("/x/alluvium/config.toml", "memory = '12M'");
+    write("/named/a.toml", "memory = '13M'\n");
     let read = |variables: &[(&str, &str)], explicit: Option<&str>| {
         let map: HashMap<String, String> =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -47,13 +47,13 @@ fn the_environment_goes_before_the_file_and_the_nearer_file_before_the_other() {
     let of = |value: &str, origin: &str| Some((value.to_owned(), origin.to_owned()));
     let home = ("HOME", "/users/u");
     assert_eq!(memory(read(&[], None).expect("nothing")), None);
-    assert_eq!(memory(read(&[home], None).expect("a file")), of("1M", "/users/u/.config/alluvium/config.toml:1"));
+    assert_eq!(memory(read(&[home], None).expect("a file")), of("11M", "/users/u/.config/alluvium/config.toml:1"));
     let xdg = ("XDG_CONFIG_HOME", "/x");
-    assert_eq!(memory(read(&[home, xdg], None).expect("a file")), of("2M", "/x/alluvium/config.toml:1"));
+    assert_eq!(memory(read(&[home, xdg], None).expect("a file")), of("12M", "/x/alluvium/config.toml:1"));
     let named = ("ALLUVIUM_CONFIG", "/named/a.toml");
-    assert_eq!(memory(read(&[home, xdg, named], None).expect("a file")), of("3M", "/named/a.toml:1"));
+    assert_eq!(memory(read(&[home, xdg, named], None).expect("a file")), of("13M", "/named/a.toml:1"));
     let explicit = Some("/x/alluvium/config.toml");
-    assert_eq!(memory(read(&[named], explicit).expect("a file")), of("2M", "/x/alluvium/config.toml:1"));
+    assert_eq!(memory(read(&[named], explicit).expect("a file")), of("12M", "/x/alluvium/config.toml:1"));
     let variable = ("ALLUVIUM_MEMORY", "9M");
     let config = read(&[home, variable], None).expect("a file");
     assert_eq!(config.get("readers").map(|found| found.value.as_str()), Some("2"));
