@@ -339,7 +339,6 @@ impl Runner {
         let mut ids = Vec::new();
         for _ in 0..self.rng.usize(0..12) {
             let id = self.any_id(&name);
-            ids.push(id.clone());
             let map = self.documents.for_json(&id, &mut self.rng);
             let format =
                 if self.rng.bool() { document::json::Format::CANONICAL } else { document::json::Format::RELAXED };
@@ -352,7 +351,9 @@ impl Runner {
             with.put(&name, id.clone(), read.clone());
             // A line is looked at before its `_id` is.
             let unindexable = with.unindexable(&name, std::slice::from_ref(&id));
+            // What is passed over is refused by nobody, whatever is there under its `_id`.
             if replace || state.get(&name, &id).is_none() {
+                ids.push(id.clone());
                 state.put(&name, id, read);
             }
             if unindexable {
