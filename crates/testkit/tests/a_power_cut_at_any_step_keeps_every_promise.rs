@@ -79,7 +79,6 @@ fn cut_everywhere(test: &str, durability: Durability) {
         SEQUENCES,
         &[
             Rare::TornLog,
-            Rare::TornManifest,
             Rare::UnfinishedSegment,
             Rare::UnfinishedCreation,
             Rare::LeftOvers,
