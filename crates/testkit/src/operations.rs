@@ -236,7 +236,7 @@ impl Runner {
         let value = id.value(&mut self.rng);
         let (blind, k) = (self.rng.bool(), self.any_number());
         // The last one may not apply, which a checked update says.
-        let (update, change) = any_update(self.rng.u8(0..if blind { 6 } else { 5 }), k);
+        let (field, update, change) = any_update(self.rng.u8(0..if blind { 6 } else { 5 }), k);
         self.note(format!("update {name} {value:?} {update} {}", if blind { "blind" } else { "" }));
         let mut state = self.state.clone();
         let old = state.get(&name, &id).cloned();
@@ -247,7 +247,9 @@ impl Runner {
             state.put(&name, id.clone(), map);
         }
         let mut changed = state.get(&name, &id) != self.state.get(&name, &id);
-        let refused = changed && state.refuses(&name, std::slice::from_ref(&id));
+        // A blind one of a field that no index reads is refused by none, though the document could not be indexed before.
+        let checked = !blind || state.is_read_by_index(&name, field);
+        let refused = changed && checked && state.refuses(&name, std::slice::from_ref(&id));
         if refused {
             (state, changed) = (self.state.clone(), false);
         }
@@ -300,8 +302,12 @@ impl Runner {
                 }
                 2 if state.get(name, &id).is_some() => {
                     let k = self.any_number();
-                    let (update, change) = any_update(self.rng.u8(0..5), k);
+                    let (field, update, change) = any_update(self.rng.u8(0..5), k);
                     words += &format!(" apply {name} {value:?} {update}");
+                    if !state.is_read_by_index(name, field) {
+                        // No index looks at it for that.
+                        written.entry(name).or_default().pop();
+                    }
                     let mut map = Map::clone(state.get(name, &id).expect("it is there"));
                     change(&mut map, k);
                     state.put(name, id, map);
@@ -511,9 +517,10 @@ fn expect_duplicate(result: alluvium::Result<()>, taken: bool, refused: bool) {
     }
 }
 
-/// An update by an operator, of fields that only updates write, and what it does to a document.
-fn any_update(which: u8, k: i32) -> (String, fn(&mut Map, i32)) {
-    match which {
+/// An update by an operator, and what it does to a document; and the field, which mostly only updates write.
+fn any_update(which: u8, k: i32) -> (&'static str, String, fn(&mut Map, i32)) {
+    let field = ["set", "inc", "k", "k", "list", "body"][usize::from(which)];
+    let (update, change): (String, fn(&mut Map, i32)) = match which {
         0 => (format!(r#"{{"$set":{{"set":{k}}}}}"#), |map, k| drop(map.insert("set", k))),
         1 => (format!(r#"{{"$inc":{{"inc":{k}}}}}"#), |map, k| {
             let before = map.get("inc").and_then(Value::as_i64).unwrap_or(0);
@@ -531,5 +538,6 @@ fn any_update(which: u8, k: i32) -> (String, fn(&mut Map, i32)) {
             Some(Value::Array(list)) => list.push(Value::from(k)),
             _ => map.push("list", Value::Array(vec![Value::from(k)])),
         }),
-    }
+    };
+    (field, update, change)
 }

@@ -88,6 +88,13 @@ impl State {
         self.collections.get(name).is_some_and(|c| crate::indexes::refused(&c.indexes, &c.documents, ids))
     }
 
+    /// True if an index of the collection has to do with a field.
+    pub fn is_read_by_index(&self, name: &str, field: &str) -> bool {
+        let Some(contents) = self.collections.get(name) else { return false };
+        let quoted = format!("\"{field}");
+        contents.indexes.values().any(|index| format!("{:?}", index.definition.to_map()).contains(&quoted))
+    }
+
     /// True if an index can make no keys of one of these documents.
     pub fn unindexable(&self, name: &str, ids: &[Id]) -> bool {
         let Some(contents) = self.collections.get(name) else { return false };

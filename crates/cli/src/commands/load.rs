@@ -173,8 +173,8 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
     let advice = match (loaded, cut_off) {
         (0, true) => Some("nothing of it is loaded".to_owned()),
         (0, false) => None,
-        (1, _) => Some("the document before that is loaded, and stays".to_owned()),
-        _ => Some(format!("the {} before that are loaded, and stay", text::counted(loaded, "document"))),
+        (1, _) => Some("1 document loaded before stays".to_owned()),
+        _ => Some(format!("{} loaded before stay", text::counted(loaded, "document"))),
     };
     let again = "with the whole file, --on-duplicate skip passes over documents whose _id is there";
     let advice = advice.map(|told| if cut_off && loaded > 0 { format!("{told}; {again}") } else { told });

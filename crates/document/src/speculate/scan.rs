@@ -26,7 +26,8 @@ fn is_special(byte: u8) -> bool {
 pub(super) fn plain_end(line: &[u8], start: usize) -> (usize, bool) {
     let mut high = 0;
     let mut at = start;
-    let mut rest = &line[start..];
+    // Behind a backslash that ends the line.
+    let mut rest = line.get(start..).unwrap_or_default();
     while let Some((chunk, after)) = rest.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
         let marks = special_bytes(word);

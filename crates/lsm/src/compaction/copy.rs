@@ -125,7 +125,9 @@ impl<'a, 'o> Copy<'a, 'o> {
                         self.superseded.note(this, cover);
                     }
                     since_poll += key.len();
-                    source.pass_forward(cover, high)?;
+                    // Within the tree: the next one is noted by itself.
+                    let end = this.checked_add(1).map(u32::to_be_bytes);
+                    source.pass_forward(cover, end.as_ref().map_or(high, |end| high.min(end)))?;
                     true
                 }
                 None => {

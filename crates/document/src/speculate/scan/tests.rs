@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::super::template::value_end;
 use super::*;
 
 fn naive_end(line: &[u8], start: usize) -> (usize, bool) {
@@ -92,5 +93,12 @@ fn escapes_are_those_of_json() {
             Some(expected) => assert_eq!((end, &out[..]), (Some(text.len()), expected.as_bytes()), "{text}"),
             None => assert_eq!(end, None, "{text}"),
         }
+    }
+}
+
+#[test]
+fn a_backslash_that_ends_the_line_ends_no_string() {
+    for line in [r#"{"a":"b\"#, r#"["\"#, r#""\"#] {
+        assert_eq!(value_end(line.as_bytes(), 0), None, "{line}");
     }
 }
