@@ -205,5 +205,5 @@ impl Fs for BoundedFs {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "shuttle")))]
 mod tests;
