@@ -205,5 +205,5 @@ impl Fs for BoundedFs {
     }
 }
 
-#[cfg(all(test, not(feature = "shuttle")))]
+#[cfg(test)]
 mod tests;

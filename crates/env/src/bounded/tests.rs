@@ -1,3 +1,5 @@
+#![cfg(not(feature = "shuttle"))]
+
 use super::BoundedFs;
 use crate::fault::{FaultFs, OpKind};
 use crate::mem::MemFs;
