@@ -11,6 +11,8 @@ use store::{Bounds, CheckpointOptions, Durability, Options, RestoreOptions, Stor
 
 const WRITERS: u64 = 3;
 const KEYS: u64 = 12;
+/// How many batches are written between two checkpoints, so that a slow machine too has something to cut through.
+const BATCHES: u64 = 250;
 
 fn options() -> Options {
     let small = Options { segment_bytes: Some(16 << 10), file_bytes: Some(16 << 10), ..Options::default() };
@@ -65,7 +67,9 @@ fn while_others_write() {
                         batch.put(tree, &key(writer + 100, n * KEYS + k), &[7; 100]);
                         batch.delete(tree, &key(writer + 100, n.saturating_sub(50) * KEYS + k));
                     }
-                    store.write(batch, Durability::Bulk).unwrap();
+                    let written = store.write(batch, Durability::Bulk);
+                    stop.fetch_or(written.is_err(), Ordering::SeqCst);
+                    written.unwrap();
                     done[writer as usize].store(n, Ordering::SeqCst);
                     if stop.load(Ordering::SeqCst) {
                         return;
@@ -76,6 +80,10 @@ fn while_others_write() {
         .collect();
     let mut base = None;
     for round in 0..12u64 {
+        while done.iter().map(|n| n.load(Ordering::SeqCst)).sum::<u64>() < (round + 1) * BATCHES {
+            assert!(!stop.load(Ordering::SeqCst), "a writer failed");
+            thread::yield_now();
+        }
         let before: Vec<u64> = done.iter().map(|n| n.load(Ordering::SeqCst)).collect();
         let dir = Path::new("backups").join(format!("{round}"));
         let options = CheckpointOptions { base: base.take(), copy: round % 3 == 2, ..CheckpointOptions::default() };
