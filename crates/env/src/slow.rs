@@ -191,5 +191,5 @@ impl Fs for SlowFs {
     }
 }
 
-#[cfg(all(test, not(feature = "shuttle")))]
+#[cfg(test)]
 mod tests;

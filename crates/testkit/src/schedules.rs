@@ -1,8 +1,24 @@
 //! Scenarios under the seeded scheduler, which decides at each lock, condition variable and thread who goes on.
 
 use crate::seed;
+use alluvium::Durability;
 use env::schedules::OF_A_SEED;
 use std::sync::Arc;
+use store::Options;
+
+/// Two partitions and no threads of the store's own: whoever writes, flushes and compacts.
+pub fn small_options() -> Options {
+    Options {
+        partitions: Some(2),
+        memory_bytes: 8 << 20,
+        threads: Some(1),
+        durability: Durability::Bulk,
+        segment_bytes: Some(64 << 10),
+        disk_reserve_bytes: Some(0),
+        background: false,
+        ..Options::default()
+    }
+}
 
 /// Runs a scenario of a test file under many schedules. What a seed runs follows from it alone.
 ///

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
-use alluvium::{Collection, Database, Durability, ErrorKind, Map, Value};
+use alluvium::{Collection, Database, ErrorKind, Map, Value};
 use env::fault::{Op, OpKind};
 use env::sync::{Arc, Mutex};
 use env::thread::{JoinHandle, spawn};
@@ -12,29 +12,16 @@ use query::index::Definition;
 use std::path::Path;
 use testkit::World;
 use testkit::indexes::{check_at, check_now, definition};
-use testkit::schedules;
+use testkit::schedules::{self, small_options};
 
 /// Runs a scenario under many schedules.
 fn schedules(name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
     schedules::schedules("indexes_hold_under_any_schedule", name, usual, scenario);
 }
 
-fn options() -> store::Options {
-    store::Options {
-        partitions: Some(2),
-        memory_bytes: 8 << 20,
-        threads: Some(1),
-        durability: Durability::Bulk,
-        segment_bytes: Some(64 << 10),
-        disk_reserve_bytes: Some(0),
-        background: false,
-        ..store::Options::default()
-    }
-}
-
 fn open() -> (World, Database, Collection) {
     let world = World::new(7);
-    let db = world.open(&options()).unwrap();
+    let db = world.open(&small_options()).unwrap();
     let pets = db.create_collection("pets").unwrap();
     (world, db, pets)
 }
@@ -236,7 +223,7 @@ fn arrays_are_marked_before_they_are_written() {
         world.faults.set_hook(None);
         healthy(&db);
         for cut in std::mem::take(&mut *cuts.lock()) {
-            let db = cut.open(&store::Options { partitions: None, ..options() }).unwrap();
+            let db = cut.open(&store::Options { partitions: None, ..small_options() }).unwrap();
             healthy(&db);
         }
     });
@@ -257,7 +244,7 @@ fn a_checkpoint_has_what_it_says_is_built() {
         let to = Path::new("restored");
         backup::restore(&world.env, dir, to, RestoreOptions { copy: false, quick: true, ..RestoreOptions::default() })
             .unwrap();
-        let restored = Database::builder().env(world.env.clone()).options(options()).open(to).unwrap();
+        let restored = Database::builder().env(world.env.clone()).options(small_options()).open(to).unwrap();
         healthy(&restored);
         restored.finish_indexes().unwrap();
         healthy(&restored);

@@ -3,29 +3,16 @@
 #![cfg(feature = "shuttle")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use alluvium::Database;
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
-use alluvium::{Database, Durability};
 use env::sync::{Arc, Mutex};
 use env::thread::{JoinHandle, spawn};
 use testkit::World;
 use testkit::crowd::{self, Look};
-use testkit::schedules::schedules;
+use testkit::schedules::{schedules, small_options};
 
 const WRITERS: u64 = 2;
 const BATCHES: u64 = 4;
-
-fn options() -> store::Options {
-    store::Options {
-        partitions: Some(2),
-        memory_bytes: 8 << 20,
-        threads: Some(1),
-        durability: Durability::Bulk,
-        segment_bytes: Some(64 << 10),
-        disk_reserve_bytes: Some(0),
-        background: false,
-        ..store::Options::default()
-    }
-}
 
 struct Crowd {
     world: World,
@@ -75,7 +62,7 @@ impl Crowd {
             assert!(made.seq <= self.db.store().visible());
             let quick = RestoreOptions { quick: true, ..RestoreOptions::default() };
             backup::restore(&self.world.env, dir.as_ref(), to.as_ref(), quick).unwrap();
-            let restored = Database::builder().env(self.world.env.clone()).options(options()).open(&to).unwrap();
+            let restored = Database::builder().env(self.world.env.clone()).options(small_options()).open(&to).unwrap();
             assert!(restored.report().lost.is_empty() && restored.report().clean);
             Self::look(&Look::at(&restored, &restored.snapshot()), &told, round == 0);
         }
@@ -87,7 +74,7 @@ fn threads_see_whole_batches_under_any_schedule() {
     let (file, name) = ("threads_see_whole_batches_under_any_schedule", "threads_see_whole_batches_under_any_schedule");
     schedules(file, name, 200, || {
         let world = World::new(7);
-        let db = world.open(&options()).unwrap();
+        let db = world.open(&small_options()).unwrap();
         let crowd = Arc::new(Crowd { world, db, told: Mutex::new(vec![0; WRITERS as usize]) });
         let thread = |act: fn(&Crowd)| {
             let crowd = crowd.clone();

@@ -169,16 +169,13 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
         return Failure::Interrupted("stopped; what was loaded stays".to_owned());
     }
     let loaded = progress.documents.load(std::sync::atomic::Ordering::Relaxed);
-    let cut_off = matches!(&error, Error::Load(what) if what.contains("it ends early"));
-    let advice = match (loaded, cut_off) {
-        (0, true) => Some("nothing of it is loaded".to_owned()),
-        (0, false) => None,
-        (1, _) => Some("1 document loaded before stays".to_owned()),
-        _ => Some(format!("{} loaded before stay", text::counted(loaded, "document"))),
+    let again = "once that is mended, --on-duplicate skip passes over documents whose _id is there";
+    let advice = match loaded {
+        0 => "nothing of it is loaded".to_owned(),
+        1 => format!("1 document loaded before stays; {again}"),
+        _ => format!("{} loaded before stay; {again}", text::counted(loaded, "document")),
     };
-    let again = "with the whole file, --on-duplicate skip passes over documents whose _id is there";
-    let advice = advice.map(|told| if cut_off && loaded > 0 { format!("{told}; {again}") } else { told });
-    Failure::explained(error, advice)
+    Failure::explained(error, Some(advice))
 }
 
 /// Waits until no compaction is due; a signal ends the waiting by closing the database.

@@ -1,3 +1,5 @@
+#![cfg(not(feature = "shuttle"))]
+
 use super::{SlowFs, Speed};
 use crate::mem::MemFs;
 use crate::simulated::SimulatedClock;

@@ -165,18 +165,7 @@ impl Store {
     /// # Errors
     /// As [`Store::get_at`].
     pub fn version_at(&self, snapshot: &Snapshot, tree: TreeId, key: &[u8]) -> Result<Option<Seq>> {
-        let inner = &*self.inner;
-        inner.open_for_reads()?;
-        inner.with_internal_key(tree, key, |internal, partition| {
-            let view = inner.partitions[partition].view();
-            snapshot.check()?;
-            inner.trees.check_readable(tree, snapshot.seq())?;
-            let found = view.find(internal, snapshot.seq(), &mut Vec::new())?;
-            if view.needs_snapshot() {
-                snapshot.check()?;
-            }
-            Ok(found.map(|(seq, _)| seq))
-        })
+        self.version_below(snapshot, tree, key, None)
     }
 
     /// As [`Store::version_at`], for a key of which a write was read at the snapshot with the number `expected`, and which put
@@ -205,13 +194,25 @@ impl Store {
         key: &[u8],
         expected: Seq,
     ) -> Result<Option<Seq>> {
+        self.version_below(snapshot, tree, key, Some(expected))
+    }
+
+    fn version_below(
+        &self,
+        snapshot: &Snapshot,
+        tree: TreeId,
+        key: &[u8],
+        expected: Option<Seq>,
+    ) -> Result<Option<Seq>> {
         let inner = &*self.inner;
         inner.open_for_reads()?;
         inner.with_internal_key(tree, key, |internal, partition| {
             let view = inner.partitions[partition].view();
             snapshot.check()?;
             inner.trees.check_readable(tree, snapshot.seq())?;
-            if view.stands_alone(internal, expected)? {
+            if let Some(expected) = expected
+                && view.stands_alone(internal, expected)?
+            {
                 return Ok(Some(expected));
             }
             let found = view.find(internal, snapshot.seq(), &mut Vec::new())?;
