@@ -237,6 +237,14 @@ impl Catalog {
         Ok(Some(open))
     }
 
+    /// Reads the shapes of all collections that have not been used yet: without them deltas are kept as they are, as they
+    /// are where shapes cannot be read.
+    pub fn learn_all(&self, store: &Store) {
+        for name in self.list() {
+            let _unread = self.find(store, &name);
+        }
+    }
+
     /// As [`Catalog::find`], with an error that names the nearest collection.
     pub fn require(&self, store: &Store, name: &FullName) -> Result<Arc<Open>> {
         self.find(store, name)?.ok_or_else(|| self.missing(store, name))
