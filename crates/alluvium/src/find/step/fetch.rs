@@ -47,7 +47,9 @@ impl Fetch {
 
 /// What was done at the documents, and what at the entries below.
 fn split(counts: Counts) -> (Counts, Vec<Report>) {
-    let below = Counts { keys: counts.keys, seeks: counts.seeks, returned: counts.keys, ..Counts::default() };
+    // An entry that is within all bounds is asked for its document.
+    let returned = counts.documents;
+    let below = Counts { keys: counts.keys, seeks: counts.seeks, returned, ..Counts::default() };
     (Counts { keys: 0, seeks: 0, ..counts }, vec![Report { counts: below, inputs: Vec::new() }])
 }
 
@@ -217,7 +219,7 @@ impl Both {
             Report { counts: Counts { keys, seeks, returned: keys, ..Counts::default() }, inputs: Vec::new() }
         };
         let counts = Counts { documents: self.documents, stale: self.stale, ..Counts::default() };
-        let both = Report { counts: Counts::default(), inputs: vec![below(&self.first), below(&self.second)] };
+        let both = Report { counts: Counts { returned: self.documents, ..Counts::default() }, inputs: vec![below(&self.first), below(&self.second)] };
         (counts, vec![both])
     }
 }
