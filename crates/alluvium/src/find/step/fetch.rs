@@ -219,7 +219,10 @@ impl Both {
             Report { counts: Counts { keys, seeks, returned: keys, ..Counts::default() }, inputs: Vec::new() }
         };
         let counts = Counts { documents: self.documents, stale: self.stale, ..Counts::default() };
-        let both = Report { counts: Counts { returned: self.documents, ..Counts::default() }, inputs: vec![below(&self.first), below(&self.second)] };
+        let both = Report {
+            counts: Counts { returned: self.documents, ..Counts::default() },
+            inputs: vec![below(&self.first), below(&self.second)],
+        };
         (counts, vec![both])
     }
 }
