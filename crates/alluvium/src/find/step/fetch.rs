@@ -124,7 +124,11 @@ impl Covered {
         }
         if self.wants_id || self.sorts_id {
             match exact_id(&key) {
-                Some((id, exact)) if exact || !self.wants_id => values.entries.insert(0, (Value::from("_id"), id)),
+                Some((id, exact)) if exact || !self.wants_id => {
+                    // It may be a part of the index, too.
+                    values.entries.retain(|(name, _)| name.as_str() != Some("_id"));
+                    values.entries.insert(0, (Value::from("_id"), id));
+                }
                 // What it is exactly stands in the document only.
                 _ => {
                     if let Some((document, _)) = run.moment.read(&key, &mut Vec::new())? {
