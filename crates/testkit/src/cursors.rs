@@ -56,7 +56,6 @@ pub(crate) struct Open {
 impl Runner {
     /// Opens a cursor, or goes on with one.
     pub(crate) fn cursors(&mut self) {
-        self.end_cursors_in_excess();
         let open = self.cursors.len();
         if open == 0 || open < MOST && self.rng.u8(0..3) == 0 {
             return match self.rng.u8(0..3) {
@@ -71,10 +70,6 @@ impl Runner {
             return;
         }
         self.go_on(at);
-    }
-
-    fn end_cursors_in_excess(&mut self) {
-        self.cursors.truncate(MOST);
     }
 
     /// A kept snapshot, or none for now.
@@ -245,6 +240,18 @@ impl Runner {
         assert!(open.cursor.next().is_none(), "{}: it goes on after an error", open.words);
         self.effect("cursor ended", true);
         false
+    }
+
+    /// Goes on with the cursors of a database that was closed, which may say so, and may not be wrong.
+    pub(crate) fn end_cursors(&mut self) {
+        for mut open in std::mem::take(&mut self.cursors) {
+            match open.cursor.next().transpose() {
+                Err(error) if error.kind() == ErrorKind::Closed => {}
+                Err(error) => _ = self.was_ended(&mut open, &error),
+                Ok(Some(document)) => expect(&mut open, &document),
+                Ok(None) => _ = ended(&mut open),
+            }
+        }
     }
 
     /// Reads all that open cursors have left, and closes them.

@@ -214,8 +214,7 @@ impl Runner {
         if let Some(db) = self.db.take() {
             db.close().unwrap_or_else(|e| panic!("close: {e}"));
         }
-        // They keep a database open that is closed.
-        self.cursors.clear();
+        self.end_cursors();
         let mut timeline = self.timeline.lock();
         timeline.durable();
         timeline.phase = Phase::Open;
