@@ -8,7 +8,7 @@
 // To fail loudly is this crate's job.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod careful;
+pub mod careful;
 mod checkpoints;
 pub mod crowd;
 pub mod cuts;
