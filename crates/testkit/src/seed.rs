@@ -41,6 +41,11 @@ pub fn is_usual(usual: u64) -> bool {
     replayed().is_none() && seconds().is_none() && sequences(usual) >= usual
 }
 
+/// When something begins that [`has_time`] is asked about.
+pub fn now() -> Instant {
+    Instant::now()
+}
+
 /// True while `ALLUVIUM_SECONDS` are not over; false if nobody asked for a time.
 pub fn has_time(started: Instant) -> bool {
     seconds().is_some_and(|limit| started.elapsed() < limit)

@@ -9,11 +9,12 @@
 
 use alluvium::Database;
 use alluvium::backup::{self, RestoreOptions};
+use env::sync::Mutex;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use testkit::crowd::Look;
 use testkit::seed;
@@ -23,7 +24,7 @@ const WRITERS: u64 = 4;
 const CLIENTS: usize = WRITERS as usize + 1;
 
 /// One test at a time: between fork and exec, a process that one starts would hold the other's lock files.
-static ALONE: Mutex<()> = Mutex::new(());
+static ALONE: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
 
 type Counts = [u64; CLIENTS];
 
@@ -186,7 +187,7 @@ impl Known {
 #[test]
 fn a_killed_process_loses_nothing_acknowledged() {
     const ROUNDS: u64 = 100;
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ALONE.lock();
     let dir = tempfile::tempdir().unwrap();
     let mut known = Known::new(dir.path().join("db"));
     let (started, mut round, mut kills) = (Instant::now(), 0, 0);
@@ -226,7 +227,7 @@ fn a_killed_process_loses_nothing_acknowledged() {
 #[test]
 fn a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none() {
     const ROUNDS: u64 = 25;
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ALONE.lock();
     let first = seed::first();
     let (started, mut round, mut not_opened) = (Instant::now(), 0, 0);
     while seed::goes_on(started, round, ROUNDS) {

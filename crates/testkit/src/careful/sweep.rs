@@ -7,10 +7,10 @@
 
 use super::Careful;
 use super::steps::Step;
-use crate::Phase;
 use crate::cuts::FileKind;
 use crate::state::State;
 use crate::world::World;
+use crate::{Phase, seed};
 use alluvium::ErrorKind;
 use env::fault::{Fault, Op, OpKind};
 use env::mem::CrashStyle;
@@ -104,8 +104,7 @@ fn points(seed: u64) -> Vec<Point> {
         assert!(client.take(step), "a good disk: {:?}", client.log);
     }
     client.recover();
-    let points = points.lock().clone();
-    points
+    points.lock().clone()
 }
 
 /// A change that fails.
@@ -118,7 +117,8 @@ struct Trial {
     lasting: bool,
 }
 
-/// Fails changes of one sequence: all of them if `every`, else one of each kind, all kinds of effect.
+/// Fails changes of one sequence: one of each kind, or all of them if `every`, in an order of its own as long as there is
+/// time; each in every way.
 ///
 /// # Panics
 /// If a promise is broken.
@@ -128,17 +128,26 @@ pub fn run(seed: u64, every: bool, met: &mut Met) {
     for (at, point) in points(seed).into_iter().enumerate() {
         kinds.entry(point).or_default().push(at as u64 + 1);
     }
+    let mut trials = Vec::new();
     for (point, places) in kinds {
         let one = places[rng.usize(0..places.len())];
         for at in places.into_iter().filter(|at| every || *at == one) {
-            for effect in Effect::all(point.2) {
-                let mut rng = fastrand::Rng::with_seed(seed ^ at.rotate_left(32) ^ *effect as u64);
-                let lasting = rng.bool();
-                strike(seed, Trial { at, point, effect: *effect, lasting }, &mut rng, met);
-                if every {
-                    strike(seed, Trial { at, point, effect: *effect, lasting: !lasting }, &mut rng, met);
-                }
-            }
+            trials.extend(Effect::all(point.2).iter().map(|effect| (at, point, *effect)));
+        }
+    }
+    let started = seed::now();
+    if every {
+        rng.shuffle(&mut trials);
+    }
+    for (at, point, effect) in trials {
+        if seed::seconds_asked_for().is_some() && !seed::has_time(started) {
+            break;
+        }
+        let mut rng = fastrand::Rng::with_seed(seed ^ at.rotate_left(32) ^ effect as u64);
+        let lasting = rng.bool();
+        strike(seed, Trial { at, point, effect, lasting }, &mut rng, met);
+        if every {
+            strike(seed, Trial { at, point, effect, lasting: !lasting }, &mut rng, met);
         }
     }
 }
