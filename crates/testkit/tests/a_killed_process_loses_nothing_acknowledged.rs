@@ -186,7 +186,7 @@ impl Known {
 
 #[test]
 fn a_killed_process_loses_nothing_acknowledged() {
-    const ROUNDS: u64 = 100;
+    const ROUNDS: u64 = 60;
     let _alone = ALONE.lock();
     let dir = tempfile::tempdir().unwrap();
     let mut known = Known::new(dir.path().join("db"));

@@ -123,7 +123,7 @@ fn required() -> BTreeSet<Point> {
 
 #[test]
 fn at_every_change_of_a_sequence() {
-    const SEQUENCES: u64 = 6;
+    const SEQUENCES: u64 = 6 * sweep::PARTS;
     let met = RefCell::new(Met::default());
     let every = !seed::is_usual(SEQUENCES);
     seed::each("an_error_at_any_operation_loses_nothing_acknowledged at_every_change", 0, SEQUENCES, |seed| {
