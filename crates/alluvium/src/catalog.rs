@@ -300,9 +300,12 @@ impl Catalog {
         let Some(entry) = self.names.read().get(name).cloned() else {
             return Err(self.missing(store, name));
         };
-        store.drop_trees(&entry.trees())?;
-        self.names.write().remove(name);
-        Ok(())
+        let dropped = store.drop_trees(&entry.trees());
+        // Also if nobody knows whether it is durable: reads go on, and nothing of it can be read any more.
+        if dropped.is_ok() || store.description(entry.documents).is_none() {
+            self.names.write().remove(name);
+        }
+        Ok(dropped?)
     }
 
     /// Renames a collection. An error if the new name is taken.

@@ -54,6 +54,11 @@ impl Error {
         Self::Corrupt { path: path.to_owned(), offset, what: what.into() }
     }
 
+    /// True if something is a file, and not the directory that it was taken for.
+    pub fn is_not_a_directory(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
+    }
+
     /// True if the disk (or a quota) is full.
     pub fn is_no_space(&self) -> bool {
         match self {

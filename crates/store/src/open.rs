@@ -198,9 +198,7 @@ pub(crate) fn make_directory(env: &Env, path: &Path) -> Result<()> {
 
 /// Refuses a directory that is neither a database, nor empty, nor an unfinished creation.
 fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
-    let Ok(entries) = env.fs.list(path) else {
-        return Err(Error::NotADatabase(path.to_owned()));
-    };
+    let entries = list(env, path)?;
     let has = |name: &str| entries.iter().any(|e| e.name == name);
     if has(superblock::NAME) {
         return Ok(());
@@ -225,6 +223,14 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
         return Err(Error::ForeignDirectory(path.to_owned()));
     }
     Ok(())
+}
+
+/// What is in the directory of a store. A file is none, and what cannot be read may be one.
+pub(crate) fn list(env: &Env, path: &Path) -> Result<Vec<env::DirEntry>> {
+    env.fs.list(path).map_err(|error| match error.is_not_a_directory() {
+        true => Error::NotADatabase(path.to_owned()),
+        false => error.into(),
+    })
 }
 
 /// True for the names that creating a database makes.

@@ -324,7 +324,7 @@ fn lock(env: &Env, dir: &Path) -> Result<Option<Box<dyn FileLock>>> {
 
 /// The number of partitions by their directories: one above the highest.
 fn partition_dirs(env: &Env, dir: &Path) -> Result<u32> {
-    let Ok(entries) = env.fs.list(dir) else { return Err(Error::NotADatabase(dir.to_owned())) };
+    let entries = crate::open::list(env, dir)?;
     let index = |name: &str| name.strip_prefix('p').filter(|n| n.len() == 3)?.parse::<u32>().ok();
     let dirs = entries.iter().filter(|entry| entry.is_dir && entry.name != superblock::NAME);
     Ok(dirs.filter_map(|entry| index(&entry.name)).filter(|index| *index < 256).max().map_or(0, |index| index + 1))

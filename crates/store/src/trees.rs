@@ -212,7 +212,10 @@ impl Trees {
     /// Trees whose keys may not be removed yet, with the number of their drop.
     pub fn drops_pending(&self) -> Vec<(TreeId, Seq)> {
         let inner = self.inner.read();
-        inner.dropped.iter().map(|(id, seq)| (*id, *seq)).collect()
+        let mut pending: Vec<_> = inner.dropped.iter().map(|(id, seq)| (*id, *seq)).collect();
+        // In an order that follows from what was done, as everything does.
+        pending.sort_unstable();
+        pending
     }
 
     /// From now on the keys of a dropped tree may be removed; nothing else needs to be known of it.

@@ -1,19 +1,20 @@
 //! A client on a bad disk: it takes every error for what it says, and knows what may be found.
 
+mod recovery;
+mod steps;
+pub mod sweep;
+
 use crate::state::{State, read_state};
 use crate::world::{World, random_options};
-use crate::{Documents, Id};
-use alluvium::{Database, Durability, Error, ErrorKind};
-use env::mem::{CrashStyle, MemFs};
+use crate::{Documents, Phase};
+use alluvium::{Database, Durability, Error, ErrorKind, Snapshot};
+use env::mem::MemFs;
+use env::sync::Mutex;
+use std::path::PathBuf;
+use std::sync::Arc;
 
+/// The collections that are there at first.
 const NAMES: [&str; 2] = ["main.a", "other.b"];
-/// Indexes that refuse none of the documents.
-const INDEXES: [(&str, &str); 4] = [
-    (r#"{"k":1}"#, "{}"),
-    (r#"{"n":-1}"#, r#"{"unique":true}"#),
-    (r#"{"by.name":1}"#, r#"{"sparse":true}"#),
-    (r#"{"tags":1,"_id":1}"#, r#"{"partialFilterExpression":{"n":{"$gt":3}}}"#),
-];
 
 /// A database on a bad disk, and what its client knows.
 pub struct Careful {
@@ -26,42 +27,71 @@ pub struct Careful {
     pub unknown: Option<State>,
     /// What a power cut may leave: from the last state that was promised to be durable on.
     since_durable: Vec<State>,
+    /// Where the operation under way leads.
+    under_way: Vec<State>,
     /// A write was refused because the database is poisoned.
     pub poisoned: bool,
+    /// Reads are hit by faults as well. Else they always go on.
+    pub reads_may_fail: bool,
     /// The kinds of error that were met.
     pub errors: Vec<ErrorKind>,
+    /// What is being done.
+    phase: Arc<Mutex<Phase>>,
+    /// The unknown write, as the open database shows it: it does not change its mind.
+    shows_unknown: Option<bool>,
+    snapshots: Vec<(Snapshot, State)>,
+    checkpoints: Vec<Checkpoint>,
     rng: fastrand::Rng,
     documents: Documents,
     durability: Durability,
+    partitions: u32,
     log: Vec<String>,
+}
+
+/// A checkpoint that was begun.
+struct Checkpoint {
+    dir: PathBuf,
+    /// What it may hold.
+    states: Vec<State>,
+    /// It was said to be there.
+    acknowledged: bool,
 }
 
 impl Careful {
     /// A database with two collections on a disk of this size.
     pub fn new(seed: u64, disk_bytes: u64) -> Self {
-        let mut rng = fastrand::Rng::with_seed(seed);
-        let durability = [Durability::Sync, Durability::Periodic][rng.usize(0..2)];
-        let world = World::over(MemFs::with_capacity(disk_bytes), seed);
-        let partitions = rng.u32(1..=3);
-        let options = store::Options { partitions: Some(partitions), ..random_options(&mut rng, 1, durability) };
-        let db = world.open(&options).expect("the disk is good still");
-        let mut acknowledged = State::default();
+        let mut client = Self::begin(seed, disk_bytes);
+        assert!(client.open(), "the disk is good still: {:?}", client.log);
         for name in NAMES {
-            db.create_collection(name).expect("the disk is good still");
-            acknowledged.create(name);
+            assert!(client.create(name), "the disk is good still: {:?}", client.log);
         }
-        db.sync().expect("the disk is good still");
+        client.db().sync().expect("the disk is good still");
+        client.durable();
+        client
+    }
+
+    /// No database yet: the first step creates it.
+    pub fn begin(seed: u64, disk_bytes: u64) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let partitions = rng.u32(1..=3);
         Self {
-            world,
-            db: Some(db),
-            since_durable: vec![acknowledged.clone()],
-            acknowledged,
+            world: World::over(MemFs::with_capacity(disk_bytes), seed),
+            db: None,
+            acknowledged: State::default(),
             unknown: None,
+            since_durable: vec![State::default()],
+            under_way: Vec::new(),
             poisoned: false,
+            reads_may_fail: false,
             errors: Vec::new(),
+            phase: Arc::new(Mutex::new(Phase::Create)),
+            shows_unknown: None,
+            snapshots: Vec::new(),
+            checkpoints: Vec::new(),
             rng,
             documents: Documents::default(),
-            durability,
+            durability: Durability::Sync,
+            partitions,
             log: Vec::new(),
         }
     }
@@ -76,104 +106,100 @@ impl Careful {
         &mut self.rng
     }
 
-    /// Does one random operation. True if it went well.
-    pub fn step(&mut self) -> bool {
-        match self.rng.u32(0..24) {
-            0..=12 => self.write(),
-            20..=23 => self.index(),
-            13..=14 => self.maintenance("flush", true, |db| db.flush()),
-            15 => self.maintenance("pending", false, |db| Ok(db.store().run_pending()?)),
-            16 => self.maintenance("compact", true, |db| db.compact()),
-            17 => self.maintenance("sync", true, |db| db.sync()),
-            _ => {
-                self.look("between");
+    /// Opens the database, or creates it. What is found is durable, and writes are taken again.
+    fn open(&mut self) -> bool {
+        let begun = *self.phase.lock();
+        if begun != Phase::Create {
+            *self.phase.lock() = Phase::Open;
+        }
+        self.durability = [Durability::Sync, Durability::Periodic, Durability::Bulk][self.rng.usize(0..3)];
+        let options = random_options(&mut self.rng, self.partitions, self.durability);
+        let options = store::Options { partitions: Some(self.partitions), ..options };
+        let opened = self.world.open(&options);
+        self.log.push(format!("open: {:?}", opened.as_ref().map(|_| ())));
+        let found = opened.and_then(|db| read_state(&db).map(|found| (db, found)));
+        match found {
+            Ok((db, found)) => {
+                (self.db, self.poisoned, self.shows_unknown) = (Some(db), false, None);
+                let found = found.without_indexes();
+                self.expect(&found, "after opening");
+                (self.acknowledged, self.unknown) = (found, None);
+                self.durable();
+                *self.phase.lock() = Phase::Write;
                 true
+            }
+            Err(error) => {
+                self.note(&error);
+                false
             }
         }
     }
 
-    /// Writes a batch of some documents.
-    pub fn write(&mut self) -> bool {
-        let mut batch = self.db().write_batch();
-        let mut next = self.acknowledged.clone();
-        for _ in 0..self.rng.usize(1..4) {
-            let name = NAMES[self.rng.usize(0..2)];
-            let collection = self.db().collection(name);
-            let id = Id::random(&mut self.rng);
-            let value = id.value(&mut self.rng);
-            if self.rng.u8(0..4) == 0 {
-                next.delete(name, &id);
-                batch.delete(&collection, value).expect("a delete");
-            } else {
-                let map = self.documents.with_id(&id, &mut self.rng);
-                next.put(name, id, map.clone());
-                batch.put(&collection, value, map).expect("a put");
+    /// Closes the database, or only lets go of it, and opens it again.
+    fn reopen(&mut self) -> bool {
+        *self.phase.lock() = Phase::Close;
+        self.snapshots.clear();
+        if let Some(db) = self.db.take()
+            && self.rng.bool()
+        {
+            let closed = db.close();
+            self.log.push(format!("close: {closed:?}"));
+            match closed {
+                Ok(()) if self.unknown.is_none() => self.durable(),
+                Ok(()) => {}
+                Err(error) => {
+                    self.note(&error);
+                }
             }
         }
-        let result = batch.commit();
-        self.log.push(format!("write: {result:?}"));
+        self.open()
+    }
+
+    /// Runs an operation that leads to `next`, if it goes well, and makes all so far durable if it is such a one.
+    fn attempt<T>(
+        &mut self,
+        phase: Phase,
+        what: &str,
+        next: Option<State>,
+        makes_durable: bool,
+        act: impl FnOnce(&Database) -> alluvium::Result<T>,
+    ) -> Result<T, ErrorKind> {
+        *self.phase.lock() = phase;
+        self.under_way = next.iter().cloned().collect();
+        let result = act(self.db());
+        *self.phase.lock() = Phase::Write;
+        self.log.push(format!("{what}: {:?}", result.as_ref().map(|_| ())));
         match result {
-            Ok(()) => {
-                assert!(!self.poisoned && self.unknown.is_none(), "a write is acknowledged after {:?}", self.log);
-                self.acknowledged = next.clone();
-                self.since_durable.push(next);
-                if self.durability == Durability::Sync {
+            Ok(done) => {
+                if let Some(next) = next {
+                    let fine = !self.poisoned && self.unknown.is_none();
+                    assert!(fine, "a write is acknowledged after {:?}", self.log);
+                    self.acknowledged = next.clone();
+                    self.since_durable.push(next);
+                }
+                if makes_durable && self.unknown.is_none() {
                     self.durable();
                 }
-                true
+                Ok(done)
             }
             Err(error) => {
-                if self.note(&error) == ErrorKind::OutcomeUnknown {
-                    assert!(self.unknown.is_none(), "two unknown outcomes: {:?}", self.log);
-                    self.since_durable.push(next.clone());
-                    self.unknown = Some(next);
+                // There may be no such collection or index.
+                if error.kind() == ErrorKind::Namespace {
+                    return Err(ErrorKind::Namespace);
                 }
-                false
+                let kind = self.note(&error);
+                if let (ErrorKind::OutcomeUnknown, Some(next)) = (kind, next) {
+                    self.in_doubt(next);
+                }
+                Err(kind)
             }
         }
     }
 
-    /// Makes an index, goes on with builds, drops one, or sweeps. Whatever fails, documents stay as they are.
-    fn index(&mut self) -> bool {
-        let name = NAMES[self.rng.usize(0..2)];
-        let collection = self.db().collection(name);
-        let (keys, options) = INDEXES[self.rng.usize(0..INDEXES.len())];
-        let name = crate::indexes::definition((keys, options)).name().to_owned();
-        let result = match self.rng.u32(0..8) {
-            0..=3 => collection.create_index_with(keys, options).map(drop),
-            4 => collection.start_index(keys, options).map(drop),
-            5 => self.db().finish_indexes(),
-            6 => self.db().sweep_indexes().map(drop),
-            _ => collection.drop_index(&name),
-        };
-        self.log.push(format!("index {name}: {result:?}"));
-        match result {
-            Ok(()) => true,
-            Err(error) if error.kind() == ErrorKind::Namespace => true,
-            Err(error) => {
-                self.note(&error);
-                false
-            }
-        }
-    }
-
-    fn maintenance(
-        &mut self,
-        what: &str,
-        makes_durable: bool,
-        act: impl FnOnce(&Database) -> alluvium::Result<()>,
-    ) -> bool {
-        let result = act(self.db());
-        self.log.push(format!("{what}: {result:?}"));
-        match result {
-            Ok(()) if makes_durable && self.unknown.is_none() => self.durable(),
-            Ok(()) => {}
-            Err(error) => {
-                self.note(&error);
-                return false;
-            }
-        }
-        true
+    fn in_doubt(&mut self, next: State) {
+        assert!(self.unknown.is_none(), "two unknown outcomes: {:?}", self.log);
+        self.since_durable.push(next.clone());
+        self.unknown = Some(next);
     }
 
     fn durable(&mut self) {
@@ -185,85 +211,80 @@ impl Careful {
         let (kind, text) = (error.kind(), error.to_string());
         let explained = [ErrorKind::Io, ErrorKind::NoSpace, ErrorKind::Poisoned, ErrorKind::OutcomeUnknown];
         assert!(explained.contains(&kind), "{kind:?}: {text}, after {:?}", self.log);
-        assert!(text.contains("db/") || text.contains("db:"), "the error names no file: {text}");
+        // The directory of databases and checkpoints is the current one.
+        let named = ["db/", "db:", "checkpoint-", " .:"].iter().any(|name| text.contains(name));
+        assert!(named, "the error names no file: {text}");
         self.poisoned |= matches!(kind, ErrorKind::Poisoned | ErrorKind::OutcomeUnknown);
         self.errors.push(kind);
         kind
     }
 
-    /// Reads everything: all that was acknowledged is there. Errors are for a bad disk.
+    /// What is found is what was acknowledged, with or without the write that is in doubt.
+    fn expect(&self, found: &State, when: &str) {
+        let fine = *found == self.acknowledged || self.unknown.as_ref() == Some(found);
+        let difference = || self.acknowledged.difference(found);
+        assert!(fine, "{when}: acknowledged and found differ:\n{}\nafter {:?}", difference(), self.log);
+    }
+
+    /// Reads everything, and at all snapshots: all that was acknowledged is there, also in a database that is poisoned or
+    /// has no space.
     pub fn look(&mut self, when: &str) {
-        match read_state(self.db()) {
+        let Some(db) = &self.db else { return };
+        match read_state(db) {
             Ok(found) => {
                 let found = found.without_indexes();
-                let fine = found == self.acknowledged || self.unknown.as_ref() == Some(&found);
-                assert!(
-                    fine,
-                    "{when}: acknowledged and found differ:\n{}\nafter {:?}",
-                    self.acknowledged.difference(&found),
-                    self.log
-                );
+                self.expect(&found, when);
+                let shows = self.unknown.as_ref().is_some_and(|unknown| *unknown == found);
+                if self.unknown.as_ref().is_some_and(|unknown| *unknown != self.acknowledged) {
+                    let before = *self.shows_unknown.get_or_insert(shows);
+                    assert!(before == shows, "{when}: what is shown of a write in doubt changes: {:?}", self.log);
+                }
             }
-            Err(error) => {
-                self.note(&error);
+            Err(error) => self.unread(&error, when),
+        }
+        for at in (0..self.snapshots.len()).rev() {
+            let (snapshot, state) = &self.snapshots[at];
+            match self.at_snapshot(snapshot) {
+                Ok(found) => assert!(
+                    found == *state,
+                    "{when}: a snapshot has changed:\n{}\nafter {:?}",
+                    state.difference(&found),
+                    self.log
+                ),
+                Err(error) if error.kind() == ErrorKind::SnapshotTooOld => drop(self.snapshots.swap_remove(at)),
+                Err(error) => self.unread(&error, when),
             }
         }
     }
 
-    /// Ends the process, or cuts the power; opens again on a good disk; compares, and writes on.
-    pub fn recover(mut self) {
-        self.world.faults.clear();
-        let way = self.rng.u8(0..3);
-        let unknown = self.unknown.take();
-        let with_unknown = || std::iter::once(self.acknowledged.clone()).chain(unknown.clone());
-        let (disk, allowed): (World, Vec<State>) = match way {
-            0 => {
-                let _poisoned_or_closed = self.db().close();
-                self.db = None;
-                (self.world.killed(), with_unknown().collect())
-            }
-            1 => (self.world.killed(), with_unknown().collect()),
-            _ => (self.world.cut(self.rng.u64(..), CrashStyle::Any), self.since_durable.clone()),
-        };
-        disk.mem.set_capacity(u64::MAX);
-        let options = random_options(&mut self.rng, 1, Durability::Sync);
-        let options = store::Options { partitions: None, ..options };
-        let db = disk.open(&options).unwrap_or_else(|e| panic!("it does not open: {e}\nafter {:?}", self.log));
-        let found = read_state(&db).unwrap_or_else(|e| panic!("it does not read: {e}\nafter {:?}", self.log));
-        assert!(
-            allowed.contains(&found.without_indexes()),
-            "way {way}: none of {} states is found; acknowledged and found differ:\n{}\nafter {:?}",
-            allowed.len(),
-            self.acknowledged.difference(&found),
-            self.log
-        );
-        let damage = db.verify().expect("verify");
-        assert!(damage.is_empty(), "verify finds {damage:?} after {:?}", self.log);
-        let cut = disk.cut(self.rng.u64(..), CrashStyle::Any);
-        self.check_durable(&cut, &found);
-        let sound = |db: &Database| {
-            crate::indexes::check_now(db).unwrap_or_else(|broken| panic!("{broken}\nafter {:?}", self.log));
-        };
-        sound(&db);
-        db.finish_indexes().unwrap_or_else(|e| panic!("builds do not go on: {e}\nafter {:?}", self.log));
-        sound(&db);
-        db.collection("main.after").put("x", r#"{"n":1}"#).expect("it goes on");
-        db.compact().expect("it goes on");
-        assert_eq!(db.collection("main.after").count().expect("it goes on"), 1);
-        db.close().expect("it goes on");
+    fn unread(&mut self, error: &Error, when: &str) {
+        assert!(self.reads_may_fail, "{when}: reads do not go on: {error}\nafter {:?}", self.log);
+        self.note(error);
     }
 
-    /// What opening has found is durable, whatever the disk had lost before.
-    fn check_durable(&self, cut: &World, expected: &State) {
-        let options = store::Options { background: false, ..store::Options::default() };
-        let db = cut.open(&options);
-        let db = db.unwrap_or_else(|e| panic!("cut after opening, it does not open: {e}\nafter {:?}", self.log));
-        let found = read_state(&db).expect("it reads");
-        let difference = expected.difference(&found);
-        assert!(
-            found == *expected,
-            "cut after opening, expected and found differ:\n{difference}\nafter {:?}",
-            self.log
-        );
+    /// The disk is good again: what is open is right and goes on, and so does what is poisoned, once it is opened again.
+    pub fn goes_on(&mut self) {
+        self.reads_may_fail = false;
+        let opened = self.db.is_some() || self.open();
+        assert!(opened, "it does not open on a good disk: {:?}", self.log);
+        self.look("on a good disk");
+        crate::indexes::check_now(self.db()).unwrap_or_else(|broken| panic!("{broken}\nafter {:?}", self.log));
+        let poisoned = self.poisoned;
+        if !self.write() {
+            // A failure that nobody was told of yet is told now.
+            let told = [Some(ErrorKind::Poisoned), Some(ErrorKind::OutcomeUnknown).filter(|_| !poisoned)];
+            assert!(told.contains(&self.errors.last().copied()), "after {:?}", self.log);
+            self.look("poisoned, after a write that was refused");
+            assert!(!self.write() && !self.update() && !self.create("main.new"), "a poisoned database takes no write");
+            self.look("poisoned, after others that were refused");
+            assert!(self.reopen(), "it does not open on a good disk: {:?}", self.log);
+            assert!(self.write(), "opened again, it does not go on: {:?}", self.log);
+        } else {
+            assert!(!poisoned, "a poisoned database takes a write: {:?}", self.log);
+        }
+        for (what, done) in [("flush", self.flush()), ("compact", self.compact())] {
+            assert!(done, "{what} fails on a good disk: {:?}", self.log);
+        }
+        self.look("after going on");
     }
 }

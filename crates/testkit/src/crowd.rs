@@ -1,9 +1,10 @@
 //! Many threads at once, each of which leaves a trail that shows at any moment how far it is.
 //!
 //! Writer `t` at count `c` has written: [`COUNTERS`] documents that all say `c`, spread over the
-//! partitions and two collections, and one document for each of its last [`WINDOW`] counts. All
-//! of it changes in one batch, so at every moment, in every snapshot and after every kill, what
-//! is found of a writer is exactly what one count says.
+//! partitions and two collections, one document for each of its last [`WINDOW`] counts, and two sums
+//! that deltas have added up to `c`, one of them under an index. All of it changes in one batch, so at
+//! every moment, in every snapshot and after every kill, what is found of a writer is exactly what one
+//! count says. One more client, [`SINGLE`], counts by writes of one document, in each way there is.
 
 use crate::documents::map_of;
 use alluvium::{CollectionAt, Database, Document, Map, Snapshot, WriteBatch};
@@ -14,12 +15,22 @@ pub const COUNTERS: u64 = 5;
 pub const WINDOW: u64 = 300;
 const COLLECTIONS: [&str; 2] = ["main.counts", "other.counts"];
 const TRAIL: &str = "main.trail";
+/// Collections of the sums. An index may read those of the second.
+const SUMS: [&str; 2] = ["main.counts", "other.sums"];
+/// A sum is put anew after so many deltas.
+const DELTAS: u64 = 40;
+/// Where the client of single writes counts.
+const SINGLES: &str = "main.singles";
+/// Its document.
+pub const SINGLE: &str = "single";
 /// Indexes over what writers leave, by collections. Every one of them can be built at any time.
-pub const INDEXES: [(&str, &str); 4] = [
+pub const INDEXES: [(&str, &str); 6] = [
     ("main.counts", r#"{"count":1}"#),
     ("other.counts", r#"{"list":1,"count":-1}"#),
     ("main.trail", r#"{"writer":1,"count":1}"#),
     ("main.trail", r#"{"words":"hashed"}"#),
+    ("other.sums", r#"{"sum":1}"#),
+    ("main.singles", r#"{"n":1}"#),
 ];
 
 /// The `_id` of a counter. Numbers and text take turns.
@@ -49,12 +60,40 @@ fn trail(writer: u64, count: u64) -> Map {
     }
 }
 
+fn sum_id(writer: u64) -> String {
+    format!("writer-{writer}-sum")
+}
+
+/// The count at which the sum of `count` was put; deltas have done the rest.
+fn sum_base(count: u64) -> u64 {
+    count - count.saturating_sub(1) % DELTAS
+}
+
+/// What puts and deltas have made of a sum.
+fn sum(writer: u64, count: u64) -> Map {
+    let (id, base) = (sum_id(writer), sum_base(count));
+    match count - base {
+        0 => map_of(&format!(r#"{{"_id":"{id}","sum":{count},"base":{base}}}"#)),
+        deltas => map_of(&format!(r#"{{"_id":"{id}","sum":{count},"base":{base},"deltas":{deltas},"last":{count}}}"#)),
+    }
+}
+
 /// The batch that takes a writer to `count`, from the one before.
 pub fn batch(db: &Database, writer: u64, count: u64) -> alluvium::Result<WriteBatch> {
     let mut batch = db.write_batch();
     for at in 0..COUNTERS {
         let collection = db.collection(COLLECTIONS[at as usize % 2]);
         batch.put(&collection, counter_id(writer, at), counter(count, at))?;
+    }
+    for name in SUMS {
+        let collection = db.collection(name);
+        match sum_base(count) == count {
+            true => batch.put(&collection, sum_id(writer), sum(writer, count))?,
+            false => {
+                let delta = format!(r#"{{"$inc":{{"sum":1,"deltas":1}},"$set":{{"last":{count}}}}}"#);
+                batch.apply(&collection, sum_id(writer), delta.as_str())?;
+            }
+        }
     }
     let collection = db.collection(TRAIL);
     if count.is_multiple_of(2) {
@@ -70,20 +109,89 @@ pub fn batch(db: &Database, writer: u64, count: u64) -> alluvium::Result<WriteBa
     Ok(batch)
 }
 
+/// Takes the client of single writes to `count`, from the one before, in one of the ways there are to change a document.
+///
+/// # Errors
+/// As these ways; or that the document was not as it should have been.
+pub fn single(db: &Database, count: u64) -> alluvium::Result<Result<(), Broken>> {
+    let singles = db.collection(SINGLES);
+    let add = r#"{"$inc":{"n":1}}"#;
+    let was = |found: Option<Document>| found.and_then(|document| n_of(&document));
+    let before = match count {
+        1 => singles.upsert(SINGLE, add).map(|_| None)?,
+        _ => match count % 5 {
+            0 => singles.apply(SINGLE, add).map(|()| Some(count - 1))?,
+            1 => singles.update(SINGLE, add).map(|done| (done.modified_count == 1).then_some(count - 1))?,
+            2 => was(singles.get_and_update(SINGLE, add, alluvium::ReturnDocument::Before)?),
+            3 => singles.put(SINGLE, format!(r#"{{"n":{count}}}"#).as_str()).map(|()| Some(count - 1))?,
+            _ => match singles.get_versioned(SINGLE)? {
+                Some((found, version)) => {
+                    let next = format!(r#"{{"n":{count}}}"#);
+                    let done = singles.replace_if(SINGLE, version, next.as_str())?;
+                    n_of(&found).filter(|_| done)
+                }
+                None => None,
+            },
+        },
+    };
+    let after = was(singles.get(SINGLE)?);
+    let fine = (before, after) == ((count > 1).then(|| count - 1), Some(count));
+    Ok(if fine { Ok(()) } else { Err(format!("single write {count}: {before:?} before and {after:?} after it")) })
+}
+
+fn n_of(document: &Document) -> Option<u64> {
+    document.to_map().ok()?.get("n")?.as_i64().map(|n| n as u64)
+}
+
 /// What is found of a writer that is broken.
 pub type Broken = String;
 
 /// The three collections at one moment.
 pub struct Look {
     counts: Vec<CollectionAt>,
+    sums: Vec<CollectionAt>,
     trail: CollectionAt,
+    singles: CollectionAt,
 }
 
 impl Look {
     /// At a snapshot.
     pub fn at(db: &Database, snapshot: &Snapshot) -> Self {
         let at = |name: &str| db.collection(name).at(snapshot);
-        Self { counts: COLLECTIONS.iter().map(|name| at(name)).collect(), trail: at(TRAIL) }
+        let all = |names: &[&str]| names.iter().map(|name| at(name)).collect();
+        Self { counts: all(&COLLECTIONS), sums: all(&SUMS), trail: at(TRAIL), singles: at(SINGLES) }
+    }
+
+    /// The count of the client of single writes; 0 if there is none.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn single(&self) -> Result<u64, Broken> {
+        match self.singles.get(SINGLE) {
+            Err(e) if e.kind() == alluvium::ErrorKind::Namespace => Ok(0),
+            Err(e) => Err(format!("{SINGLE}: {e}")),
+            Ok(None) => Ok(0),
+            Ok(Some(found)) => n_of(&found).ok_or_else(|| format!("{SINGLE} has no number")),
+        }
+    }
+
+    /// A writer's sums are those of its count.
+    fn check_sums(&self, writer: u64, count: u64) -> Result<(), Broken> {
+        for (name, collection) in SUMS.iter().zip(&self.sums) {
+            let found = match collection.get(sum_id(writer)) {
+                Err(e) if e.kind() == alluvium::ErrorKind::Namespace => None,
+                other => other.map_err(|e| format!("a sum of {name}: {e}"))?,
+            };
+            let found = found.map(|document| document.to_map()).transpose().map_err(|e| format!("a sum: {e}"))?;
+            let fine = match &found {
+                Some(map) => *map == sum(writer, count),
+                None => count == 0,
+            };
+            if !fine {
+                return Err(format!("writer {writer} at {count}: its sum in {name} is {found:?}"));
+            }
+        }
+        Ok(())
     }
 
     /// A writer's count by one of its counters; 0 if there is none.
@@ -113,6 +221,7 @@ impl Look {
                 return Err(format!("writer {writer}: counter 0 says {count}, counter {at} says {other}"));
             }
         }
+        self.check_sums(writer, count)?;
         Ok(count)
     }
 

@@ -9,18 +9,25 @@
 
 pub mod checker;
 mod client;
+pub mod file;
 pub mod spec;
 
 use crate::world::{World, random_options};
+use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Database, Durability};
 use checker::Call;
 use client::{Client, NAMES, all};
+use env::Env;
 use env::fault::Op;
 use env::mem::CrashStyle;
 use env::sync::Mutex;
 use env::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use spec::{Act, Answer, Docs};
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// So many checkpoints are made in a life at most.
+const CHECKPOINTS: usize = 3;
 
 /// How large a history is.
 #[derive(Debug, Clone, Copy)]
@@ -148,13 +155,14 @@ pub fn run(seed: u64, size: Size) -> Done {
         let moments = (each * size.clients) as u64;
         let at = rng.u64(moments..=2 * moments);
         let crash = (life < size.crashes).then(|| arm(&world, &shared, stop, at, rng.u64(..)));
-        let calls = live(&db, &shared, &mut rng, size.clients, each);
+        let calls = live(&db, &world.env, &shared, &mut rng, size.clients, each);
         world.faults.set_hook(None);
         let crash = crash.and_then(|slot| slot.lock().take());
         let stopped = crash.is_some();
         let (next, found, history) = end(world, db, &shared, crash, stop, calls, &mut rng);
         if let Err(broken) = checker::check(&known, &history) {
-            panic!("seed {seed}, life {life} ({stop:?}, {durability:?}): {broken}");
+            let kept = keep(seed, life, &known, &history);
+            panic!("seed {seed}, life {life} ({stop:?}, {durability:?}): {broken}\n{kept}");
         }
         done.calls += history.len() as u64;
         done.unknown += history.iter().filter(|call| call.returned.is_none()).count() as u64;
@@ -163,6 +171,21 @@ pub fn run(seed: u64, size: Size) -> Done {
         (world, known) = (next, found);
     }
     done
+}
+
+/// Writes a history that nothing explains to a file: threads will hardly race in the same way again. Says where it is.
+// A real file, for whoever reads the message.
+#[allow(clippy::disallowed_methods)]
+fn keep(seed: u64, life: usize, known: &Docs, history: &[Call]) -> String {
+    let path = std::env::temp_dir().join(format!("alluvium-history-{seed}-{life}.jsonl"));
+    match std::fs::write(&path, file::print(known, history)) {
+        Ok(()) => format!(
+            "the history is kept; check it again: ALLUVIUM_HISTORY={} cargo test -p alluvium-testkit --test \
+             histories_are_linearizable a_history_in_a_file",
+            path.display()
+        ),
+        Err(error) => format!("the history is not kept in {}: {error}", path.display()),
+    }
 }
 
 /// Stops the machine at the first change to the disk from a moment on.
@@ -186,7 +209,7 @@ fn arm(world: &World, shared: &Arc<Shared>, stop: Stop, at: u64, seed: u64) -> A
 }
 
 /// Lets the clients call, while somebody else looks after the files.
-fn live(db: &Database, shared: &Shared, rng: &mut fastrand::Rng, clients: usize, each: usize) -> Vec<Call> {
+fn live(db: &Database, env: &Env, shared: &Shared, rng: &mut fastrand::Rng, clients: usize, each: usize) -> Vec<Call> {
     let seeds: Vec<u64> = (0..clients).map(|_| rng.u64(..)).collect();
     let keeper = rng.u64(..);
     let over = AtomicBool::new(false);
@@ -199,17 +222,38 @@ fn live(db: &Database, shared: &Shared, rng: &mut fastrand::Rng, clients: usize,
             })
         };
         let threads: Vec<_> = seeds.into_iter().enumerate().map(run).collect();
-        let (over, keeper) = (&over, scope.spawn(|| maintain(db, shared, &over, keeper)));
+        let (over, keeper) = (&over, scope.spawn(|| maintain(db, env, shared, &over, keeper)));
         let joined: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
         over.store(true, Ordering::SeqCst);
-        keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        joined.into_iter().flat_map(|calls| calls.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        let restored = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let calls = joined.into_iter().map(|calls| calls.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        calls.flatten().chain(restored).collect()
     })
 }
 
-/// Flushes, merges, syncs, sweeps, makes and drops an index.
-fn maintain(db: &Database, shared: &Shared, over: &AtomicBool, seed: u64) {
+/// Makes a checkpoint and a database of it: what that holds is one more read of all documents.
+fn through_a_checkpoint(db: &Database, env: &Env, shared: &Shared) -> Call {
+    // No other life of the process has had it.
+    let number = shared.value();
+    let (dir, to) = (PathBuf::from(format!("checkpoint-{number}")), PathBuf::from(format!("restored-{number}")));
+    let from = shared.tick();
+    db.checkpoint(&dir, &CheckpointOptions::default()).expect("a good disk");
+    let when = shared.tick();
+    backup::restore(env, &dir, &to, RestoreOptions::default()).expect("a good disk");
+    let options = store::Options { background: false, memory_bytes: 8 << 20, ..store::Options::default() };
+    let restored = Database::builder().env(env.clone()).options(options).open(&to);
+    let restored = restored.unwrap_or_else(|e| panic!("a checkpoint does not open: {e}"));
+    let docs = all(&restored, &restored.snapshot(), shared.documents).expect("a checkpoint that reads");
+    restored.close().expect("a good disk");
+    [dir, to].iter().for_each(|dir| crate::checkpoints::remove(env, dir));
+    let returned = Some((when, Answer::Many(docs)));
+    Call { act: Act::All, from, returned, durable: false, recovery: false, client: usize::MAX - 1 }
+}
+
+/// Flushes, merges, syncs, sweeps, makes and drops an index; makes checkpoints, and returns what they held.
+fn maintain(db: &Database, env: &Env, shared: &Shared, over: &AtomicBool, seed: u64) -> Vec<Call> {
     let mut rng = fastrand::Rng::with_seed(seed);
+    let mut calls = Vec::new();
     while !over.load(Ordering::SeqCst) && !shared.stopped() {
         let collection = db.collection(NAMES[rng.usize(0..2)]);
         match rng.u32(0..12) {
@@ -224,9 +268,11 @@ fn maintain(db: &Database, shared: &Shared, over: &AtomicBool, seed: u64) {
             // There may be none.
             7 => drop(collection.drop_index("v_1")),
             8 => drop(db.sweep_indexes().expect("a good disk")),
+            9 if calls.len() < CHECKPOINTS => calls.push(through_a_checkpoint(db, env, shared)),
             _ => db.flush().expect("a good disk"),
         }
     }
+    calls
 }
 
 /// The machine has stopped, or closes in peace: the disk, what is found on it, and the history with that at its end.

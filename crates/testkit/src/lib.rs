@@ -11,7 +11,7 @@
 mod asks;
 mod by_filter;
 mod by_id;
-mod careful;
+pub mod careful;
 mod checkpoints;
 pub mod crowd;
 mod cursors;

@@ -41,6 +41,11 @@ pub fn is_usual(usual: u64) -> bool {
     replayed().is_none() && seconds().is_none() && sequences(usual) >= usual
 }
 
+/// When something begins that [`has_time`] is asked about.
+pub fn now() -> Instant {
+    Instant::now()
+}
+
 /// True while `ALLUVIUM_SECONDS` are not over; false if nobody asked for a time.
 pub fn has_time(started: Instant) -> bool {
     seconds().is_some_and(|limit| started.elapsed() < limit)
@@ -94,6 +99,11 @@ pub fn must_have_met(usual: u64, paths: &[Rare]) {
     }
 }
 
+/// The seed to begin with.
+pub fn first() -> u64 {
+    replayed().unwrap_or_else(|| number("ALLUVIUM_FIRST").unwrap_or(0))
+}
+
 /// The seed to replay, if there is one.
 pub fn replayed() -> Option<u64> {
     number("ALLUVIUM_SEED")
@@ -104,24 +114,36 @@ pub fn replayed() -> Option<u64> {
 /// # Panics
 /// As `body` does, after printing the seed and how to run it again.
 pub fn each(test: &str, first: u64, usual: u64, body: impl Fn(u64)) {
+    run(test, "", first, usual, &body);
+}
+
+/// As [`each`], for one part of a test, which an environment variable chooses: what is printed says so.
+///
+/// # Panics
+/// As `body` does, after printing the seed and how to run it again.
+pub fn each_of(test: &str, (variable, part): (&str, &str), usual: u64, body: impl Fn(u64)) {
+    run(test, &format!("{variable}={part} "), 0, usual, &body);
+}
+
+fn run(test: &str, chosen: &str, first: u64, usual: u64, body: &impl Fn(u64)) {
     if let Some(seed) = replayed() {
-        return one(test, seed, &body);
+        return one(test, chosen, seed, body);
     }
     let first = number("ALLUVIUM_FIRST").map_or(first, |from| first + from);
     let started = Instant::now();
     let mut done = 0;
     while goes_on(started, done, usual) {
-        one(test, first + done, &body);
+        one(test, chosen, first + done, body);
         done += 1;
     }
-    tally(&format!("sequences: {test}"), done);
+    tally(format!("sequences: {test} {chosen}").trim_end(), done);
     tally_rare();
 }
 
-fn one(test: &str, seed: u64, body: &impl Fn(u64)) {
+fn one(test: &str, chosen: &str, seed: u64, body: &impl Fn(u64)) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(seed))) {
         eprintln!(
-            "seed {seed} failed; run it alone: ALLUVIUM_SEED={seed} cargo test -p alluvium-testkit --test {test}"
+            "seed {seed} failed; run it alone: {chosen}ALLUVIUM_SEED={seed} cargo test -p alluvium-testkit --test {test}"
         );
         resume_unwind(panic);
     }

@@ -28,6 +28,8 @@ pub enum Phase {
     Purge,
     /// Lines are loaded.
     Load,
+    /// A checkpoint is made.
+    Checkpoint,
 }
 
 /// The states that a database went through, each a whole batch after the one before.

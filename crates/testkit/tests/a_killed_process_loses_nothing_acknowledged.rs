@@ -1,96 +1,250 @@
-//! A process that writes from several threads, flushes, compacts, and makes and drops
-//! collections and indexes is killed with -9 at random moments, a hundred times over one directory. After
-//! each kill every acknowledged batch is there, and every other is there whole or not at all.
+//! A process that writes from several threads, by batches with deltas in them and in all other ways, flushes, compacts, makes
+//! checkpoints, and makes and drops collections and indexes, is killed with -9 at random moments, a hundred times over one
+//! directory; in a third of the rounds also while it opens what the last one left, and some more while it creates a database.
+//! After each kill every acknowledged batch is there, and every other is there whole or not at all; the newest checkpoint is
+//! whole and as old as it says, and nothing that has the name of one is anything less.
 
 // Real processes, a real directory, real time.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::Database;
+use alluvium::backup::{self, RestoreOptions};
+use env::sync::Mutex;
+use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use testkit::crowd::Look;
 use testkit::seed;
 
 const WRITERS: u64 = 4;
+/// The writers, and the client of single writes.
+const CLIENTS: usize = WRITERS as usize + 1;
 
-/// Runs the victim and kills it; returns the last count that each writer had acknowledged.
-fn kill_one(path: &Path, seed: u64, lives: Duration, acknowledged: &mut [u64]) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_victim"))
-        .args([path.as_os_str(), seed.to_string().as_ref(), WRITERS.to_string().as_ref()])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    lines.read_line(&mut line).unwrap();
-    assert_eq!(line, "open\n", "seed {seed}: the victim does not open the database");
-    let reader = std::thread::spawn(move || lines.lines().map(Result::unwrap).collect::<Vec<String>>());
-    std::thread::sleep(lives);
-    assert!(child.try_wait().unwrap().is_none(), "seed {seed}: the victim ended by itself");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    for line in reader.join().unwrap() {
+/// One test at a time: between fork and exec, a process that one starts would hold the other's lock files.
+static ALONE: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
+
+type Counts = [u64; CLIENTS];
+
+/// What a victim has told of a checkpoint.
+struct Told {
+    name: String,
+    /// What had been acknowledged when it was begun.
+    begun: Counts,
+    /// And when it was done, if it was.
+    done: Option<Counts>,
+}
+
+/// All that is known of the directory that victims work in.
+struct Known {
+    path: PathBuf,
+    acknowledged: Counts,
+    /// Of the newest, also if its directory was made by one who could not tell any more.
+    checkpoints: Vec<Told>,
+    opened: u64,
+    not_opened: u64,
+    restored: u64,
+    untold: u64,
+}
+
+impl Known {
+    fn new(path: PathBuf) -> Self {
+        let acknowledged = Counts::default();
+        Self { path, acknowledged, checkpoints: Vec::new(), opened: 0, not_opened: 0, restored: 0, untold: 0 }
+    }
+
+    fn checkpoints_dir(&self) -> PathBuf {
+        PathBuf::from(format!("{}.checkpoints", self.path.display()))
+    }
+
+    /// Runs a victim and kills it: so long after it was started, or after it has opened the database.
+    fn kill_one(&mut self, seed: u64, lives: Duration, from_opening: bool) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_victim"))
+            .args([self.path.as_os_str(), seed.to_string().as_ref(), WRITERS.to_string().as_ref()])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        if !from_opening {
+            let mut line = String::new();
+            lines.read_line(&mut line).unwrap();
+            assert_eq!(line, "open\n", "seed {seed}: the victim does not open the database");
+            self.opened += 1;
+        }
+        let reader = std::thread::spawn(move || lines.lines().map(Result::unwrap).collect::<Vec<String>>());
+        std::thread::sleep(lives);
+        assert!(child.try_wait().unwrap().is_none(), "seed {seed}: the victim ended by itself");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let lines = reader.join().unwrap();
+        if from_opening {
+            let opened = lines.first().is_some_and(|line| line == "open");
+            (self.opened, self.not_opened) = match opened {
+                true => (self.opened + 1, self.not_opened),
+                false => (self.opened, self.not_opened + 1),
+            };
+        }
+        lines.iter().for_each(|line| self.hear(seed, line));
+    }
+
+    /// Takes note of a line. What a dying process has begun to print has no end, and was not told.
+    fn hear(&mut self, seed: u64, line: &str) {
         assert!(!line.starts_with("broken"), "seed {seed}: {line}");
         if let Some((words, count)) = line.strip_prefix("rare\t").and_then(|rare| rare.split_once('\t')) {
             seed::tally(&seed::rare_row(words), count.parse().unwrap_or(0));
-            continue;
+        } else if let Some(name) = line.strip_prefix("checkpoint begins ") {
+            self.checkpoints.push(Told { name: name.to_owned(), begun: self.acknowledged, done: None });
+        } else if let Some(name) = line.strip_prefix("checkpoint done ") {
+            let last = self.checkpoints.last_mut().unwrap();
+            assert_eq!(last.name, name, "seed {seed}");
+            last.done = Some(self.acknowledged);
+        } else if let Some((client, count)) = line.split_once(' ') {
+            let (client, count): (usize, u64) = (client.parse().unwrap(), count.parse().unwrap());
+            assert!(count > self.acknowledged[client], "seed {seed}: {line} after {:?}", self.acknowledged);
+            self.acknowledged[client] = count;
         }
-        // What a dying process has begun to print has no end, and was not told.
-        let Some((writer, count)) = line.split_once(' ') else { continue };
-        let (writer, count): (usize, u64) = (writer.parse().unwrap(), count.parse().unwrap());
-        assert!(count > acknowledged[writer], "seed {seed}: {line} after {}", acknowledged[writer]);
-        acknowledged[writer] = count;
     }
-}
 
-#[test]
-fn a_killed_process_loses_nothing_acknowledged() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("db");
-    let mut acknowledged = [0; WRITERS as usize];
-    let mut in_flight = 0;
-    let started = Instant::now();
-    let mut round = 0;
-    let first = seed::replayed().unwrap_or(0);
-    while seed::goes_on(started, round, 100) {
-        let seed = first + round;
-        let lives = Duration::from_millis(fastrand::Rng::with_seed(seed).u64(0..250));
-        kill_one(&path, seed, lives, &mut acknowledged);
+    /// What a database shows of each client, which is between these.
+    fn counts(&self, db: &Database, least: &Counts, most: &Counts, reverse: bool, when: &str) -> Counts {
+        let snapshot = db.snapshot();
+        let look = Look::at(db, &snapshot);
+        let mut found = Counts::default();
+        for (client, found) in found.iter_mut().enumerate() {
+            *found = match client as u64 {
+                WRITERS => look.single(),
+                writer => look.whole(writer, reverse),
+            }
+            .unwrap_or_else(|broken| panic!("{when}: {broken}"));
+            assert!(
+                (least[client]..=most[client]).contains(found),
+                "{when}: client {client} had acknowledged {}, and at most {} can be there: {found} is found",
+                least[client],
+                most[client]
+            );
+        }
+        found
+    }
+
+    /// Opens what is left: all that was acknowledged is there, and at most one more of each.
+    fn check(&mut self, seed: u64, round: u64) {
         let options = store::Options { memory_bytes: 8 << 20, background: false, ..store::Options::default() };
-        let db = Database::builder().options(options).open(&path);
+        let db = Database::builder().options(options).open(&self.path);
         let db = db.unwrap_or_else(|e| panic!("seed {seed}: it does not open: {e}"));
         let sound = || testkit::indexes::check_now(&db).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
         sound();
         db.finish_indexes().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         sound();
-        let snapshot = db.snapshot();
-        let look = Look::at(&db, &snapshot);
-        for writer in 0..WRITERS {
-            let found = look.whole(writer, round % 2 == 1).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
-            let told = acknowledged[writer as usize];
-            assert!(
-                found == told || found == told + 1,
-                "seed {seed}: writer {writer} had acknowledged {told}, and {found} is found"
-            );
-            in_flight += found - told;
-            acknowledged[writer as usize] = found;
-        }
-        if round % 10 == 9 {
-            let damage = db.verify().unwrap();
-            assert!(damage.is_empty(), "seed {seed}: verify finds {damage:?}");
-        }
-        if round % 3 == 0 {
+        let (least, most) = (self.acknowledged, self.acknowledged.map(|count| count + 1));
+        let found = self.counts(&db, &least, &most, round % 2 == 1, &format!("seed {seed}"));
+        self.untold += found.iter().sum::<u64>() - self.acknowledged.iter().sum::<u64>();
+        self.acknowledged = found;
+        let damage = db.verify().unwrap();
+        assert!(damage.is_empty(), "seed {seed}: verify finds {damage:?}");
+        if round.is_multiple_of(3) {
             db.close().unwrap();
         }
+    }
+
+    /// What has the name of a checkpoint is whole, and all that were said to be done are there; the newest is restored. Only
+    /// that is kept.
+    fn check_checkpoints(&mut self, seed: u64) {
+        let (env, dir) = (env::Env::os(), self.checkpoints_dir());
+        let is_there = |name: &str| dir.join(name).exists();
+        let newest = self.checkpoints.iter().rposition(|told| is_there(&told.name));
+        for (at, told) in self.checkpoints.iter().enumerate() {
+            assert!(told.done.is_none() || is_there(&told.name), "seed {seed}: checkpoint {} is not there", told.name);
+            // What is restored is checked on the way.
+            if is_there(&told.name) && newest != Some(at) {
+                let found = backup::check(&env, &dir.join(&told.name), true);
+                let found = found.unwrap_or_else(|e| panic!("seed {seed}: checkpoint {}: {e}", told.name));
+                assert!(found.damage.is_empty(), "seed {seed}: checkpoint {}: {:?}", told.name, found.damage);
+            }
+        }
+        self.checkpoints.retain(|told| is_there(&told.name));
+        let Some(newest) = self.checkpoints.pop() else { return };
+        let to = self.path.with_extension("restored");
+        let restored = backup::restore(&env, &dir.join(&newest.name), &to, RestoreOptions::default());
+        restored.unwrap_or_else(|e| panic!("seed {seed}: {} is not restored: {e}", newest.name));
+        let options = store::Options { memory_bytes: 8 << 20, background: false, ..store::Options::default() };
+        let db = Database::builder().options(options).open(&to);
+        let db = db.unwrap_or_else(|e| panic!("seed {seed}: restored from {}, it does not open: {e}", newest.name));
+        let most = newest.done.unwrap_or(self.acknowledged).map(|count| count + 1);
+        self.counts(&db, &newest.begun, &most, false, &format!("seed {seed}, restored from {}", newest.name));
+        db.close().unwrap();
+        fs::remove_dir_all(&to).unwrap();
+        self.restored += 1;
+        // Others, and what kills have left of some, would fill the disk.
+        for entry in fs::read_dir(&dir).unwrap().map(Result::unwrap).filter(|e| *e.file_name() != *newest.name) {
+            fs::remove_dir_all(entry.path()).unwrap();
+        }
+        self.checkpoints = vec![newest];
+    }
+}
+
+#[test]
+fn a_killed_process_loses_nothing_acknowledged() {
+    const ROUNDS: u64 = 60;
+    let _alone = ALONE.lock();
+    let dir = tempfile::tempdir().unwrap();
+    let mut known = Known::new(dir.path().join("db"));
+    let (started, mut round, mut kills) = (Instant::now(), 0, 0);
+    let first = seed::first();
+    while seed::goes_on(started, round, ROUNDS) {
+        let seed = first + round;
+        let mut rng = fastrand::Rng::with_seed(seed);
+        known.kill_one(seed, Duration::from_millis(rng.u64(0..180)), false);
+        kills += 1;
+        // Whoever opens what it left is killed on the way as well: with a log as long as its life was to be replayed.
+        for again in 0..if round % 3 == 2 { rng.u64(1..4) } else { 0 } {
+            known.kill_one(seed ^ (again + 1) << 40, Duration::from_micros(rng.u64(0..30_000)), true);
+            kills += 1;
+        }
+        known.check(seed, round);
+        known.check_checkpoints(seed);
+        round += 1;
+    }
+    seed::tally("kills", kills);
+    seed::tally_rare();
+    println!(
+        "{kills} kills in {:?}, {} of them before the database was open; {} batches acknowledged, {} found that were not \
+         told; {} checkpoints restored",
+        started.elapsed(),
+        known.not_opened,
+        known.acknowledged.iter().sum::<u64>(),
+        known.untold,
+        known.restored
+    );
+    if seed::is_usual(ROUNDS) {
+        assert!(known.not_opened > 0, "nobody was killed while opening");
+        assert!(known.restored > 20, "{} checkpoints were restored", known.restored);
+    }
+    assert!(known.acknowledged.iter().all(|count| *count > 0), "{:?}", known.acknowledged);
+}
+
+#[test]
+fn a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none() {
+    const ROUNDS: u64 = 25;
+    let _alone = ALONE.lock();
+    let first = seed::first();
+    let (started, mut round, mut not_opened) = (Instant::now(), 0, 0);
+    while seed::goes_on(started, round, ROUNDS) {
+        let seed = first + round;
+        let dir = tempfile::tempdir().unwrap();
+        let mut known = Known::new(dir.path().join("db"));
+        let mut rng = fastrand::Rng::with_seed(seed ^ 0xc4ea7e);
+        for _ in 0..rng.u64(1..4) {
+            known.kill_one(seed, Duration::from_micros(rng.u64(0..25_000)), true);
+        }
+        known.check(seed, round);
+        known.check_checkpoints(seed);
+        not_opened += known.not_opened;
         round += 1;
     }
     seed::tally("kills", round);
     seed::tally_rare();
-    println!(
-        "{round} kills in {:?}; {} batches acknowledged, {in_flight} found that were not told",
-        started.elapsed(),
-        acknowledged.iter().sum::<u64>()
-    );
+    println!("{round} rounds in {:?}, {not_opened} kills before the database was open", started.elapsed());
+    assert!(!seed::is_usual(ROUNDS) || not_opened > 0, "nobody was killed while creating");
 }

@@ -1,44 +1,79 @@
 //! What fuzzers drive, over the corpora and over inputs made from them, the same ones each time: a parser refuses an input, or
-//! keeps what it took.
+//! keeps what it took. `ALLUVIUM_TARGET` runs one target alone.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::process::Command;
 use testkit::{fuzz, seed};
 
-/// The inputs in the repository, and those to begin with.
-fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let mut inputs = fuzz::seeds(target);
+const NAME: &str = "any_input_is_taken_or_refused";
+const TARGET: &str = "ALLUVIUM_TARGET";
+
+/// The inputs in the repository, and those to begin with, with their names.
+fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
+    let begin = fuzz::seeds(target).into_iter().enumerate();
+    let mut inputs: Vec<_> = begin.map(|(at, input)| (format!("seeds({target})[{at}]"), input)).collect();
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     if let Ok(entries) = std::fs::read_dir(dir) {
         let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
         paths.sort();
-        inputs.extend(paths.iter().map(|path| std::fs::read(path).unwrap()));
+        inputs.extend(paths.iter().map(|path| (path.display().to_string(), std::fs::read(path).unwrap())));
     }
     inputs
+}
+
+/// The targets that were asked for: all of them, if none was.
+fn targets() -> Vec<&'static str> {
+    let asked = std::env::var(TARGET).ok();
+    let names = fuzz::TARGETS.iter().map(|(name, _)| *name);
+    let found: Vec<_> = names.filter(|name| asked.as_deref().is_none_or(|asked| asked == *name)).collect();
+    assert!(!found.is_empty(), "{TARGET}={}: there is no such target", asked.unwrap_or_default());
+    found
 }
 
 #[test]
 fn any_input_is_taken_or_refused() {
     let executions = Cell::new(0);
-    for (at, (target, _)) in fuzz::TARGETS.iter().enumerate() {
+    for target in targets() {
         let inputs = corpus(target);
-        inputs.iter().for_each(|input| fuzz::run(target, input));
+        for (name, input) in &inputs {
+            if let Err(broken) = catch_unwind(AssertUnwindSafe(|| fuzz::run(target, input))) {
+                eprintln!("the input is {name}");
+                resume_unwind(broken);
+            }
+        }
         // These make a database for each input.
         let usual =
-            if matches!(*target, "loads" | "segments" | "sorted_files" | "records" | "manifests") { 150 } else { 3000 };
-        let name = format!("any_input_is_taken_or_refused # {target}");
-        seed::each(&name, 1_000_000 * at as u64, usual, |seed| {
+            if matches!(target, "loads" | "segments" | "sorted_files" | "records" | "manifests") { 150 } else { 3000 };
+        seed::each_of(NAME, (TARGET, target), usual, |seed| {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let mut input = inputs[rng.usize(0..inputs.len())].clone();
-            let other = &inputs[rng.usize(0..inputs.len())];
+            let mut input = inputs[rng.usize(0..inputs.len())].1.clone();
+            let other = &inputs[rng.usize(0..inputs.len())].1;
             fuzz::mutate(&mut rng, &mut input, other);
-            // A seed to be replayed is of one target.
-            if seed::replayed().is_none_or(|seed| seed / 1_000_000 == at as u64) {
-                fuzz::run(target, &input);
-                executions.set(executions.get() + 1);
-            }
+            executions.set(executions.get() + 1);
+            fuzz::run(target, &input);
         });
     }
+    println!("{} inputs were made", executions.get());
     seed::tally("inputs of fuzz targets", executions.get());
+}
+
+/// What is printed for an input that fails runs that input: of one target, whatever the seed, and never nothing.
+#[test]
+fn a_seed_and_a_target_run_one_input() {
+    let replay = |target: &str| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", NAME, "--nocapture"]).env(TARGET, target).env("ALLUVIUM_SEED", "999999000123");
+        for other in ["ALLUVIUM_TALLY", "ALLUVIUM_FIRST", "ALLUVIUM_SECONDS", "ALLUVIUM_SEQUENCES"] {
+            command.env_remove(other);
+        }
+        let done = command.output().unwrap();
+        (done.status.success(), String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    let (fine, said) = replay("json");
+    assert!(fine && said.contains("1 inputs were made"), "{said}");
+    let (fine, said) = replay("nothing");
+    assert!(!fine, "a target that is not there is replayed: {said}");
 }

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::cell::RefCell;
+use testkit::histories::checker::Call;
+use testkit::histories::spec::{Act, Answer, Write};
 use testkit::histories::{self, Done, Size};
 use testkit::seed;
 
@@ -31,4 +33,42 @@ fn short_ones_with_many_crashes() {
 #[test]
 fn long_ones() {
     histories("long_ones", 6, Size { clients: 8, calls: 10_000, crashes: 5 });
+}
+
+/// `ALLUVIUM_HISTORY` is a file that a failure has left: whether its history is still not explained. Without it: what is
+/// written to such a file is read back as it was.
+#[test]
+#[allow(clippy::disallowed_methods)]
+fn a_history_in_a_file() {
+    let kept = std::env::var("ALLUVIUM_HISTORY").ok();
+    let text = kept.as_ref().map(|path| std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}")));
+    if let Some(text) = &text {
+        let (first, calls) = histories::file::read(text);
+        histories::checker::check(&first, &calls).unwrap_or_else(|broken| panic!("{broken}"));
+        return;
+    }
+    let written = Act::Write(vec![(0, Write::Put(7)), (1, Write::Delete), (0, Write::AddN(2)), (1, Write::AddV(3))]);
+    let acts = [
+        (written, Some(Answer::Done)),
+        (Act::Update(0, 5), Some(Answer::Whether(true))),
+        (Act::FindAndAdd(1, 5), Some(Answer::One(None))),
+        (Act::Take(0), None),
+        (Act::Insert(1, 9), Some(Answer::Whether(false))),
+        (Act::Swap(0, (7, 2), 8), Some(Answer::Whether(true))),
+        (Act::Get(0), Some(Answer::One(Some((8, 0))))),
+        (Act::Find(0, -3, 1 << 40), Some(Answer::Many(vec![Some((8, 0)), None]))),
+        (Act::Scan(1), Some(Answer::Many(vec![None, None]))),
+        (Act::All, Some(Answer::Many(vec![None, Some((-1, 1))]))),
+    ];
+    let calls = acts.into_iter().enumerate().map(|(at, (act, answer))| Call {
+        act,
+        from: at as u64 * 10,
+        returned: answer.map(|answer| (if at == 9 { u64::MAX } else { at as u64 * 10 + 15 }, answer)),
+        durable: at % 2 == 0,
+        recovery: at == 9,
+        client: if at == 9 { usize::MAX } else { at },
+    });
+    let (first, calls) = (vec![Some((1, 2)), None], calls.collect::<Vec<_>>());
+    let (read_first, read) = histories::file::read(&histories::file::print(&first, &calls));
+    assert_eq!((read_first, format!("{read:?}")), (first, format!("{calls:?}")));
 }

@@ -1,14 +1,17 @@
 //! The process that the kill test kills: writes from several threads until it dies.
 //!
 //! `victim DIRECTORY SEED WRITERS`: opens the database there, goes on from where each writer is,
-//! and prints `writer count` after each acknowledged batch, before the next.
+//! and prints `writer count` after each acknowledged batch, before the next; the one writer more is the client of single
+//! writes. Checkpoints are made in `DIRECTORY.checkpoints`, with a line before each of them and one after it.
 
 // It is a real process on a real directory, and dies by being killed.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use alluvium::backup::{self, CheckpointOptions};
 use alluvium::{Database, Durability};
 use env::marks::{self, Rare};
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use testkit::crowd::{self, Look};
 
 fn main() {
@@ -32,11 +35,16 @@ fn main() {
             let db = &db;
             scope.spawn(move || write(db, writer));
         }
-        for part in 0..2 {
-            let (db, mut rng) = (&db, fastrand::Rng::with_seed(seed ^ (part + 1)));
-            scope.spawn(move || if part == 0 { maintain(db, &mut rng) } else { watch(db, writers) });
-        }
+        let (db, checkpoints) = (&db, PathBuf::from(format!("{path}.checkpoints")));
+        scope.spawn(move || maintain(db, &checkpoints, seed));
+        scope.spawn(move || watch(db, writers));
+        scope.spawn(move || write_singly(db, writers));
     });
+}
+
+/// Prints a line by one write: the pipe takes it whole. False if nobody listens any more.
+fn tell(line: &str) -> bool {
+    std::io::stdout().lock().write_all(format!("{line}\n").as_bytes()).is_ok()
 }
 
 fn write(db: &Database, writer: u64) {
@@ -45,10 +53,24 @@ fn write(db: &Database, writer: u64) {
         count += 1;
         let batch = crowd::batch(db, writer, count).unwrap();
         batch.commit().unwrap_or_else(|e| panic!("writer {writer}, count {count}: {e}"));
-        // One write for the whole line: the pipe takes it whole.
-        let line = format!("{writer} {count}\n");
-        if std::io::stdout().lock().write_all(line.as_bytes()).is_err() {
+        if !tell(&format!("{writer} {count}")) {
             return;
+        }
+    }
+}
+
+/// Writes one document after the other, in all ways.
+fn write_singly(db: &Database, number: u64) {
+    let mut count = Look::at(db, &db.snapshot()).single().unwrap_or_else(|broken| panic!("{broken}"));
+    loop {
+        count += 1;
+        match crowd::single(db, count).unwrap_or_else(|e| panic!("single write {count}: {e}")) {
+            Ok(()) if tell(&format!("{number} {count}")) => {}
+            Ok(()) => return,
+            Err(broken) => {
+                tell(&format!("broken: {broken}"));
+                return;
+            }
         }
     }
 }
@@ -58,21 +80,34 @@ fn tell_rare(told: &mut [u64]) {
     for (rare, told) in Rare::ALL.iter().zip(told) {
         let now = marks::count(*rare);
         if now > *told {
-            // One write, as for writers.
-            let line = format!("rare\t{}\t{}\n", rare.words(), now - *told);
-            // Nobody listens any more when the parent is gone.
-            let _nobody = std::io::stdout().lock().write_all(line.as_bytes());
+            tell(&format!("rare\t{}\t{}", rare.words(), now - *told));
             *told = now;
         }
     }
 }
 
-/// Flushes, compacts, and makes and drops collections and indexes.
-fn maintain(db: &Database, rng: &mut fastrand::Rng) {
+/// Makes a checkpoint, on the newest that is there or from nothing.
+fn make_checkpoint(db: &Database, dir: &Path, name: &str, rng: &mut fastrand::Rng) {
+    let mut there: Vec<PathBuf> = match std::fs::read_dir(dir) {
+        Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
+        Err(_) => Vec::new(),
+    };
+    there.retain(|path| backup::is_checkpoint(&env::Env::os(), path).is_ok_and(|is| is));
+    there.sort();
+    let options = CheckpointOptions { base: there.pop().filter(|_| rng.bool()), ..CheckpointOptions::default() };
+    tell(&format!("checkpoint begins {name}"));
+    db.checkpoint(dir.join(name), &options).unwrap_or_else(|e| panic!("checkpoint {name}: {e}"));
+    tell(&format!("checkpoint done {name}"));
+}
+
+/// Flushes, compacts, makes and drops collections and indexes, and makes checkpoints.
+fn maintain(db: &Database, checkpoints: &Path, seed: u64) {
+    let mut rng = fastrand::Rng::with_seed(seed ^ 1);
     let mut told = vec![0; Rare::ALL.len()];
     for round in 0.. {
         tell_rare(&mut told);
-        match rng.u32(0..12) {
+        match rng.u32(0..14) {
+            12..=13 => make_checkpoint(db, checkpoints, &format!("{seed:012}-{round:06}"), &mut rng),
             8..=9 => {
                 let (name, keys) = crowd::INDEXES[rng.usize(0..crowd::INDEXES.len())];
                 db.collection(name).create_index(keys).unwrap();
@@ -108,7 +143,7 @@ fn watch(db: &Database, writers: u64) {
             let second = look.whole(writer, false);
             if first.is_err() || first != second {
                 // The parent takes this line for what it is.
-                println!("broken: at one snapshot {first:?} and then {second:?}");
+                tell(&format!("broken: at one snapshot {first:?} and then {second:?}"));
                 return;
             }
         }

@@ -102,7 +102,8 @@ impl<'a> Client<'a> {
             10..=11 => Act::Insert(at, self.value()),
             12 => self.swap(at),
             13..=15 => Act::Get(at),
-            16..=17 => Act::All,
+            16 => Act::All,
+            17 => [Act::All, Act::Scan(at % 2)][self.rng.usize(0..2)].clone(),
             _ => {
                 let last = self.shared.last_value();
                 let from = self.rng.i64(0..=last);
@@ -133,6 +134,7 @@ impl<'a> Client<'a> {
         let answer = match act {
             Act::All => return self.all(),
             Act::Find(half, from, to) => self.find(*half, *from, *to),
+            Act::Scan(half) => self.scan(*half),
             Act::Get(at) => self.collection(*at).get(id(*at)).map(|found| Answer::One(found.as_ref().map(doc_of))),
             Act::Write(writes) => self.blind(writes, durability).map(|()| Answer::Done),
             Act::Update(at, by) => {
@@ -217,6 +219,20 @@ impl<'a> Client<'a> {
             self.kept = Some((snapshot, docs.clone()));
         }
         (Answer::Many(docs), Some(when))
+    }
+
+    /// A scan of a collection, either way.
+    fn scan(&mut self, half: usize) -> alluvium::Result<Answer> {
+        let scan = self.collection(half).scan();
+        let scan = if self.rng.bool() { scan.reverse() } else { scan };
+        let mut docs: Docs = vec![None; self.shared.documents];
+        for found in scan.run()? {
+            let found = found?;
+            let at = place(found.id());
+            assert!(docs[at].is_none(), "client {}: document {at} is scanned twice", self.number);
+            docs[at] = Some(doc_of(&found));
+        }
+        Ok(Answer::Many(docs))
     }
 
     fn find(&self, half: usize, from: i64, to: i64) -> alluvium::Result<Answer> {

@@ -50,12 +50,14 @@ pub enum Act {
     All,
     /// Reads those of one half, the even or the odd ones, of which `v` is in a range, first and last included.
     Find(usize, i64, i64),
+    /// Reads those of one half, in the order of their `_id`s.
+    Scan(usize),
 }
 
 impl Act {
     /// Whether it may change something.
     pub fn writes(&self) -> bool {
-        !matches!(self, Self::Get(_) | Self::All | Self::Find(..))
+        !matches!(self, Self::Get(_) | Self::All | Self::Find(..) | Self::Scan(_))
     }
 }
 
@@ -108,6 +110,10 @@ pub fn apply(docs: &Docs, act: &Act) -> (Docs, Answer) {
         Act::Insert(..) | Act::Swap(..) => (docs.clone(), Answer::Whether(false)),
         Act::Get(at) => (docs.clone(), Answer::One(docs[*at])),
         Act::All => (docs.clone(), Answer::Many(docs.clone())),
+        Act::Scan(half) => {
+            let found = docs.iter().enumerate().map(|(at, doc)| doc.filter(|_| at % 2 == *half)).collect();
+            (docs.clone(), Answer::Many(found))
+        }
         Act::Find(half, from, to) => {
             let asked = |at: usize, doc: &Doc| at % 2 == *half && (*from..=*to).contains(&doc.0);
             let found = docs.iter().enumerate().map(|(at, doc)| doc.filter(|doc| asked(at, doc))).collect();
