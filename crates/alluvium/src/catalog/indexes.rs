@@ -124,8 +124,12 @@ impl Catalog {
         }
         let describe = vec![(entry.documents, describe_documents(name, entry.system))];
         let drop = dropped.iter().map(|index| index.tree).collect();
-        store.change_trees(0, |_| TreeChanges { describe, drop, ..TreeChanges::default() })?;
-        self.set_indexes(store, name, &mut entry, left);
+        let changed = store.change_trees(0, |_| TreeChanges { describe, drop, ..TreeChanges::default() });
+        // Also if nobody knows whether it is durable: reads go on, and no index that is gone may answer them.
+        if changed.is_ok() || dropped.iter().any(|index| store.description(index.tree).is_none()) {
+            self.set_indexes(store, name, &mut entry, left);
+        }
+        changed?;
         Ok(dropped.len())
     }
 
