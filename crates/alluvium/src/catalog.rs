@@ -237,6 +237,14 @@ impl Catalog {
         Ok(Some(open))
     }
 
+    /// Reads the shapes of all collections that have not been used yet: without them deltas are kept as they are, as they
+    /// are where shapes cannot be read.
+    pub fn learn_all(&self, store: &Store) {
+        for name in self.list() {
+            let _unread = self.find(store, &name);
+        }
+    }
+
     /// As [`Catalog::find`], with an error that names the nearest collection.
     pub fn require(&self, store: &Store, name: &FullName) -> Result<Arc<Open>> {
         self.find(store, name)?.ok_or_else(|| self.missing(store, name))
@@ -277,7 +285,7 @@ impl Catalog {
         // The documents' description names the system tree, which is created right before it.
         let trees = store.create_trees_with(2, |ids| vec![vec![SYSTEM], describe_documents(name, ids[0])])?;
         let (system, documents) = (trees[0], trees[1]);
-        let shapes = Arc::new(ShapeTable::new(ShapeOptions::default()));
+        let shapes = Arc::new(ShapeTable::new(shape_options(store)));
         self.folds.learn(documents, &shapes);
         let indexes = Arc::new(IndexSet { schema: store.schema(documents), indexes: Vec::new() });
         let open = Open::new(documents, system, shapes, indexes.clone());
@@ -377,8 +385,13 @@ pub(crate) fn load_shapes(
     }
     let next = shapes.iter().map(Shape::number).max().unwrap_or(0) + 1;
     let next = next.max(lowest_next(store, system)?);
-    let table = ShapeTable::open(ShapeOptions::default(), shapes, next);
+    let table = ShapeTable::open(shape_options(store), shapes, next);
     Ok(Arc::new(table.map_err(|e| damaged(e.to_string()))?))
+}
+
+fn shape_options(store: &Store) -> ShapeOptions {
+    let usual = ShapeOptions::default();
+    ShapeOptions { max_in_use: store.options().tuning.max_definitions.unwrap_or(usual.max_in_use), ..usual }
 }
 
 mod indexes;

@@ -431,6 +431,7 @@ impl Database {
             self.flush()?;
             self.sweep_indexes()?;
         }
+        self.inner.catalog.learn_all(&self.inner.store);
         Ok(self.inner.store.compact()?)
     }
 
@@ -451,6 +452,7 @@ impl Database {
     /// # Errors
     /// As [`Database::flush`]; [`crate::ErrorKind::Stopped`] if it was stopped.
     pub fn compact_unless(&self, stop: &AtomicBool) -> Result<()> {
+        self.inner.catalog.learn_all(&self.inner.store);
         if self.inner.store.compact_unless(stop)? { Ok(()) } else { Err(crate::Error::Stopped) }
     }
 

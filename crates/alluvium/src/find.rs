@@ -5,6 +5,7 @@
 
 use crate::cursor::Cursor;
 use crate::{Collection, IntoDocument, Result, Snapshot};
+use document::path::FieldPath;
 use document::{Document, Map, Value};
 use std::time::Duration;
 
@@ -301,13 +302,35 @@ impl Find {
     ///
     /// # Errors
     /// As [`Find::run`] and its cursor.
-    pub fn count(mut self) -> Result<u64> {
+    pub fn count(self) -> Result<u64> {
+        self.counting(false)?.count()
+    }
+
+    /// Counts, and tells how that is done and what it took. As [`Find::explain`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
+    /// let explained = pets.find(r#"{"kind": "dog"}"#).hint("kind_1").explain_count()?;
+    /// // The index alone answers.
+    /// assert_eq!((explained.returned, explained.keys_examined, explained.documents_examined), (1, 1, 0));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Find::count`].
+    pub fn explain_count(self) -> Result<Explanation> {
+        self.counting(true)?.explain()
+    }
+
+    fn counting(mut self, timed: bool) -> Result<Answer> {
         // The order changes nothing, but a wrong one is told.
         self.asked.projection = None;
         let mut question = Question::new(self.asked)?;
         question.only_count();
-        let moment = Moment::of(&self.collection, self.at.as_ref())?;
-        Answer::new(moment, question, false)?.count()
+        Answer::new(Moment::of(&self.collection, self.at.as_ref())?, question, timed)
     }
 
     /// The distinct values at a path, in the order of all values; arrays give their elements.
@@ -323,17 +346,39 @@ impl Find {
     ///
     /// # Errors
     /// As [`Find::run`] and its cursor; [`crate::Error::Distinct`].
-    pub fn distinct(mut self, path: &str) -> Result<Vec<Value>> {
-        self.asked.projection = None;
+    pub fn distinct(self, path: &str) -> Result<Vec<Value>> {
         let mut distinct = query::distinct::Distinct::new(path)?;
-        let mut question = Question::new(self.asked)?;
-        question.only_values(distinct.path().clone());
-        let moment = Moment::of(&self.collection, self.at.as_ref())?;
-        let mut answer = Answer::new(moment, question, false)?;
+        let mut answer = self.differing(distinct.path().clone(), false)?;
         while let Some(document) = answer.next_raw()? {
             distinct.add(&document)?;
         }
         Ok(distinct.into_values().collect())
+    }
+
+    /// Looks for the distinct values at a path, and tells how that is done and what it took: `returned` counts what they are
+    /// told apart from. As [`Find::explain`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
+    /// assert_eq!(pets.find("{}").hint("kind_1").explain_distinct("kind")?.documents_examined, 0);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Find::distinct`].
+    pub fn explain_distinct(self, path: &str) -> Result<Explanation> {
+        let distinct = query::distinct::Distinct::new(path)?;
+        self.differing(distinct.path().clone(), true)?.explain()
+    }
+
+    fn differing(mut self, path: FieldPath, timed: bool) -> Result<Answer> {
+        self.asked.projection = None;
+        let mut question = Question::new(self.asked)?;
+        question.only_values(path);
+        Answer::new(Moment::of(&self.collection, self.at.as_ref())?, question, timed)
     }
 
     /// Asks the question, returns no documents, and tells how they are found and what that took.

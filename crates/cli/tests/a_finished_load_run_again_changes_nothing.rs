@@ -29,6 +29,20 @@ fn a_finished_load_run_again_changes_nothing() {
 }
 
 #[test]
+fn a_file_that_has_changed_is_another_one() {
+    let place = Place::new();
+    // Longer than what is looked at of it at either end, and changed in the middle.
+    let line = |n: u32, v: u32| format!("{{\"_id\":{n},\"v\":{v},\"pad\":\"{}\"}}\n", "x".repeat(1000));
+    let text = |changed: u32| (0..3000).map(|n| line(n, u32::from(n == changed))).collect::<String>();
+    place.write("c.jsonl", text(4000));
+    place.good(&["load", "db", "c", "c.jsonl"]);
+    place.write("c.jsonl", text(1500));
+    let said = place.good(&["load", "db", "c", "c.jsonl", "--on-duplicate", "replace"]);
+    assert!(!said.contains("before"), "{said}");
+    assert!(place.good(&["get", "db", "c", "1500", "--fields", "v"]).contains("\"v\":1"));
+}
+
+#[test]
 fn several_files_are_loaded_one_after_the_other() {
     let place = Place::new();
     place.write("a.jsonl", "{\"_id\":1}\n{\"_id\":2}\n");

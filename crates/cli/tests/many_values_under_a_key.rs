@@ -43,6 +43,22 @@ fn values_are_put_loaded_printed_and_removed() {
 }
 
 #[test]
+fn what_is_merged_beside_them_keeps_its_shapes() {
+    let place = Place::new();
+    place.comments("c.jsonl", 3000);
+    place.good(&["load", "db", "c", "c.jsonl", "--id-field", "id", "--partitions", "1", "--memory", "64M"]);
+    let pairs: String = (0..300_000).map(|n| format!("key{}\t{n:08}\n", n % 1000)).collect();
+    place.write("pairs.tsv", pairs);
+    // So many that what the log has of the documents is flushed.
+    place.good(&["mv", "load", "db", "set", "pairs.tsv", "--memory", "8M"]);
+    let dir = place.path("db/p000");
+    let files = std::fs::read_dir(dir).expect("a partition").map(|entry| entry.expect("an entry").path());
+    let sorted: Vec<_> = files.filter(|path| path.extension().is_some_and(|kind| kind == "sst")).collect();
+    let said: Vec<String> = sorted.iter().map(|path| place.good(&["inspect", &path.display().to_string()])).collect();
+    assert!(said.iter().any(|said| said.contains("shapes")), "{said:?}");
+}
+
+#[test]
 fn what_is_wrong_is_told() {
     let place = Place::new();
     place.good(&["mv", "put", "ids", "by_author", "ann", "a"]);

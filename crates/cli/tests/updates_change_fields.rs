@@ -69,3 +69,26 @@ fn what_does_not_go_with_a_document_names_it() {
     let found = error(3, &["count", "nothing", "c"]);
     assert!(found["code"].is_null() && found["exit_code"] == 3, "{found}");
 }
+
+#[test]
+fn compact_folds_deltas() {
+    let place = Place::new();
+    place.good(&["put", "db", "c", "1", r#"{"n":1}"#]);
+    place.good(&["compact", "db"]);
+    for _ in 0..3 {
+        place.good(&["update", "db", "c", "1", r#"{"$inc":{"n":1}}"#, "--blind"]);
+    }
+    place.good(&["compact", "db"]);
+    let entries = |kind: &str| -> usize {
+        let partitions = std::fs::read_dir(place.path("db")).expect("a database");
+        let dirs = partitions.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir());
+        let files =
+            dirs.flat_map(|dir| std::fs::read_dir(dir).expect("a directory").map(|file| file.expect("a file").path()));
+        let sorted = files.filter(|path| path.extension().is_some_and(|kind| kind == "sst"));
+        let said = sorted.map(|path| place.good(&["inspect", &path.display().to_string(), "--entries"]));
+        said.map(|said| said.matches(kind).count()).sum()
+    };
+    assert!(entries("kind put") > 0);
+    assert_eq!(entries("kind delta"), 0);
+    assert!(place.good(&["get", "db", "c", "1"]).contains("\"n\":4"));
+}

@@ -93,6 +93,10 @@ pub trait File: Send + Sync {
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
+    /// When it was written to last, in nanoseconds since 1970; none where that is not known.
+    fn modified(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
     /// The path that the file was opened with.
     fn path(&self) -> &Path;
     /// Fills `buf` from `offset`; a shorter file is [`crate::Error::Corrupt`].

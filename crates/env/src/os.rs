@@ -10,6 +10,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// The operating system's files. Every descriptor is closed on exec.
 pub(crate) struct OsFs;
@@ -277,6 +278,12 @@ impl File for OsFile {
 
     fn len(&self) -> Result<u64> {
         Ok(self.file.metadata().at("ask for the length of", &self.path)?.len())
+    }
+
+    fn modified(&self) -> Result<Option<u64>> {
+        let modified = self.file.metadata().and_then(|metadata| metadata.modified());
+        let since = modified.at("ask for the time of", &self.path)?.duration_since(SystemTime::UNIX_EPOCH);
+        Ok(since.ok().and_then(|since| u64::try_from(since.as_nanos()).ok()))
     }
 
     fn path(&self) -> &Path {

@@ -8,8 +8,8 @@ use env::Result;
 use memtable::Memtable;
 use std::sync::Arc;
 
-/// So many entries of a memtable are counted; a longer range is taken to go on at least so long.
-const COUNTED: u64 = 4096;
+/// So many entries of a memtable are looked at; those behind them are thought to be like them.
+const COUNTED: u64 = 256;
 /// So many ranges of deleted keys are left out of a file; what lies in further ones counts as if it were there.
 const LEFT_OUT: usize = 64;
 
@@ -63,23 +63,31 @@ fn hidden(file: &FileHandle, lower: &[u8], upper: &[u8], covers: &mut Covers) ->
     Ok(entries)
 }
 
-/// Puts and deletes of a memtable in a range.
+/// Keys that are put and keys that are deleted last by a memtable in a range, about.
 fn count(memtable: &Arc<Memtable>, lower: &[u8], upper: &[u8], covers: &mut Option<Covers>) -> (u64, u64) {
-    if memtable.is_empty() {
+    let entries = memtable.entries_between(lower, upper);
+    if entries == 0 {
         return (0, 0);
     }
-    let (mut puts, mut deletes, mut covered) = (0, 0, 0);
-    let mut iter = memtable.iter();
+    let (mut puts, mut deletes, mut seen) = (0, 0, 0);
+    let (mut iter, mut last) = (memtable.iter(), Vec::new());
     // A memtable is in memory: its iterator does not fail.
     let mut on = iter.seek(lower, MAX_SEQ).is_ok();
-    while on && iter.valid() && iter.key() < upper && puts + deletes + covered < COUNTED {
+    while on && iter.valid() && iter.key() < upper && seen < COUNTED {
+        let older = seen > 0 && iter.key() == last.as_slice();
         let hidden = covers.as_mut().is_some_and(|covers| iter.seq() < covers.newest(iter.key()));
-        match iter.kind() {
-            _ if hidden => covered += 1,
-            Kind::Delete => deletes += 1,
-            _ => puts += 1,
+        seen += 1;
+        if !older {
+            last.clear();
+            last.extend_from_slice(iter.key());
+            match iter.kind() {
+                _ if hidden => {}
+                Kind::Delete => deletes += 1,
+                _ => puts += 1,
+            }
         }
         on = iter.next().is_ok();
     }
-    (puts, deletes)
+    let of_all = |part: u64| (u128::from(part) * u128::from(entries) / u128::from(seen.max(1))) as u64;
+    if entries <= seen { (puts, deletes) } else { (of_all(puts), of_all(deletes)) }
 }

@@ -9,7 +9,7 @@ use crate::order::Run;
 use crate::sort::{self, Item};
 use crate::state::State;
 use crate::table::Memtable;
-use codec::entry::{self, Kind, Seq};
+use codec::entry::{Kind, Seq};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -120,17 +120,7 @@ impl Cursor {
     }
 
     fn lower_bounds(&self, table: &Memtable, key: &[u8], seq: Seq) -> Vec<usize> {
-        let bits = sort::prefix(key);
-        table.read(|state| {
-            let before = |item: &Item| match (item.high, item.low).cmp(&bits) {
-                Ordering::Equal => {
-                    let (its_key, its_seq) = (state.arena.key(item.place), state.arena.seq(item.place));
-                    entry::compare(its_key, its_seq, key, seq) == Ordering::Less
-                }
-                unequal => unequal == Ordering::Less,
-            };
-            self.runs.iter().map(|run| run.partition_point(before)).collect()
-        })
+        table.read(|state| self.runs.iter().map(|run| sort::lower_bound(&state.arena, run, key, seq)).collect())
     }
 
     /// Takes the batch behind `high`, and stands on its first entry.

@@ -6,6 +6,7 @@
 //! sorting and searching strings", 1997), or by number if they are versions of one key.
 
 use crate::arena::{Arena, Place};
+use codec::entry::{self, Seq};
 use std::cmp::Ordering;
 
 /// An entry to sort, with 16 bytes of its key (zeros behind its end) as a number.
@@ -57,6 +58,15 @@ pub(crate) fn prefix(bytes: &[u8]) -> (u64, u64) {
     padded[..len].copy_from_slice(&bytes[..len]);
     let bits = u128::from_be_bytes(padded);
     ((bits >> 64) as u64, bits as u64)
+}
+
+/// The index of the first entry in a sorted run that is not before (`key`, `seq`).
+pub(crate) fn lower_bound(arena: &Arena, run: &[Item], key: &[u8], seq: Seq) -> usize {
+    let bits = prefix(key);
+    run.partition_point(|item| match item.bits().cmp(&bits) {
+        Ordering::Equal => entry::compare(arena.key(item.place), arena.seq(item.place), key, seq) == Ordering::Less,
+        unequal => unequal == Ordering::Less,
+    })
 }
 
 /// How many bytes from the start `a` and `b` have in common.

@@ -2,10 +2,11 @@
 
 use crate::order::{Order, Run};
 use crate::ranges::Ranges;
+use crate::sort;
 use crate::sorted::Sorted;
 use crate::state::State;
 use crate::{ChunkPool, MemtableIter};
-use codec::entry::{Entry, Kind, Seq};
+use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 use codec::ranges::RangeSet;
 use env::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use env::sync::{Condvar, Mutex, RwLock};
@@ -240,6 +241,22 @@ impl Memtable {
     /// The number of entries, all versions counted, range tombstones not.
     pub fn len(&self) -> usize {
         self.read(State::len)
+    }
+
+    /// The number of entries from `lower` to below `upper`, all versions counted, range tombstones not. Sorts what is new,
+    /// as an iterator does.
+    pub fn entries_between(&self, lower: &[u8], upper: &[u8]) -> u64 {
+        if let Some(frozen) = self.frozen() {
+            let (order, arena) = (self.frozen_order(frozen), &frozen.state.arena);
+            let (from, to) = (order.lower_bound(arena, lower, MAX_SEQ), order.lower_bound(arena, upper, MAX_SEQ));
+            return to.saturating_sub(from) as u64;
+        }
+        let runs = self.runs();
+        self.read(|state| {
+            let before = |key: &[u8]| runs.iter().map(|run| sort::lower_bound(&state.arena, run, key, MAX_SEQ)).sum();
+            let (from, to): (usize, usize) = (before(lower), before(upper));
+            to.saturating_sub(from) as u64
+        })
     }
 
     /// True without entries and range tombstones.

@@ -104,6 +104,15 @@ pub struct Collection<'a> {
     pub natural_ids: bool,
     /// Its indexes that can be read.
     pub indexes: &'a [Index<'a>],
+    /// Who can look into the indexes.
+    pub estimator: Option<&'a dyn Estimator>,
+}
+
+/// Looks into an index while ways are weighed.
+pub trait Estimator: std::fmt::Debug {
+    /// About the share of the index's entries, from 0 to 1, that lie in any of these ranges; none if that is not known, or
+    /// would take too long.
+    fn share(&self, index: &Index<'_>, ranges: &[KeyRange]) -> Option<f64>;
 }
 
 /// What is known of an index.

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{arbitrary, filters, focused, naive, nested, stored_document};
-use document::{Document, Value};
+use document::{Document, Map, Value};
 use proptest::prelude::*;
 use query::filter::{ElementFilter, Filter};
 
@@ -72,5 +72,21 @@ proptest! {
         let operand = Value::Map(document::Map::from([("$elemMatch", map.clone())]));
         let filter = Filter::parse(&document::Map::from([("a", operand)])).unwrap();
         prop_assert_eq!(elements.matches(&element), filter.matches_map(&document::Map::from([("a", field)])));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn many_branches_mean_what_few_do(
+        branches in proptest::collection::vec(focused::filter(), 65..90),
+        document in focused::document(),
+    ) {
+        let map = Map::from([("$or", Value::Array(branches.into_iter().map(Value::Map).collect()))]);
+        let expected = naive::matches(&map, &Value::Map(document.clone()));
+        let filter = Filter::parse(&map).unwrap();
+        prop_assert_eq!(filter.matches_map(&document), expected);
+        prop_assert_eq!(filter.matches(&Document::from_map(&document).unwrap()).unwrap(), expected);
     }
 }

@@ -95,6 +95,7 @@ impl Scene {
             partitions: self.partitions.max(1),
             natural_ids: true,
             indexes: &indexes,
+            estimator: None,
         };
         match plan(&query, &collection) {
             Ok(plan) if question.contains("value") => format!("{}\n", Value::Map(plan.to_map()).to_json()),

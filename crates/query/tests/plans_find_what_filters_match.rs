@@ -193,7 +193,14 @@ fn check(world: &World, map: &Map, sort: &[SortPart], counts: &[u64], needs: Nee
             Index { definition, multikey, entries: 1000, distinct: std::slice::from_ref(count), bytes: 1 << 20 }
         })
         .collect();
-    let collection = Collection { documents: 1000, bytes: 1 << 20, partitions: 1, natural_ids: true, indexes: &infos };
+    let collection = Collection {
+        documents: 1000,
+        bytes: 1 << 20,
+        partitions: 1,
+        natural_ids: true,
+        indexes: &infos,
+        estimator: None,
+    };
     let expected: BTreeSet<usize> =
         (0..world.documents.len()).filter(|at| filter.matches_map(&world.documents[*at])).collect();
     let names = world.indexes.iter().map(|index| Some(Hint::Name(index.name())));

@@ -365,20 +365,28 @@ impl Inner {
                 }
             }
         }
-        let charged: Vec<usize> = self.partitions.iter().map(|p| p.active().charged_bytes()).collect();
-        let largest = charged.iter().enumerate().max_by_key(|(_, bytes)| **bytes);
-        let Some((largest, _)) = largest else { return };
-        let share = self.options.memtable_bytes();
-        // One that is sealed when it is a quarter leaves as much room for the next to fill
-        // while it is flushed, also in a store with a single partition.
-        let over = charged.iter().sum::<usize>() > share / 2 || charged[largest] > share / 4;
-        let pinning = if over { Some(largest) } else { self.log_pinned_by_active() };
-        if let Some(partition) = pinning {
-            if !over {
+        let over = self.memtable_over_limit();
+        if let Some(partition) = over.or_else(|| self.log_pinned_by_active()) {
+            if over.is_none() {
                 mark(Rare::SealedForLog);
             }
             self.seal(partition, next);
         }
+    }
+
+    /// The partition with the largest memtable, if that, or all of them together, are too large.
+    fn memtable_over_limit(&self) -> Option<usize> {
+        let largest_if = |bytes: &dyn Fn(&Memtable) -> usize, limit: usize| {
+            let all: Vec<usize> = self.partitions.iter().map(|p| bytes(&p.active())).collect();
+            let (at, largest) = all.iter().enumerate().max_by_key(|(_, bytes)| **bytes)?;
+            (*largest > limit || all.iter().sum::<usize>() > limit.saturating_mul(2)).then_some(at)
+        };
+        // One that is sealed when it is a quarter leaves as much room for the next to fill
+        // while it is flushed, also in a store with a single partition.
+        largest_if(&Memtable::charged_bytes, self.options.memtable_bytes() / 4).or_else(|| {
+            let limit = self.options.tuning.memtable_bytes?;
+            largest_if(&|active| active.raw_bytes() as usize, limit as usize)
+        })
     }
 
     fn seal(&self, partition: usize, next: Seq) {

@@ -356,5 +356,6 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
     // Far below where an edit is refused.
     let most = codec::limits::MAX_RANGE_BYTES as u64 / 4;
     lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).clamp(64 << 10, most);
+    options.tuning.apply(&mut lsm);
     lsm
 }

@@ -1,6 +1,6 @@
 //! What can be set when a store is opened.
 
-use crate::{Definitions, Error, Fold, Result};
+use crate::{Definitions, Error, Fold, Result, Tuning};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,6 +83,8 @@ pub struct Options {
     /// Replay a damaged log as far as possible, skipping damaged records, instead of refusing to
     /// open; what was skipped is in the [`crate::OpenReport`]. Default: false.
     pub accept_log_damage: bool,
+    /// Sizes that tests make small. Default: as suits the budget.
+    pub tuning: Tuning,
 }
 
 impl Default for Options {
@@ -107,6 +109,7 @@ impl Default for Options {
             definitions: None,
             background: true,
             accept_log_damage: false,
+            tuning: Tuning::default(),
         }
     }
 }
@@ -148,6 +151,7 @@ impl Options {
         if self.file_bytes.is_some_and(|b| !(1 << 10..=1 << 32).contains(&b)) {
             return bad("file_bytes", "between 1 KiB and 4 GiB");
         }
+        self.tuning.check().or_else(|(name, must_be)| bad(name, must_be))?;
         Ok(())
     }
 
@@ -191,6 +195,7 @@ impl Options {
 
     /// The log is cut down by flushing when it exceeds this many bytes.
     pub(crate) fn log_limit_bytes(&self) -> u64 {
-        (self.memory_bytes as u64 / 2).max(2 * self.log_segment_bytes())
+        let usual = (self.memory_bytes as u64 / 2).max(2 * self.log_segment_bytes());
+        self.tuning.log_limit_bytes.unwrap_or(usual)
     }
 }

@@ -123,7 +123,10 @@ impl Reading<'_> {
     /// Keeps recovery within the budget, also if it was larger when the log was written.
     fn flush_if_large(&self, last: Seq) -> env::Result<()> {
         let charged = |p: &Arc<Partition>| p.active().charged_bytes();
-        if self.partitions.iter().map(charged).sum::<usize>() <= self.options.memtable_bytes() {
+        let raw = |p: &Arc<Partition>| p.active().raw_bytes();
+        let many = |limit: u64| self.partitions.iter().map(raw).sum::<u64>() > limit.saturating_mul(4);
+        let large = self.partitions.iter().map(charged).sum::<usize>() > self.options.memtable_bytes();
+        if !large && !self.options.tuning.memtable_bytes.is_some_and(many) {
             return Ok(());
         }
         mark(Rare::FlushDuringReplay);

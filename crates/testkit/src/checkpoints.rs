@@ -132,6 +132,8 @@ impl Runner {
         self.restore(&dir, Path::new(PATH));
         self.checkpoints.generation += 1;
         self.timeline.lock().push(&state);
+        // Numbers that were given since the checkpoint are given again.
+        self.versions.clear();
         self.state = state;
         self.open();
     }

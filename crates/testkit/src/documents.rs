@@ -2,7 +2,8 @@
 
 use crate::Id;
 use alluvium::{Map, Value};
-use document::value::{Double, Timestamp};
+use document::decimal::Decimal;
+use document::value::{Binary, Code, DbPointer, Double, Regex, Timestamp};
 use std::str::FromStr;
 
 /// The date on a clock that was not moved yet ([`env::ManualClock`]).
@@ -39,8 +40,8 @@ impl Documents {
         if rng.u8(0..12) == 0 {
             map.push("u", rng.i32(0..12));
         }
-        if rng.u8(0..12) == 0 {
-            map.push("when", Value::DateTime(START_MS + rng.i64(-3000..4000)));
+        if rng.u8(0..6) == 0 {
+            map.push("when", Value::DateTime(START_MS + rng.i64(-5000..3000)));
         }
         match rng.u32(0..8) {
             0 => {}
@@ -73,6 +74,10 @@ impl Documents {
     /// A document with `_id`, mostly in front.
     pub fn with_id(&mut self, id: &Id, rng: &mut fastrand::Rng) -> Map {
         let mut map = self.body(rng);
+        if rng.u8(0..50) == 0 {
+            // More digits than BSON has.
+            map.push("wide", Value::Decimal(Decimal::from_str(&"123456789".repeat(5)).unwrap()));
+        }
         let at = if rng.u8(0..5) == 0 { rng.usize(0..=map.len()) } else { 0 };
         map.entries.insert(at, (Value::from("_id"), id.value(rng)));
         map
@@ -104,7 +109,32 @@ fn text(rng: &mut fastrand::Rng) -> String {
     (0..rng.usize(0..6)).map(|_| WORDS[rng.usize(0..WORDS.len())]).collect::<Vec<_>>().join(" ")
 }
 
+/// A value of a type that is rarely met, or a number that is none.
+fn odd(rng: &mut fastrand::Rng) -> Value {
+    let code = "f()".to_owned();
+    match rng.u32(0..12) {
+        0 => Value::Binary(Binary { subtype: rng.u8(0..2) * 128, bytes: vec![rng.u8(..); rng.usize(0..3)] }),
+        1 => Value::Regex(Box::new(Regex {
+            pattern: "^a".to_owned(),
+            options: ["", "i", "ms"][rng.usize(0..3)].to_owned(),
+        })),
+        2 => Value::MinKey,
+        3 => Value::MaxKey,
+        4 => Value::Undefined,
+        5 => Value::Code(Box::new(Code { code, scope: None })),
+        6 => Value::Code(Box::new(Code { code, scope: Some(Map::from([("x", Value::from(rng.i32(0..3)))])) })),
+        7 => Value::Symbol("x".to_owned()),
+        8 => Value::DbPointer(Box::new(DbPointer { namespace: "main.a".to_owned(), id: [rng.u8(0..3); 12] })),
+        9 => Value::Double(Double([f64::NAN, f64::INFINITY, f64::NEG_INFINITY][rng.usize(0..3)])),
+        10 => Value::Decimal([Decimal::NAN, Decimal::INFINITY, Decimal::NEG_INFINITY][rng.usize(0..3)].clone()),
+        _ => Value::Int64(rng.i64(0..3)),
+    }
+}
+
 fn any(rng: &mut fastrand::Rng, depth: u32) -> Value {
+    if rng.u8(0..12) == 0 {
+        return odd(rng);
+    }
     match rng.u32(0..if depth == 0 { 11 } else { 14 }) {
         0 => Value::Null,
         1 => Value::Bool(rng.bool()),
@@ -112,7 +142,7 @@ fn any(rng: &mut fastrand::Rng, depth: u32) -> Value {
         3 => Value::Int32(rng.i32(-2..20)),
         4 => Value::Int64(rng.i64(..)),
         5 => Value::Double(Double([0.0, -0.0, 1.5, -1e300, 0.1][rng.usize(0..5)])),
-        6 => Value::Decimal(document::decimal::Decimal::from_str("3.140").unwrap()),
+        6 => Value::Decimal(Decimal::from_str("3.140").unwrap()),
         7 => Value::DateTime(rng.i64(-1000..1000)),
         8 => Value::ObjectId([rng.u8(..); 12]),
         9 => Value::Timestamp(Timestamp { time: rng.u32(..), increment: 1 }),

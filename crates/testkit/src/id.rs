@@ -1,17 +1,26 @@
 //! The model's `_id`s, with an order of their own, so that the model trusts nothing of the database.
 
-use alluvium::Value;
-use document::value::Double;
+use alluvium::{Map, Value};
+use document::decimal::Decimal;
+use document::value::{Binary, Double};
+use std::cmp::Ordering;
+use std::str::FromStr;
 
-/// An `_id` as the model sees it. The order of the variants is MongoDB's order of the types.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// An `_id` as the model sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Id {
     /// Null.
     Null,
     /// A number, in halves: 3 is 1.5.
     Number(i64),
+    /// A tenth: 1 as a decimal, which is exact; 2 as a double, which is a little more.
+    Tenth(u8),
     /// Text; compared by bytes.
     Text(String),
+    /// A map of names and numbers, texts or nulls.
+    Map(Vec<(String, Id)>),
+    /// Bytes, after their number and their subtype.
+    Binary(usize, u8, Vec<u8>),
     /// An object id.
     Object([u8; 12]),
     /// A boolean.
@@ -20,12 +29,87 @@ pub enum Id {
     Date(i64),
 }
 
+/// Where an `_id` is in MongoDB's order: the variants are in the order of the types.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Place<'a> {
+    Null,
+    Number(i64, u8),
+    Text(&'a str),
+    /// For each field its type, its name, its value.
+    Map(Vec<(u8, &'a str, Place<'a>)>),
+    Binary(usize, u8, &'a [u8]),
+    Object(&'a [u8; 12]),
+    Bool(bool),
+    Date(i64),
+}
+
+impl PartialOrd for Id {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Id {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
 impl Id {
+    fn place(&self) -> Place<'_> {
+        match self {
+            Self::Null => Place::Null,
+            Self::Number(halves) => Place::Number(*halves, 0),
+            Self::Tenth(above) => Place::Number(0, *above),
+            Self::Text(text) => Place::Text(text),
+            Self::Map(fields) => Place::Map(fields.iter().map(|(name, id)| (id.rank(), &**name, id.place())).collect()),
+            Self::Binary(len, subtype, bytes) => Place::Binary(*len, *subtype, bytes),
+            Self::Object(bytes) => Place::Object(bytes),
+            Self::Bool(flag) => Place::Bool(*flag),
+            Self::Date(millis) => Place::Date(*millis),
+        }
+    }
+
+    /// The order of the types that maps have.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Null => 0,
+            Self::Number(_) | Self::Tenth(_) => 1,
+            _ => 2,
+        }
+    }
+
+    /// A whole number.
+    pub fn whole(n: i64) -> Self {
+        Self::Number(2 * n)
+    }
+
+    /// The whole number that it is.
+    pub fn to_whole(&self) -> Option<i64> {
+        match self {
+            Self::Number(halves) if halves % 2 == 0 => Some(halves / 2),
+            _ => None,
+        }
+    }
+
     /// A random one, from a small set, so that operations meet.
     pub fn random(rng: &mut fastrand::Rng) -> Self {
-        match rng.u32(0..20) {
+        match rng.u32(0..22) {
             0..=9 => Self::Number(rng.i64(-6..24) * 2),
             10 => Self::Number(rng.i64(-9..9)),
+            20 => match rng.u8(0..3) {
+                0 => Self::Tenth(rng.u8(1..3)),
+                _ => Self::binary(vec![rng.u8(0..3); rng.usize(0..3)], rng.u8(0..2) * 128),
+            },
+            21 => {
+                let part = |rng: &mut fastrand::Rng| match rng.u8(0..4) {
+                    0 => Self::Null,
+                    1 => Self::Text("x".to_owned()),
+                    _ => Self::Number(rng.i64(0..4)),
+                };
+                let names = [["a", "b"], ["b", "a"]][rng.usize(0..2)].iter().take(rng.usize(0..3));
+                Self::Map(names.map(|name| ((*name).to_owned(), part(rng))).collect())
+            }
             11..=16 => Self::Text(TEXTS[rng.usize(0..TEXTS.len())].to_owned()),
             17 => Self::Object([rng.u8(0..3); 12]),
             18 => Self::Date(rng.i64(-2..3) * 1000),
@@ -37,10 +121,26 @@ impl Id {
         }
     }
 
+    fn binary(bytes: Vec<u8>, subtype: u8) -> Self {
+        Self::Binary(bytes.len(), subtype, bytes)
+    }
+
     /// A value that is equal to it: numbers come in any of their types.
     pub fn value(&self, rng: &mut fastrand::Rng) -> Value {
         match self {
             Self::Null => Value::Null,
+            Self::Number(halves) if rng.u8(0..9) == 0 => {
+                // With more zeros or fewer, it is the same number.
+                let text = format!("{}{}", *halves as f64 / 2.0, if halves % 2 == 0 { ".00" } else { "0" });
+                Value::Decimal(Decimal::from_str(&text).expect("a number"))
+            }
+            Self::Tenth(1) => Value::Decimal(Decimal::from_str("0.1").expect("a number")),
+            Self::Tenth(_) => Value::Double(Double(0.1)),
+            Self::Map(fields) => {
+                let fields = fields.iter().map(|(name, id)| (name.as_str(), id.value(rng)));
+                Value::Map(fields.collect::<Map>())
+            }
+            Self::Binary(_, subtype, bytes) => Value::Binary(Binary { subtype: *subtype, bytes: bytes.clone() }),
             Self::Number(halves) if halves % 2 == 0 => match rng.u32(0..6) {
                 0 => Value::Double(Double(*halves as f64 / 2.0)),
                 1 => Value::Int64(halves / 2),
@@ -60,13 +160,20 @@ impl Id {
             Value::Null => Self::Null,
             Value::Int32(n) => Self::Number(i64::from(*n) * 2),
             Value::Int64(n) => Self::Number(n.checked_mul(2)?),
-            Value::Double(Double(x)) => {
-                let halves = x * 2.0;
+            Value::Double(Double(x)) if *x == 0.1 => Self::Tenth(2),
+            Value::Decimal(decimal) if decimal.to_string() == "0.1" => Self::Tenth(1),
+            Value::Double(_) | Value::Decimal(_) => {
+                let halves = value.as_f64()? * 2.0;
                 if halves.fract() != 0.0 || halves.abs() > 1e15 {
                     return None;
                 }
                 Self::Number(halves as i64)
             }
+            Value::Map(map) => {
+                let field = |(name, value): &(Value, Value)| Some((name.as_str()?.to_owned(), Self::of(value)?));
+                Self::Map(map.entries.iter().map(field).collect::<Option<_>>()?)
+            }
+            Value::Binary(binary) => Self::binary(binary.bytes.clone(), binary.subtype),
             Value::String(text) => Self::Text(text.clone()),
             Value::ObjectId(bytes) => Self::Object(*bytes),
             Value::Bool(flag) => Self::Bool(*flag),

@@ -22,9 +22,9 @@ impl Runner {
         match self.rng.u32(0..20) {
             0..=8 => self.create_index(),
             9..=10 => self.finish_indexes(),
-            11..=13 => self.drop_index(),
-            14 => self.drop_indexes(),
-            15..=17 => self.sweep(),
+            11..=12 => self.drop_index(),
+            13 => self.drop_indexes(),
+            14..=16 => self.sweep(),
             _ => self.expire(),
         }
     }
@@ -47,6 +47,10 @@ impl Runner {
     fn create_index(&mut self) {
         let name = self.any_name();
         let pair = DEFINITIONS[self.rng.usize(0..DEFINITIONS.len())];
+        self.create_index_over(name, pair);
+    }
+
+    fn create_index_over(&mut self, name: String, pair: (&str, &str)) {
         let definition = Arc::new(definition(pair));
         // One that is not built yet does not know what documents it would refuse. Background threads build it at any time.
         let later = !self.background && !definition.is_unique() && self.rng.u8(0..4) == 0;
@@ -182,7 +186,7 @@ impl Runner {
         }
         let phase = self.merging();
         self.write(phase, &[], false, |db| db.sweep_indexes()).expect("sweep");
-        if !flushed || self.background || !self.snapshots.is_empty() {
+        if !flushed || self.background || !self.snapshots.is_empty() || !self.cursors.is_empty() {
             return;
         }
         // All is in files, and no snapshot reads what is stale: nothing of that is left.
@@ -198,6 +202,11 @@ impl Runner {
 
     /// Deletes what has expired, one document after the other.
     fn expire(&mut self) {
+        if self.rng.bool() {
+            // By the last one documents do.
+            let name = self.any_name();
+            self.create_index_over(name, DEFINITIONS[DEFINITIONS.len() - 1]);
+        }
         let now = self.world.env.clock.unix_millis();
         self.note(format!("expire at {now}"));
         let mut state = self.state.clone();
@@ -218,6 +227,7 @@ impl Runner {
         }
         let durable = self.options.durability == Durability::Sync && !steps.is_empty();
         let deleted = self.write(Phase::Write, &steps, durable, |db| db.delete_expired()).expect("expire");
+        self.effect("expire", deleted > 0);
         assert_eq!(deleted, steps.len() as u64);
     }
 
@@ -264,7 +274,7 @@ fn order_of(name: &str) -> (String, String) {
     (logical.to_owned(), collection.to_owned())
 }
 
-fn buildable(state: &State, name: &str, definition: &Arc<Definition>) -> bool {
+pub(crate) fn buildable(state: &State, name: &str, definition: &Arc<Definition>) -> bool {
     let contents = &state.collections[name];
     let ids: Vec<Id> = contents.documents.keys().cloned().collect();
     let index = Index { definition: definition.clone(), serial: 0, ready: false };

@@ -8,11 +8,19 @@
 // To fail loudly is this crate's job.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod asks;
+mod by_filter;
+mod by_id;
 mod careful;
 mod checkpoints;
 pub mod crowd;
+mod cursors;
 pub mod cuts;
+mod derived;
 mod documents;
+mod dumps;
+pub mod effects;
+mod finds;
 pub mod fixture;
 pub mod fuzz;
 pub mod histories;
@@ -20,6 +28,8 @@ mod id;
 mod index_operations;
 pub mod indexes;
 pub mod kv;
+mod loads;
+mod logical;
 mod operations;
 #[cfg(feature = "shuttle")]
 pub mod overload;
@@ -33,6 +43,9 @@ pub mod seed;
 pub mod sequence;
 mod state;
 mod timeline;
+mod updates;
+mod upkeep;
+mod values;
 mod world;
 
 pub use careful::Careful;

@@ -3,17 +3,25 @@
 use crate::runner::{Kept, Mix};
 use crate::state::{State, brief};
 use crate::{Id, Phase, Runner};
-use alluvium::load::{Input, LoadOptions, OnDuplicate};
 use alluvium::{Collection, Draft, Durability, ErrorKind, Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The collections that operations choose from.
-const NAMES: [&str; 5] = ["main.a", "main.b", "other.c", "main.d.e", "main.ü"];
+pub(crate) const NAMES: [&str; 6] = ["main.a", "main.b", "other.c", "other.a", "main.d.e", "third.ü"];
 
 impl Runner {
     pub(crate) fn operation(&mut self) {
-        if self.mix == Mix::All && self.rng.u32(0..100) < 38 {
-            return self.reading();
+        if self.mix == Mix::All {
+            match self.rng.u32(0..100) {
+                0..=24 => return self.reading(),
+                25..=32 => return self.asking(),
+                33..=44 => return self.cursors(),
+                45..=47 => return self.upkeep(),
+                _ => {}
+            }
+        }
+        if self.rng.u32(0..100) < 22 {
+            return if self.rng.bool() { self.writing_by_id() } else { self.writing_by_filter() };
         }
         match self.rng.u32(0..100) {
             0..=17 => self.put(),
@@ -24,7 +32,8 @@ impl Runner {
             51..=54 => self.update(),
             55..=64 => self.batch(),
             65..=67 => self.load(),
-            68..=72 => self.schema(),
+            68..=71 => self.schema(),
+            72 => self.logical(),
             73..=75 => self.sync(),
             76..=81 => self.flush(),
             82..=87 => self.pending(),
@@ -56,7 +65,7 @@ impl Runner {
     }
 
     /// A handle, and whether its writes are acknowledged when they are durable.
-    fn handle(&mut self, name: &str) -> (Collection, bool) {
+    pub(crate) fn handle(&mut self, name: &str) -> (Collection, bool) {
         let collection = self.db().collection(name);
         match self.rng.u8(0..10) {
             0 => (collection.with_durability(Durability::Sync), true),
@@ -66,7 +75,7 @@ impl Runner {
     }
 
     /// The states on the way of a write to a collection that may have to be created first.
-    fn created(&self, names: &[&str]) -> Vec<State> {
+    pub(crate) fn created(&self, names: &[&str]) -> Vec<State> {
         let mut steps = Vec::new();
         let mut state = self.state.clone();
         for name in names {
@@ -77,7 +86,7 @@ impl Runner {
         steps
     }
 
-    fn after(&self, steps: &[State]) -> State {
+    pub(crate) fn after(&self, steps: &[State]) -> State {
         steps.last().unwrap_or(&self.state).clone()
     }
 
@@ -103,6 +112,7 @@ impl Runner {
             steps.push(state);
         }
         let result = self.write(Phase::Write, &steps, durable && !refused, |_| collection.put(value, given));
+        self.effect("put", !refused);
         expect_refused(result, refused);
     }
 
@@ -131,6 +141,7 @@ impl Runner {
             steps.push(state);
         }
         let durable = durable && !refused;
+        self.effect("insert", !fails && !refused && !maps.is_empty());
         // Nothing is acknowledged where nothing was to be written.
         let durable = durable && !fails && !maps.is_empty();
         let result = self.write(Phase::Write, &steps, durable, |_| match maps.as_slice() {
@@ -160,6 +171,7 @@ impl Runner {
         self.note(format!("delete {name} {value:?} {}", if blind { "blind" } else { "" }));
         let mut state = self.state.clone();
         let was_there = state.delete(&name, &id);
+        self.effect("delete", was_there);
         // What is refused, or not there to be deleted, makes nothing durable.
         let writes = was_there || blind && self.state.collections.contains_key(&name);
         let result = self.write(Phase::Write, &[state], durable && writes, |_| match blind {
@@ -214,6 +226,7 @@ impl Runner {
         if refused {
             (state, changed) = (self.state.clone(), false);
         }
+        self.effect("modify", changed);
         // Field by field, or the document as a map: to the same end.
         let result = self.write(Phase::Write, &[state], durable && changed, |_| {
             collection.modify(value, |draft| if whole { Ok(change(draft.map()?)) } else { patch(draft) })
@@ -223,32 +236,27 @@ impl Runner {
         }
     }
 
-    /// Mostly one of few, so that documents come back to what they were.
-    fn any_number(&mut self) -> i32 {
-        if self.rng.bool() { self.rng.i32(0..3) } else { self.rng.i32(0..1000) }
-    }
-
     /// An update by an operator, checked or blind, of a field that only updates write.
     fn update(&mut self) {
         let name = self.any_name();
         let id = self.any_id(&name);
         let (collection, durable) = self.handle(&name);
         let value = id.value(&mut self.rng);
-        let (blind, k) = (self.rng.bool(), self.any_number());
-        // The last one may not apply, which a checked update says.
-        let (field, update, change) = any_update(self.rng.u8(0..if blind { 6 } else { 5 }), k);
+        let blind = self.rng.bool();
+        let change = if blind { self.any_blind_change() } else { self.any_change() };
+        let update = change.update.as_str();
         self.note(format!("update {name} {value:?} {update} {}", if blind { "blind" } else { "" }));
         let mut state = self.state.clone();
         let old = state.get(&name, &id).cloned();
         let was_there = old.is_some();
         if let Some(old) = old {
             let mut map = Map::clone(&old);
-            change(&mut map, k);
+            change.apply(&mut map);
             state.put(&name, id.clone(), map);
         }
         let mut changed = state.get(&name, &id) != self.state.get(&name, &id);
         // A blind one of a field that no index reads is refused by none, though the document could not be indexed before.
-        let checked = !blind || state.is_read_by_index(&name, field);
+        let checked = !blind || change.is_read_by_index(&state, &name);
         let refused = changed && checked && state.refuses(&name, std::slice::from_ref(&id));
         if refused {
             (state, changed) = (self.state.clone(), false);
@@ -260,9 +268,13 @@ impl Runner {
             false => changed,
         };
         let result = self.write(Phase::Write, &[state], durable && writes, |_| match blind {
-            true => collection.apply(value, update.as_str()).map(|()| was_there),
-            false => collection.update(value, update.as_str()).map(|result| result.matched_count == 1),
+            true => collection.apply(value, update).map(|()| was_there),
+            false => collection.update(value, update).map(|result| {
+                assert_eq!(result.modified_count, u64::from(changed), "modified by {update}");
+                result.matched_count == 1
+            }),
         });
+        self.effect(if blind { "apply" } else { "update" }, changed);
         if !self.missing(&name, &result) && !expect_refused(result.clone(), refused) {
             assert_eq!(result.expect("update"), was_there);
         }
@@ -301,17 +313,16 @@ impl Runner {
                     batch.insert(&collection, map).expect("an insert in a batch");
                 }
                 2 if state.get(name, &id).is_some() => {
-                    let k = self.any_number();
-                    let (field, update, change) = any_update(self.rng.u8(0..5), k);
-                    words += &format!(" apply {name} {value:?} {update}");
-                    if !state.is_read_by_index(name, field) {
+                    let change = self.any_change();
+                    words += &format!(" apply {name} {value:?} {}", change.update);
+                    if !change.is_read_by_index(&state, name) {
                         // No index looks at it for that.
                         written.entry(name).or_default().pop();
                     }
                     let mut map = Map::clone(state.get(name, &id).expect("it is there"));
-                    change(&mut map, k);
+                    change.apply(&mut map);
                     state.put(name, id, map);
-                    batch.apply(&collection, value, update.as_str()).expect("an update in a batch");
+                    batch.apply(&collection, value, change.update.as_str()).expect("an update in a batch");
                 }
                 _ => {
                     let mut map = self.documents.with_id(&id, &mut self.rng);
@@ -333,52 +344,8 @@ impl Runner {
             steps.push(state);
         }
         let result = self.write(Phase::Write, &steps, durable && !fails && !refused, |_| batch.commit());
+        self.effect("batch", !fails && !refused);
         expect_duplicate(result, fails, refused);
-    }
-
-    fn load(&mut self) {
-        let name = self.any_name();
-        let replace = self.rng.bool();
-        let mut steps = self.created(&[&name]);
-        let mut state = self.after(&steps);
-        let mut lines = Vec::new();
-        let mut ids = Vec::new();
-        for _ in 0..self.rng.usize(0..12) {
-            let id = self.any_id(&name);
-            let map = self.documents.for_json(&id, &mut self.rng);
-            let format =
-                if self.rng.bool() { document::json::Format::CANONICAL } else { document::json::Format::RELAXED };
-            document::json::print_map(&map, format, &mut lines).expect("it can be printed");
-            lines.push(b'\n');
-            let line = lines[..lines.len() - 1].rsplit(|b| *b == b'\n').next().expect("a line");
-            // What the text says: a small integer of 64 bits is one of 32 there.
-            let read = crate::map_of(std::str::from_utf8(line).expect("text"));
-            let mut with = state.clone();
-            with.put(&name, id.clone(), read.clone());
-            // A line is looked at before its `_id` is.
-            let unindexable = with.unindexable(&name, std::slice::from_ref(&id));
-            // What is passed over is refused by nobody, whatever is there under its `_id`.
-            if replace || state.get(&name, &id).is_none() {
-                ids.push(id.clone());
-                state.put(&name, id, read);
-            }
-            if unindexable {
-                // What a load does with such a document has tests of its own.
-                return;
-            }
-        }
-        // All of it is one batch.
-        let refused = state.refuses(&name, &ids);
-        if !refused {
-            steps.push(state);
-        }
-        let on_duplicate = if replace { OnDuplicate::Replace } else { OnDuplicate::Skip };
-        self.note(format!("load {name} {on_duplicate:?} {} bytes", lines.len()));
-        let options = LoadOptions { readers: 1, on_duplicate, ..LoadOptions::default() };
-        let result = self.write(Phase::Load, &steps, !refused, |db| {
-            db.collection(&name).load(Input::stream("lines", std::io::Cursor::new(lines)), options)
-        });
-        expect_refused(result, refused);
     }
 
     fn schema(&mut self) {
@@ -496,7 +463,7 @@ impl Runner {
 }
 
 /// True if the write was refused, by an index, as it should have been.
-fn expect_refused<T: std::fmt::Debug>(result: alluvium::Result<T>, expected: bool) -> bool {
+pub(crate) fn expect_refused<T: std::fmt::Debug>(result: alluvium::Result<T>, expected: bool) -> bool {
     match result {
         Ok(_) => assert!(!expected, "what an index refuses was written"),
         Err(error) => {
@@ -507,7 +474,7 @@ fn expect_refused<T: std::fmt::Debug>(result: alluvium::Result<T>, expected: boo
 }
 
 /// `taken`: an `_id` is taken; `refused`: an index refuses a document.
-fn expect_duplicate(result: alluvium::Result<()>, taken: bool, refused: bool) {
+pub(crate) fn expect_duplicate(result: alluvium::Result<()>, taken: bool, refused: bool) {
     match result {
         Ok(()) => assert!(!taken && !refused, "an _id or a key that is taken was not refused"),
         Err(error) if refused => {
@@ -515,29 +482,4 @@ fn expect_duplicate(result: alluvium::Result<()>, taken: bool, refused: bool) {
         }
         Err(error) => assert!(taken && error.kind() == ErrorKind::DuplicateKey, "{error}"),
     }
-}
-
-/// An update by an operator, and what it does to a document; and the field, which mostly only updates write.
-fn any_update(which: u8, k: i32) -> (&'static str, String, fn(&mut Map, i32)) {
-    let field = ["set", "inc", "k", "k", "list", "body"][usize::from(which)];
-    let (update, change): (String, fn(&mut Map, i32)) = match which {
-        0 => (format!(r#"{{"$set":{{"set":{k}}}}}"#), |map, k| drop(map.insert("set", k))),
-        1 => (format!(r#"{{"$inc":{{"inc":{k}}}}}"#), |map, k| {
-            let before = map.get("inc").and_then(Value::as_i64).unwrap_or(0);
-            map.insert("inc", i32::try_from(before).expect("small") + k);
-        }),
-        2 => (format!(r#"{{"$set":{{"k":{k}}}}}"#), |map, k| drop(map.insert("k", k))),
-        3 => (r#"{"$unset":{"k":1}}"#.to_owned(), |map, _| drop(map.remove("k"))),
-        // Of what is mostly a text, where it is at all: then it does nothing.
-        5 => (format!(r#"{{"$push":{{"body":{k}}}}}"#), |map, k| match map.get_mut("body") {
-            Some(Value::Array(list)) => list.push(Value::from(k)),
-            Some(_) => {}
-            None => map.push("body", Value::Array(vec![Value::from(k)])),
-        }),
-        _ => (format!(r#"{{"$push":{{"list":{k}}}}}"#), |map, k| match map.get_mut("list") {
-            Some(Value::Array(list)) => list.push(Value::from(k)),
-            _ => map.push("list", Value::Array(vec![Value::from(k)])),
-        }),
-    };
-    (field, update, change)
 }

@@ -118,13 +118,16 @@ impl Runner {
         }
     }
 
+    /// True if snapshots are ended under the options at hand, for their age or for what they keep.
+    pub(crate) fn snapshots_may_end(&self) -> bool {
+        let usual = store::Options::default();
+        self.options.snapshot_max_age < usual.snapshot_max_age || self.options.snapshot_max_debt_bytes.is_some()
+    }
+
     /// Lets go of kept snapshots that were ended, as they may have been under the options at hand.
     pub(crate) fn forget_ended(&mut self) {
-        let usual = store::Options::default();
-        let may_end =
-            self.options.snapshot_max_age < usual.snapshot_max_age || self.options.snapshot_max_debt_bytes.is_some();
         let mut kept = std::mem::take(&mut self.snapshots);
-        if may_end {
+        if self.snapshots_may_end() {
             kept.retain(|kept| {
                 // One that was not there yet says so, if the snapshot has not ended.
                 let name = kept.state.collections.keys().next().map_or("main.a", String::as_str);
@@ -177,7 +180,7 @@ fn same(name: &str, id: &Id, expected: Option<&Arc<Map>>, found: Option<&Documen
 }
 
 /// `_id` and the values at the paths, as `get_fields` promises them.
-fn fields(map: &Map, paths: &[&str]) -> Map {
+pub(crate) fn fields(map: &Map, paths: &[&str]) -> Map {
     let mut fields = Map::new();
     if !paths.contains(&"_id") {
         fields.push("_id", map.get("_id").cloned());

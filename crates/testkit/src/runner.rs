@@ -1,5 +1,6 @@
 //! Runs operations against a database and the model, and compares.
 
+use crate::by_id::Versioned;
 use crate::checkpoints::Checkpoints;
 use crate::peek::Peek;
 use crate::state::{State, read_state};
@@ -53,6 +54,10 @@ pub struct Runner {
     pub(crate) documents: Documents,
     pub(crate) snapshots: Vec<Kept>,
     pub(crate) checkpoints: Checkpoints,
+    /// Cursors that are open.
+    pub(crate) cursors: Vec<crate::cursors::Open>,
+    /// Versions of documents that were read.
+    pub(crate) versions: Vec<Versioned>,
     pub(crate) dirty: bool,
     /// A collection or an index was dropped since files were merged.
     pub(crate) dropped: bool,
@@ -104,6 +109,8 @@ impl Runner {
             documents: Documents::default(),
             snapshots: Vec::new(),
             checkpoints: Checkpoints::default(),
+            cursors: Vec::new(),
+            versions: Vec::new(),
             dirty: false,
             dropped: false,
             serial: 0,
@@ -129,6 +136,7 @@ impl Runner {
             self.durability.unwrap_or([Durability::Sync, Durability::Periodic, Durability::Bulk][self.rng.usize(0..3)]);
         self.options = random_options(&mut self.rng, self.partitions, durability);
         self.options.background = self.background;
+        self.options.direct_io = self.rng.u8(0..4) == 0;
         if self.mix == Mix::All && !self.background {
             // Snapshots that are kept may be ended then.
             self.options.snapshot_max_age =
@@ -160,6 +168,9 @@ impl Runner {
         if self.mix == Mix::All {
             self.forget_ended();
             self.check_indexes();
+            if number.is_multiple_of(3) {
+                self.check_derived();
+            }
         }
     }
 
@@ -181,7 +192,9 @@ impl Runner {
         for at in (0..self.snapshots.len()).rev() {
             self.check_snapshot(at);
         }
+        self.drain_cursors();
         self.check_indexes();
+        self.check_derived();
     }
 
     /// Closes the database, and checks all of it after opening it again.
@@ -201,6 +214,7 @@ impl Runner {
         if let Some(db) = self.db.take() {
             db.close().unwrap_or_else(|e| panic!("close: {e}"));
         }
+        self.end_cursors();
         let mut timeline = self.timeline.lock();
         timeline.durable();
         timeline.phase = Phase::Open;
@@ -212,6 +226,7 @@ impl Runner {
         self.snapshots.clear();
         // The old process must not be heard of again.
         self.world.faults.set_hook(None);
+        self.cursors.clear();
         self.db = None;
         self.world = world;
         self.timeline.lock().phase = Phase::Open;

@@ -85,7 +85,12 @@ impl State {
 
     /// True if documents of a collection cannot be there as they are now: see [`crate::indexes::refused`].
     pub fn refuses(&self, name: &str, ids: &[Id]) -> bool {
-        self.collections.get(name).is_some_and(|c| crate::indexes::refused(&c.indexes, &c.documents, ids))
+        let Some(Contents { documents, indexes }) = self.collections.get(name) else { return false };
+        let refused = crate::indexes::refused(indexes, documents, ids);
+        if let Some(derived) = crate::derived::refused(indexes, documents, ids) {
+            assert_eq!(refused, derived, "whether {ids:?} of {name} are refused, by keys and by values");
+        }
+        refused
     }
 
     /// True if an index of the collection has to do with a field.

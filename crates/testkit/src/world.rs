@@ -5,7 +5,7 @@ use env::fault::FaultFs;
 use env::mem::{CrashStyle, MemFs};
 use env::{Env, ManualClock, SeededRng};
 use std::sync::Arc;
-use store::Options;
+use store::{Options, Tuning};
 
 /// Where the database lies in a world's file system.
 pub const PATH: &str = "db";
@@ -75,6 +75,28 @@ pub fn random_options(rng: &mut fastrand::Rng, partitions: u32, durability: Dura
         // None, small enough to be reached, and the usual one.
         disk_reserve_bytes: [Some(0), Some(0), Some(100 << 10), None][rng.usize(0..4)],
         background: false,
+        tuning: random_tuning(rng),
         ..Options::default()
+    }
+}
+
+/// Sizes so small that a sequence of some hundred operations does what a large database does; some of them, or none.
+fn random_tuning(rng: &mut fastrand::Rng) -> Tuning {
+    if rng.u8(0..4) == 0 {
+        return Tuning::default();
+    }
+    Tuning {
+        memtable_bytes: [None, Some(500), Some(2 << 10), Some(8 << 10)][rng.usize(0..4)],
+        log_limit_bytes: [None, Some(10 << 10), Some(30 << 10)][rng.usize(0..3)],
+        manifest_bytes: [None, Some(200), Some(2 << 10)][rng.usize(0..3)],
+        upper_floor_bytes: [None, Some(1 << 10), Some(6 << 10)][rng.usize(0..3)],
+        max_runs: [None, Some(3), Some(5)][rng.usize(0..3)],
+        max_job_bytes: [None, Some(4 << 10), Some(32 << 10)][rng.usize(0..3)],
+        small_tree_bytes: [None, Some(0), Some(500)][rng.usize(0..3)],
+        few_tombstones: [None, Some(0), Some(5)][rng.usize(0..3)],
+        dictionary_file_bytes: [None, Some(2 << 10), Some(8 << 10)][rng.usize(0..3)],
+        index_partition_blocks: [None, Some(2), Some(5)][rng.usize(0..3)],
+        max_range_bytes: [None, Some(200)][rng.usize(0..2)],
+        max_definitions: [None, Some(1), Some(6)][rng.usize(0..3)],
     }
 }

@@ -45,6 +45,8 @@ fn required(durability: Durability) -> Vec<PointKind> {
     add(&[Phase::Purge], Log, &[Sync]);
     add(&[Phase::Purge], Manifest, &[Write, Sync]);
     add(&[Phase::Flush, Phase::Compaction], Manifest, &[Write, Sync]);
+    // A manifest that has grown is written anew, and the old one removed.
+    add(&[Phase::Flush, Phase::Compaction], Manifest, &[Create, Rename, Remove]);
     match durability {
         Durability::Sync => add(&[Phase::Write, Phase::Schema, Phase::Load], Log, &[Sync]),
         _ => add(&[Phase::Sync, Phase::Load], Log, &[Sync]),
@@ -84,6 +86,9 @@ fn cut_everywhere(test: &str, durability: Durability) {
             Rare::LeftOvers,
             Rare::CrashDuringRecovery,
             Rare::BuildResumed,
+            Rare::SealedForLog,
+            Rare::DictionaryRetrained,
+            Rare::ShapesFull,
         ],
     );
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use env::marks::Rare;
-use testkit::{Mix, Runner, seed, sequence};
+use testkit::{Mix, Runner, effects, seed, sequence};
 
 /// What the usual sequences meet: if one is never met, they prove less than they say.
 const MET: [Rare; 13] = [
@@ -32,6 +32,7 @@ fn any_operations_match_the_model() {
         });
     });
     seed::must_have_met(800, &MET);
+    effects::must_have_done(800, 20);
 }
 
 #[test]

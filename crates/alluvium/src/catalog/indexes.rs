@@ -173,17 +173,22 @@ fn like(set: &IndexSet, wanted: &Definition) -> Result<Option<Arc<Index>>> {
         if known == wanted {
             return Ok(Some(index.clone()));
         }
-        if known.name() == wanted.name() {
-            let what = format!(
-                "there is an index {} over other keys or with other options: drop it first, or choose another name",
-                known.name()
-            );
-            return Err(Error::IndexConflict { code: 86, what });
-        }
-        if known.has_keys_of(wanted) && known.partial_filter() == wanted.partial_filter() {
-            let what = format!("the index {} has the same keys: drop it first", known.name());
-            return Err(Error::IndexConflict { code: 85, what });
-        }
+        // Those that differ in any of this may stand beside each other.
+        let same = known.has_keys_of(wanted)
+            && known.partial_filter() == wanted.partial_filter()
+            && known.is_unique() == wanted.is_unique()
+            && known.is_sparse() == wanted.is_sparse();
+        let name = known.name();
+        let (code, what) = match (name == wanted.name(), same) {
+            (true, true) => (85, format!("there is an index {name} with other options: drop it first")),
+            (true, false) => {
+                let what = "over other keys or other documents: drop it first, or choose another name";
+                (86, format!("there is an index {name} {what}"))
+            }
+            (false, true) => (85, format!("the index {name} has the same keys: drop it first")),
+            (false, false) => continue,
+        };
+        return Err(Error::IndexConflict { code, what });
     }
     Ok(None)
 }

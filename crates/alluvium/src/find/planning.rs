@@ -9,10 +9,13 @@ use document::{Map, Value};
 use env::marks::{Rare, mark};
 use env::sync::Mutex;
 use hashbrown::HashMap;
-use query::plan::{self, Hint, Needs, Plan, Query};
+use query::plan::{self, Hint, KeyRange, Needs, Plan, Query};
 use std::fmt::Write;
+use std::ops::Bound;
 use std::sync::Arc;
-use store::Seq;
+// Counts what one thread does.
+use std::sync::atomic::{AtomicU32, Ordering};
+use store::{Bounds, Seq};
 
 /// So many forms of questions are remembered, of each collection.
 const FORMS_MAX: usize = 1000;
@@ -64,6 +67,44 @@ impl Plans {
     }
 }
 
+/// So many ranges are looked into for one plan.
+const ESTIMATES_MAX: u32 = 64;
+
+/// Looks into indexes: into one partition, since documents lie in partitions by chance.
+struct Shares<'a> {
+    moment: &'a Moment,
+    indexes: &'a IndexSet,
+    asked: AtomicU32,
+}
+
+impl std::fmt::Debug for Shares<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shares").finish_non_exhaustive()
+    }
+}
+
+impl plan::Estimator for Shares<'_> {
+    fn share(&self, index: &plan::Index<'_>, ranges: &[KeyRange]) -> Option<f64> {
+        let count = ranges.len() as u32;
+        if self.asked.fetch_add(count, Ordering::Relaxed) + count > ESTIMATES_MAX {
+            return None;
+        }
+        let store = self.moment.store();
+        let name = index.definition.name();
+        let tree = self.indexes.indexes.iter().find(|listed| listed.definition.name() == name)?.tree;
+        // What cannot be read is not known: the plan that is taken then says so.
+        let all = store.estimate(tree, 0, &Bounds::all()).ok()?;
+        let of_range = |range: &KeyRange| {
+            let upper = range.to.clone().map_or(Bound::Unbounded, Bound::Excluded);
+            let bounds = Bounds { lower: Bound::Included(range.from.clone()), upper, reverse: false };
+            store.estimate(tree, 0, &bounds).ok()
+        };
+        let within: u64 = ranges.iter().map(of_range).sum::<Option<u64>>()?;
+        // One partition tells little of what is rare.
+        Some(((within as f64 + 0.5) / (all as f64 + 1.0)).min(1.0))
+    }
+}
+
 /// The plan of a question at a moment.
 pub(crate) fn plan(moment: &Moment, question: &Question) -> Result<Planned> {
     let indexes = moment.open.indexes();
@@ -89,12 +130,14 @@ pub(crate) fn plan(moment: &Moment, question: &Question) -> Result<Planned> {
             }
         })
         .collect();
+    let shares = Shares { moment, indexes: &indexes, asked: AtomicU32::new(0) };
     let collection = plan::Collection {
         documents: statistics.documents,
         bytes: statistics.bytes,
         partitions: moment.store().partitions(),
         natural_ids: statistics.natural_ids,
         indexes: &described,
+        estimator: Some(&shares),
     };
     let query = Query {
         filter: &question.filter,
@@ -124,7 +167,9 @@ fn remembered(
     let (taken, dear) = plans.known(indexes, form, |form| (form.index.clone(), form.dear.clone()));
     if let Some(name) = &taken {
         let hinted = Query { hint: Some(Hint::Name(name)), ..query.clone() };
-        if let Ok(plan) = plan::plan(&hinted, collection) {
+        // What is taken anyhow need not be looked into.
+        let known = plan::Collection { estimator: None, ..collection.clone() };
+        if let Ok(plan) = plan::plan(&hinted, &known) {
             return Ok((plan, true));
         }
     }

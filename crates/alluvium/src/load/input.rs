@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The bytes that tell one input from another, besides its size: the first MiB.
+/// So many bytes of the beginning, and of the end, tell one input from another.
 const HASHED_BYTES: u64 = 1 << 20;
 
 /// A stream of bytes that can pass over its beginning.
@@ -29,18 +29,18 @@ pub trait Source: Read + Send {
     }
 }
 
-/// What makes an input the same input on the next run: size and hash of the first MiB. Such a
-/// load can be taken up where it ended.
+/// What makes an input the same input on the next run. Such a load can be taken up where it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// The size in bytes of the file, as it lies on disk.
     pub size: u64,
-    /// A hash of its first MiB.
+    /// A hash of what lies in it, or of parts of that and the time of its last change.
     pub hash: u64,
 }
 
 impl Identity {
-    /// The identity of a file.
+    /// The identity of a file: its size, the time of its last change, its first and its last MiB. A file that is touched is
+    /// another one.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -57,9 +57,15 @@ impl Identity {
     pub fn of_file(env: &Env, path: &Path) -> Result<Self> {
         let file = env.fs.open(path, OpenMode::Read).map_err(store::Error::from)?;
         let size = file.len().map_err(store::Error::from)?;
-        let mut start = vec![0; size.min(HASHED_BYTES) as usize];
-        file.read_exact_at(&mut start, 0).map_err(store::Error::from)?;
-        Ok(Self { size, hash: codec::hash64(&start) })
+        let modified = file.modified().map_err(store::Error::from)?.unwrap_or(0);
+        let mut hasher = codec::Hasher64::default();
+        hasher.add(&modified.to_le_bytes());
+        let mut piece = vec![0; size.min(HASHED_BYTES) as usize];
+        for at in [0, size - piece.len() as u64] {
+            file.read_exact_at(&mut piece, at).map_err(store::Error::from)?;
+            hasher.add(&piece);
+        }
+        Ok(Self { size, hash: hasher.finish() })
     }
 
     /// As [`Identity::of_file`], with a hash of all of the file: dumps of one collection are often of one size, and

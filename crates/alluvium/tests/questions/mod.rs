@@ -17,6 +17,7 @@ pub const INDEXES: &[(&str, &str)] = &[
     (r#"{"m.x": 1}"#, "{}"),
     (r#"{"t.0": 1, "b": 1}"#, "{}"),
     (r#"{"m.x": -1, "m.y": 1}"#, "{}"),
+    (r#"{"a": 1, "_id": -1}"#, "{}"),
     (r#"{"t": 1}"#, r#"{"partialFilterExpression": {"a": {"$gte": 1}}, "name": "partial"}"#),
 ];
 
@@ -180,13 +181,22 @@ pub fn map(text: &str) -> Map {
     document::json::parse(text.as_bytes()).unwrap().as_map().unwrap().clone()
 }
 
+/// Some of types of which an entry tells the exact value, some of others.
+fn id_of(n: u8) -> Value {
+    match n % 3 {
+        0 => Value::ObjectId([n; 12]),
+        1 => Value::DateTime(i64::from(n)),
+        _ => Value::from(i32::from(n)),
+    }
+}
+
 pub fn run(c: &Collection, step: &Step) {
     match step {
-        Step::Put(id, map) => c.put(i32::from(*id), map).unwrap(),
-        Step::Delete(id) => c.delete(i32::from(*id)).unwrap(),
-        Step::Apply(id, update) => c.apply(i32::from(*id), *update).unwrap(),
+        Step::Put(id, map) => c.put(id_of(*id), map).unwrap(),
+        Step::Delete(id) => c.delete(id_of(*id)).unwrap(),
+        Step::Apply(id, update) => c.apply(id_of(*id), *update).unwrap(),
         // What does not go, as a field in an array, changes nothing.
-        Step::Update(id, update) => drop(c.update(i32::from(*id), *update)),
+        Step::Update(id, update) => drop(c.update(id_of(*id), *update)),
         Step::Flush => c_flush(c),
     }
 }
@@ -257,7 +267,7 @@ pub fn check_at(
     let some: Vec<Vec<u8>> = some.iter().map(|document| order.key(document).unwrap()).collect();
     let from = 1.min(keys.len());
     assert_eq!(some, keys[from..keys.len().min(4)], "{what}: skip and limit");
-    for fields in [r#"{"a": 1, "_id": 0}"#, r#"{"a": 1, "b": 1}"#] {
+    for fields in [r#"{"a": 1, "_id": 0}"#, r#"{"a": 1}"#, r#"{"_id": 1}"#, r#"{"a": 1, "b": 1}"#] {
         let found = ask().projection(fields).run().unwrap().map(|document| document.unwrap().to_string());
         let mut found: Vec<String> = found.collect();
         let projection = query::projection::Projection::parse(&map(fields)).unwrap();

@@ -39,7 +39,7 @@ impl Args {
         self.collection.with(|collection| {
             let find = self.question.find(collection, self.filter.as_deref())?;
             match self.question.explain {
-                true => questions::print(&find.explain()?, self.json),
+                true => questions::print(&find.explain_count()?, self.json),
                 false => self.print(find.count()?),
             }
         })

@@ -38,7 +38,7 @@ impl Args {
         self.collection.with(|collection| {
             let find = self.question.find(collection, self.filter.as_deref())?;
             if self.question.explain {
-                return questions::print(&find.explain()?, self.json);
+                return questions::print(&find.explain_distinct(&self.field)?, self.json);
             }
             let values = find.distinct(&self.field)?;
             let text =

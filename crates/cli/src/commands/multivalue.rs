@@ -7,13 +7,12 @@ use super::load::open_unpacked;
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::output::Output;
-use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use store::{Durability, Multivalue, Options, Store, TreeId, ValuesOf};
+use store::{Durability, Multivalue, Store, TreeId, ValuesOf};
 
 /// First byte of a description: a named set of values; its name follows.
 const VALUES: u8 = 3;
@@ -167,19 +166,12 @@ fn failed(error: store::Error) -> Failure {
 impl Set {
     /// Opens the store, runs the step, and closes it.
     fn with<T>(&self, create: bool, step: impl FnOnce(&Store, TreeId) -> Outcome<T>) -> Outcome<T> {
-        if let Some(open) = session::database() {
-            return self.tree(open.store(), create).and_then(|tree| step(open.store(), tree));
-        }
-        let mut options = Options { create_if_missing: create, ..Options::default() };
-        if let Some(bytes) = self.database.memory_bytes()? {
-            options.memory_bytes = bytes;
-        }
-        let store = Store::open(env::Env::os(), self.database.path(), options).map_err(failed)?;
-        let result = self.tree(&store, create).and_then(|tree| step(&store, tree));
-        let closed = store.close();
-        let value = result?;
-        closed.map_err(failed)?;
-        Ok(value)
+        // As a database, also where there are no documents: what is merged may be those of others.
+        let builder = self.database.builder()?.create_if_missing(create);
+        self.database.with_builder(builder, |database| {
+            let store = database.store();
+            self.tree(store, create).and_then(|tree| step(store, tree))
+        })
     }
 
     fn tree(&self, store: &Store, create: bool) -> Outcome<TreeId> {

@@ -204,8 +204,8 @@ impl<'a> Output<'a> {
     fn stage_limit(&self) -> u64 {
         let options = &self.home.shared.options;
         let limit = if self.uses_dictionaries() { options.dictionary_file_bytes } else { options.small_tree_bytes };
-        // A small budget has no room for a large stage.
-        limit.min((self.home.shared.budget.total() as u64 / 16).max(64 << 10))
+        // A small budget has no room for a large stage. An empty one is never large.
+        limit.min((self.home.shared.budget.total() as u64 / 16).max(64 << 10)).max(1)
     }
 
     fn compression(&self) -> Compression {
@@ -228,21 +228,19 @@ impl<'a> Output<'a> {
         if self.tree != Some(tree) {
             self.change_tree(tree)?;
         }
-        if !self.streaming {
-            return self.add_staged(entry, shadowed);
-        }
-        if self.must_cut(entry.key) {
+        if self.streaming && self.must_cut(entry.key) {
             self.close()?;
-            return self.add_staged(entry, shadowed);
         }
-        if let Some(open) = &mut self.open {
-            open.note(shadowed);
-            if self.uses_definitions {
-                open.note_used(&*self.home.shared.policy, tree, &entry);
+        match &mut self.open {
+            Some(open) if self.streaming => {
+                open.note(shadowed);
+                if self.uses_definitions {
+                    open.note_used(&*self.home.shared.policy, tree, &entry);
+                }
+                open.writer.add(entry)
             }
-            open.writer.add(entry)?;
+            _ => self.add_staged(entry, shadowed),
         }
-        Ok(())
     }
 
     fn add_staged(&mut self, entry: Entry<'_>, shadowed: Option<Seq>) -> Result<()> {

@@ -2,6 +2,8 @@
 
 use document::{MAX_DEPTH, Map, Value};
 
+use std::collections::BTreeMap;
+
 use super::bits::{Bits, Wanted, truncated};
 use super::pattern::Pattern;
 use super::tree::{Clause, Comparison, Condition, In, Operand, Path, Test};
@@ -77,10 +79,53 @@ fn or(filters: Vec<Filter>) -> Vec<Clause> {
             _ => branches.push(filter),
         }
     }
+    if branches.len() > FEW_BRANCHES {
+        branches = lists(branches);
+    }
     match <[Filter; 1]>::try_from(branches) {
         Ok([only]) => only.clauses,
         Err(branches) => vec![Clause::Or(branches)],
     }
+}
+
+/// So many branches a planner looks up one by one, which may save a sort.
+const FEW_BRANCHES: usize = 64;
+
+/// Branches that ask for single values of one field are one list of them.
+fn lists(branches: Vec<Filter>) -> Vec<Filter> {
+    let mut rest: Vec<Filter> = Vec::with_capacity(branches.len());
+    let mut listed: BTreeMap<Box<str>, (usize, Vec<Value>, Vec<Pattern>)> = BTreeMap::new();
+    for branch in branches {
+        let (path, values, patterns) = match &branch.clauses[..] {
+            [Clause::Field { path, condition: Condition::Test(Test::Compare(Comparison::Equal, operand)) }] => {
+                (&path.text, std::slice::from_ref(&operand.value), &[][..])
+            }
+            [Clause::Field { path, condition: Condition::Test(Test::In(list)) }] => {
+                (&path.text, &list.values[..], &list.patterns[..])
+            }
+            _ => {
+                rest.push(branch);
+                continue;
+            }
+        };
+        match listed.get_mut(path) {
+            Some((_, all_values, all_patterns)) => {
+                all_values.extend_from_slice(values);
+                all_patterns.extend_from_slice(patterns);
+            }
+            None => {
+                listed.insert(path.clone(), (rest.len(), values.to_vec(), patterns.to_vec()));
+                rest.push(branch);
+            }
+        }
+    }
+    for (path, (at, values, patterns)) in listed {
+        if values.len() + patterns.len() > 1 {
+            let condition = Condition::Test(Test::In(In::new(values, patterns)));
+            rest[at] = Filter { clauses: vec![Clause::Field { path: Path::new(&path), condition }] };
+        }
+    }
+    rest
 }
 
 /// A single condition on a field is negated there.

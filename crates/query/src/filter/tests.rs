@@ -30,3 +30,12 @@ fn filters_that_say_the_same_are_equal() {
         assert_ne!(filter(a), filter(b), "{a} {b}");
     }
 }
+
+#[test]
+fn many_branches_for_one_field_are_a_list() {
+    let branch = |n: i32| Value::Map(Map::from([("a", n)]));
+    let or = |n: i32| Map::from([("$or", Value::Array((0..n).map(branch).collect()))]);
+    let list = Map::from([("a", Map::from([("$in", Value::Array((0..70).map(Value::from).collect()))]))]);
+    assert_eq!(Filter::parse(&or(70)).unwrap(), Filter::parse(&list).unwrap());
+    assert!(matches!(Filter::parse(&or(64)).unwrap().clauses[..], [tree::Clause::Or(_)]));
+}

@@ -12,8 +12,9 @@ use crate::filter::tree::Clause;
 use crate::index::{Definition, Order};
 use crate::sort::SortPart;
 
-/// The most branches that are looked up one by one.
-const BRANCHES_MAX: usize = 64;
+/// The most branches that are looked up one by one; and of a choice within a choice.
+const BRANCHES_MAX: usize = 1000;
+const INNER_BRANCHES_MAX: usize = 64;
 
 /// How deep branches are looked into for branches.
 const DEPTH_MAX: usize = 2;
@@ -29,6 +30,8 @@ struct Way {
     cost: Cost,
     /// The documents come in the order that is asked for.
     ordered: bool,
+    /// About how many documents match at most.
+    most: f64,
 }
 
 /// What was found for a filter.
@@ -52,7 +55,9 @@ pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, Plan
         let unusable = std::mem::take(&mut ways.unusable);
         return Ok(Plan { root: Node::Nothing, cost: Cost::default(), rejected: unusable });
     }
-    let mut finished: Vec<Way> = ways.ways.into_iter().map(|way| planner.finish(way)).collect();
+    let guess = collection.documents as f64 * cost::selectivity(query.filter, collection);
+    let found = ways.ways.iter().map(|way| way.most).fold(guess, f64::min);
+    let mut finished: Vec<Way> = ways.ways.into_iter().map(|way| planner.finish(way, found)).collect();
     finished.sort_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us));
     let mut finished = finished.into_iter();
     // There is always the scan of all documents, or what was hinted at.
@@ -173,7 +178,7 @@ impl Planner<'_> {
         let cost = Cost { time_us: seeks + documents * each, entries: 0.0, documents };
         let name = if set.is_all() { "scan of all documents" } else { "scan of a range of _id" }.to_owned();
         let node = Node::Scan { ids: set.0, backward, filter: without(filter, &proved) };
-        Way { name, node, cost, ordered }
+        Way { name, node, cost, ordered, most: documents }
     }
 
     fn lookup(&self, filter: &Filter) -> Option<Way> {
@@ -186,7 +191,7 @@ impl Planner<'_> {
         let count = ids.len() as f64;
         if ids.is_empty() {
             let name = "look-up by _id".to_owned();
-            return Some(Way { name, node: Node::Nothing, cost: Cost::default(), ordered: true });
+            return Some(Way { name, node: Node::Nothing, cost: Cost::default(), ordered: true, most: 0.0 });
         }
         let ordered = match self.query.sort {
             [] => true,
@@ -194,7 +199,7 @@ impl Planner<'_> {
         };
         let cost = Cost { time_us: count * cost::FETCH_US, entries: 0.0, documents: count };
         let node = Node::Lookup { ids, filter: without(filter, &proved) };
-        Some(Way { name: "look-up by _id".to_owned(), node, cost, ordered })
+        Some(Way { name: "look-up by _id".to_owned(), node, cost, ordered, most: count })
     }
 
     /// A scan of an index, and the fetch of the documents if it takes one.
@@ -205,7 +210,8 @@ impl Planner<'_> {
         let ordered = self.query.sort.is_empty() || backward.is_some();
         let covered = self.covers(filter, &bounded, index);
         if bounded.bounds.iter().any(|part| part.intervals.is_empty()) {
-            return Ok(Way { name: index_name(index), node: Node::Nothing, cost: Cost::default(), ordered: true });
+            let (name, cost) = (index_name(index), Cost::default());
+            return Ok(Way { name, node: Node::Nothing, cost, ordered: true, most: 0.0 });
         }
         let has_few = index.definition.is_sparse() || index.definition.partial_filter().is_some();
         let is_all = !has_few && bounded.bounds.iter().all(|part| part.is_all());
@@ -228,7 +234,7 @@ impl Planner<'_> {
             cost = cost.add(fetch(met.documents));
             node = Node::Fetch { input: Box::new(node), filter: without(filter, &bounded.proved) };
         }
-        Ok(Way { name, node, cost, ordered })
+        Ok(Way { name, node, cost, ordered, most: met.documents })
     }
 
     fn of_scan(&self, met: &Met) -> Cost {
@@ -290,17 +296,18 @@ impl Planner<'_> {
         let input = Box::new(Node::Intersection(vec![node(first), node(second)]));
         let node = Node::Fetch { input, filter: without(filter, &proved) };
         let cost = scanned.add(fetch(both));
-        Some(Way { name, node, cost, ordered: self.query.sort.is_empty() })
+        Some(Way { name, node, cost, ordered: self.query.sort.is_empty(), most: both })
     }
 
     /// The branches of one `$or`, each with the other conditions.
     fn union(&self, filter: &Filter, at: usize, depth: usize) -> Option<Way> {
         let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return None };
-        if branches.len() > BRANCHES_MAX {
+        if branches.len() > if depth + 1 == DEPTH_MAX { BRANCHES_MAX } else { INNER_BRANCHES_MAX } {
             return None;
         }
         let others = without(filter, &[at]);
         let (mut inputs, mut names, mut cost, mut merge) = (Vec::new(), Vec::new(), Cost::default(), true);
+        let mut most = 0.0;
         for branch in branches {
             let branch = Filter::of(branch.clauses.iter().chain(&others.clauses).cloned().collect());
             if finds_nothing(&branch) {
@@ -312,20 +319,20 @@ impl Planner<'_> {
             let ids = Cost::of_time(best.cost.documents * cost::DEDUPLICATE_US);
             cost = cost.add(best.cost).add(ids);
             merge &= best.ordered;
+            most += best.most;
             names.push(best.name);
             inputs.push(best.node);
         }
         let name = format!("union of {}", names.join(", "));
         let merge = if merge { self.query.sort.to_vec() } else { Vec::new() };
         let ordered = !merge.is_empty() || self.query.sort.is_empty();
-        Some(Way { name, node: Node::Union { inputs, merge }, cost, ordered })
+        Some(Way { name, node: Node::Union { inputs, merge }, cost, ordered, most })
     }
 
     /// Adds what is left to be done.
-    fn finish(&self, way: Way) -> Way {
-        let Way { name, mut node, mut cost, ordered } = way;
+    fn finish(&self, way: Way, found: f64) -> Way {
+        let Way { name, mut node, mut cost, ordered, most } = way;
         let wanted = self.query.wanted();
-        let found = self.collection.documents as f64 * cost::selectivity(self.query.filter, self.collection);
         if ordered {
             // It ends once enough are found.
             if let Some(wanted) = wanted.filter(|_| !matches!(node, Node::Lookup { .. } | Node::Nothing)) {
@@ -340,7 +347,7 @@ impl Planner<'_> {
         if !is_nothing && (self.query.skip > 0 || self.query.limit.is_some()) {
             node = Node::Limit { input: Box::new(node), skip: self.query.skip, limit: self.query.limit };
         }
-        Way { name, node, cost, ordered: true }
+        Way { name, node, cost, ordered: true, most }
     }
 }
 

@@ -8,6 +8,7 @@ use document::Value;
 use document::compare::{compare, type_rank};
 
 use super::interval::{Interval, Intervals, bracket};
+use super::scan::ranges_of;
 use super::{Collection, Index, PartBounds};
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Comparison, Condition, Test};
@@ -24,6 +25,8 @@ pub const SEEK_US: f64 = 8.0;
 /// So many entries outside the bounds are looked at one by one, for each partition, before a reader seeks the next that may be
 /// within: about what a seek costs.
 pub const JUMP_ENTRIES: u32 = 32;
+/// The most ranges of a scan that an index is looked into for.
+const ESTIMATED_RANGES: usize = 16;
 /// A comparison of two documents in a sort.
 pub const COMPARE_US: f64 = 0.1;
 /// An `_id` in a union or an intersection.
@@ -77,17 +80,22 @@ pub(super) struct Met {
 
 impl Met {
     pub fn of(bounds: &[PartBounds], index: &Index<'_>, collection: &Collection<'_>) -> Self {
-        let (mut looked, mut within, mut seeks) = (1.0, 1.0, 1.0);
+        let (mut looked, mut behind, mut seeks) = (1.0, 1.0, 1.0);
         let mut leading = true;
         for (at, part) in bounds.iter().enumerate() {
             let fraction = part_fraction(part, at, index);
-            within *= fraction;
             if leading {
                 looked *= fraction;
                 seeks *= part.intervals.len().max(1) as f64;
                 leading = part.is_points();
+            } else {
+                behind *= fraction;
             }
         }
+        if let Some(share) = share_of_ranges(bounds, index, collection) {
+            looked = share;
+        }
+        let within = looked * behind;
         let entries = index.entries as f64;
         if let Some(groups) = groups(bounds, index) {
             // Each group of the same values before the bounds is begun by a seek, behind a few entries.
@@ -102,6 +110,16 @@ impl Met {
         let met = entries * within;
         Self { seeks, entries: entries * looked, within: met, documents: met / per_document }
     }
+}
+
+/// The share of the entries that lie in the ranges of a scan, as far as somebody has looked.
+fn share_of_ranges(bounds: &[PartBounds], index: &Index<'_>, collection: &Collection<'_>) -> Option<f64> {
+    let estimator = collection.estimator?;
+    if bounds.first().is_none_or(PartBounds::is_all) {
+        return None;
+    }
+    let ranges = ranges_of(bounds);
+    if ranges.len() > ESTIMATED_RANGES { None } else { estimator.share(index, &ranges) }
 }
 
 /// How many groups of entries there are that a scan looks for, each with the same values in the parts before the last one that

@@ -105,19 +105,7 @@ impl IndexScan {
     /// the last to the first. Between them lie entries, too, that
     /// [`IndexScan::admits`] tells apart, and that [`IndexScan::place`] tells a reader to pass over.
     pub fn ranges(&self) -> Vec<KeyRange> {
-        let mut prefixes: Vec<Vec<u8>> = vec![Vec::new()];
-        for part in &self.bounds {
-            let many = prefixes.len().saturating_mul(part.ranges.len());
-            if many > RANGES_MAX {
-                break;
-            }
-            let ranges = || prefixes.iter().flat_map(|prefix| part.ranges.iter().map(|range| range.behind(prefix)));
-            if !part.is_points() {
-                return ranges().collect();
-            }
-            prefixes = ranges().map(|range| range.from).collect();
-        }
-        prefixes.into_iter().map(|from| KeyRange { to: after(from.clone()), from }).collect()
+        ranges_of(&self.bounds)
     }
 
     /// True if an entry whose index key, or whole key, is given lies within the bounds of all parts.
@@ -140,6 +128,23 @@ impl IndexScan {
         }
         document
     }
+}
+
+/// As [`IndexScan::ranges`].
+pub(super) fn ranges_of(bounds: &[PartBounds]) -> Vec<KeyRange> {
+    let mut prefixes: Vec<Vec<u8>> = vec![Vec::new()];
+    for part in bounds {
+        let many = prefixes.len().saturating_mul(part.ranges.len());
+        if many > RANGES_MAX {
+            break;
+        }
+        let ranges = || prefixes.iter().flat_map(|prefix| part.ranges.iter().map(|range| range.behind(prefix)));
+        if !part.is_points() {
+            return ranges().collect();
+        }
+        prefixes = ranges().map(|range| range.from).collect();
+    }
+    prefixes.into_iter().map(|from| KeyRange { to: after(from.clone()), from }).collect()
 }
 
 fn put(map: &mut Map, names: &[&str], value: &Value) {

@@ -42,3 +42,25 @@ fn plans_are_remembered_until_they_turn_out_wrong_or_indexes_change() {
     c.create_index(r#"{"third": 1}"#).unwrap();
     assert_eq!(taken(&c, &question(1)), (few, false));
 }
+
+#[test]
+fn ranges_are_looked_into() {
+    let db = Database::builder().env(Env::in_memory(1)).partitions(2).open("db").unwrap();
+    let c = db.collection("c");
+    c.insert_many((0..20_000).map(|n| format!(r#"{{"_id": {n}, "a": {n}, "b": {}}}"#, n % 2))).unwrap();
+    c.create_index(r#"{"a": 1}"#).unwrap();
+    c.create_index(r#"{"b": 1, "a": -1}"#).unwrap();
+    let a = Some("a_1".to_owned());
+    for flushed in [false, true] {
+        if flushed {
+            db.compact().unwrap();
+        }
+        // Nothing of it is remembered: a scan never is, and each of these is another form.
+        assert_eq!(taken(&c, r#"{"a": {"$gte": 0}}"#).0, None);
+        assert_eq!(taken(&c, r#"{"a": {"$gt": 19900}}"#), (a.clone(), flushed));
+        assert_eq!(taken(&c, r#"{"a": {"$gt": 100, "$lt": 200}}"#), (a.clone(), flushed));
+        assert!(taken(&c, r#"{"b": 1, "a": {"$lt": 50}}"#).0.is_some());
+        let documents = c.estimated_document_count().unwrap();
+        assert!((18_000..22_000).contains(&documents), "{documents}");
+    }
+}

@@ -47,7 +47,9 @@ impl Fetch {
 
 /// What was done at the documents, and what at the entries below.
 fn split(counts: Counts) -> (Counts, Vec<Report>) {
-    let below = Counts { keys: counts.keys, seeks: counts.seeks, returned: counts.keys, ..Counts::default() };
+    // An entry that is within all bounds is asked for its document.
+    let returned = counts.documents;
+    let below = Counts { keys: counts.keys, seeks: counts.seeks, returned, ..Counts::default() };
     (Counts { keys: 0, seeks: 0, ..counts }, vec![Report { counts: below, inputs: Vec::new() }])
 }
 
@@ -124,7 +126,11 @@ impl Covered {
         }
         if self.wants_id || self.sorts_id {
             match exact_id(&key) {
-                Some((id, exact)) if exact || !self.wants_id => values.entries.insert(0, (Value::from("_id"), id)),
+                Some((id, exact)) if exact || !self.wants_id => {
+                    // It may be a part of the index, too.
+                    values.entries.retain(|(name, _)| name.as_str() != Some("_id"));
+                    values.entries.insert(0, (Value::from("_id"), id));
+                }
                 // What it is exactly stands in the document only.
                 _ => {
                     if let Some((document, _)) = run.moment.read(&key, &mut Vec::new())? {
@@ -213,7 +219,10 @@ impl Both {
             Report { counts: Counts { keys, seeks, returned: keys, ..Counts::default() }, inputs: Vec::new() }
         };
         let counts = Counts { documents: self.documents, stale: self.stale, ..Counts::default() };
-        let both = Report { counts: Counts::default(), inputs: vec![below(&self.first), below(&self.second)] };
+        let both = Report {
+            counts: Counts { returned: self.documents, ..Counts::default() },
+            inputs: vec![below(&self.first), below(&self.second)],
+        };
         (counts, vec![both])
     }
 }

@@ -1,0 +1,182 @@
+//! Loads among the operations: in each format, by several threads, with each answer to an `_id` that is taken.
+
+use crate::operations::expect_refused;
+use crate::{Id, Phase, Runner};
+use alluvium::load::{Csv, FieldType, Format, Input, LoadOptions, OnDuplicate};
+use alluvium::{Error, Map, Value};
+use document::json;
+
+/// Fields of rows, in the order of their names; each row has them all.
+const COLUMNS: [(&str, FieldType); 4] =
+    [("_id", FieldType::Int), ("k", FieldType::Json), ("n", FieldType::Long), ("text", FieldType::String)];
+
+/// A format, and what its loads are counted as.
+type Kind = (Format, &'static str);
+
+/// What a load is given, in the order of the input, and what the model makes of it.
+struct Text {
+    bytes: Vec<u8>,
+    documents: Vec<(Id, Map)>,
+}
+
+impl Runner {
+    pub(crate) fn load(&mut self) {
+        let name = self.any_name();
+        let (format, kind) = self.any_format();
+        let on_duplicate = [OnDuplicate::Replace, OnDuplicate::Skip, OnDuplicate::Error][self.rng.usize(0..3)];
+        let Text { bytes, documents } = self.text(&name, &format);
+        let mut steps = self.created(&[&name]);
+        let mut state = self.after(&steps);
+        let (mut ids, mut taken) = (Vec::new(), false);
+        for (id, map) in documents {
+            let there = state.get(&name, &id).is_some();
+            let mut with = state.clone();
+            with.put(&name, id.clone(), map.clone());
+            if with.unindexable(&name, std::slice::from_ref(&id)) {
+                // What a load does with such a document has tests of its own.
+                return;
+            }
+            // What comes before one that is taken is loaded.
+            taken |= there && on_duplicate == OnDuplicate::Error;
+            // What is passed over is refused by nobody, whatever is there under its `_id`.
+            if !taken && (on_duplicate != OnDuplicate::Skip || !there) {
+                ids.push(id);
+                state = with;
+            }
+        }
+        // All of it is one batch.
+        let refused = state.refuses(&name, &ids);
+        if !refused {
+            steps.push(state);
+        }
+        let options = LoadOptions {
+            format,
+            readers: self.rng.usize(1..4),
+            writers: self.rng.usize(1..3),
+            on_duplicate,
+            ..LoadOptions::default()
+        };
+        let (readers, writers) = (options.readers, options.writers);
+        self.note(format!("{kind} {name} {on_duplicate:?} {} bytes by {readers} and {writers}", bytes.len()));
+        self.effect(kind, !refused && !ids.is_empty());
+        self.effect("load refused", refused || taken);
+        let result = self.write(Phase::Load, &steps, !refused, |db| {
+            db.collection(&name).load(Input::stream("input", std::io::Cursor::new(bytes)), options)
+        });
+        if let (true, false, Err(error)) = (taken, refused, &result) {
+            assert!(matches!(error, Error::LoadDuplicate { .. }), "{error}");
+        }
+        if !expect_refused(result.clone(), refused || taken) {
+            assert_eq!(result.expect("load").documents, ids.len() as u64, "documents loaded");
+        }
+    }
+
+    fn any_format(&mut self) -> Kind {
+        match self.rng.u8(0..10) {
+            0 => (Format::JsonArray, "load array"),
+            1 => (Format::JsonObjects, "load objects"),
+            2 => (Format::JsonFields, "load fields"),
+            3 => (Format::ExactLines, "load exact lines"),
+            4 => {
+                let types = COLUMNS.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect();
+                (Format::Csv(Csv { types, ..Csv::default() }), "load csv")
+            }
+            5 => (Format::Bson, "load bson"),
+            _ => (Format::JsonLines, "load lines"),
+        }
+    }
+
+    /// Some documents in a format, and what they are when they are read.
+    fn text(&mut self, name: &str, format: &Format) -> Text {
+        let mut text = Text { bytes: Vec::new(), documents: Vec::new() };
+        let count = self.rng.usize(0..12);
+        begin(&mut text.bytes, format);
+        for at in 0..count {
+            let id = match format {
+                Format::JsonFields => Id::Text(format!("field {}", self.rng.u8(0..6))),
+                Format::Csv(_) => Id::whole(i64::from(self.rng.i32(-3..12))),
+                _ => self.any_id(name),
+            };
+            if matches!(format, Format::JsonArray | Format::JsonFields) && at > 0 {
+                text.bytes.extend_from_slice(b",\n");
+            }
+            let map = self.document_in(format, &id, &mut text.bytes);
+            text.documents.push((id, map));
+        }
+        match format {
+            Format::JsonArray => text.bytes.push(b']'),
+            Format::JsonFields => text.bytes.push(b'}'),
+            _ => {}
+        }
+        text
+    }
+
+    /// Writes a document, and tells what it is when it is read.
+    fn document_in(&mut self, format: &Format, id: &Id, out: &mut Vec<u8>) -> Map {
+        if let Format::Csv(_) = format {
+            return self.row(id, out);
+        }
+        let mut map = self.documents.for_json(id, &mut self.rng);
+        match format {
+            Format::Bson => {
+                document::bson::encode_document(&map, out).expect("it can be written");
+                return map;
+            }
+            Format::ExactLines => {
+                json::print_exact(&map, out).expect("it can be printed");
+                out.push(b'\n');
+                return map;
+            }
+            Format::JsonFields => {
+                let Id::Text(name) = id else { unreachable!("names of fields are text") };
+                json::write_string(name, out);
+                out.push(b':');
+                map.remove("_id");
+            }
+            _ => {}
+        }
+        let start = out.len();
+        let style = if self.rng.bool() { json::Format::CANONICAL } else { json::Format::RELAXED };
+        let pretty = !matches!(format, Format::JsonLines) && self.rng.bool();
+        json::print_map(&map, json::Format { pretty, ..style }, out).expect("it can be printed");
+        // What the text says: a small integer of 64 bits is one of 32 there.
+        let mut read = crate::map_of(std::str::from_utf8(&out[start..]).expect("text"));
+        match format {
+            Format::JsonLines => out.push(b'\n'),
+            Format::JsonFields => {
+                read.entries.insert(0, (Value::from("_id"), id.value(&mut self.rng)));
+            }
+            _ => {}
+        }
+        read
+    }
+
+    /// A row of a table.
+    fn row(&mut self, id: &Id, out: &mut Vec<u8>) -> Map {
+        const TEXTS: [&str; 4] = ["plain", "with, a comma", "with \"quotes\"", "over\ntwo lines"];
+        let number = id.to_whole().expect("a whole number");
+        let (k, n, text) = (self.rng.i32(0..3), self.rng.i64(0..1000), TEXTS[self.rng.usize(0..TEXTS.len())]);
+        let quoted = text.replace('"', "\"\"");
+        out.extend_from_slice(format!("{number},\"[{k}]\",{n},\"{quoted}\"\n").as_bytes());
+        Map::from([
+            ("_id", Value::Int32(number as i32)),
+            ("k", Value::Array(vec![Value::Int32(k)])),
+            ("n", Value::Int64(n)),
+            ("text", Value::from(text)),
+        ])
+    }
+}
+
+/// What stands before the first document.
+fn begin(out: &mut Vec<u8>, format: &Format) {
+    match format {
+        Format::JsonArray => out.push(b'['),
+        Format::JsonFields => out.push(b'{'),
+        Format::Csv(_) => {
+            let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+            out.extend_from_slice(names.join(",").as_bytes());
+            out.push(b'\n');
+        }
+        _ => {}
+    }
+}
