@@ -1,6 +1,6 @@
 //! How a database is opened.
 
-use crate::{Compression, Database, Durability, Result};
+use crate::{Compression, Database, Durability, Result, Space};
 use env::Env;
 use std::path::Path;
 use std::time::Duration;
@@ -19,10 +19,36 @@ use store::Options;
 #[derive(Clone)]
 pub struct Builder {
     env: Env,
-    options: Options,
+    pub(crate) options: Options,
 }
 
 impl Builder {
+    /// True if a database is at the path already, so that opening it creates none.
+    ///
+    /// ```
+    /// # let builder = || alluvium::Database::builder().env(env::Env::in_memory(1));
+    /// assert!(!builder().is_there("db")?);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`].
+    pub fn is_there(&self, path: impl AsRef<Path>) -> Result<bool> {
+        Ok(store::is_store(&self.env, path.as_ref())?)
+    }
+
+    /// As [`Database::load_space`], of a database that is not there yet: asked before it is created.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// alluvium::Database::builder().new_load_space(&path, 1 << 20, 0).check()?; // room for a megabyte of JSON?
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn new_load_space(&self, path: impl AsRef<Path>, plain_bytes: u64, packed_bytes: u64) -> Space {
+        Space::for_new(&self.env, path.as_ref(), (plain_bytes, packed_bytes), self.options.disk_reserve())
+    }
+
     pub(crate) fn new() -> Self {
         Self { env: Env::os(), options: Options::default() }
     }

@@ -341,10 +341,12 @@ fn unreadable_index(tree: TreeId) -> Error {
 
 /// The error for a collection that is not among these.
 pub(crate) fn no_such_collection<'a>(name: &FullName, names: impl Iterator<Item = &'a FullName>) -> Error {
-    let wanted = name.to_string();
-    let names = names.map(|n| (levenshtein(&n.to_string(), &wanted), n.to_string()));
-    let nearest = names.min().filter(|(d, _)| *d <= wanted.len() / 2).map(|(_, name)| name);
-    Error::NoSuchCollection { name: wanted, nearest }
+    // By the letters of the name itself: that both are in `main` makes them no more alike.
+    let distance = |n: &FullName| levenshtein(&n.logical, &name.logical) + levenshtein(&n.collection, &name.collection);
+    let names = names.map(|n| (distance(n), n.to_string()));
+    let most = name.collection.chars().count() / 2;
+    let nearest = names.min().filter(|(d, _)| *d <= most).map(|(_, name)| name);
+    Error::NoSuchCollection { name: name.to_string(), nearest }
 }
 
 /// The number that shapes must not stay below, though no definition has it: see [`raise_shapes`].

@@ -226,9 +226,19 @@ pub enum Error {
         /// The time that it was given, in milliseconds.
         limit_ms: u64,
     },
-    /// An update is wrong, or cannot be applied to the document that it is for.
+    /// An update is wrong by itself.
     #[error(transparent)]
     Update(#[from] UpdateError),
+    /// An update cannot be applied to a document.
+    #[error("document {id} of {collection}: {error}")]
+    UpdateOf {
+        /// The collection's full name.
+        collection: String,
+        /// The `_id`, as extended JSON.
+        id: String,
+        /// Why not.
+        error: UpdateError,
+    },
     /// An input of a load cannot be read or used; the message says why.
     #[error("{0}")]
     Load(String),
@@ -321,7 +331,7 @@ impl Error {
             Self::Projection(error) => (error.code(), error.code_name()),
             Self::Plan(error) => (error.code(), error.code_name()),
             Self::Distinct(error) => (error.code(), error.code_name()),
-            Self::Update(error) => (error.code(), error.code_name()),
+            Self::Update(error) | Self::UpdateOf { error, .. } => (error.code(), error.code_name()),
             Self::Index(error) => (error.code(), error.code_name()),
             Self::IndexConflict { code: 86, .. } => (86, "IndexKeySpecsConflict"),
             Self::IndexConflict { .. } => (85, "IndexOptionsConflict"),
@@ -367,6 +377,7 @@ impl Error {
             | Self::InvalidId(_)
             | Self::Json(_)
             | Self::Update(_)
+            | Self::UpdateOf { .. }
             | Self::Filter(_)
             | Self::Sort(_)
             | Self::Projection(_)

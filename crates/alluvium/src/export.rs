@@ -242,7 +242,7 @@ fn cell(document: &Document, path: &str, name: &crate::names::FullName) -> Resul
         Value::Double(x) if !x.0.is_finite() => special(x.0).to_owned(),
         Value::Decimal(decimal) => decimal.to_string(),
         Value::ObjectId(id) => id.iter().map(|byte| format!("{byte:02x}")).collect(),
-        Value::DateTime(millis) => json::date_to_string(millis).unwrap_or_else(|| millis.to_string()),
+        Value::DateTime(millis) => json::date_to_iso(millis),
         other => json::to_string(&other, JsonFormat::RELAXED).map_err(|error| refused(document, name, error.into()))?,
     })
 }

@@ -18,18 +18,20 @@
 //! ```
 
 use crate::Result;
+use crate::read_only::read_label;
 use codec::entry;
 use document::Document;
 use document::json::Format;
 use document::shape::{Shape, ShapeOptions, ShapeTable};
-use env::Env;
+use env::{Env, OpenMode};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 pub use store::{Fact, FactValue, FileKind, InspectOptions, Item};
 
-/// Reads a sorted file, a segment of the log, a manifest, a superblock or the listing of a checkpoint, and tells
+/// Reads a sorted file, a segment of the log, a manifest, a superblock, the listing of a checkpoint, or a file of a
+/// read-only store, and tells
 /// `visit` what stands in it, also where it is damaged. Documents in a sorted file are told of as JSON, where the file
 /// has their shapes.
 ///
@@ -48,6 +50,9 @@ pub use store::{Fact, FactValue, FileKind, InspectOptions, Item};
 /// # Errors
 /// [`crate::ErrorKind::Open`] if it is no such file or of a newer format; [`crate::ErrorKind::Io`].
 pub fn file(env: &Env, path: &Path, options: InspectOptions, visit: &mut dyn FnMut(Item)) -> Result<FileKind> {
+    if readonly::is_superblock(env, path).map_err(store::Error::from)? {
+        return of_read_only(env, path, visit);
+    }
     let mut rows = Rows::default();
     Ok(store::inspect(env, path, options, &mut |item| {
         match item {
@@ -57,6 +62,46 @@ pub fn file(env: &Env, path: &Path, options: InspectOptions, visit: &mut dyn FnM
         }
         Ok(())
     })?)
+}
+
+/// Tells of the superblock of a read-only store.
+fn of_read_only(env: &Env, path: &Path, visit: &mut dyn FnMut(Item)) -> Result<FileKind> {
+    let (kind, number) = (FileKind::ReadOnly, |name, value| (name, FactValue::Number(value)));
+    let text = |name, value: &str| (name, FactValue::Text(value.to_owned()));
+    let bytes = env.fs.open(path, OpenMode::Read).and_then(|file| file.len()).map_err(store::Error::from)?;
+    visit(Item::Fact(text("file", &path.display().to_string())));
+    visit(Item::Fact(text("kind", kind.name())));
+    visit(Item::Fact(number("bytes", bytes)));
+    let found = match readonly::read_superblock(env, path) {
+        Ok(Some(found)) => found,
+        Ok(None) => {
+            visit(Item::Fact(text("state", "a build goes on, or was cut short: it is written at the end")));
+            return Ok(kind);
+        }
+        Err(readonly::Error::Storage(env::Error::Corrupt { offset, what, .. })) => {
+            visit(Item::Damage(offset, what));
+            return Ok(kind);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    visit(Item::Fact(("id", FactValue::Id(found.id))));
+    match read_label(&found.label) {
+        Some((content, name)) => {
+            visit(Item::Fact(text("content", content.name())));
+            visit(Item::Fact(text("collection", &name.to_string())));
+        }
+        None => visit(Item::Fact(("label", FactValue::Bytes(found.label)))),
+    }
+    visit(Item::Fact(number("duplicates", found.duplicates)));
+    for file in found.files {
+        let mut facts = vec![text("name", &file.name), number("bytes", file.bytes)];
+        facts.extend(file.interval.map(|interval| number("interval", interval)));
+        let entries = if file.interval.is_some() { "index_entries" } else { "entries" };
+        facts.push(number(entries, file.entries));
+        facts.push(("footer", FactValue::Id(file.footer_checksum)));
+        visit(Item::Row("file", facts));
+    }
+    Ok(kind)
 }
 
 /// Decodes the rows of a file.

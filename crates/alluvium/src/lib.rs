@@ -24,7 +24,8 @@
 //! There is no async runtime.
 //!
 //! What a database does by itself it tells through the crate [`log`](https://docs.rs/log), under the targets
-//! `alluvium::store` and `alluvium::files`: damage and poison are errors, torn tails, failed flushes and ended snapshots
+//! `alluvium::store` and `alluvium::files` (and under `alluvium::open` why one was not opened, which whoever opens it is told
+//! too): damage and poison are errors, torn tails, failed flushes and ended snapshots
 //! are warnings, opening and closing are information, flushes, compactions and slow operations are for debugging. Some
 //! of it is told while locks are held: a logger must not call the database.
 
@@ -78,7 +79,7 @@ pub use index::IndexProgress;
 pub use indexes::{IndexBuild, IndexInfo, IndexStats};
 pub use into::IntoDocument;
 pub use logical::LogicalDatabase;
-pub use names::DEFAULT_LOGICAL;
+pub use names::{DEFAULT_LOGICAL, check_name};
 pub use object_id::new_object_id;
 pub use packing::{Packer, Packing};
 pub use query::index::IndexError;

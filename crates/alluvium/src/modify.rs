@@ -1,10 +1,11 @@
 //! Reading a document, changing it and writing it back, with no write of others in between.
 
 use crate::catalog::Open;
+use crate::error::id_text;
 use crate::index::mark_multikey;
 use crate::read::Reader;
 use crate::write::{self, Encoded};
-use crate::{Collection, Result};
+use crate::{Collection, Error, Result};
 use document::{Document, Draft, Value};
 use env::marks::{Rare, mark};
 use query::update::Update;
@@ -176,7 +177,12 @@ impl Collection {
         let mut encoded = Encoded::new(store, open);
         let Some((before, deltas)) = reader.get_chained(key, id)? else { return Ok(Attempt::Done(false)) };
         let mut draft = reader.draft(before.clone())?;
-        match change(&mut draft)? {
+        let change = change(&mut draft).map_err(|error| match error {
+            // Of many documents it is this one that it does not go with.
+            Error::Update(error) => Error::UpdateOf { collection: name.to_string(), id: id_text(id), error },
+            error => error,
+        });
+        match change? {
             Write::Nothing => return Ok(Attempt::Done(true)),
             Write::Delete => encoded.delete_found(open, key, &before)?,
             Write::Either(delta) if deltas < DELTAS_MAX && is_worth_it(&delta, &draft) => {

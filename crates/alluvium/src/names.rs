@@ -34,6 +34,19 @@ impl std::fmt::Display for FullName {
     }
 }
 
+/// Refuses what no collection can be called: to be asked before a database is created for it.
+///
+/// ```
+/// assert!(alluvium::check_name("pets").is_ok() && alluvium::check_name("shop.pets").is_ok());
+/// assert!(alluvium::check_name("p$ts").is_err());
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidName`].
+pub fn check_name(name: &str) -> Result<()> {
+    FullName::parse(name).map(drop)
+}
+
 fn refuse(name: &str, reason: &'static str) -> Result<()> {
     Err(Error::InvalidName { name: name.to_owned(), reason })
 }

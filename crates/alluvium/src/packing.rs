@@ -1,8 +1,8 @@
 //! Compression of the files that are read and written beside databases.
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
@@ -85,7 +85,7 @@ impl Packing {
         let packed = BufReader::with_capacity(PIECE_BYTES, packed);
         Ok(match self {
             Self::Plain => Box::new(packed),
-            Self::Gzip => Box::new(Unpacked { inner: MultiGzDecoder::new(packed), form: "gzip", bytes: 0 }),
+            Self::Gzip => Box::new(Unpacked { inner: GzipMembers::new(packed), form: "gzip", bytes: 0 }),
             Self::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
@@ -116,6 +116,40 @@ impl Packing {
             Self::Gzip => Form::Gzip(GzEncoder::new(out, flate2::Compression::default())),
             Self::Zstd => Form::Zstd(zstd::stream::write::Encoder::new(out, ZSTD_LEVEL)?),
         }))
+    }
+}
+
+/// Reads the members of a gzip file, one after the other. What stands behind the last one and is none is no cut.
+struct GzipMembers<R: BufRead> {
+    /// Nothing at the end.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> GzipMembers<R> {
+    fn new(packed: R) -> Self {
+        Self { member: Some(GzDecoder::new(packed)) }
+    }
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let read = member.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let Some(mut rest) = self.member.take().map(GzDecoder::into_inner) else { break };
+            match rest.fill_buf()? {
+                [] => break,
+                [0x1f] | [0x1f, 0x8b, ..] => self.member = Some(GzDecoder::new(rest)),
+                _ => {
+                    let what =
+                        "behind the end of its gzip stream stand bytes that are no gzip: what is before them is whole";
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+                }
+            }
+        }
+        Ok(0)
     }
 }
 

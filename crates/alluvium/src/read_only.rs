@@ -29,7 +29,7 @@ pub enum ReadOnlyContent {
 }
 
 impl ReadOnlyContent {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Documents => "documents",
             Self::KeyValues => "keys and values",
@@ -77,7 +77,7 @@ fn label(content: ReadOnlyContent, name: &FullName) -> Vec<u8> {
     label
 }
 
-fn read_label(label: &[u8]) -> Option<(ReadOnlyContent, FullName)> {
+pub(crate) fn read_label(label: &[u8]) -> Option<(ReadOnlyContent, FullName)> {
     let (kind, name) = label.split_first()?;
     let content = match *kind {
         DOCUMENTS => ReadOnlyContent::Documents,

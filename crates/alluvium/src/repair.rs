@@ -6,6 +6,7 @@
 //! comes back unasked, and nothing that can be read is thrown away. What lost parts of the log may have
 //! changed cannot be told by key: it is reported by numbers.
 
+mod examine;
 mod rows;
 mod trees;
 
@@ -22,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use store::{Durability, Salvage};
 use trees::Trees;
 
+pub use examine::{Examined, examine};
 pub use store::{Loss, LostNumbers};
 
 /// The logical database of collections whose names are lost.
@@ -203,6 +205,7 @@ pub fn describe_range(loss: &Loss) -> String {
 /// [`crate::ErrorKind::Open`] if `from` is no database, or `to` is taken; [`crate::ErrorKind::InUse`];
 /// [`crate::ErrorKind::NoSpace`]; what reading and writing say. Damage is no error: it is in the report.
 pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Result<RepairReport> {
+    refuse_read_only(env, from)?;
     let mut salvage = Salvage::read(env, from)?;
     store::make_whole(env, to, |dir| {
         // Nobody writes to it before it is whole, and on a disk that fills up before nothing is left of it.
@@ -216,10 +219,18 @@ pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Res
         database.close()?;
         report.losses = std::mem::take(&mut salvage.losses);
         report.lost_numbers = std::mem::take(&mut salvage.lost_numbers);
-        report.notes.splice(0..0, std::mem::take(&mut salvage.notes));
+        let told = std::mem::take(&mut salvage.notes).into_iter().chain(std::mem::take(&mut salvage.torn));
+        report.notes.splice(0..0, told);
         (report.files, report.blocks) = (salvage.files, salvage.blocks);
         Ok(report)
     })
+}
+
+fn refuse_read_only(env: &Env, path: &Path) -> Result<()> {
+    match readonly::is_read_only(env, path).map_err(store::Error::from)? {
+        true => Err(Error::NeverChanges(path.to_owned())),
+        false => Ok(()),
+    }
 }
 
 fn fill(salvage: &Salvage, database: &Database, options: &RepairOptions) -> Result<RepairReport> {

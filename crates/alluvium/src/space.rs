@@ -78,6 +78,11 @@ impl Space {
         Ok(Self::at(env, to, "the repair", bytes_below(env, from)?))
     }
 
+    /// What a load into a new database at `path` will need.
+    pub(crate) fn for_new(env: &Env, path: &Path, input: (u64, u64), reserve: u64) -> Self {
+        Self::at(env, path, "the load", load_bytes(input, USUAL_PERCENT, reserve))
+    }
+
     /// True if there is room.
     ///
     /// ```
@@ -129,8 +134,8 @@ impl Database {
             true => share(stored, ROW_PERCENT, raw).clamp(10, 80),
             false => USUAL_PERCENT,
         };
-        let documents = share(plain_bytes, percent, 100).saturating_add(share(packed_bytes, PACKED_PERCENT, 100));
-        self.space("the load", documents.saturating_add(self.inner.store.disk_reserve_bytes()))
+        let needed = load_bytes((plain_bytes, packed_bytes), percent, self.inner.store.disk_reserve_bytes());
+        self.space("the load", needed)
     }
 
     /// What [`Database::compact`] needs at most: it rewrites one partition after the other and removes the old files of
@@ -187,6 +192,11 @@ fn bytes_below(env: &Env, dir: &Path) -> Result<u64> {
         });
     }
     Ok(bytes)
+}
+
+/// What so many bytes of input, plain and packed, come to on disk, and what is kept free beside them.
+fn load_bytes((plain, packed): (u64, u64), percent: u64, reserve: u64) -> u64 {
+    share(plain, percent, 100).saturating_add(share(packed, PACKED_PERCENT, 100)).saturating_add(reserve)
 }
 
 /// `bytes * part / whole`.

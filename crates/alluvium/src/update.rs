@@ -132,7 +132,7 @@ impl Collection {
         })?;
         match if blind { Ok(true) } else { self.apply_checked(id, &update) } {
             // As if it had been blind: what cannot be applied leaves the document as it is.
-            Ok(_) | Err(Error::Update(_)) => Ok(()),
+            Ok(_) | Err(Error::Update(_) | Error::UpdateOf { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }

@@ -1,5 +1,5 @@
 //! Partial updates: checked, blind, upserted; replaced by version; through memory, files and reopening.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use alluvium::{Collection, Database, ErrorKind, ReturnDocument, Value};
 use env::Env;
@@ -27,7 +27,9 @@ fn checked_updates_tell_what_they_did() {
     assert_eq!((result.matched_count, result.modified_count), (0, 0));
     let wrong = c.update("a", r#"{"$inc":{"new":1}}"#).unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Invalid);
-    assert!(matches!(&wrong, alluvium::Error::Update(e) if e.code() == 14), "{wrong}");
+    let alluvium::Error::UpdateOf { collection, id, error } = &wrong else { panic!("{wrong}") };
+    assert_eq!((collection.as_str(), id.as_str(), error.code()), ("main.c", "\"a\"", 14));
+    assert_eq!(wrong.code(), Some((14, "TypeMismatch")));
     assert!(c.update("a", r#"{"n":1}"#).unwrap_err().to_string().contains("replace"), "a document is no update");
     assert!(c.update("a", r#"{"$set":{"_id":"b"}}"#).is_err());
     assert_eq!(c.count().unwrap(), 1);

@@ -211,7 +211,7 @@ fn what_fails_midway_says_how_much_was_done() {
     assert_eq!(c.count_documents(r#"{"n": {"$gte": 100}}"#).unwrap(), 7);
     // Nothing was done before: the error is as it is.
     let error = c.update_many(r#"{"_id": 7}"#, r#"{"$inc": {"n": 1}}"#).run().unwrap_err();
-    assert!(matches!(error, Error::Update(_)), "{error}");
+    assert!(matches!(&error, Error::UpdateOf { id, .. } if id == "7"), "{error}");
     // The second has the key of the first.
     let error = c.update_many("{}", r#"{"$set": {"u": 1}}"#).hint("_id_").run().unwrap_err();
     assert_eq!((error.kind(), error.code().unwrap().0), (ErrorKind::DuplicateKey, 11000));

@@ -61,8 +61,32 @@ pub(crate) fn main() -> ExitCode {
     logging::start(&env, cli.log.unwrap_or(Level::Warn));
     match cli.command.run(&config) {
         Ok(()) => ExitCode::from(exit::OK),
+        Err(failure) if wants_json(std::env::args_os()) => {
+            complain_as_json(&failure);
+            ExitCode::from(failure.exit_code())
+        }
         Err(failure) => failed(&failure),
     }
+}
+
+/// True if the command was asked to print JSON.
+fn wants_json(mut arguments: impl Iterator<Item = OsString>) -> bool {
+    arguments.by_ref().take_while(|argument| argument != "--").any(|argument| argument == "--json")
+}
+
+/// Writes the failure to standard error as a line of JSON, with MongoDB's code where it has one.
+fn complain_as_json(failure: &Failure) {
+    let text = failure.to_string();
+    if text.is_empty() {
+        return;
+    }
+    let mut error = serde_json::json!({ "error": text, "exit_code": failure.exit_code() });
+    if let Some((code, name)) = failure.code() {
+        error["code"] = code.into();
+        error["code_name"] = name.into();
+    }
+    // Nobody is left to tell if standard error is closed.
+    let _closed = writeln!(std::io::stderr(), "{error}");
 }
 
 /// The arguments and the settings behind them. First the arguments alone, which may name the file; then with the

@@ -98,6 +98,14 @@ impl Failure {
         Self::Told(self.exit_code())
     }
 
+    /// MongoDB's number and name for it, for what MongoDB has one.
+    pub(crate) fn code(&self) -> Option<(i32, &'static str)> {
+        match self {
+            Self::Library { error, .. } => error.code(),
+            _ => None,
+        }
+    }
+
     /// The process's exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {

@@ -40,8 +40,8 @@ struct Lines {
 
 impl log::Log for Lines {
     fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
-        // Other libraries have nothing to say here.
-        metadata.target().starts_with("alluvium")
+        // Other libraries have nothing to say here; and why a database was not opened is what its command ends with.
+        metadata.target().starts_with("alluvium") && metadata.target() != "alluvium::open"
     }
 
     fn log(&self, record: &log::Record<'_>) {

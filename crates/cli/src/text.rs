@@ -61,5 +61,19 @@ pub(crate) fn columns(rows: &[(String, String)]) -> String {
     rows.iter().map(line).collect()
 }
 
+/// Rows of a table: the first column to the left, the others to the right.
+pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).enumerate().map(|(at, (cell, width))| match at {
+            0 => format!("{cell:width$}"),
+            _ => format!("  {cell:>width$}"),
+        });
+        cells.collect::<String>() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -63,3 +63,41 @@ fn what_cannot_be_repaired_is_named() {
     }
     assert!(!place.path("new").exists() && !place.path("new.incomplete").exists());
 }
+
+/// Changes a byte of a file in the middle.
+fn flip(path: &std::path::Path, at: usize) {
+    let mut bytes = std::fs::read(path).expect("a file");
+    bytes[at] ^= 1;
+    std::fs::write(path, bytes).expect("a file");
+}
+
+/// The only file of a directory whose name begins so.
+fn file(place: &Place, dir: &str, begins: &str) -> String {
+    let names = std::fs::read_dir(place.path(dir)).expect("a directory").map(|e| e.expect("an entry").file_name());
+    let mut names = names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.contains(begins));
+    format!("{dir}/{}", names.next().expect("a file"))
+}
+
+#[test]
+fn verify_goes_on_where_a_database_does_not_open() {
+    let place = damaged();
+    // Each of these alone keeps it from opening.
+    let (manifest, sorted) = (file(&place, "db/p000", "MANIFEST-"), file(&place, "db/p002", ".sst"));
+    let log = file(&place, "db/wal", "wal-");
+    std::fs::remove_file(place.path(&manifest)).expect("a file");
+    std::fs::remove_file(place.path(&sorted)).expect("a file");
+    flip(&place.path(&log), 20);
+    let ended = place.run(&["verify", "db"]);
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    let naming = |name: &str| ended.out.lines().filter(|line| line.contains(name)).count();
+    assert_eq!(naming("the manifest of db/p000 is missing"), 1, "{}", ended.out);
+    assert_eq!(naming(&sorted), 1, "{}", ended.out);
+    assert_eq!(naming(&log), 1, "{}", ended.out);
+    assert_eq!(naming("db/p001/"), 1, "{}", ended.out);
+    assert!(ended.out.contains("documents and indexes were not checked"), "{}", ended.out);
+    // Once, on standard output; behind it what to do.
+    assert!(!ended.err.contains("db/p000") && ended.err.contains("alluvium repair"), "{}", ended.err);
+    let ended = place.run(&["verify", "db", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
+    assert!(report["damage"].as_array().is_some_and(|all| all.len() >= 4), "{report}");
+}

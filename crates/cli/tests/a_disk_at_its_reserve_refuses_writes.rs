@@ -71,3 +71,28 @@ fn a_repair_that_cannot_fit_is_refused_before_it_begins() {
     assert!(said.contains("the repair needs about") && !place.path("new").exists(), "{said}");
     place.good(&["repair", "db", "--to", "new", "--no-space-check"]);
 }
+
+#[test]
+fn what_is_refused_creates_no_database() {
+    let place = Place::new();
+    place.write("pets.jsonl", "{\"_id\": 1}\n");
+    place.good(&["load", "db", "pets", "pets.jsonl"]);
+    place.good(&["dump", "db", "dumped"]);
+    let metadata = place.read("dumped/main/pets.metadata.json");
+    let text = "{\"v\": 2, \"key\": {\"t\": \"text\"}, \"name\": \"t_text\"}";
+    for (arguments, code) in [
+        (&["load", "new", "pets", "pets.jsonl"][..], NO_SPACE),
+        (&["restore", "dumped", "new"], NO_SPACE),
+        (&["load", "new", "p$ts", "pets.jsonl", "--no-space-check"], 2),
+        (&["put", "new", "p$ts", "1", "{}"], 2),
+    ] {
+        place.bad(code, &[arguments, &RESERVE[..]].concat());
+        assert!(!place.path("new").exists(), "{arguments:?}");
+    }
+    let mut metadata: serde_json::Value = serde_json::from_str(&metadata).expect("JSON");
+    metadata["indexes"].as_array_mut().expect("a list").push(serde_json::from_str(text).expect("JSON"));
+    place.write("dumped/main/pets.metadata.json", metadata.to_string());
+    assert!(place.bad(1, &["restore", "dumped", "new", "--strict"]).contains("t_text"));
+    assert!(!place.path("new").exists());
+    place.good(&["restore", "dumped", "new"]);
+}

@@ -198,3 +198,56 @@ fn damage_is_named_with_its_exit_code() {
     std::fs::write(&path, &bytes).expect("space");
     assert!(place.bad(5, &["count", "c.ro", "comments"]).contains("data.sst is damaged at offset"));
 }
+
+#[test]
+fn each_of_its_files_can_be_inspected() {
+    let place = Place::new();
+    loaded_and_built(&place);
+    let superblock = place.good(&["inspect", "c.ro/READONLY"]);
+    for says in ["kind: superblock of a read-only store", "collection: main.comments", "file: name index-10.idx"] {
+        assert!(superblock.contains(says), "{says}: {superblock}");
+    }
+    let index = place.good(&["inspect", "c.ro/index-10.idx"]);
+    for says in ["kind: index file", "interval: 10", "index entries: 60", "role index partition"] {
+        assert!(index.contains(says), "{says}: {index}");
+    }
+    // Under other names they are known by what stands in them.
+    for name in ["index-10.idx", "READONLY"] {
+        std::fs::copy(place.path("c.ro").join(name), place.path("copy")).expect("space");
+        let (copy, file) = (place.good(&["inspect", "copy"]), place.good(&["inspect", &format!("c.ro/{name}")]));
+        assert_eq!(copy.lines().skip(1).collect::<Vec<_>>(), file.lines().skip(1).collect::<Vec<_>>());
+    }
+    assert!(place.good(&["inspect", "c.ro/data.sst"]).contains("entries read: 600"));
+    let mut bytes = std::fs::read(place.path("c.ro/READONLY")).expect("a file");
+    bytes[40] ^= 1;
+    std::fs::write(place.path("c.ro/READONLY"), &bytes).expect("space");
+    let ended = place.run(&["inspect", "c.ro/READONLY"]);
+    assert!(ended.code == Some(5) && ended.out.contains("damage at offset"), "{ended:?}");
+}
+
+#[test]
+fn what_does_not_go_on_it_says_what_does() {
+    let place = Place::new();
+    loaded_and_built(&place);
+    for (arguments, says) in [
+        (&["shell", "c.ro"][..], "`get`, `scan`"),
+        (&["checkpoint", "c.ro", "ck"], "a copy of its directory is a whole backup"),
+        (&["dump", "c.ro", "dumped"], "`export` writes its documents"),
+        (&["compact", "c.ro"], "nothing to compact"),
+        (&["repair", "c.ro", "--to", "new"], "built anew from its source"),
+    ] {
+        let said = place.bad(1, arguments);
+        assert!(said.contains("c.ro is a read-only store") && said.contains(says), "{arguments:?}: {said}");
+        assert!(!said.contains("build another one"), "{arguments:?}: {said}");
+    }
+    std::fs::remove_file(place.path("c.ro/index-100.idx")).expect("a file");
+    let ended = place.run(&["verify", "c.ro"]);
+    assert_eq!((ended.code, ended.out.lines().count()), (Some(5), 1), "{ended:?}");
+    assert!(ended.out.contains("index-100.idx is damaged at offset 0: the file is missing"), "{ended:?}");
+    assert!(ended.err.contains("`alluvium build`") && !ended.err.contains("repair"), "{ended:?}");
+    assert!(place.bad(5, &["get", "c.ro", "comments", "x", "--index-interval", "100"]).contains("missing"));
+    std::fs::remove_file(place.path("c.ro/data.sst")).expect("a file");
+    let ended = place.run(&["verify", "c.ro"]);
+    assert!(ended.code == Some(5) && ended.out.contains("data.sst is damaged at offset 0: the file is missing"));
+    assert!(ended.err.contains("`alluvium build`"), "{ended:?}");
+}

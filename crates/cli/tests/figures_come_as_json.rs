@@ -85,3 +85,20 @@ fn standard_error_has_no_progress_bar_where_there_is_no_terminal() {
     let ended = place.run(&["load", "db", "c", "more.jsonl"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn figures_for_people_are_true() {
+    let place = Place::new();
+    place.good(&["put", "db", "one", "1", "{}"]);
+    place.good(&["put", "db", "two", "1", "{}"]);
+    let fresh = place.good(&["stats", "db", "one"]);
+    assert!(fresh.contains("in no file yet"), "{fresh}");
+    place.good(&["compact", "db"]);
+    // A few documents of each: they share their files.
+    let shared = place.good(&["stats", "db", "one"]);
+    assert!(shared.contains("in shared files, which do not count them") && !shared.contains("0 files"), "{shared}");
+    let all = place.good(&["stats", "db"]);
+    let table: Vec<&str> = all.lines().skip_while(|line| !line.starts_with("partition  ")).collect();
+    assert_eq!(table.len(), 1 + 4, "{all}");
+    assert!(table[0].contains("to compact") && table[4].starts_with("p003 "), "{all}");
+}

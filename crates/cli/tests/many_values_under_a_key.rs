@@ -17,15 +17,23 @@ fn values_are_put_loaded_printed_and_removed() {
     assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann", "--from", "b", "--below", "c"]), "b\n");
     place.good(&["mv", "delete", "ids", "by_author", "ann", "b", "never"]);
     assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann"]), "a\nc\n");
-    assert_eq!(place.good(&["mv", "get", "ids", "by_author", "nobody"]), "");
+    assert!(place.bad(3, &["mv", "get", "ids", "by_author", "nobody"]).contains("not found: nobody"));
+    assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann", "--from", "x"]), "");
     let pairs: String = (0..5000).map(|n| format!("key{}\t{n:05}\r\n", n % 7)).collect();
     place.write("pairs.tsv", pairs.as_bytes());
     assert_eq!(place.good(&["mv", "load", "ids", "more", "pairs.tsv"]), "loaded 5,000 values\n");
     assert_eq!(place.good(&["mv", "get", "ids", "more", "key3", "--limit", "2"]), "00003\n00010\n");
     assert_eq!(place.good(&["mv", "get", "ids", "more", "key0", "--estimate"]), "715\n");
+    let estimate = |range: &[&str]| -> u64 {
+        let command = [&["mv", "get", "ids", "more", "key0", "--estimate"], range].concat();
+        place.good(&command).trim().parse().expect("a number")
+    };
+    let half = estimate(&["--from", "02500"]);
+    assert!((250..500).contains(&half) && estimate(&["--below", "02500"]) + half < 800, "{half}");
+    assert_eq!((estimate(&["--from", "x"]), estimate(&["--limit", "3"])), (0, 3));
     assert_eq!(place.good(&["mv", "keys", "ids", "by_author"]), "ann\nannabel\n");
     place.good(&["mv", "delete", "ids", "more", "key3", "--all"]);
-    assert_eq!(place.good(&["mv", "get", "ids", "more", "key3"]), "");
+    assert!(place.bad(3, &["mv", "get", "ids", "more", "key3"]).contains("not found: key3"));
     assert_eq!(place.good(&["mv", "get", "ids", "more", "key2", "--limit", "1"]), "00002\n");
     place.good(&["mv", "delete", "ids", "more", "nobody", "--all"]);
     place.good(&["mv", "delete", "ids", "by_author", "ann", "--all"]);
@@ -91,4 +99,22 @@ fn compressed_pairs_and_standard_input_are_loaded() {
     assert!(told.contains("cut.gz line ") && told.contains("it ends early"), "{told}");
     let there = place.good(&["mv", "get", "ids", "cut", "key"]).lines().count();
     assert!(there > 0 && told.contains(&format!("line {}: ", there + 1)), "{there}: {told}");
+}
+
+#[test]
+fn sets_are_listed_and_dropped() {
+    let place = Place::new();
+    for set in ["ids", "by_author"] {
+        place.good(&["mv", "put", "db", set, "ann", "a"]);
+    }
+    place.good(&["put", "db", "pets", "rex", "{}"]);
+    assert_eq!(place.good(&["mv", "sets", "db"]), "by_author\nids\n");
+    assert!(place.bad(2, &["mv", "drop", "db", "ids"]).contains("--yes"));
+    place.good(&["mv", "drop", "db", "ids", "--yes"]);
+    assert_eq!(place.good(&["mv", "sets", "db"]), "by_author\n");
+    assert!(place.bad(3, &["mv", "get", "db", "ids", "ann"]).contains("there is: by_author"));
+    assert_eq!(place.good(&["mv", "get", "db", "by_author", "ann"]), "a\n");
+    // A set without a name is not made, nor a store for it.
+    assert!(place.bad(2, &["mv", "put", "new", "", "ann", "a"]).contains("a set needs a name"));
+    assert!(!place.path("new").exists());
 }

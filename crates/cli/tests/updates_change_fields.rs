@@ -45,6 +45,32 @@ fn what_is_wrong_is_told() {
 }
 
 #[test]
+fn what_does_not_go_with_a_document_names_it() {
+    let place = Place::new();
+    place.good(&["put", "db", "c", "1", "{\"a\": 1}"]);
+    place.good(&["put", "db", "c", "2", "{\"a\": \"x\"}"]);
+    let update = ["update", "db", "c", "--where", "{}", "{\"$inc\":{\"a\":10}}", "--many"];
+    let said = place.bad(1, &update);
+    assert!(said.contains("document 2 of main.c: ") && said.contains("$inc"), "{said}");
+    let said = place.bad(1, &["update", "db", "c", "2", "{\"$inc\":{\"a\":10}}"]);
+    assert!(said.contains("document 2 of main.c: "), "{said}");
+    // As JSON, with MongoDB's code where it has one.
+    let error = |code: i32, arguments: &[&str]| -> serde_json::Value {
+        let said = place.bad(code, &[arguments, &["--json"]].concat());
+        assert_eq!(said.lines().count(), 1, "{said}");
+        serde_json::from_str(&said).expect("JSON")
+    };
+    let found = error(1, &update);
+    assert_eq!(
+        (&found["code"], &found["code_name"], &found["exit_code"]),
+        (&14.into(), &"TypeMismatch".into(), &1.into())
+    );
+    assert!(found["error"].as_str().is_some_and(|text| text.contains("document 2 of main.c")), "{found}");
+    let found = error(3, &["count", "nothing", "c"]);
+    assert!(found["code"].is_null() && found["exit_code"] == 3, "{found}");
+}
+
+#[test]
 fn compact_folds_deltas() {
     let place = Place::new();
     place.good(&["put", "db", "c", "1", r#"{"n":1}"#]);

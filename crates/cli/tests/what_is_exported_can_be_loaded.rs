@@ -92,3 +92,41 @@ fn devices_and_closed_pipes_are_written_to_as_ever() {
     let _unread = stdin.write_all(b"");
     assert_eq!(child.wait().expect("a child").code(), Some(0));
 }
+
+#[test]
+fn dates_of_all_years_go_through_csv() {
+    let place = Place::new();
+    let dates = ["-62167219200001", "-312768000000", "0", "1704067200123", "253402300800000", "9223372036854775807"];
+    let line =
+        |(n, millis): (usize, &&str)| format!("{{\"_id\":{n},\"d\":{{\"$date\":{{\"$numberLong\":\"{millis}\"}}}}}}\n");
+    place.write("d.jsonl", dates.iter().enumerate().map(line).collect::<String>());
+    place.good(&["load", "db", "d", "d.jsonl"]);
+    let csv = place.good(&["export", "db", "d", "--format", "csv", "--fields", "_id,d"]);
+    assert!(csv.contains("1,1960-02-03T00:00:00Z\n") && csv.contains("4,+010000-01-01T00:00:00Z\n"), "{csv}");
+    place.write("d.csv", &csv);
+    place.good(&["load", "again", "d", "d.csv", "--types", "d:date"]);
+    let all = |db: &str| place.good(&["export", db, "d", "--canonical"]);
+    assert_eq!(all("db"), all("again"));
+    place.write("people.csv", "_id,d\n1,1960-02-03\n2,1960-02-03 00:00:00\n3,1960-02-03T00:00:00\n");
+    place.good(&["load", "people", "d", "people.csv", "--types", "d:date"]);
+    let people = place.good(&["export", "people", "d", "--canonical"]);
+    assert_eq!(people.matches("\"-312768000000\"").count(), 3, "{people}");
+}
+
+#[test]
+fn wrong_fields_and_targets_are_refused_by_name() {
+    let place = Place::new();
+    place.good(&["put", "db", "c", "1", "{\"s\": 1, \"$schema\": 2}"]);
+    for command in [&["get", "db", "c", "1"][..], &["scan", "db", "c"], &["export", "db", "c"]] {
+        for (fields, says) in
+            [("s,s", "names s twice"), ("", "no name"), ("a,,b", "no name"), ("a.", "\"a.\" is no path")]
+        {
+            let said = place.bad(2, &[command, &["--fields", fields]].concat());
+            assert!(said.contains(says), "{command:?} {fields}: {said}");
+        }
+        assert_eq!(place.good(&[command, &["--fields", "$schema"]].concat()), "{\"_id\":1,\"$schema\":2}\n");
+    }
+    std::fs::create_dir(place.path("dir")).expect("space");
+    assert!(place.bad(2, &["export", "db", "c", "-o", "dir", "--force"]).contains("dir is a directory"));
+    assert!(!place.path("dir.part").exists());
+}

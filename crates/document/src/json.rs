@@ -31,6 +31,19 @@ pub fn parse_date(text: &str) -> Option<i64> {
     date::parse(text)
 }
 
+/// As [`parse_date`], of texts that people and spreadsheets write: also a day alone, a time without a zone, which is UTC, and
+/// a blank in place of the `T`; and what [`date_to_iso`] writes of any year.
+pub fn parse_date_lenient(text: &str) -> Option<i64> {
+    date::parse_lenient(text)
+}
+
+/// A date in ISO 8601, of whatever year: those that have not four digits are written with a sign and six or more.
+pub fn date_to_iso(millis: i64) -> String {
+    let mut text = Vec::with_capacity(24);
+    date::write(millis, &mut text);
+    text.iter().map(|byte| char::from(*byte)).collect()
+}
+
 /// A date in ISO 8601, if it lies in the years 1970 to 9999.
 pub fn date_to_string(millis: i64) -> Option<String> {
     let mut text = Vec::with_capacity(24);

@@ -185,8 +185,16 @@ impl Fs for DirectFs {
         self.inner.try_lock(path)
     }
 
+    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        self.inner.try_lock_to_read(path)
+    }
+
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         self.inner.available_bytes(path)
+    }
+
+    fn is_same_disk(&self, one: &Path, other: &Path) -> Result<bool> {
+        self.inner.is_same_disk(one, other)
     }
 
     fn open_files_max(&self) -> Option<usize> {

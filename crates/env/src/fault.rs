@@ -215,8 +215,16 @@ impl Fs for FaultFs {
         self.control.run(OpKind::Lock, "lock", path, || self.inner.try_lock(path))
     }
 
+    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        self.control.run(OpKind::Lock, "lock", path, || self.inner.try_lock_to_read(path))
+    }
+
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         self.control.run(OpKind::Space, "ask for space at", path, || self.inner.available_bytes(path))
+    }
+
+    fn is_same_disk(&self, one: &Path, other: &Path) -> Result<bool> {
+        self.inner.is_same_disk(one, other)
     }
 
     fn open_files_max(&self) -> Option<usize> {

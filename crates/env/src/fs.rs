@@ -60,8 +60,14 @@ pub trait Fs: Send + Sync {
     /// Takes an exclusive lock on a file (created if absent), released on drop or when the
     /// process dies. `Ok(None)` if somebody else holds it.
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
+    /// The same lock, on a file that must be there, and for which only reading need be allowed: nothing is written.
+    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
     /// Bytes that may still be written on the file system that holds `path`.
     fn available_bytes(&self, path: &Path) -> Result<u64>;
+    /// False if the two paths, which are there, lie on different disks, so that what fills one leaves room on the other.
+    fn is_same_disk(&self, _one: &Path, _other: &Path) -> Result<bool> {
+        Ok(true)
+    }
     /// How many files somebody should keep open at most who may have many; `None`: as many as there are.
     fn open_files_max(&self) -> Option<usize> {
         None

@@ -197,6 +197,12 @@ impl Fs for MemFs {
         Ok(lock.map(|lock| Box::new(lock) as Box<dyn FileLock>))
     }
 
+    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        let node = self.shared.names.read().file(path).at("open", path)?;
+        let lock = MemLock::try_new(&self.shared, node);
+        Ok(lock.map(|lock| Box::new(lock) as Box<dyn FileLock>))
+    }
+
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         self.shared.names.read().node(path).at("ask for space at", path)?;
         Ok(self.shared.space.available())

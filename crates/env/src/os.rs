@@ -7,7 +7,7 @@ use crate::direct::{Blocks, DirectFile};
 use crate::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -110,19 +110,21 @@ impl Fs for OsFs {
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(path).at("open", path)?;
-        // `flock` on Linux: bound to this open file, so that a second open in the same
-        // process is refused too, and gone with the process.
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Box::new(OsLock { _file: file }))),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(Error::io("lock", path, error)),
-        }
+        OsLock::take(options.open(path).at("open", path)?, path)
+    }
+
+    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        OsLock::take(fs::File::open(path).at("open", path)?, path)
     }
 
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         let stat = rustix::fs::statvfs(path).map_err(io::Error::from).at("ask for space at", path)?;
         Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
+    fn is_same_disk(&self, one: &Path, other: &Path) -> Result<bool> {
+        let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).at("look at", path);
+        Ok(device(one)? == device(other)?)
     }
 
     /// Half of the descriptors that the process may have: the rest is for whatever else it does.
@@ -140,6 +142,18 @@ struct OsLock {
 }
 
 impl FileLock for OsLock {}
+
+impl OsLock {
+    fn take(file: fs::File, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        // `flock` on Linux: bound to this open file, so that a second open in the same
+        // process is refused too, and gone with the process.
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Box::new(Self { _file: file }))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(Error::io("lock", path, error)),
+        }
+    }
+}
 
 struct OsFile {
     file: fs::File,

@@ -34,6 +34,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("a list is sorted and tells lengths", list),
     ("paths may hold dots", dotted_paths),
     ("a lock is held once", lock),
+    ("a lock is held by a reader", lock_to_read),
     ("there is space", space),
     ("syncs succeed and change nothing", syncs),
     ("an impossible length is refused", too_long),
@@ -369,6 +370,18 @@ fn lock(fs: &dyn Fs, dir: &Path) {
     write(fs, &dir.join("f"), b"kept");
     assert!(fs.try_lock(&dir.join("f")).unwrap().is_some());
     assert_eq!(read(fs, &dir.join("f")), b"kept");
+}
+
+fn lock_to_read(fs: &dyn Fs, dir: &Path) {
+    let path = dir.join("LOCK");
+    assert!(fs.try_lock_to_read(&path).is_err());
+    assert!(!fs.exists(&path).unwrap(), "who only reads makes no file");
+    write(fs, &path, b"");
+    let held = fs.try_lock_to_read(&path).unwrap();
+    assert!(held.is_some());
+    assert!(fs.try_lock(&path).unwrap().is_none() && fs.try_lock_to_read(&path).unwrap().is_none());
+    drop(held);
+    assert!(fs.try_lock(&path).unwrap().is_some());
 }
 
 fn space(fs: &dyn Fs, dir: &Path) {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The file that makes a directory a read-only store.
 pub const SUPERBLOCK: &str = "READONLY";
 /// Its name while the store is being built.
-const TEMPORARY: &str = "READONLY.tmp";
+pub(crate) const TEMPORARY: &str = "READONLY.tmp";
 const LOCK: &str = "LOCK";
 /// The sorted file.
 pub(crate) const DATA: &str = "data.sst";
@@ -24,7 +24,7 @@ pub(crate) const DATA_NUMBER: u64 = 1;
 pub(crate) const SEQ: Seq = 1;
 /// What the keys of the sorted file begin with.
 const TREE: [u8; 4] = 1u32.to_be_bytes();
-const MAGIC: &[u8; 8] = b"alluv-ro";
+pub(crate) const MAGIC: &[u8; 8] = b"alluv-ro";
 /// The format version that this build writes, and the highest that it reads.
 const FORMAT_VERSION: u32 = 1;
 /// The longest superblock that is read.
@@ -167,14 +167,19 @@ impl Superblock {
                 false => Error::NotReadOnly(dir.to_owned()),
             });
         }
-        let file = env.fs.open(&path, OpenMode::Read)?;
+        Self::read_file(env, &path)
+    }
+
+    /// Reads a file that is a superblock.
+    pub fn read_file(env: &Env, path: &Path) -> Result<Self> {
+        let file = env.fs.open(path, OpenMode::Read)?;
         let len = file.len()?;
         if len > MAX_SUPERBLOCK {
-            return Err(env::Error::corrupt(&path, MAX_SUPERBLOCK, "more bytes than there should be").into());
+            return Err(env::Error::corrupt(path, MAX_SUPERBLOCK, "more bytes than there should be").into());
         }
         let mut bytes = vec![0; len as usize];
         file.read_exact_at(&mut bytes, 0)?;
-        Self::decode(&bytes, &path)
+        Self::decode(&bytes, path)
     }
 }
 

@@ -29,6 +29,7 @@
 mod arena;
 mod build;
 mod error;
+mod inspect;
 mod layout;
 mod merge;
 mod options;
@@ -41,6 +42,7 @@ mod store;
 
 pub use build::{Build, BuildReport};
 pub use error::{Error, Result};
+pub use inspect::{FileFacts, SuperblockFacts, is_superblock, read_superblock};
 pub use layout::{SUPERBLOCK, is_read_only};
 pub use options::{BuildOptions, OnDuplicate, ReadOnlyOptions};
 pub use scan::{Bounds, Scan};

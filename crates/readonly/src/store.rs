@@ -192,7 +192,8 @@ impl ReadOnly {
         let (mut data, mut index) = (None, None);
         if let Some(content) = &superblock.content {
             let dictionaries = DictionaryRegistry::new();
-            let reader = Reader::open(&env, &path.join(layout::DATA), &content.data, cache.clone(), &dictionaries)?;
+            let reader = Reader::open(&env, &path.join(layout::DATA), &content.data, cache.clone(), &dictionaries)
+                .map_err(missing)?;
             budget.set(Owner::Dictionaries, dictionaries.bytes());
             let chosen = match options.index_interval {
                 None => content.indexes.first(),
@@ -207,7 +208,7 @@ impl ReadOnly {
             };
             if let Some(meta) = chosen {
                 let at = path.join(layout::index_name(meta.interval));
-                index = Some(IndexFile::open(&env, &at, meta, &content.data, cache.clone())?);
+                index = Some(IndexFile::open(&env, &at, meta, &content.data, cache.clone()).map_err(missing)?);
             }
             data = Some(Arc::new(reader));
         }
@@ -407,11 +408,15 @@ impl ReadOnly {
             }
             other => other.map_err(Error::from),
         };
-        note(data.verify().map(drop))?;
+        let whole = data.verify().map(drop);
+        let sound = whole.is_ok();
+        note(whole)?;
         for meta in &content.indexes {
             let at = self.inner.path.join(layout::index_name(meta.interval));
             let index = IndexFile::open(&self.inner.env, &at, meta, &content.data, Arc::new(sst::NoCache));
-            note(index.and_then(|index| index.verify(data)))?;
+            // Damaged data has been named, and says nothing about the index.
+            let check = |index: IndexFile| if sound { index.verify(data) } else { index.verify_blocks() };
+            note(index.map_err(missing).and_then(check))?;
         }
         Ok(damage)
     }
@@ -454,5 +459,15 @@ impl ReadOnly {
             cache_hits: self.inner.cache.hits(),
             cache_misses: self.inner.cache.misses(),
         }
+    }
+}
+
+/// That a file which the superblock names is not there is damage.
+fn missing(error: env::Error) -> env::Error {
+    match error {
+        env::Error::Io { path, source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            env::Error::corrupt(&path, 0, "the file is missing")
+        }
+        error => error,
     }
 }

@@ -117,3 +117,30 @@ fn a_missing_file_is_named() {
     let error = open(&env, None).map(drop).unwrap_err();
     assert!(error.to_string().contains("index-4.idx"), "{error}");
 }
+
+#[test]
+fn each_damaged_or_missing_file_is_named_once() {
+    let env = Env::in_memory(1);
+    let options = || BuildOptions { index_intervals: vec![4, 16], block_bytes: 512, ..BuildOptions::default() };
+    build(&env, &some_pairs(40), options()).unwrap();
+    let flip = |name: &str, at: u64| {
+        let file = env.fs.open(&Path::new("/ro").join(name), OpenMode::ReadWrite).unwrap();
+        let byte = content(&file)[at as usize];
+        file.write_at(&[byte ^ 1], at).unwrap();
+    };
+    // Without an index, as whoever checks opens it.
+    let found =
+        || -> Vec<String> { open(&env, Some(0)).unwrap().verify().unwrap().iter().map(ToString::to_string).collect() };
+    flip("data.sst", 100);
+    let damage = found();
+    assert!(damage.len() == 1 && damage[0].contains("data.sst"), "{damage:?}");
+    // What is wrong with an index is told all the same.
+    flip("index-16.idx", 20);
+    let damage = found();
+    assert!(damage.len() == 2 && damage[1].contains("index-16.idx"), "{damage:?}");
+    flip("data.sst", 100);
+    env.fs.remove(Path::new("/ro/index-4.idx")).unwrap();
+    let damage = found();
+    assert!(damage.len() == 2 && damage[0].contains("index-4.idx") && damage[0].contains("missing"), "{damage:?}");
+    is_named(&open(&env, Some(4)).map(drop).unwrap_err(), "a missing index");
+}

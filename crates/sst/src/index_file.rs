@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The first bytes of the aux block of an index file.
-const TAG: &[u8; 8] = b"alvindex";
+pub(crate) const TAG: &[u8; 8] = b"alvindex";
 
 /// The bytes at the end of a file that open reads first.
 const TAIL_BYTES: u64 = 8 << 10;
@@ -65,6 +65,22 @@ impl IndexFileMeta {
         *input = rest;
         Ok(Self { number, bytes, footer_checksum: u64::from_le_bytes(*checksum), interval, extents })
     }
+}
+
+/// True for an index file, whatever its name is, if its footer and its aux block are whole.
+///
+/// # Errors
+/// What opening says.
+pub fn is_index_file(env: &Env, path: &Path) -> Result<bool> {
+    let file = env.fs.open(path, OpenMode::Read)?;
+    let file_len = file.len()?;
+    let tail_at = file_len.saturating_sub(footer::LEN as u64);
+    let mut tail = vec![0; (file_len - tail_at) as usize];
+    file.read_exact_at(&mut tail, tail_at)?;
+    let number = tail.get(8..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let Ok((footer, _)) = Footer::decode(&tail, file_len, number) else { return Ok(false) };
+    let aux = Source::new(&*file, number).read(footer.aux, Role::Aux, None);
+    Ok(aux.is_ok_and(|aux| aux.starts_with(TAG)))
 }
 
 /// Consecutive data blocks.

@@ -32,7 +32,7 @@ mod writer;
 pub use block::Block;
 pub use dictionary::{Dictionary, DictionaryRegistry};
 pub use held::Holder;
-pub use index_file::{IndexFile, IndexFileMeta};
+pub use index_file::{IndexFile, IndexFileMeta, is_index_file};
 pub use iter::SstIter;
 pub use meta::{FileCheck, FileMeta, FooterInfo};
 pub use options::{Compression, WriterOptions};

@@ -4,6 +4,7 @@
 //! Where they are not, blocks are found by their checksums, which are seeded with the place: from the end of
 //! the one before, every length is tried.
 
+mod index_file;
 mod trial;
 
 use crate::block::{Block, Cursor, PADDING, Shape};
@@ -11,7 +12,7 @@ use crate::compress::{Decoders, Method};
 use crate::footer::{self, Footer, Unreadable};
 use crate::index::{TopIndex, data_block};
 use crate::stored::{self, Handle, Role};
-use crate::{Dictionary, DictionaryRegistry, FORMAT_VERSION, Properties};
+use crate::{Dictionary, DictionaryRegistry, FORMAT_VERSION, IndexFileMeta, Properties};
 use codec::entry::{Entry, Kind, Seq};
 use env::{AroundReader, Env, Error, OpenMode, Result};
 use std::path::Path;
@@ -98,6 +99,9 @@ pub struct WalkedFile {
     pub footer: Option<FooterFacts>,
     /// The properties, if they are whole.
     pub properties: Option<Properties>,
+    /// What an index file says of itself, if it is one and its properties are whole. `bytes` and `footer_checksum`, which
+    /// are not known when they are written, are those of the footer, or 0.
+    pub index_file: Option<IndexFileMeta>,
     /// The opaque bytes given to the writer, if they are whole.
     pub aux: Option<Vec<u8>>,
     /// What cannot be read, in the order of the file.
@@ -183,7 +187,7 @@ pub fn walk_file(
             let why = walker.reader.why(at, footer::LEN as u64);
             let what = why.as_deref().unwrap_or(what);
             // Without the properties nobody knows where the file ended.
-            let known = walker.found.properties.is_some();
+            let known = walker.found.properties.is_some() || walker.found.index_file.is_some();
             walker.lose(Handle { offset: at, len: (len - at) as u32 }, what, !known);
         }
     }
@@ -212,6 +216,10 @@ impl Walker<'_> {
         {
             self.dictionary = Some(self.dictionaries.intern(Dictionary::from_bytes(content)));
         }
+        if self.is_index_file(footer)? {
+            self.index_partitions(footer)?;
+            return self.parts_behind(footer);
+        }
         let top = self.content_padded(footer.index, Role::Index)?;
         match top.ok().and_then(|content| TopIndex::decode(content, footer.data_end()).ok()) {
             Some(top) => {
@@ -221,6 +229,11 @@ impl Walker<'_> {
             }
             None => self.by_trial(0, footer.data_end(), None)?,
         }
+        self.parts_behind(footer)
+    }
+
+    /// What stands behind the data, or behind the partitions of an index file.
+    fn parts_behind(&mut self, footer: &Footer) -> Result<()> {
         for (at, role) in [
             (footer.dictionary, Role::Dictionary),
             (footer.aux, Role::Aux),
@@ -285,11 +298,10 @@ impl Walker<'_> {
             Role::Partition => Some(Shape::Partition),
             Role::Dictionary | Role::Aux | Role::Properties => None,
         };
-        if role == Role::Properties {
-            match Properties::decode(&content[..raw_bytes as usize]) {
-                Ok(properties) => self.found.properties = Some(properties),
-                Err(error) => return Ok(Some(error.to_string())),
-            }
+        if role == Role::Properties
+            && let Err(error) = self.properties(&content[..raw_bytes as usize])
+        {
+            return Ok(Some(error.to_string()));
         }
         if role == Role::Aux {
             self.found.aux = Some(content[..raw_bytes as usize].to_vec());

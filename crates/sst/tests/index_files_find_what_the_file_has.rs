@@ -146,3 +146,39 @@ fn one_read_for_what_an_index_entry_covers() {
         assert_eq!(faults.count(env::fault::OpKind::Read) - before, 2, "a partition of the index, and the blocks");
     }
 }
+
+#[test]
+fn a_tool_reads_an_index_file_as_one() {
+    let env = Env::in_memory(1);
+    let (_, metas) = write(&env, &some_pairs(), &[4, 16], small());
+    let walk = |meta: &IndexFileMeta| {
+        let mut roles = Vec::new();
+        let registry = DictionaryRegistry::new();
+        let walked = sst::walk_file(&env, &index_path(meta.interval), meta.number, &registry, &mut |block| {
+            roles.push(block.role);
+            Ok(())
+        });
+        (walked.unwrap(), roles)
+    };
+    for meta in &metas {
+        let (walked, roles) = walk(meta);
+        assert_eq!(walked.lost, []);
+        assert_eq!((walked.index_file.as_ref(), walked.properties), (Some(meta), None));
+        let behind = ["aux", "properties", "top-level index"];
+        let partitions = roles.len() - behind.len();
+        assert!(partitions > 0 && roles[..partitions].iter().all(|role| *role == "index partition"), "{roles:?}");
+        assert_eq!(roles[partitions..], behind);
+    }
+    // One damaged block is lost alone, whichever it is: without the top-level index the others are found by trial.
+    let meta = &metas[0];
+    let file = env.fs.open(&index_path(meta.interval), OpenMode::ReadWrite).unwrap();
+    let mut whole = vec![0; file.len().unwrap() as usize];
+    file.read_exact_at(&mut whole, 0).unwrap();
+    let (_, roles) = walk(meta);
+    for at in [10, whole.len() - sst::FOOTER_BYTES as usize - 20] {
+        file.write_at(&[whole[at] ^ 1], at as u64).unwrap();
+        let (walked, left) = walk(meta);
+        assert_eq!((walked.lost.len(), left.len()), (1, roles.len() - 1), "byte {at}: {:?}", walked.lost);
+        file.write_at(&whole[at..=at], at as u64).unwrap();
+    }
+}

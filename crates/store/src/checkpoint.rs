@@ -116,7 +116,8 @@ impl Store {
         let base = options.base.as_deref().map(|path| Base::read(inner, path)).transpose()?;
         // A log that had damage has gaps, which a copy has not.
         self.discard_damage()?;
-        let building = Building::begin(&inner.env, dir, inner.options.disk_reserve(), options.stop.clone())?;
+        let mut building = Building::begin(&inner.env, dir, inner.options.disk_reserve(), options.stop.clone())?;
+        building.reserve_beside(&inner.path);
         let id = inner.env.rng.next_u64();
         let made = inner.pin().and_then(|pinned| inner.fill(&building, id, pinned, base.as_ref(), options.copy));
         match inner.ended(made) {
@@ -273,8 +274,10 @@ impl Filling<'_> {
     fn log(&mut self, pinned: &Pinned<'_>) -> Result<()> {
         let inner = self.inner;
         let dir = self.building.directory(LOG_DIR)?;
-        self.building.need(inner.wal.bytes_on_disk())?;
-        let segment = inner.options.log_segment_bytes();
+        // Not what is reserved behind the end of the log: a segment of the copy is no longer than what it gets.
+        let used = inner.wal.bytes_used();
+        self.building.need(used)?;
+        let segment = inner.options.log_segment_bytes().min(used);
         let mut copy = LogCopy::new(&inner.env, &dir, self.listing.id, segment, Some(pinned.seq));
         inner.wal.read_back(pinned.from, pinned.seq, &mut |record| copy.take(record))?;
         copy.finish()?;

@@ -22,8 +22,8 @@ pub enum Error {
     NotACheckpoint(PathBuf),
     /// A file is none of a database.
     #[error(
-        "{} is no file of an Alluvium database (these are ALLUVIUM, CHECKPOINT, MANIFEST-…, ….sst and wal-….log): \
-         check the path", .0.display()
+        "{} is no file of an Alluvium database or read-only store (these are ALLUVIUM, CHECKPOINT, MANIFEST-…, ….sst, \
+         wal-….log, READONLY and index-….idx): check the path", .0.display()
     )]
     NotOfADatabase(PathBuf),
     /// A checkpoint or a database is to be made where something is.

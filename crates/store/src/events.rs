@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// Whose events these are, for whoever filters them. (The names of the crates are our own affair.)
 const TARGET: &str = "alluvium::store";
+/// An opening that fails: its caller is told the same.
+const REFUSED: &str = "alluvium::open";
 /// An operation that takes longer is worth a line.
 const SLOW: Duration = Duration::from_millis(200);
 /// One that takes longer is worth a warning.
@@ -44,10 +46,10 @@ fn damage(report: &OpenReport) {
     }
 }
 
-/// Opening was refused.
+/// Opening was refused. Whoever opened it has the error too, and may leave this out by its target.
 pub(crate) fn not_opened(path: &Path, error: &Error) {
     if error.is_corruption() {
-        log::error!(target: TARGET, "{} was not opened: {error}", path.display());
+        log::error!(target: REFUSED, "{} was not opened: {error}", path.display());
     }
 }
 

@@ -30,6 +30,10 @@ pub enum FileKind {
     Superblock,
     /// The listing of a checkpoint.
     Checkpoint,
+    /// An index file of a read-only store.
+    Index,
+    /// The superblock of a read-only store, of which the store knows nothing: whoever knows both tells of it.
+    ReadOnly,
 }
 
 impl FileKind {
@@ -49,6 +53,8 @@ impl FileKind {
             Self::Manifest => "manifest",
             Self::Superblock => "superblock",
             Self::Checkpoint => "checkpoint",
+            Self::Index => "index file",
+            Self::ReadOnly => "superblock of a read-only store",
         }
     }
 }
@@ -119,6 +125,9 @@ pub fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
     if name.starts_with("MANIFEST-") {
         return Ok(Some(FileKind::Manifest));
     }
+    if name.starts_with("index-") && name.ends_with(".idx") {
+        return Ok(Some(FileKind::Index));
+    }
     match name.as_str() {
         superblock::NAME | superblock::TEMPORARY => return Ok(Some(FileKind::Superblock)),
         listing::NAME | listing::TEMPORARY => return Ok(Some(FileKind::Checkpoint)),
@@ -134,6 +143,7 @@ pub fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
         _ if head.starts_with(b"ALLUVMAN") => Some(FileKind::Manifest),
         _ if head.starts_with(b"alluvium checkpoint ") => Some(FileKind::Checkpoint),
         _ if head.starts_with(b"alluvium") => Some(FileKind::Superblock),
+        _ if tail == sst::MAGIC && sst::is_index_file(env, path)? => Some(FileKind::Index),
         _ if tail == sst::MAGIC => Some(FileKind::Sorted),
         _ => None,
     })
@@ -151,16 +161,19 @@ pub fn inspect(
     options: InspectOptions,
     visit: &mut dyn FnMut(Item) -> Result<()>,
 ) -> Result<FileKind> {
-    let Some(kind) = file_kind(env, path)? else { return Err(Error::NotOfADatabase(path.to_owned())) };
+    let Some(kind) = file_kind(env, path)?.filter(|kind| *kind != FileKind::ReadOnly) else {
+        return Err(Error::NotOfADatabase(path.to_owned()));
+    };
     visit(Item::Fact(text("file", path.display().to_string())))?;
     visit(Item::Fact(text("kind", kind.name())))?;
     visit(Item::Fact(number("bytes", env.fs.open(path, OpenMode::Read)?.len()?)))?;
     match kind {
-        FileKind::Sorted => sorted::inspect(env, path, options, visit)?,
+        FileKind::Sorted | FileKind::Index => sorted::inspect(env, path, options, visit)?,
         FileKind::Segment => log::inspect(env, path, options, visit)?,
         FileKind::Manifest => manifest(env, path, visit)?,
         FileKind::Superblock => of_superblock(env, path, visit)?,
         FileKind::Checkpoint => of_checkpoint(env, path, visit)?,
+        FileKind::ReadOnly => {}
     }
     Ok(kind)
 }

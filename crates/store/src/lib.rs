@@ -59,7 +59,7 @@ pub use lsm::{BlockCounts, Charge};
 pub use multivalue::{Keys, Multivalue, Values, ValuesOf};
 pub use open::{OpenReport, SORT_PREFIX};
 pub use options::{Compression, Durability, Options};
-pub use restore::{RestoreOptions, RestoreReport, is_checkpoint, restore_checkpoint};
+pub use restore::{RestoreOptions, RestoreReport, is_checkpoint, is_store, restore_checkpoint};
 pub use salvage::{Loss, LostNumbers, Salvage, SalvagedKey, Version};
 pub use scan::{Bounds, Scan};
 pub use stats::{PartitionStats, Stats, TreeStats};

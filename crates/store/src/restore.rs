@@ -63,6 +63,14 @@ pub fn is_checkpoint(env: &Env, dir: &Path) -> Result<bool> {
     Ok(env.fs.exists(&dir.join(crate::checkpoint::listing::NAME))?)
 }
 
+/// True if a store is in the directory, whole or damaged: its superblock is there.
+///
+/// # Errors
+/// What looking for it says.
+pub fn is_store(env: &Env, dir: &Path) -> Result<bool> {
+    Ok(env.fs.exists(&dir.join(crate::superblock::NAME))?)
+}
+
 /// Checks the checkpoint in `from` and makes a database of it in `to`, which must not exist or be empty.
 /// The checkpoint is not changed. Nothing has the name `to` until all of it is durable.
 ///

@@ -90,6 +90,9 @@ pub struct Salvage {
     pub lost_numbers: Vec<LostNumbers>,
     /// What else is wrong, a sentence each.
     pub notes: Vec<String>,
+    /// Ends of files that were being written when the process ended, a sentence each: nothing that was durable is lost by
+    /// them.
+    pub torn: Vec<String>,
     /// Sorted files that are read.
     pub files: u64,
     /// Data blocks of them that are whole.
@@ -152,8 +155,10 @@ impl Salvage {
             partition.take_log(entries);
         }
         let (env, dir, lost_numbers) = (env.clone(), dir.to_owned(), log.lost);
+        let mut torn = log.torn;
+        torn.append(&mut found.torn);
         let files::Found { partitions, losses, files, blocks, .. } = found;
-        Ok(Self { env, dir, partitions, losses, lost_numbers, notes, files, blocks, _lock: lock })
+        Ok(Self { env, dir, partitions, losses, lost_numbers, notes, torn, files, blocks, _lock: lock })
     }
 
     /// The directory.
@@ -319,7 +324,8 @@ fn lock(env: &Env, dir: &Path) -> Result<Option<Box<dyn FileLock>>> {
     if !env.fs.exists(&path)? {
         return Ok(None);
     }
-    env.fs.try_lock(&path)?.map(Some).ok_or_else(|| Error::InUse(dir.to_owned()))
+    // Who reads need not be allowed to write there.
+    env.fs.try_lock_to_read(&path)?.map(Some).ok_or_else(|| Error::InUse(dir.to_owned()))
 }
 
 /// The number of partitions by their directories: one above the highest.

@@ -100,6 +100,7 @@ fn whole_files() {
             FileKind::Manifest => assert_eq!((rows(&items, "edit"), rows(&items, "file")), (2, 1)),
             FileKind::Superblock => assert!(items.contains(&Item::Fact(("partitions", FactValue::Number(1))))),
             FileKind::Checkpoint => assert_eq!(rows(&items, "file"), 3),
+            FileKind::Index | FileKind::ReadOnly => panic!("no file of a database"),
         }
         // Under another name it is known by what stands in it.
         let copy = Path::new("copy");

@@ -79,6 +79,9 @@ impl Fs for Watch {
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
         self.inner.try_lock(path)
     }
+    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        self.inner.try_lock_to_read(path)
+    }
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         self.inner.available_bytes(path)
     }

@@ -452,6 +452,13 @@ impl Wal {
         self.shared.lock().segments.iter().map(|segment| segment.bytes).sum()
     }
 
+    /// The bytes of the segments up to what was written last: less than [`Wal::bytes_on_disk`] by what is reserved behind it.
+    pub fn bytes_used(&self) -> u64 {
+        let shared = self.shared.lock();
+        let before = shared.segments.iter().rev().skip(1).map(|segment| segment.bytes).sum::<u64>();
+        before + shared.end.offset
+    }
+
     /// True from when a segment was refused, or made smaller than it should be, for want of space,
     /// until a whole one is made.
     pub fn is_short(&self) -> bool {

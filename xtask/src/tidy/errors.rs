@@ -6,11 +6,15 @@ use super::repo::{Repo, line_of};
 const PAGE: &str = "docs/ERRORS.md";
 
 /// The headings of the page, and the types whose variants stand below.
-const TYPES: [(&str, &str, &str); 8] = [
+const TYPES: [(&str, &str, &str); 12] = [
     ("alluvium::Error", "crates/alluvium/src/error.rs", "pub enum Error {"),
     ("alluvium::ErrorKind", "crates/alluvium/src/error.rs", "pub enum ErrorKind {"),
+    ("alluvium::IndexError", "crates/query/src/index/error.rs", "pub enum IndexError {"),
     ("alluvium::UpdateError", "crates/query/src/update/error.rs", "pub enum UpdateError {"),
     ("query::FilterError", "crates/query/src/filter/error.rs", "pub enum FilterError {"),
+    ("query::SortError", "crates/query/src/sort/error.rs", "pub enum SortError {"),
+    ("query::ProjectionError", "crates/query/src/projection/error.rs", "pub enum ProjectionError {"),
+    ("query::DistinctError", "crates/query/src/distinct.rs", "pub enum DistinctError {"),
     ("query::PlanError", "crates/query/src/plan/error.rs", "pub enum PlanError {"),
     ("store::Error", "crates/store/src/error.rs", "pub enum Error {"),
     ("readonly::Error", "crates/readonly/src/error.rs", "pub enum Error {"),

@@ -119,7 +119,7 @@ impl Dump {
     /// [`Error::Dump`] naming them.
     pub fn check(&self, database: &Database, options: &RestoreOptions) -> Result<()> {
         if options.strict_indexes {
-            self.collections.iter().try_for_each(DumpedCollection::refuse_unsupported)?;
+            self.check_indexes()?;
         }
         if options.on_duplicate.is_some() {
             return Ok(());
@@ -146,6 +146,25 @@ impl Dump {
                 Err(Error::Dump(format!("these collections have documents already: {names}: nothing is restored")))
             }
         }
+    }
+
+    /// Refuses indexes that cannot be made here: that part of [`Dump::check`] which needs no database.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions};
+    /// # use std::path::Path;
+    /// # let env = env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// Dump::read(&env, Path::new("dump"))?.check_indexes()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Dump`] naming the first.
+    pub fn check_indexes(&self) -> Result<()> {
+        self.collections.iter().try_for_each(DumpedCollection::refuse_unsupported)
     }
 }
 

@@ -42,3 +42,18 @@ fn a_cut_stream_is_an_error() {
         assert!(error.to_string().starts_with("it ends early: its "), "{packing:?}: {error}");
     }
 }
+
+#[test]
+fn what_stands_behind_a_whole_gzip_stream_is_no_cut() {
+    let whole = pack(Packing::Gzip, "text");
+    for garbage in [&b"x"[..], b"garbage", &[0; 100]] {
+        let error = unpack(Packing::Gzip, [&whole, garbage].concat()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+        assert!(error.to_string().contains("bytes that are no gzip"), "{error}");
+    }
+    // The beginning of another member is one that is cut.
+    for head in [1, 2, 5] {
+        let error = unpack(Packing::Gzip, [&whole, &whole[..head]].concat()).unwrap_err();
+        assert!(error.to_string().starts_with("it ends early"), "{head}: {error}");
+    }
+}

@@ -40,6 +40,7 @@ pub(crate) struct Args {
 impl Args {
     /// Makes the checkpoint, and prints what is in it.
     pub(crate) fn run(&self) -> Outcome {
+        self.database.refuse_read_only("a copy of its directory is a whole backup")?;
         let stop = Stop::on_signals()?;
         let options = CheckpointOptions { base: self.base.clone(), copy: self.copy, stop: stop.flag() };
         let made = self.database.with(|database| Ok(database.checkpoint(&self.dir, &options)?));

@@ -25,6 +25,7 @@ pub(crate) struct Args {
 impl Args {
     /// Compacts, and prints the bytes before and after.
     pub(crate) fn run(&self) -> Outcome {
+        self.database.refuse_read_only("its build has left nothing to compact")?;
         // What a merge has not installed when it ends is removed by the next open.
         let stop = Stop::at_once()?;
         let env = Env::os();

@@ -44,6 +44,8 @@ pub(crate) struct Args {
 impl Args {
     /// Dumps, and prints what was dumped.
     pub(crate) fn run(&self) -> Outcome {
+        self.database
+            .refuse_read_only("`export` writes its documents, and a copy of its directory is a whole backup")?;
         let stop = Stop::on_signals()?;
         let env = Env::os();
         let mut meter = Meter::new(&env);

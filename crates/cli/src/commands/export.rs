@@ -5,7 +5,7 @@ use crate::files;
 use crate::output::Output;
 use crate::progress::Meter;
 use crate::settings::database::CollectionArgs;
-use crate::settings::ids::{IdArgs, RangeArgs};
+use crate::settings::ids::{IdArgs, RangeArgs, paths_of};
 use crate::signals::Stop;
 use crate::text;
 use alluvium::export::{Encoder, Format};
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// Canonical extended JSON, which keeps every type; the default is relaxed
     #[arg(long)]
     canonical: bool,
-    /// Write only these fields: the columns of CSV and TSV, which need them; of JSON and BSON, as scan prints them
+    /// Write only these fields: the columns of CSV and TSV, which need them; of JSON and BSON, as scan prints them. a.b is the field b of the map a; a field with a dot in its own name is exported with whole documents alone
     #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
     fields: Option<Vec<String>>,
     #[command(flatten)]
@@ -71,23 +71,33 @@ enum FormatName {
 impl Args {
     /// Writes the documents.
     pub(crate) fn run(&self) -> Outcome {
-        let mut encoder = self.encoder()?;
+        let encoder = self.encoder()?;
         let env = Env::os();
         if let Some(path) = self.output.as_deref()
-            && !self.force
             && !files::is_stream(path)
             && env.fs.exists(path)?
         {
+            if env.fs.list(path).is_ok() {
+                return Err(Failure::Usage(format!("{} is a directory: name a file", path.display())));
+            }
+            if self.force {
+                // It is replaced when the export is whole.
+                return self.write_documents(&env, encoder);
+            }
             let what = format!("{} exists: choose another name, or add --force", path.display());
             return Err(Failure::Other(what));
         }
+        self.write_documents(&env, encoder)
+    }
+
+    fn write_documents(&self, env: &Env, mut encoder: Encoder) -> Outcome {
         let stop = Stop::on_signals()?;
         let database = &self.collection.database;
         // No other process is there whose snapshots could keep anything.
         self.collection.read_by(None, database.snapshots_for_ever()?, |collection| {
             let cursor = self.range.apply(collection.scan(), self.id).run()?;
-            let mut meter = Meter::new(&env);
-            let mut target = Target::open(&env, self.output.as_deref())?;
+            let mut meter = Meter::new(env);
+            let mut target = Target::open(env, self.output.as_deref())?;
             let bytes = write(cursor, &mut encoder, &mut target, &stop, &mut meter)?;
             target.finish()?;
             meter.end();
@@ -115,10 +125,7 @@ impl Args {
         }
         let encoder = Encoder::new(format).canonical(self.canonical);
         match &self.fields {
-            Some(fields) if fields.iter().any(|field| field.trim().is_empty()) => {
-                usage("a field of --fields has no name")
-            }
-            Some(fields) => Ok(encoder.fields(fields.iter().map(|field| field.trim()))),
+            Some(fields) => Ok(encoder.fields(paths_of(fields)?)),
             None if rows => usage("CSV and TSV need the names of their columns: add --fields"),
             None => Ok(encoder),
         }

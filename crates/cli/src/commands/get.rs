@@ -33,7 +33,7 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         Stop::at_once()?;
         let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
-        let paths = self.fields.paths();
+        let paths = self.fields.paths()?;
         let missing =
             self.collection.read_by(self.index_interval, self.collection.database.builder()?, |collection| {
                 let mut missing = Vec::new();

@@ -16,9 +16,10 @@ use std::path::PathBuf;
   alluvium inspect my.db/wal/wal-00000000000000000003.log --entries
   alluvium inspect my.db/p000/MANIFEST-4 --json
   alluvium inspect backups/monday/CHECKPOINT
+  alluvium inspect words.ro/READONLY
 
 Reads a sorted file (blocks, index, filter, dictionary, properties), a segment of the log (records, and where it ends and \
-why), a manifest (edits and files), a superblock or the listing of a checkpoint. It needs no lock and changes nothing; of \
+why), a manifest (edits and files), a superblock, the listing of a checkpoint, or the superblock or an index file of a read-only store. It needs no lock and changes nothing; of \
 a database that is in use, the last bytes of log and manifests may be on their way. Keys are shown as the _id that they \
 are, or as the values and the _id of an index entry, if they are one; documents in a sorted file as JSON, and other values as text with what is not printable escaped. With --json each line is an object: those \
 with \"row\" tell of one block, record, edit, file or entry, those with \"damage\" of damage, and the last of the file.")]

@@ -47,6 +47,11 @@ impl Settings {
     pub(crate) fn run(&self, database: &DatabaseArgs) -> Outcome {
         let env = Env::os();
         let stop = Stop::on_signals()?;
+        // What is refused creates no database.
+        alluvium::check_name(&self.collection)?;
+        if self.space_check && database.is_new(&self.builder)? {
+            room::check_new(self, database.path())?;
+        }
         let mut summary = Summary::begun(process::resident_bytes());
         let started = env.clock.now();
         let result = database.with_builder(self.builder.clone(), |database| {

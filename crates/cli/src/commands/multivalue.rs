@@ -71,6 +71,21 @@ pub(crate) enum Command {
         #[command(flatten)]
         set: Set,
     },
+    /// Print the names of the sets in order, one a line
+    #[command(after_help = "Example: alluvium mv sets ids.mv")]
+    Sets {
+        #[command(flatten)]
+        database: DatabaseArgs,
+    },
+    /// Drop a set with all its keys and values; their space is given back by compactions
+    #[command(after_help = "Example: alluvium mv drop ids.mv by_author --yes")]
+    Drop {
+        #[command(flatten)]
+        set: Set,
+        /// Really drop it
+        #[arg(long)]
+        yes: bool,
+    },
     /// Add the pairs of a file, plain, .gz or .zst: lines of key, tab, value
     #[command(after_help = "Example: alluvium mv load ids.mv by_author pairs.tsv --memory 64M")]
     Load {
@@ -109,7 +124,7 @@ pub(crate) struct Range {
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     limit: u64,
-    /// Print about how many values the key has, without reading them
+    /// Print about how many values of the key these are, without reading them
     #[arg(long)]
     estimate: bool,
 }
@@ -118,7 +133,7 @@ impl Command {
     /// Runs the command.
     pub(crate) fn run(&self) -> Outcome {
         match self {
-            Self::Put { set, key, values } => set.change(true, |tree, batch| {
+            Self::Put { set, key, values } => set.named()?.change(true, |tree, batch| {
                 values.iter().for_each(|value| batch.put_value(tree, key.as_bytes(), value.as_bytes()));
             }),
             Self::Delete { set, key, all: true, .. } => set.change(false, |tree, batch| {
@@ -129,9 +144,19 @@ impl Command {
             }),
             Self::Get { set, key, range } => set.read(|values| range.print(values, key)),
             Self::Keys { set } => set.read(print_keys),
-            Self::Load { set, file, json } => set.load(file, *json),
+            Self::Load { set, file, json } => set.named()?.load(file, *json),
+            Self::Sets { database } => print_sets(database),
+            Self::Drop { set, yes } => set.drop_all(*yes),
         }
     }
+}
+
+fn print_sets(database: &DatabaseArgs) -> Outcome {
+    let mut names = database.with(|database| Ok(sets(database.store())))?;
+    names.sort();
+    let mut out = Output::new();
+    names.iter().try_for_each(|name| out.text(&format!("{name}\n")))?;
+    out.finish()
 }
 
 fn failed(error: store::Error) -> Failure {
@@ -166,6 +191,19 @@ impl Set {
         Err(Failure::NotFound(format!("there is no set {}; {there}", self.name)))
     }
 
+    /// Itself, if a set may be made that has its name.
+    fn named(&self) -> Outcome<&Self> {
+        if self.name.is_empty() { Err(Failure::Usage("a set needs a name".to_owned())) } else { Ok(self) }
+    }
+
+    fn drop_all(&self, yes: bool) -> Outcome {
+        if !yes {
+            let text = format!("this removes the set {} and all its values: say so with --yes", self.name);
+            return Err(Failure::Usage(text));
+        }
+        self.with(false, |store, tree| store.drop_trees(&[tree]).map_err(failed))
+    }
+
     fn change(&self, create: bool, fill: impl FnOnce(TreeId, &mut store::WriteBatch)) -> Outcome {
         self.with(create, |store, tree| {
             let mut batch = store.batch();
@@ -189,12 +227,10 @@ impl Set {
             // Also after a failure: what was loaded before it stays.
             store.sync().map_err(failed)?;
             read.map_err(|why| match why {
-                Broken::Stopped => {
-                    Failure::Interrupted(format!("stopped; {} loaded stay", text::counted(loaded, "value")))
-                }
+                Broken::Stopped => Failure::Interrupted(format!("stopped; {}", stay(loaded, "loaded"))),
                 Broken::Line(what) => {
-                    let stay = text::counted(loaded, "value");
-                    Failure::Other(format!("{} line {}: {what}\n{stay} before that stay", file.display(), loaded + 1))
+                    let stay = stay(loaded, "before that");
+                    Failure::Other(format!("{} line {}: {what}\n{stay}", file.display(), loaded + 1))
                 }
                 Broken::Store(failure) => failure,
             })?;
@@ -208,6 +244,12 @@ impl Set {
         }
         out.finish()
     }
+}
+
+/// How many values stay that were loaded.
+fn stay(loaded: u64, which: &str) -> String {
+    let verb = if loaded == 1 { "stays" } else { "stay" };
+    format!("{} {which} {verb}", text::counted(loaded, "value"))
 }
 
 /// Why a load ends early.
@@ -262,11 +304,6 @@ fn pair(line: &[u8]) -> Option<(&[u8], &[u8])> {
 impl Range {
     fn print(&self, values: &Multivalue<'_>, key: &str) -> Outcome {
         let mut out = Output::new();
-        if self.estimate {
-            let estimate = values.estimate(key.as_bytes()).map_err(failed)?;
-            out.text(&format!("{estimate}\n"))?;
-            return out.finish();
-        }
         let mut wanted = ValuesOf::key(key.as_bytes());
         if let Some(from) = &self.from {
             wanted = wanted.from(from.as_bytes());
@@ -278,6 +315,10 @@ impl Range {
             wanted = wanted.reverse();
         }
         let mut stream = values.values(wanted).map_err(failed)?;
+        if self.estimate {
+            out.text(&format!("{}\n", stream.estimate().min(self.limit)))?;
+            return out.finish();
+        }
         let mut left = self.limit;
         while left > 0
             && let Some(value) = stream.next().map_err(failed)?
@@ -286,7 +327,14 @@ impl Range {
             out.text("\n")?;
             left -= 1;
         }
-        out.finish()
+        out.finish()?;
+        // Of a key that has none: not of one that has none in the range.
+        if left == self.limit
+            && values.values(ValuesOf::key(key.as_bytes())).map_err(failed)?.next().map_err(failed)?.is_none()
+        {
+            return Err(Failure::NotFound(format!("not found: {key}")));
+        }
+        Ok(())
     }
 }
 

@@ -36,6 +36,8 @@ impl Args {
     /// Stores the document; database and collection are created if they do not exist.
     pub(crate) fn run(&self) -> Outcome {
         let map = self.document()?;
+        // What is refused creates no database.
+        alluvium::check_name(&self.collection.name)?;
         let mut builder = self.collection.database.builder()?.create_if_missing(true);
         if let Some(partitions) = self.partitions {
             builder = builder.partitions(partitions);

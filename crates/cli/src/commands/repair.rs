@@ -2,11 +2,12 @@
 
 use crate::exit::{self, Failure, Outcome};
 use crate::output::Output;
+use crate::settings::database::refuse_read_only;
 use crate::settings::size;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::Space;
-use alluvium::repair::{self, LostNumbers, RepairOptions, RepairReport};
+use alluvium::repair::{self, Loss, LostNumbers, RepairOptions, RepairReport};
 use env::Env;
 use std::path::PathBuf;
 
@@ -42,6 +43,7 @@ const MOST_LISTED: usize = 50;
 impl Args {
     /// Repairs, and prints what was saved and what was lost.
     pub(crate) fn run(&self) -> Outcome {
+        refuse_read_only(&self.database, "`verify` checks it, and one that is damaged is built anew from its source")?;
         let stop = Stop::on_signals()?;
         let large = |_| Failure::Usage("--memory is more than this machine can address".to_owned());
         let memory_bytes = self.memory.map(usize::try_from).transpose().map_err(large)?;
@@ -98,17 +100,7 @@ impl Args {
                 said += &format!("  {}: the index {index} is not made: {reason}\n", collection.name);
             }
         }
-        let losses = report.losses.iter().map(|loss| {
-            let keys = if loss.entries { format!(": {}", repair::describe_range(loss)) } else { String::new() };
-            format!(
-                "lost: {} at offset {}, {} bytes: {}{keys}",
-                loss.path.display(),
-                loss.offset,
-                loss.bytes,
-                loss.what
-            )
-        });
-        list(&mut said, losses);
+        list(&mut said, report.losses.iter().map(|loss| format!("lost: {}", describe_loss(loss))));
         if report.indexes_lost > 0 {
             let n = text::count(report.indexes_lost);
             said += &format!("lost: the definitions of {n} of the indexes; `alluvium index create` makes them again\n");
@@ -133,11 +125,21 @@ fn list(said: &mut String, lines: impl ExactSizeIterator<Item = String>) {
     }
 }
 
-fn describe_numbers(lost: &LostNumbers) -> String {
+pub(super) fn describe_numbers(lost: &LostNumbers) -> String {
     let advice = "what they changed is as it was before, and what they deleted may be back";
     match lost.last {
         u64::MAX => format!("lost: the operations from number {} on, nobody knows how many: {advice}", lost.first),
         last => format!("lost: the operations {} to {last} of the log: {advice}", lost.first),
+    }
+}
+
+/// A loss in words.
+pub(super) fn describe_loss(loss: &Loss) -> String {
+    let keys = if loss.entries { format!(": {}", repair::describe_range(loss)) } else { String::new() };
+    let (path, what) = (loss.path.display(), &loss.what);
+    match loss.bytes {
+        0 => format!("{path}: {what}{keys}"),
+        bytes => format!("{path} at offset {}, {bytes} bytes: {what}{keys}", loss.offset),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::dump::{Dump, RestoreOptions, RestoreReport, RestoredCollection};
-use alluvium::{Database, Error, Packing};
+use alluvium::{Database, Error, Packing, Space};
 use env::Env;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -82,6 +82,15 @@ impl Args {
         if let Some(partitions) = self.partitions {
             builder = builder.partitions(partitions);
         }
+        // What is refused creates no database.
+        if self.database.is_new(&builder)? {
+            if self.strict {
+                dump.check_indexes()?;
+            }
+            if !self.no_space_check {
+                room(&[], &dump, |plain, packed| builder.new_load_space(self.database.path(), plain, packed))?;
+            }
+        }
         let mut meter = Meter::new(&env);
         let report = self.database.with_builder(builder, |database| {
             let defaults = RestoreOptions::default();
@@ -93,7 +102,8 @@ impl Args {
                 ..defaults
             };
             if !self.no_space_check {
-                room(database, &dump)?;
+                let there: Vec<String> = database.collections().iter().map(|info| info.full_name()).collect();
+                room(&there, &dump, |plain, packed| database.load_space(plain, packed))?;
             }
             restore(database, &dump, &options, &mut meter)
         })?;
@@ -109,8 +119,7 @@ impl Args {
 }
 
 /// Refuses what will not fit. A collection that is there already may be half restored: it counts nothing.
-fn room(database: &Database, dump: &Dump) -> Outcome {
-    let there: Vec<String> = database.collections().iter().map(|info| info.full_name()).collect();
+fn room(there: &[String], dump: &Dump, space: impl FnOnce(u64, u64) -> Space) -> Outcome {
     let (mut plain, mut packed) = (0_u64, 0_u64);
     for dumped in dump.collections.iter().filter(|dumped| !there.contains(&dumped.name)) {
         let bytes = if Packing::of_name(&dumped.bson) == Packing::Plain { &mut plain } else { &mut packed };
@@ -118,7 +127,7 @@ fn room(database: &Database, dump: &Dump) -> Outcome {
     }
     match plain.saturating_add(packed) {
         0 => Ok(()),
-        _ => exit::enough_space(database.load_space(plain, packed)),
+        _ => exit::enough_space(space(plain, packed)),
     }
 }
 

@@ -25,7 +25,7 @@ impl Args {
     /// Prints the documents, one a line.
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::on_signals()?;
-        let paths = self.fields.paths();
+        let paths = self.fields.paths()?;
         self.collection.read(|collection| {
             let mut cursor = self.range.apply(collection.scan(), self.id).run()?;
             let mut out = Output::new();

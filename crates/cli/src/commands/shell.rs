@@ -43,6 +43,7 @@ pub(crate) struct Args {
 impl Args {
     /// Reads and runs commands until there are no more.
     pub(crate) fn run(&self, config: &Config) -> Outcome {
+        self.database.refuse_read_only("`get`, `scan`, `count`, `export` and `stats` read it without a shell")?;
         let stop = Stop::on_interrupts()?;
         let builder = self.database.builder()?.create_if_missing(self.create);
         self.database.with_builder(builder, |database| {

@@ -198,5 +198,33 @@ fn describe(database: &Database, stats: &Stats) -> String {
         rows.push(("failing", error.clone()));
     }
     let rows: Vec<_> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    columns(&rows)
+    columns(&rows) + &partitions(&stats.partitions)
+}
+
+/// Partitions are listed up to so many; --json has them all.
+const MOST_PARTITIONS: usize = 16;
+
+/// A line for each partition.
+fn partitions(all: &[PartitionStats]) -> String {
+    let mut rows = vec![
+        ["partition", "files", "runs", "on disk", "entries", "tombstones", "in memory", "to compact"]
+            .map(str::to_owned),
+    ];
+    rows.extend(all.iter().take(MOST_PARTITIONS).enumerate().map(|(at, partition)| {
+        [
+            format!("p{at:03}"),
+            text::count(partition.files as u64),
+            text::count(partition.runs as u64),
+            text::bytes(partition.bytes),
+            text::count(partition.entries),
+            text::count(partition.tombstones),
+            text::bytes(partition.memtable_bytes),
+            text::bytes(partition.compaction_debt_bytes),
+        ]
+    }));
+    let mut table = text::table(&rows);
+    if let Some(more) = all.len().checked_sub(MOST_PARTITIONS).filter(|more| *more > 0) {
+        table += &format!("and {more} more (--json lists them all)\n");
+    }
+    table
 }

@@ -1,11 +1,13 @@
 //! `alluvium verify`: every block of every file.
 
 use crate::exit::{Failure, Outcome};
+use crate::files;
 use crate::output::Output;
+use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::VerifiedIndex;
+use alluvium::{ErrorKind, ReadOnly, Stats, VerifiedIndex, VerifyReport, repair};
 use env::Env;
 use std::time::Duration;
 
@@ -18,7 +20,8 @@ use std::time::Duration;
 Checks every block of the sorted files, their order, filters and counts, what the manifests say of them, the log, the \
 superblock, that every document can be read and is found by its _id, and that every index leads to the documents as they \
 are (stale entries, which readers pass over, are counted); of a checkpoint, every block and the listing. \
-Damage is printed a line each, with file and offset. Where there is some: copy the directory first, then restore a backup, \
+Damage is printed a line each, with file and offset. A database that does not open is read all the same, to the last block, \
+and one that nobody may write to; its documents and indexes are not checked then. Where there is some: copy the directory first, then restore a backup, \
 or save what is whole with `alluvium repair`.")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -34,66 +37,172 @@ impl Args {
         let stop = Stop::at_once()?;
         let env = Env::os();
         let started = env.clock.now();
-        if alluvium::backup::is_checkpoint(&env, self.database.path())? {
-            let checked = alluvium::backup::check_unless(&env, self.database.path(), true, &stop.flag())?;
-            let took = env.clock.now().saturating_sub(started);
-            let findings = checked.damage.iter().map(ToString::to_string).collect();
-            let (files, bytes) = (checked.listing.files.len() as u64, checked.listing.bytes());
-            return self.report(findings, files, bytes, took, &text::counted(files, "file"), &[]);
-        }
-        if let Some(store) = self.database.read_only(None)? {
-            let (stats, damage) = (store.stats(), store.verify()?);
-            let took = env.clock.now().saturating_sub(started);
-            let files = u64::from(stats.pairs > 0);
-            let findings = damage.iter().map(ToString::to_string).collect();
-            let what = format!("{} and its indexes", text::counted(files, "sorted file"));
-            return self.report(findings, files, stats.disk_bytes, took, &what, &[]);
-        }
-        let (report, stats) =
-            self.database.with(|database| Ok((database.verify_all(&stop.flag())?, database.stats())))?;
-        let took = env.clock.now().saturating_sub(started);
-        let files: u64 = stats.partitions.iter().map(|partition| partition.files as u64).sum();
-        let findings = report.damage.iter().map(ToString::to_string).collect();
-        let what = format!("{} and the log", text::counted(files, "sorted file"));
-        self.report(findings, files, stats.disk_bytes, took, &what, &report.indexes)
+        let mut found = if alluvium::backup::is_checkpoint(&env, self.database.path())? {
+            self.checkpoint(&env, &stop)?
+        } else if let Some(found) = self.read_only()? {
+            found
+        } else {
+            match self.database.with(|database| Ok((database.verify_all(&stop.flag())?, database.stats()))) {
+                Ok((report, stats)) => Found::of(report, &stats),
+                Err(failure) => self.unopened(&env, failure)?,
+            }
+        };
+        found.took = env.clock.now().saturating_sub(started);
+        self.report(&found)
     }
 
-    fn report(
-        &self,
-        findings: Vec<String>,
-        files: u64,
-        bytes: u64,
-        took: Duration,
-        what: &str,
-        indexes: &[VerifiedIndex],
-    ) -> Outcome {
+    fn checkpoint(&self, env: &Env, stop: &Stop) -> Outcome<Found> {
+        let checked = alluvium::backup::check_unless(env, self.database.path(), true, &stop.flag())?;
+        let files = checked.listing.files.len() as u64;
+        Ok(Found {
+            damage: checked.damage.iter().map(ToString::to_string).collect(),
+            files,
+            bytes: checked.listing.bytes(),
+            what: text::counted(files, "file"),
+            advice: "restore another backup, and make a new checkpoint of the database",
+            ..Found::default()
+        })
+    }
+
+    /// Of a read-only store, if there is one. It is opened without an index file: one that is missing is damage like any other.
+    fn read_only(&self) -> Outcome<Option<Found>> {
+        let found = match self.database.read_only(Some(0)) {
+            Ok(Some(store)) => Found::read_only(&store)?,
+            Ok(None) => return Ok(None),
+            Err(Failure::Library { error, .. }) if error.kind() == ErrorKind::Corruption => {
+                Found { damage: vec![error.to_string()], advice: OF_READ_ONLY, ..Found::default() }
+            }
+            Err(failure) => return Err(failure),
+        };
+        Ok(Some(found))
+    }
+
+    /// What can be said of a database that does not open, because it is damaged or because nothing may be written there.
+    fn unopened(&self, env: &Env, failure: Failure) -> Outcome<Found> {
+        let Failure::Library { error, .. } = &failure else { return Err(failure) };
+        let (kind, path) = (error.kind(), self.database.path());
+        if session::is_open() || !matches!(kind, ErrorKind::Corruption | ErrorKind::Io | ErrorKind::NoSpace) {
+            return Err(failure);
+        }
+        let examined = match repair::examine(env, path) {
+            Ok(examined) => examined,
+            Err(other) if other.kind() == ErrorKind::InUse => return Err(other.into()),
+            Err(_) => return Err(failure),
+        };
+        let mut damage = examined.damage;
+        damage.extend(examined.losses.iter().map(super::repair::describe_loss));
+        damage.extend(examined.lost_numbers.iter().map(super::repair::describe_numbers));
+        // What opening has met is named with the rest, or is nothing that reading alone finds.
+        if kind == ErrorKind::Corruption && !named(error, &damage) {
+            damage.insert(0, error.to_string());
+        }
+        let why = match kind {
+            ErrorKind::Corruption => "the database does not open".to_owned(),
+            _ => format!("the database does not open here ({error})"),
+        };
+        let note = format!("note: {why}: every block was read, but documents and indexes were not checked");
+        let notes = examined.torn.iter().map(|torn| format!("note: {torn}")).chain([note]).collect();
+        Ok(Found {
+            damage,
+            notes,
+            files: examined.files,
+            bytes: files::bytes_below(env, path)?,
+            what: format!("{} and the log", text::counted(examined.files, "sorted file")),
+            advice: OF_DATABASE,
+            ..Found::default()
+        })
+    }
+
+    fn report(&self, found: &Found) -> Outcome {
         let mut out = Output::new();
         if self.json {
             out.json(&serde_json::json!({
-                "damage": findings,
-                "files": files,
-                "bytes": bytes,
-                "indexes": indexes.iter().map(to_json).collect::<Vec<_>>(),
-                "seconds": took.as_secs_f64(),
+                "damage": found.damage,
+                "notes": found.notes,
+                "files": found.files,
+                "bytes": found.bytes,
+                "indexes": found.indexes.iter().map(to_json).collect::<Vec<_>>(),
+                "seconds": found.took.as_secs_f64(),
             }))?;
         } else {
-            for finding in &findings {
-                out.text(&format!("{finding}\n"))?;
+            for line in found.damage.iter().chain(&found.notes) {
+                out.text(&format!("{line}\n"))?;
             }
-            if findings.is_empty() {
-                let (bytes, took) = (text::bytes(bytes), text::duration(took));
-                out.text(&format!("no damage: {what}{}, {bytes}, checked in {took}\n", describe(indexes)))?;
+            if found.damage.is_empty() {
+                let (bytes, took) = (text::bytes(found.bytes), text::duration(found.took));
+                let (what, indexes) = (&found.what, describe(&found.indexes));
+                out.text(&format!("no damage: {what}{indexes}, {bytes}, checked in {took}\n"))?;
             }
         }
         out.finish()?;
-        match findings.len() as u64 {
+        match found.damage.len() as u64 {
             0 => Ok(()),
-            n => Err(Failure::Damaged(format!(
-                "found damage in {}: copy the directory before anything else, then restore a backup, or save what is whole \
-                 with `alluvium repair`",
-                text::counted(n, "place")
-            ))),
+            n => Err(Failure::Damaged(format!("found damage in {}: {}", text::counted(n, "place"), found.advice))),
         }
+    }
+}
+
+/// What to do about a damaged database.
+const OF_DATABASE: &str = "copy the directory before anything else, then restore a backup, or save what is whole with \
+                           `alluvium repair`";
+
+/// What to do about a damaged read-only store.
+const OF_READ_ONLY: &str =
+    "restore a copy of the directory, or build the store anew from its source with `alluvium build`";
+
+/// What was found, of whatever was checked.
+#[derive(Default)]
+struct Found {
+    /// A sentence for each damaged place.
+    damage: Vec<String>,
+    /// What else is to be known.
+    notes: Vec<String>,
+    files: u64,
+    bytes: u64,
+    /// What was checked, in words.
+    what: String,
+    indexes: Vec<VerifiedIndex>,
+    /// What to do about damage.
+    advice: &'static str,
+    took: Duration,
+}
+
+impl Found {
+    fn of(report: VerifyReport, stats: &Stats) -> Self {
+        let files: u64 = stats.partitions.iter().map(|partition| partition.files as u64).sum();
+        Self {
+            damage: report.damage.iter().map(ToString::to_string).collect(),
+            files,
+            bytes: stats.disk_bytes,
+            what: format!("{} and the log", text::counted(files, "sorted file")),
+            indexes: report.indexes,
+            advice: OF_DATABASE,
+            ..Self::default()
+        }
+    }
+
+    fn read_only(store: &ReadOnly) -> Outcome<Self> {
+        let (stats, damage) = (store.stats(), store.verify()?);
+        let files = u64::from(stats.pairs > 0);
+        Ok(Self {
+            damage: damage.iter().map(ToString::to_string).collect(),
+            files,
+            bytes: stats.disk_bytes,
+            what: format!("{} and its indexes", text::counted(files, "sorted file")),
+            advice: OF_READ_ONLY,
+            ..Self::default()
+        })
+    }
+}
+
+/// True if one of the findings names the file that the error is about.
+fn named(error: &alluvium::Error, findings: &[String]) -> bool {
+    match error {
+        alluvium::Error::Store(store::Error::Storage(env::Error::Corrupt { path, .. })) => {
+            let path = path.display().to_string();
+            findings.iter().any(|finding| finding.contains(&path))
+        }
+        _ => false,
     }
 }
 

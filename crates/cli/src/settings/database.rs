@@ -83,6 +83,11 @@ impl DatabaseArgs {
         Ok(self.builder()?.snapshot_max_age(YEAR).snapshot_max_debt(u64::MAX))
     }
 
+    /// True if opening with these options would create a database.
+    pub(crate) fn is_new(&self, builder: &Builder) -> Outcome<bool> {
+        Ok(!session::is_open() && !builder.is_there(&self.path)?)
+    }
+
     /// The memory budget that was asked for.
     pub(crate) fn memory_bytes(&self) -> Outcome<Option<usize>> {
         if self.memory.is_some_and(|bytes| bytes < LEAST_MEMORY) {
@@ -164,6 +169,21 @@ impl DatabaseArgs {
             options.memory_bytes = bytes;
         }
         Ok(Some(ReadOnly::open_with(&self.path, &options)?))
+    }
+}
+
+impl DatabaseArgs {
+    /// Refuses a read-only store, and says what does there what is wanted.
+    pub(crate) fn refuse_read_only(&self, instead: &str) -> Outcome {
+        if session::is_open() { Ok(()) } else { refuse_read_only(&self.path, instead) }
+    }
+}
+
+/// Refuses a read-only store at the path, and says what does there what is wanted.
+pub(crate) fn refuse_read_only(path: &std::path::Path, instead: &str) -> Outcome {
+    match ReadOnly::is_at(path)? {
+        true => Err(Failure::Other(format!("{} is a read-only store, which never changes: {instead}", path.display()))),
+        false => Ok(()),
     }
 }
 

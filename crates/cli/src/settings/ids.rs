@@ -1,7 +1,9 @@
 //! Document ids and field paths on the command line.
 
+use crate::exit::{Failure, Outcome};
 use alluvium::{Scan, Value};
 use document::json;
+use document::path::FieldPath;
 
 /// Options of commands that take ids.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -58,17 +60,34 @@ impl RangeArgs {
 /// Options of commands that print documents.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct FieldArgs {
-    /// Print only these fields and the _id: paths, separated by commas
+    /// Print only these fields and the _id, separated by commas: a.b is the field b of the map a, a.0 the first element of the array a; a field with a dot in its own name is printed with whole documents alone
     #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
     fields: Option<Vec<String>>,
 }
 
 impl FieldArgs {
     /// The paths, or nothing for whole documents.
-    pub(crate) fn paths(&self) -> Option<Vec<&str>> {
-        let paths = self.fields.as_ref()?;
-        Some(paths.iter().map(|path| path.trim()).filter(|path| !path.is_empty()).collect())
+    pub(crate) fn paths(&self) -> Outcome<Option<Vec<&str>>> {
+        self.fields.as_deref().map(paths_of).transpose()
     }
+}
+
+/// The paths of `--fields`, without the blanks around them.
+pub(crate) fn paths_of(fields: &[String]) -> Outcome<Vec<&str>> {
+    let mut paths: Vec<&str> = Vec::with_capacity(fields.len());
+    for path in fields.iter().map(|path| path.trim()) {
+        if path.is_empty() {
+            return Err(Failure::Usage("--fields: a field has no name".to_owned()));
+        }
+        if let Err(error) = path.parse::<FieldPath>() {
+            return Err(Failure::Usage(format!("--fields: {path:?} is no path: {error}")));
+        }
+        if paths.contains(&path) {
+            return Err(Failure::Usage(format!("--fields names {path} twice")));
+        }
+        paths.push(path);
+    }
+    Ok(paths)
 }
 
 /// An id as text for messages: as it would be written on the command line with all its types.

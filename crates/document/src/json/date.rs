@@ -8,8 +8,8 @@ const MILLIS_PER_DAY: i64 = 86_400_000;
 /// The last millisecond of 9999.
 pub(super) const MAX_PLAIN: i64 = 253_402_300_799_999;
 
-/// Appends `millis` since 1970, which is from 0 to [`MAX_PLAIN`], as `2012-12-24T12:15:30.501Z`; whole seconds have no
-/// fraction.
+/// Appends `millis` since 1970 as `2012-12-24T12:15:30.501Z`; whole seconds have no fraction. Years that have not four
+/// digits are written with a sign and six, as ISO 8601 has them: `+010000-01-01T00:00:00Z`; or with more, if it must be.
 pub(super) fn write(millis: i64, out: &mut Vec<u8>) {
     let (day, in_day) = (millis.div_euclid(MILLIS_PER_DAY), millis.rem_euclid(MILLIS_PER_DAY));
     let (year, month, day) = date(day);
@@ -19,7 +19,12 @@ pub(super) fn write(millis: i64, out: &mut Vec<u8>) {
         }
         out.push(behind);
     };
-    put(year, 4, b'-');
+    if (0..=9999).contains(&year) {
+        put(year, 4, b'-');
+    } else {
+        put(0, 0, if year < 0 { b'-' } else { b'+' });
+        put(year.abs(), (year.abs().ilog10() + 1).max(YEAR_DIGITS), b'-');
+    }
     put(month, 2, b'-');
     put(day, 2, b'T');
     put(in_day / 3_600_000, 2, b':');
@@ -36,20 +41,57 @@ pub(super) fn write(millis: i64, out: &mut Vec<u8>) {
 /// Reads `YYYY-MM-DDTHH:MM:SS`, an optional fraction (cut to milliseconds), and `Z` or an offset such as `+01:00`,
 /// `+0100` or `+01`. None if it is anything else.
 pub(super) fn parse(text: &str) -> Option<i64> {
+    let (year, rest) = (digits(text.as_bytes(), 0, 4)?, text.as_bytes().get(4..)?);
+    let (day, rest) = day_of(year, rest)?;
+    let (seconds, millis, zone) = time_of(rest.strip_prefix(b"T")?)?;
+    millis_of(day, seconds - offset_seconds(zone)?, millis)
+}
+
+/// As [`parse`]; and a day alone, a time without a zone, which is UTC, a blank before the time, and years as [`write()`]
+/// writes them.
+pub(super) fn parse_lenient(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
-    let fixed = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
-    if fixed.iter().any(|&(at, byte)| bytes.get(at) != Some(&byte)) {
+    let (year, rest) = match bytes.first()? {
+        sign @ (b'+' | b'-') => {
+            let count = bytes[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let signed = if *sign == b'-' { -1 } else { 1 };
+            let long = (YEAR_DIGITS as usize..=YEAR_DIGITS_MAX).contains(&count);
+            (signed * digits(bytes, 1, count).filter(|_| long)?, bytes.get(1 + count..)?)
+        }
+        _ => (digits(bytes, 0, 4)?, bytes.get(4..)?),
+    };
+    let (day, rest) = day_of(year, rest)?;
+    let Some((b'T' | b' ', rest)) = rest.split_first() else {
+        return if rest.is_empty() { millis_of(day, 0, 0) } else { None };
+    };
+    let (seconds, millis, zone) = time_of(rest)?;
+    let offset = if zone.is_empty() { 0 } else { offset_seconds(zone)? };
+    millis_of(day, seconds - offset, millis)
+}
+
+/// Years beyond four digits have so many at least, and so many at most.
+const YEAR_DIGITS: u32 = 6;
+const YEAR_DIGITS_MAX: usize = 9;
+
+/// The number of the day of `-MM-DD`, and what follows.
+fn day_of(year: i64, rest: &[u8]) -> Option<(i64, &[u8])> {
+    let (month, day) = (digits(rest, 1, 2)?, digits(rest, 4, 2)?);
+    if rest[0] != b'-' || rest[3] != b'-' {
         return None;
     }
-    let (year, month, day) = (digits(bytes, 0, 4)?, digits(bytes, 5, 2)?, digits(bytes, 8, 2)?);
-    let (hour, minute, second) = (digits(bytes, 11, 2)?, digits(bytes, 14, 2)?, digits(bytes, 17, 2)?);
     if !(1..=12).contains(&month) || !(1..=month_days(year, month)).contains(&day) {
         return None;
     }
-    if hour > 23 || minute > 59 || second > 59 {
+    Some((day_number(year, month, day), &rest[6..]))
+}
+
+/// Seconds and milliseconds of `HH:MM:SS` with an optional fraction, and what follows.
+fn time_of(bytes: &[u8]) -> Option<(i64, i64, &[u8])> {
+    let (hour, minute, second) = (digits(bytes, 0, 2)?, digits(bytes, 3, 2)?, digits(bytes, 6, 2)?);
+    if bytes[2] != b':' || bytes[5] != b':' || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    let mut at = 19;
+    let mut at = 8;
     let mut millis = 0;
     if bytes.get(at) == Some(&b'.') {
         let count = bytes[at + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -60,8 +102,13 @@ pub(super) fn parse(text: &str) -> Option<i64> {
         millis = digits(bytes, at + 1, kept)? * 10i64.pow(3 - kept as u32);
         at += 1 + count;
     }
-    let seconds = (hour * 60 + minute) * 60 + second - offset_seconds(&bytes[at..])?;
-    Some(day_number(year, month, day) * MILLIS_PER_DAY + seconds * 1000 + millis)
+    Some(((hour * 60 + minute) * 60 + second, millis, &bytes[at..]))
+}
+
+/// None for what is further away than can be counted.
+fn millis_of(day: i64, seconds: i64, millis: i64) -> Option<i64> {
+    let wide = i128::from(day) * i128::from(MILLIS_PER_DAY) + i128::from(seconds * 1000 + millis);
+    i64::try_from(wide).ok()
 }
 
 fn offset_seconds(zone: &[u8]) -> Option<i64> {

@@ -73,14 +73,36 @@ impl IndexFile {
         if blocks.next()?.is_some() || seen.extents != self.meta.extents {
             return Err(self.corrupt(self.footer.index.offset, "the index does not cover all data blocks"));
         }
+        self.verify_rest(seen.digest)
+    }
+
+    /// Reads and checks every block of the index file by itself, for where the data is damaged.
+    ///
+    /// # Errors
+    /// As [`IndexFile::verify`].
+    pub fn verify_blocks(&self) -> Result<()> {
+        let mut digest = 0;
+        for at in 0..self.top.len() {
+            let (partition, checksum) = self.read_partition(at)?;
+            digest = writer::digest(digest, checksum);
+            if self.top.entry(at) != partition.entry(0) {
+                return Err(self.wrong(at, "the two levels of the index differ"));
+            }
+            (0..partition.len()).try_for_each(|index| self.extent(at, &partition, index).map(drop))?;
+        }
+        self.verify_rest(digest)
+    }
+
+    /// Checks what stands behind the partitions, whose digest is given.
+    fn verify_rest(&self, mut digest: u64) -> Result<()> {
         for (at, role) in
             [(self.footer.aux, Role::Aux), (self.footer.properties, Role::Properties), (self.footer.index, Role::Index)]
         {
             let source = crate::reader::Source::new(&*self.file, self.meta.number);
             let (_, checksum) = source.read_with_checksum(at, role, None)?;
-            seen.digest = writer::digest(seen.digest, checksum);
+            digest = writer::digest(digest, checksum);
         }
-        if seen.digest != self.footer.digest {
+        if digest != self.footer.digest {
             return Err(self.corrupt(self.footer.index.end(), "the digest of all blocks does not match"));
         }
         Ok(())

@@ -62,6 +62,14 @@ impl<'a> Building<'a> {
         Ok(Self { env, target: target.to_owned(), dir, reserve, stop, _lock: lock })
     }
 
+    /// Keeps the reserve only if the database at `path` lies on the same disk: what fills another one does not stop it.
+    pub fn reserve_beside(&mut self, path: &Path) {
+        // Where nobody knows, the database comes first.
+        if let Ok(false) = self.env.fs.is_same_disk(path, &self.dir) {
+            self.reserve = 0;
+        }
+    }
+
     /// A directory in it.
     pub fn directory(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir.join(name);
@@ -108,7 +116,11 @@ impl<'a> Building<'a> {
         if free >= bytes.saturating_add(self.reserve) {
             return Ok(());
         }
-        let what = format!("{bytes} bytes are needed, {free} are free, and {} of them are kept", self.reserve);
+        let kept = match self.reserve {
+            0 => String::new(),
+            kept => format!(", of which {kept} are kept for the database that lies there (disk-reserve)"),
+        };
+        let what = format!("{bytes} bytes are needed, and {free} are free{kept}");
         let full = std::io::Error::new(ErrorKind::StorageFull, what);
         Err(Error::NoSpace(Box::new(env::Error::io("make", &self.target, full).into())))
     }

@@ -136,11 +136,18 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
         let trees = properties.trees.iter().map(|tree| u64::from(*tree)).collect();
         visit(Item::Fact(("trees", FactValue::Numbers(trees))))?;
     }
-    for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
+    if let Some(index) = &walked.index_file {
+        visit(Item::Fact(number("interval", index.interval)))?;
+        visit(Item::Fact(number("index_entries", index.extents)))?;
+    }
+    let of_database = walked.aux.as_deref().filter(|_| walked.index_file.is_none());
+    for (tree, definitions) in of_database.and_then(unpack).unwrap_or_default() {
         let numbers = definitions.into_keys().map(u64::from).collect();
         visit(Item::Row("shapes", vec![number("tree", tree.into()), ("numbers", FactValue::Numbers(numbers))]))?;
     }
-    visit(Item::Fact(number("entries_read", walked.entries)))?;
+    if walked.index_file.is_none() {
+        visit(Item::Fact(number("entries_read", walked.entries)))?;
+    }
     walked.lost.into_iter().try_for_each(|lost| {
         visit(Item::Damage(lost.offset, format!("{} ({} bytes cannot be read)", lost.what, lost.bytes)))
     })

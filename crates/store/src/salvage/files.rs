@@ -73,6 +73,7 @@ pub(super) struct Found {
     pub partitions: Vec<SalvagedPartition>,
     pub losses: Vec<Loss>,
     pub notes: Vec<String>,
+    pub torn: Vec<String>,
     pub files: u64,
     pub blocks: u64,
 }
@@ -106,7 +107,7 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
     for index in 0..partitions {
         let dir = dir.join(format!("p{index:03}"));
         let noted = log.flushed.get(index as usize).copied().unwrap_or(0);
-        let version = known_version(env, &dir, id, index, noted, &mut found.notes)?;
+        let version = known_version(env, &dir, id, index, noted, &mut found)?;
         let mut reading = Reading {
             env,
             dir: &dir,
@@ -143,8 +144,9 @@ fn known_version(
     id: Option<u64>,
     index: u32,
     noted: Seq,
-    notes: &mut Vec<String>,
+    found: &mut Found,
 ) -> Result<std::result::Result<VersionEdit, BTreeSet<u64>>> {
+    let Found { notes, torn, .. } = found;
     let all = "the partition is put together from all of its sorted files; one that had vanished is not missed";
     if !env.fs.exists(dir)? {
         notes.push(format!("{} is missing, with all that was in it", dir.display()));
@@ -153,7 +155,7 @@ fn known_version(
     match id.map(|id| lsm::image::read_manifest(env, dir, id, index)).transpose() {
         Ok(Some(Some(found))) if found.version.flushed_seq.unwrap_or(0) >= noted => {
             if let Some(tail) = found.dropped {
-                notes.push(format!("{} ended within an edit; nothing is lost by that", tail.path.display()));
+                torn.push(format!("{} ended within an edit; nothing is lost by that", tail.path.display()));
             }
             return Ok(Ok(found.version));
         }

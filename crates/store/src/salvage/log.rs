@@ -7,7 +7,7 @@ use crate::Result;
 use crate::batch::{LogRecord, decode_record};
 use codec::entry::Seq;
 use env::Env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wal::{Group, SegmentHeader, Walk, WalkedSegment};
 
 /// The log of a damaged store.
@@ -19,6 +19,9 @@ pub(super) struct SalvagedLog {
     pub flushed: Vec<Seq>,
     pub lost: Vec<LostNumbers>,
     pub notes: Vec<String>,
+    /// The end of the log, if a write was under way there.
+    pub torn: Vec<String>,
+    dir: PathBuf,
     /// Below this the log was let go, by the newest note.
     needed: Seq,
     /// The number that comes next; 0 at the beginning.
@@ -65,7 +68,9 @@ pub(super) fn most_frequent(ids: Vec<u64>) -> Option<u64> {
 impl SalvagedLog {
     pub fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32) -> Result<Self> {
         let count = partitions as usize;
-        let mut log = Self { entries: vec![Vec::new(); count], flushed: vec![0; count], ..Self::default() };
+        let dir_of_log = dir.to_owned();
+        let mut log =
+            Self { entries: vec![Vec::new(); count], flushed: vec![0; count], dir: dir_of_log, ..Self::default() };
         let segments = match env.fs.exists(dir)? {
             true => readable(wal::list_segments(env, dir))?.unwrap_or_else(|why| {
                 log.notes.push(why);
@@ -162,12 +167,12 @@ impl SalvagedLog {
         }
         if let Some(what) = found.tail {
             let (offset, bytes) = (found.end, found.tail_bytes);
-            let why = if is_last && found.seal.is_none() {
-                "a write that was under way is cut off, or the last ones are damaged"
+            let (why, notes) = if is_last && found.seal.is_none() {
+                ("a write that was under way is cut off, or the last ones are damaged", &mut self.torn)
             } else {
-                "the rest is damaged"
+                ("the rest is damaged", &mut self.notes)
             };
-            self.notes.push(format!("{file} ends at offset {offset}, with {bytes} bytes behind it ({what}): {why}"));
+            notes.push(format!("{file} ends at offset {offset}, with {bytes} bytes behind it ({what}): {why}"));
         }
         for part in &found.unreadable {
             self.notes.push(format!(
@@ -203,14 +208,16 @@ impl SalvagedLog {
         let flushed: Vec<Seq> = partitions.iter().zip(&self.flushed).map(|(p, noted)| p.flushed.max(*noted)).collect();
         let (lowest, highest) = (flushed.iter().min().copied(), flushed.iter().max().copied().unwrap_or(0));
         if self.segments == 0 {
-            self.notes.push("the log is missing: what was in memory only is lost, nobody knows how much".to_owned());
+            let dir = self.dir.display();
+            self.notes
+                .push(format!("the log {dir} is missing: what was in memory only is lost, nobody knows how much"));
             self.lost.push(LostNumbers { first: lowest.unwrap_or(0) + 1, last: Seq::MAX });
         } else if self.released > 0 && self.released >= self.needed {
-            self.notes.push("the oldest segment of the log is missing".to_owned());
+            self.notes.push(format!("the oldest segment of the log {} is missing", self.dir.display()));
             self.lost.push(LostNumbers { first: self.needed.max(1), last: self.released });
         }
         if self.segments > 0 && highest >= self.expected.max(1) {
-            self.notes.push("the end of the log is missing".to_owned());
+            self.notes.push(format!("the end of the log {} is missing", self.dir.display()));
             self.lose(highest);
         }
         if self.open_end {

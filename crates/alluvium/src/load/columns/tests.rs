@@ -48,6 +48,10 @@ fn declared_types_are_taken_or_refused() {
         (Decimal, "1.50", r#"{"$numberDecimal":"1.50"}"#),
         (Bool, "true", "true"),
         (Date, "1970-01-01T00:00:01Z", r#"{"$date":{"$numberLong":"1000"}}"#),
+        (Date, "1960-02-03", r#"{"$date":{"$numberLong":"-312768000000"}}"#),
+        (Date, "1960-02-03 00:00:00", r#"{"$date":{"$numberLong":"-312768000000"}}"#),
+        (Date, "1970-01-01T00:00:01", r#"{"$date":{"$numberLong":"1000"}}"#),
+        (Date, "+010000-01-01T00:00:00Z", r#"{"$date":{"$numberLong":"253402300800000"}}"#),
         (Date, "-5", r#"{"$date":{"$numberLong":"-5"}}"#),
         (ObjectId, "0123456789abcdef01234567", r#"{"$oid":"0123456789abcdef01234567"}"#),
         (

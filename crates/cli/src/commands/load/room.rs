@@ -7,6 +7,7 @@ use crate::signals::Stop;
 use alluvium::Database;
 use alluvium::load::LoadOptions;
 use env::Env;
+use std::path::Path;
 
 /// Refuses what will not fit. Inputs whose size is not known count nothing; what was loaded before neither.
 pub(super) fn check(database: &Database, settings: &Settings, env: &Env, stop: &Stop) -> Outcome {
@@ -24,6 +25,19 @@ pub(super) fn check(database: &Database, settings: &Settings, env: &Env, stop: &
     match plain.saturating_add(packed) {
         0 => Ok(()),
         _ => exit::enough_space(database.load_space(plain, packed)),
+    }
+}
+
+/// As [`check`], before a database is created.
+pub(super) fn check_new(settings: &Settings, path: &Path) -> Outcome {
+    let (mut plain, mut packed) = (0_u64, 0_u64);
+    for source in &settings.sources {
+        let bytes = if source.is_packed() { &mut packed } else { &mut plain };
+        *bytes = bytes.saturating_add(source.bytes().unwrap_or(0));
+    }
+    match plain.saturating_add(packed) {
+        0 => Ok(()),
+        _ => exit::enough_space(settings.builder.new_load_space(path, plain, packed)),
     }
 }
 

@@ -33,8 +33,8 @@ pub(super) fn definition(config: &Config, database: &Path, collection: Option<&s
         let here = !NOT_HERE.contains(&command.get_name());
         here.then(|| adapt(command.clone(), database, collection)).flatten()
     });
-    clap::Command::new("alluvium")
-        .bin_name("")
+    // Without a name, so that nothing stands before those of the commands.
+    clap::Command::new("")
         .no_binary_name(true)
         .disable_help_subcommand(true)
         .subcommand_required(true)

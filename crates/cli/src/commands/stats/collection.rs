@@ -40,11 +40,24 @@ fn to_json(stats: &TreeStats) -> serde_json::Value {
 
 fn describe(stats: &TreeStats) -> String {
     let files = |files: u64, bytes: u64| format!("{}, {}", text::counted(files, "file"), text::bytes(bytes));
+    let counted = format!("{}, {} of them tombstones", text::count(stats.entries), text::count(stats.tombstones));
+    let entries = match (stats.files, stats.shared_files) {
+        (0, 0) => "in no file yet: all of it is in memory and the log".to_owned(),
+        (0, _) => "in shared files, which do not count them for each collection".to_owned(),
+        (_, 0) => counted,
+        _ => format!("{counted}; those in shared files are not counted for each collection"),
+    };
     let mut rows = vec![
         ("documents", format!("about {}", text::count(stats.keys))),
-        ("files of its own", files(stats.files, stats.bytes)),
-        ("files shared", files(stats.shared_files, stats.shared_bytes)),
-        ("entries", format!("{}, {} of them tombstones", text::count(stats.entries), text::count(stats.tombstones))),
+        ("files of its own", if stats.files == 0 { "none".to_owned() } else { files(stats.files, stats.bytes) }),
+        (
+            "files shared",
+            match stats.shared_files {
+                0 => "none".to_owned(),
+                n => format!("{}, of which a part is its", files(n, stats.shared_bytes)),
+            },
+        ),
+        ("entries", entries),
     ];
     if let Some(ratio) = text::ratio(stats.bytes as f64, stats.raw_bytes as f64) {
         let (raw, bytes) = (text::bytes(stats.raw_bytes), text::bytes(stats.bytes));

@@ -1,3 +1,4 @@
+#![allow(clippy::unwrap_used)]
 use super::*;
 
 const AS_JSON: IdArgs = IdArgs { id_string: false };
@@ -22,8 +23,18 @@ fn a_string_can_be_forced() {
 }
 
 #[test]
-fn field_paths_lose_blanks_and_empty_ones() {
-    let args = FieldArgs { fields: Some(vec!["a".into(), " b.c ".into(), String::new()]) };
-    assert_eq!(args.paths(), Some(vec!["a", "b.c"]));
-    assert_eq!(FieldArgs { fields: None }.paths(), None);
+fn field_paths_lose_blanks_and_are_refused_by_name() {
+    let args = |fields: &[&str]| FieldArgs { fields: Some(fields.iter().map(|field| (*field).to_owned()).collect()) };
+    assert_eq!(args(&["a", " b.c ", "$schema"]).paths().unwrap(), Some(vec!["a", "b.c", "$schema"]));
+    assert_eq!(FieldArgs { fields: None }.paths().unwrap(), None);
+    for (fields, says) in [
+        (&[""][..], "no name"),
+        (&["a", " ", "b"], "no name"),
+        (&["a."], "\"a.\" is no path"),
+        (&["a..b"], "\"a..b\" is no path"),
+        (&["s", "t", " s"], "names s twice"),
+    ] {
+        let refused = args(fields).paths().unwrap_err().to_string();
+        assert!(refused.contains(says), "{fields:?}: {refused}");
+    }
 }

@@ -69,3 +69,60 @@ proptest! {
         prop_assert_eq!(bson::DateTime::parse_rfc3339_str(text(millis)).unwrap(), theirs);
     }
 }
+
+#[test]
+fn what_people_write_is_utc() {
+    for (text, iso) in [
+        ("1960-02-03", "1960-02-03T00:00:00Z"),
+        ("1960-02-03 00:00:00", "1960-02-03T00:00:00Z"),
+        ("2012-12-24T12:15:30", "2012-12-24T12:15:30Z"),
+        ("2012-12-24 12:15:30.5", "2012-12-24T12:15:30.5Z"),
+        ("2012-12-24 13:15:30+01:00", "2012-12-24T12:15:30Z"),
+        ("2012-12-24T12:15:30Z", "2012-12-24T12:15:30Z"),
+    ] {
+        assert_eq!(parse_lenient(text), parse(iso), "{text}");
+        assert!(parse(iso).is_some());
+    }
+    for bad in [
+        "",
+        "1960",
+        "1960-02",
+        "1960-02-30",
+        "1960-02-03 ",
+        "1960-02-03T",
+        "1960-02-03 00:00",
+        "1960-02-03x",
+        "1960-02-03 00:00:00 ",
+        "+1960-02-03",
+        "-312768000000",
+        "60-02-03",
+        "1960/02/03",
+        "+999999999-01-01",
+        "-",
+        "1é60-02-03",
+    ] {
+        assert_eq!(parse_lenient(bad), None, "{bad}");
+    }
+}
+
+#[test]
+fn years_of_more_digits_have_a_sign() {
+    for (millis, iso) in [
+        (MAX_PLAIN + 1, "+010000-01-01T00:00:00Z"),
+        (-62_167_219_200_001, "-000001-12-31T23:59:59.999Z"),
+        (-312_768_000_000, "1960-02-03T00:00:00Z"),
+        (i64::MAX, "+292278994-08-17T07:12:55.807Z"),
+        (i64::MIN, "-292275055-05-16T16:47:04.192Z"),
+    ] {
+        assert_eq!(text(millis), iso);
+        assert_eq!(parse_lenient(iso), Some(millis));
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_date_reads_back(millis in any::<i64>(), near in -300_000_000_000_000i64..300_000_000_000_000) {
+        prop_assert_eq!(parse_lenient(&text(millis)), Some(millis));
+        prop_assert_eq!(parse_lenient(&text(near)), Some(near));
+    }
+}

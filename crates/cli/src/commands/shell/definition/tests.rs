@@ -61,3 +61,12 @@ fn help_shows_no_database() {
         "{load}"
     );
 }
+
+#[test]
+fn usage_begins_with_the_command() {
+    let help =
+        |line: &str| commands(None).try_get_matches_from(line.split(' ')).expect_err("help is no command").to_string();
+    assert!(help("get --help").contains("\nUsage: get [OPTIONS] <COLLECTION> <ID>..."), "{}", help("get --help"));
+    assert!(help("mv get --help").contains("\nUsage: mv get [OPTIONS] <SET> <KEY>"), "{}", help("mv get --help"));
+    assert!(refused(None, "count").contains("Usage: count "), "{}", refused(None, "count"));
+}

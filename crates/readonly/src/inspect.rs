@@ -1,0 +1,78 @@
+//! What the superblock of a store says, for tools.
+
+use crate::layout::{self, Superblock};
+use crate::{Result, SUPERBLOCK};
+use env::{Env, OpenMode};
+use std::path::Path;
+
+/// What [`read_superblock`] finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuperblockFacts {
+    /// The random number that tells the store from others.
+    pub id: u64,
+    /// What the layer above wrote: [`crate::BuildOptions::label`].
+    pub label: Vec<u8>,
+    /// Pairs that the build left out as duplicates.
+    pub duplicates: u64,
+    /// The sorted file, if there are pairs, and then the index files.
+    pub files: Vec<FileFacts>,
+}
+
+/// A file that a superblock names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFacts {
+    /// Its name in the directory of the store.
+    pub name: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Of an index file: keys for each index entry.
+    pub interval: Option<u64>,
+    /// Pairs of the sorted file, or index entries.
+    pub entries: u64,
+    /// The checksum of its footer.
+    pub footer_checksum: u64,
+}
+
+/// True if the file is the superblock of a store, whole or not, or that of a build: by its name, or by its first bytes.
+///
+/// # Errors
+/// What reading says.
+pub fn is_superblock(env: &Env, path: &Path) -> env::Result<bool> {
+    if path.file_name().is_some_and(|name| name == SUPERBLOCK || name == layout::TEMPORARY) {
+        return Ok(true);
+    }
+    let mut head = [0; 8];
+    let got = env.fs.open(path, OpenMode::Read)?.read_at(&mut head, 0)?;
+    Ok(&head[..got] == layout::MAGIC)
+}
+
+/// Reads a superblock. `None` if it is empty, as it is until a build has ended.
+///
+/// # Errors
+/// [`env::Error::Corrupt`], [`env::Error::NewerFormat`] or [`env::Error::Io`].
+pub fn read_superblock(env: &Env, path: &Path) -> Result<Option<SuperblockFacts>> {
+    if env.fs.open(path, OpenMode::Read)?.is_empty()? && path.file_name().is_some_and(|name| name == layout::TEMPORARY)
+    {
+        return Ok(None);
+    }
+    let found = Superblock::read_file(env, path)?;
+    let mut files = Vec::new();
+    if let Some(content) = found.content {
+        let data = content.data;
+        files.push(FileFacts {
+            name: layout::DATA.to_owned(),
+            bytes: data.bytes,
+            interval: None,
+            entries: data.entries,
+            footer_checksum: data.footer_checksum,
+        });
+        files.extend(content.indexes.into_iter().map(|index| FileFacts {
+            name: layout::index_name(index.interval),
+            bytes: index.bytes,
+            interval: Some(index.interval),
+            entries: index.extents,
+            footer_checksum: index.footer_checksum,
+        }));
+    }
+    Ok(Some(SuperblockFacts { id: found.id, label: found.label, duplicates: found.duplicates, files }))
+}
