@@ -9,6 +9,7 @@ use env::Env;
 use lsm::{Budget, Cache, Charge, Owner};
 use sst::{DictionaryRegistry, IndexFile, Reader};
 use std::cell::Cell;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -192,7 +193,9 @@ impl ReadOnly {
         let (mut data, mut index) = (None, None);
         if let Some(content) = &superblock.content {
             let dictionaries = DictionaryRegistry::new();
-            let reader = Reader::open(&env, &path.join(layout::DATA), &content.data, cache.clone(), &dictionaries)?;
+            let at = path.join(layout::DATA);
+            let reader = Reader::open(&env, &at, &content.data, cache.clone(), &dictionaries);
+            let reader = reader.map_err(|error| missing_is_damage(&at, error))?;
             budget.set(Owner::Dictionaries, dictionaries.bytes());
             let chosen = match options.index_interval {
                 None => content.indexes.first(),
@@ -207,7 +210,8 @@ impl ReadOnly {
             };
             if let Some(meta) = chosen {
                 let at = path.join(layout::index_name(meta.interval));
-                index = Some(IndexFile::open(&env, &at, meta, &content.data, cache.clone())?);
+                let opened = IndexFile::open(&env, &at, meta, &content.data, cache.clone());
+                index = Some(opened.map_err(|error| missing_is_damage(&at, error))?);
             }
             data = Some(Arc::new(reader));
         }
@@ -411,7 +415,8 @@ impl ReadOnly {
         for meta in &content.indexes {
             let at = self.inner.path.join(layout::index_name(meta.interval));
             let index = IndexFile::open(&self.inner.env, &at, meta, &content.data, Arc::new(sst::NoCache));
-            note(index.and_then(|index| index.verify(data)))?;
+            let checked = index.and_then(|index| index.verify(data));
+            note(checked.map_err(|error| missing_is_damage(&at, error)))?;
         }
         Ok(damage)
     }
@@ -454,5 +459,15 @@ impl ReadOnly {
             cache_hits: self.inner.cache.hits(),
             cache_misses: self.inner.cache.misses(),
         }
+    }
+}
+
+/// A file that the superblock names and that is not there is damage, as bytes are that are not what was written.
+fn missing_is_damage(path: &Path, error: env::Error) -> env::Error {
+    match &error {
+        env::Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            env::Error::corrupt(path, 0, "the file is missing, and the superblock says that it is there")
+        }
+        _ => error,
     }
 }
