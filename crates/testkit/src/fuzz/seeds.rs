@@ -45,6 +45,10 @@ const PATHS: &[&str] = &["a", "a.b", "a.0.b", "", ".", "a..b", "$a", "a.$[].b"];
 /// Loads: the first byte says which format.
 const LOADS: &[(u8, &str)] = &[
     (0, "{\"_id\":1,\"a\":\"x\"}\n\n{\"_id\":2,\"a\":[1]}\n"),
+    (
+        0,
+        "{\"_id\":{\"$numberLong\":\"1\"},\"d\":{\"$numberDouble\":\"1.0\"},\"t\":{\"$date\":{\"$numberLong\":\"7\"}}}\n",
+    ),
     (1, " [ {\"a\":1}, {\"a\":2} ] "),
     (2, "{\"a\":\n1}{\"a\":2}\n"),
     (3, "{\"x\":{\"a\":1},\"y\":[1,2]}"),
