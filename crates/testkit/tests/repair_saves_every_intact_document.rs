@@ -204,9 +204,9 @@ fn check(made: &Made, hits: &[Case]) -> (u64, u64) {
 fn all(made: &Made, seed: u64) -> Vec<Case> {
     let files: Files = files_in(&*made.disk.mem, Path::new(PATH));
     let stride = |path: &Path| match kind_of(path).as_str() {
-        "sst" => Stride { flips: 151, cuts: 997 },
+        "sst" => Stride { flips: 307, cuts: 1999 },
         "ALLUVIUM" | "LOCK" => Stride { flips: 31, cuts: 31 },
-        _ => Stride { flips: 499, cuts: 1999 },
+        _ => Stride { flips: 1499, cuts: 4999 },
     };
     let of = |(path, bytes): &(PathBuf, Vec<u8>)| cases(&files, &Files::new(), (path, bytes), seed, stride(path));
     files.iter().flat_map(of).collect()
@@ -226,7 +226,7 @@ fn repair_saves_every_intact_document() {
             cases.iter().for_each(|case| add(check(made, std::slice::from_ref(case))));
             // Several at once.
             let mut rng = fastrand::Rng::with_seed(seed);
-            for _ in 0..40 {
+            for _ in 0..25 {
                 let mut hits: Vec<Case> = Vec::new();
                 for _ in 0..rng.usize(2..5) {
                     let case = &cases[rng.usize(0..cases.len())];
