@@ -182,13 +182,9 @@ pub fn walk_file(
             return Err(Error::NewerFormat { path: path.to_owned(), found, supported: FORMAT_VERSION });
         }
         Err(Unreadable::Damaged(what)) => {
-            let at = len.saturating_sub(footer::LEN as u64);
-            walker.by_trial(0, at, None)?;
-            let why = walker.reader.why(at, footer::LEN as u64);
-            let what = why.as_deref().unwrap_or(what);
-            // Without the properties nobody knows where the file ended.
-            let known = walker.found.properties.is_some() || walker.found.index_file.is_some();
-            walker.lose(Handle { offset: at, len: (len - at) as u32 }, what, !known);
+            // Of a file that was cut, blocks may reach into where a footer would be.
+            walker.by_trial(0, len, None)?;
+            walker.lose_footer(what);
         }
     }
     walker.found.dictionary = walker.dictionary.take();
@@ -363,6 +359,22 @@ impl Walker<'_> {
     fn lose(&mut self, at: Handle, what: &str, entries: bool) {
         let (offset, bytes, from) = (at.offset, u64::from(at.len), self.last_key.clone());
         self.found.lost.push(LostBlock { offset, bytes, what: what.to_owned(), entries, from, to: None });
+    }
+
+    /// Counts as lost what stands behind the last block, where there is no whole footer.
+    fn lose_footer(&mut self, what: &str) {
+        let mut at = self.len;
+        // No whole block was found up to the end; of that, the footer is no more than its length.
+        if let Some(last) = self.found.lost.pop_if(|last| last.offset + last.bytes == self.len) {
+            at = last.offset.max(self.len.saturating_sub(footer::LEN as u64));
+            if at > last.offset {
+                self.found.lost.push(LostBlock { bytes: at - last.offset, ..last });
+            }
+        }
+        let why = self.reader.why(at, self.len - at);
+        // Without the properties nobody knows where the file ended.
+        let known = self.found.properties.is_some() || self.found.index_file.is_some();
+        self.lose(Handle { offset: at, len: (self.len - at) as u32 }, why.as_deref().unwrap_or(what), !known);
     }
 
     fn content(&mut self, at: Handle, role: Role) -> Result<std::result::Result<Vec<u8>, String>> {

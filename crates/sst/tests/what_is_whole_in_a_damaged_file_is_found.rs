@@ -90,9 +90,19 @@ fn cut_at_every_length_and_without_its_dictionary() {
         let model = entries();
         let fixture = Fixture::new(&model, options);
         let bytes = fixture.bytes();
+        let (registry, mut ends) = (DictionaryRegistry::new(), Vec::new());
+        let whole = sst::walk_file(&fixture.env, &fixture.path, fixture.meta.number, &registry, &mut |block| {
+            ends.extend((block.role == "data").then_some(block.offset + block.bytes));
+            Ok(())
+        });
+        assert!(whole.unwrap().lost.is_empty());
         for len in 0..bytes.len() {
             fixture.set_bytes(&bytes[..len]);
-            let _found = walk(&fixture, &model, &DictionaryRegistry::new(), &format!("{name}, {len} bytes"));
+            let (_, walked) = walk(&fixture, &model, &DictionaryRegistry::new(), &format!("{name}, {len} bytes"));
+            // No block is lost but those that were cut, be the cut where it may; nobody knows which dictionary it had.
+            let left = ends.iter().filter(|end| **end <= len as u64).count() as u64;
+            assert!(walked.data_blocks == left || name == "dictionary", "{name}, {len} bytes: {walked:?}, not {left}");
+            assert!(walked.lost.last().is_some_and(|lost| lost.offset + lost.bytes == len as u64), "{name}, {len}");
         }
         // Without its footer it is as good as whole, the dictionary found included.
         fixture.set_bytes(&bytes[..bytes.len() - 20]);

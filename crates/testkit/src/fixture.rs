@@ -2,9 +2,13 @@
 //! they hold beside them.
 //!
 //! `cargo run -p alluvium-testkit --example fixture -- fixtures/1` makes those of the present version:
-//! `closed/`, `killed/` and `ranges/`, each with `expected.jsonl`. One line for each document, or for a whole
+//! `closed/`, `killed/` and `ranges/`, databases each with `expected.jsonl`, and what [`copies`] makes. One line for each document, or for a whole
 //! collection that is too large to be read by anybody, and one for each key of the multivalue tree; as
 //! extended JSON that keeps every type ([`document::json::print_exact`]).
+
+mod copies;
+
+pub use copies::{Fixture, LINES, LOADED, copies, load_input, print_read_only, restored, write_input};
 
 use crate::{Id, State, World, map_of, read_state};
 use alluvium::{Compression, Database, Durability, Map, Value};
@@ -12,6 +16,7 @@ use document::decimal::Decimal;
 use document::json::{parse_exact, print_exact};
 use document::value::{Binary, Code, DbPointer, Double, Regex, Timestamp};
 use env::{Fs, OpenMode};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use store::{Options, TreeId, ValuesOf};
@@ -52,10 +57,33 @@ pub fn options(compression: Compression) -> Options {
 /// # Panics
 /// If the database does not hold what was written, or not in all the ways that a fixture is for.
 pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
-    let mut maker = Maker { world: World::new(1), db: None, state: State::default() };
+    let mut world = World::new(1);
+    let db = fill(&world, end, &mut |_| {});
+    let expected = print(&db);
+    match end {
+        End::Closed => db.close().expect("it closes"),
+        End::Killed | End::Ranges => world = world.killed(),
+    }
+    let files = files_in(&*world.mem, Path::new(crate::world::PATH));
+    let within =
+        |(path, bytes): (PathBuf, Vec<u8>)| (path.strip_prefix(crate::world::PATH).expect("within").to_owned(), bytes);
+    let files: Vec<_> = files.into_iter().map(within).collect();
+    let dictionaries = files.iter().any(|(path, bytes)| path.extension() == Some("sst".as_ref()) && dictionary(bytes));
+    assert_eq!(dictionaries, end == End::Closed);
+    (files, expected)
+}
+
+/// Makes the database of a fixture on an empty disk. Calls `watch` after each write that is in the log alone.
+///
+/// # Panics
+/// If the database does not hold what was written, or not in all the ways that a fixture is for.
+pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Database {
+    let mut maker = Maker { world, db: None, state: State::default(), watch: None };
     maker.first_run();
     maker.second_run();
     maker.third_run(end);
+    maker.watch = Some(watch);
+    maker.written();
     maker.tail();
     if end == End::Ranges {
         maker.delete_values("blue");
@@ -67,16 +95,7 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let partitions = db.store().stats().partitions;
     assert!(partitions.iter().all(|p| p.runs > 2 && p.tombstones > 0), "{partitions:?}");
     assert_eq!(partitions.iter().any(|p| p.ranges > 0), end == End::Ranges, "{partitions:?}");
-    let expected = print(&db);
-    match end {
-        End::Closed => db.close().expect("it closes"),
-        End::Killed | End::Ranges => maker.world = maker.world.killed(),
-    }
-    let mut files = Vec::new();
-    collect(&*maker.world.mem, Path::new(crate::world::PATH), &mut files);
-    let dictionaries = files.iter().any(|(path, bytes)| path.extension() == Some("sst".as_ref()) && dictionary(bytes));
-    assert_eq!(dictionaries, end == End::Closed);
-    (files, expected)
+    db
 }
 
 /// True for a sorted file that has a dictionary: the fifth number of its footer (`docs/format/sst.md`).
@@ -143,29 +162,54 @@ pub fn print(db: &Database) -> Vec<u8> {
     out
 }
 
-fn collect(fs: &dyn Fs, dir: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {
+/// All files in a directory and below, by their paths.
+///
+/// # Panics
+/// If they cannot be read.
+pub fn files_in(fs: &dyn Fs, dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
     for entry in fs.list(dir).expect("it lists") {
         let path = dir.join(&entry.name);
         if entry.is_dir {
-            collect(fs, &path, files);
+            files.append(&mut files_in(fs, &path));
             continue;
         }
         let file = fs.open(&path, OpenMode::Read).expect("it opens");
-        let mut bytes = vec![0; entry.len as usize];
+        let mut bytes = vec![0; file.len().expect("a length") as usize];
         file.read_exact_at(&mut bytes, 0).expect("it reads");
-        files.push((path.strip_prefix(crate::world::PATH).expect("within").to_owned(), bytes));
+        files.push((path, bytes));
+    }
+    files
+}
+
+/// The same, to be looked up; nothing if there is no such directory.
+///
+/// # Panics
+/// If they cannot be read.
+pub fn contents_of(fs: &dyn Fs, dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    match fs.exists(dir).expect("it can be looked for") {
+        true => files_in(fs, dir).into_iter().collect(),
+        false => BTreeMap::new(),
     }
 }
 
-struct Maker {
-    world: World,
+struct Maker<'a> {
+    world: &'a World,
     db: Option<Database>,
     state: State,
+    /// Told of each write, once there are those in the log alone.
+    watch: Option<&'a mut dyn FnMut(&Database)>,
 }
 
-impl Maker {
+impl Maker<'_> {
     fn db(&self) -> &Database {
         self.db.as_ref().expect("open")
+    }
+
+    fn written(&mut self) {
+        if let (Some(watch), Some(db)) = (&mut self.watch, &self.db) {
+            watch(db);
+        }
     }
 
     fn open(&mut self, compression: Compression) {
@@ -181,6 +225,7 @@ impl Maker {
         self.db().collection(name).put(value, map.clone()).expect("a put");
         self.state.create(name);
         self.state.put(name, id, map);
+        self.written();
     }
 
     fn json(&mut self, name: &str, id: i64, rest: &str) {
@@ -190,6 +235,7 @@ impl Maker {
     fn delete(&mut self, name: &str, id: i64) {
         self.db().collection(name).delete(id).expect("a delete");
         assert!(self.state.delete(name, &Id::Number(2 * id)));
+        self.written();
     }
 
     /// Adds to `n`, and sets `seen`, without reading.
@@ -200,6 +246,7 @@ impl Maker {
         map.insert("n", Some(Value::Int32(n + 5)));
         map.insert("seen", Some(Value::Bool(true)));
         self.state.put(name, Id::Number(2 * id), map);
+        self.written();
     }
 
     fn values(&self) -> TreeId {
@@ -207,17 +254,19 @@ impl Maker {
         trees.into_iter().find(|(_, description)| description == VALUES).expect("the tree").0
     }
 
-    fn value(&self, key: &str, value: &str) {
+    fn value(&mut self, key: &str, value: &str) {
         let store = self.db().store();
         let tree = store.multivalue(self.values()).expect("the tree");
         tree.put(key.as_bytes(), value.as_bytes(), Durability::Sync).expect("a value");
+        self.written();
     }
 
     /// By one range, whatever there is.
-    fn delete_values(&self, key: &str) {
+    fn delete_values(&mut self, key: &str) {
         let mut batch = self.db().store().batch();
         batch.delete_values(self.values(), key.as_bytes());
         self.db().store().write(batch, Durability::Sync).expect("a deleted range");
+        self.written();
     }
 
     /// All types, and most documents, in a base of blocks that are not compressed.
@@ -292,6 +341,7 @@ impl Maker {
     fn tail(&mut self) {
         let declared = self.db().collection("main.types").start_index(r#"{"value":1}"#, "{}");
         drop(declared.expect("an index"));
+        self.written();
         for id in 70..75 {
             self.json("main.people", id, &format!(r#""name":"late {id}","n":{id}"#));
         }
@@ -306,11 +356,12 @@ impl Maker {
             self.state.put(name, Id::Number(160), map);
         }
         batch.commit().expect("a batch");
+        self.written();
     }
 }
 
 /// A value of each type, and those at the edges.
-fn types() -> Vec<(&'static str, Value)> {
+pub(crate) fn types() -> Vec<(&'static str, Value)> {
     let decimal = |text: &str| Value::Decimal(Decimal::from_str(text).expect("a decimal"));
     let double = |x: f64| Value::Double(Double(x));
     let map = |json: &str| Value::Map(map_of(json));

@@ -4,6 +4,8 @@
 //! `any_input_is_taken_or_refused` runs them over the corpora in `fuzz/corpus` and over inputs that are made from these by
 //! [`mutate`], the same ones each time.
 
+mod catalog;
+mod copies;
 mod documents;
 mod questions;
 mod sealed;
@@ -35,6 +37,12 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("blocks", sealed::blocks),
     ("records", sealed::records),
     ("manifests", sealed::manifests),
+    ("superblocks", copies::superblocks),
+    ("listings", copies::listings),
+    ("read_only", copies::read_only),
+    ("index_files", copies::index_files),
+    ("metadata", copies::metadata),
+    ("catalog", catalog::catalog),
 ];
 
 /// Runs a target by its name.

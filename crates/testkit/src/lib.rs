@@ -36,6 +36,7 @@ pub mod overload;
 mod peek;
 pub mod pressure;
 mod reads;
+pub mod rot;
 mod runner;
 #[cfg(feature = "shuttle")]
 pub mod schedules;
@@ -54,4 +55,4 @@ pub use id::Id;
 pub use runner::{Mix, Runner};
 pub use state::{State, read_state};
 pub use timeline::{Phase, Timeline};
-pub use world::{World, random_options};
+pub use world::{PATH, World, random_options};

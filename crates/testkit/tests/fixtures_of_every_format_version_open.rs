@@ -1,22 +1,40 @@
 //! Whole databases of every format version since the first, closed and killed, open with this build on
-//! the real file system, hold what stands beside them, pass the check, and can be written to.
+//! the real file system, hold what stands beside them, pass the check, and can be written to. So are checkpoints restored,
+//! dumps, read-only stores read, and loads that were cut short go on.
 
 // They are copied with the real file system.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use alluvium::{Compression, Database, ErrorKind};
+use alluvium::backup::{self, RestoreOptions};
+use alluvium::load::Outcome;
+use alluvium::{Compression, Database, ErrorKind, ReadOnly, ReadOnlyOptions};
+use env::Env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use testkit::fixture::{check, options, print};
+use testkit::World;
+use testkit::fixture::{LINES, LOADED, check, load_input, options, print, print_read_only, restored, write_input};
 
-/// The fixtures: the directories `fixtures/<format version>/<name>`.
-fn fixtures() -> Vec<PathBuf> {
+/// The databases: the directories `fixtures/<format version>/<name>` of these names.
+fn databases() -> Vec<PathBuf> {
+    ["closed", "killed", "ranges"].iter().flat_map(|name| fixtures(name)).collect()
+}
+
+/// The fixtures of a name, one for each format version.
+fn fixtures(name: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let list = |dir: &Path| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
-    let mut all: Vec<PathBuf> = list(&root).iter().filter(|path| path.is_dir()).flat_map(|dir| list(dir)).collect();
+    let versions = list(&root).into_iter().filter(|path| path.is_dir());
+    let mut all: Vec<PathBuf> = versions.map(|dir| dir.join(name)).filter(|path| path.exists()).collect();
     all.sort();
-    assert!(all.len() >= 3, "{all:?}");
+    assert!(!all.is_empty(), "no fixture is called {name}");
     all
+}
+
+/// A copy of a fixture.
+fn copied(fixture: &Path) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    copy(fixture, dir.path());
+    dir
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -48,7 +66,7 @@ fn compare(db: &Database, expected: &[u8], context: &str) {
 
 #[test]
 fn fixtures_of_every_format_version_open() {
-    for fixture in fixtures() {
+    for fixture in databases() {
         let context = fixture.display().to_string();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("db");
@@ -73,6 +91,88 @@ fn fixtures_of_every_format_version_open() {
         compare(&db, &expected, &context);
         db.finish_indexes().unwrap();
         testkit::indexes::check_now(&db).unwrap();
+    }
+}
+
+#[test]
+fn checkpoints_of_every_format_version_are_restored() {
+    for fixture in fixtures("checkpoint") {
+        let dir = copied(&fixture);
+        for name in ["monday", "tuesday"] {
+            let context = format!("{}, {name}", fixture.display());
+            let checked = backup::check(&Env::os(), &dir.path().join(name), true).unwrap();
+            assert!(checked.damage.is_empty(), "{context}: {:?}", checked.damage);
+            assert_eq!(checked.listing.base.is_some(), name == "tuesday", "{context}");
+            let to = dir.path().join(format!("{name}.restored"));
+            backup::restore(&Env::os(), &dir.path().join(name), &to, RestoreOptions::default()).unwrap();
+            let db = open(&to).unwrap();
+            compare(&db, &bytes_of(&fixture.join(format!("{name}.jsonl"))), &context);
+            assert!(db.verify().unwrap().is_empty(), "{context}");
+        }
+    }
+}
+
+/// All files of a fixture, in memory.
+fn in_memory(fixture: &Path) -> World {
+    let world = World::new(1);
+    let mut dirs = vec![PathBuf::new()];
+    while let Some(dir) = dirs.pop() {
+        world.env.fs.create_dir_all(&dir).unwrap();
+        for entry in fs::read_dir(fixture.join(&dir)).unwrap().map(Result::unwrap) {
+            let path = dir.join(entry.file_name());
+            match entry.file_type().unwrap().is_dir() {
+                true => dirs.push(path),
+                false => {
+                    let file = world.env.fs.open(&path, env::OpenMode::CreateNew).unwrap();
+                    file.write_at(&bytes_of(&entry.path()), 0).unwrap();
+                }
+            }
+        }
+    }
+    world
+}
+
+#[test]
+fn dumps_of_every_format_version_are_restored() {
+    for fixture in fixtures("dump") {
+        let world = in_memory(&fixture);
+        let db = restored(&world.env);
+        compare(&db, &bytes_of(&fixture.join("expected.jsonl")), &fixture.display().to_string());
+        assert!(db.verify().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn read_only_stores_of_every_format_version_are_read() {
+    for fixture in fixtures("read-only") {
+        let expected = String::from_utf8(bytes_of(&fixture.join("expected.jsonl"))).unwrap();
+        for interval in [None, Some(0), Some(4), Some(16)] {
+            let options = ReadOnlyOptions { index_interval: interval, ..ReadOnlyOptions::default() };
+            let store = ReadOnly::open_with(fixture.join("ro"), &options).unwrap();
+            let found = String::from_utf8(print_read_only(&store)).unwrap();
+            assert_eq!(found, expected, "{}, {interval:?}", fixture.display());
+            assert!(store.verify().unwrap().is_empty() && store.get(7).unwrap().is_some());
+            assert!(store.get("decimal, long").unwrap().is_some() && store.get(40).unwrap().is_none());
+        }
+    }
+}
+
+#[test]
+fn loads_of_every_format_version_go_on_where_they_ended() {
+    for fixture in fixtures("load") {
+        let context = fixture.display().to_string();
+        let dir = copied(&fixture);
+        let (path, input) = (dir.path().join("db"), dir.path().join("input.jsonl"));
+        write_input(&Env::os(), &input);
+        let db = open(&path).unwrap();
+        compare(&db, &bytes_of(&fixture.join("expected.jsonl")), &context);
+        let before = db.collection(LOADED).count().unwrap();
+        assert!((1..LINES).contains(&before), "{context}: {before}");
+        let report = load_input(&db, &Env::os(), &input, Default::default()).unwrap();
+        assert_eq!((report.outcome, report.documents_before), (Outcome::Done, before), "{context}");
+        assert_eq!((report.documents, db.collection(LOADED).count().unwrap()), (LINES - before, LINES), "{context}");
+        let again = load_input(&db, &Env::os(), &input, Default::default()).unwrap();
+        assert_eq!(again.outcome, Outcome::AlreadyDone, "{context}");
     }
 }
 
@@ -114,13 +214,8 @@ fn a_newer_format_of_any_file_is_refused_by_name() {
         bytes[8..12].copy_from_slice(&2u32.to_le_bytes());
         seal(bytes, 0, 32, 32, 0);
     };
-    let sorted: Raise = |bytes| {
-        let (len, footer) = (bytes.len(), bytes.len() - 112);
-        bytes[len - 12..len - 8].copy_from_slice(&2u32.to_le_bytes());
-        let number = u64::from_le_bytes(bytes[footer + 8..footer + 16].try_into().unwrap());
-        seal(bytes, footer + 8, len, footer, number);
-    };
-    let fixture = fixtures().into_iter().find(|path| path.ends_with("1/closed")).unwrap();
+    let sorted: Raise = |bytes| raise_footer(bytes);
+    let fixture = databases().into_iter().find(|path| path.ends_with("1/closed")).unwrap();
     let files: [(&str, &str, Raise); 4] =
         [("", "ALLUVIUM", superblock), ("wal", ".log", log), ("p001", "MANIFEST-", manifest), ("p000", ".sst", sorted)];
     for (dir, part, raise) in files {
@@ -145,4 +240,61 @@ fn a_newer_format_of_any_file_is_refused_by_name() {
         assert!(text.contains("version 2") && text.contains(&*file.file_name().unwrap().to_string_lossy()), "{text}");
         assert!(bytes_of(&file) == bytes, "{} was written to", file.display());
     }
+}
+
+/// A sorted file, or an index file.
+fn raise_footer(bytes: &mut [u8]) {
+    let (len, footer) = (bytes.len(), bytes.len() - 112);
+    bytes[len - 12..len - 8].copy_from_slice(&2u32.to_le_bytes());
+    let number = u64::from_le_bytes(bytes[footer + 8..footer + 16].try_into().unwrap());
+    seal(bytes, footer + 8, len, footer, number);
+}
+
+#[test]
+fn a_newer_read_only_store_is_refused_by_name() {
+    let superblock: Raise = |bytes| {
+        let payload = codec::frame::get(&mut &bytes[12..], 1, 12).unwrap().to_vec();
+        bytes.truncate(8);
+        bytes.extend_from_slice(&2u32.to_le_bytes());
+        codec::frame::put(bytes, &payload, 2, 12).unwrap();
+    };
+    let fixture = fixtures("read-only").into_iter().find(|path| path.ends_with("1/read-only")).unwrap();
+    let files: [(&str, Raise); 3] = [
+        ("READONLY", superblock),
+        ("data.sst", |bytes| raise_footer(bytes)),
+        ("index-4.idx", |bytes| raise_footer(bytes)),
+    ];
+    for (name, raise) in files {
+        let dir = copied(&fixture);
+        let file = dir.path().join("ro").join(name);
+        let mut bytes = bytes_of(&file);
+        raise(&mut bytes);
+        fs::write(&file, &bytes).unwrap();
+        let Err(error) = ReadOnly::open(dir.path().join("ro")) else { panic!("{name} is not refused") };
+        assert_eq!(error.kind(), ErrorKind::Open, "{name}: {error}");
+        let text = error.to_string();
+        assert!(text.contains("version 2") && text.contains(name), "{text}");
+    }
+}
+
+#[test]
+fn a_newer_checkpoint_is_refused_by_name() {
+    let fixture = fixtures("checkpoint").into_iter().find(|path| path.ends_with("1/checkpoint")).unwrap();
+    let dir = copied(&fixture);
+    let (from, to) = (dir.path().join("tuesday"), dir.path().join("restored"));
+    let listing = from.join("CHECKPOINT");
+    let text = String::from_utf8(bytes_of(&listing)).unwrap().replacen("checkpoint 1\n", "checkpoint 2\n", 1);
+    let (body, end) = text.trim_end().rsplit_once('\n').unwrap();
+    let (words, _old) = end.rsplit_once(' ').unwrap();
+    let body = format!("{body}\n");
+    let sum = codec::checksum64(body.as_bytes(), 2);
+    fs::write(&listing, format!("{body}{words} {sum:016x}\n")).unwrap();
+    let checked = backup::check(&Env::os(), &from, true).map(drop);
+    let restored = backup::restore(&Env::os(), &from, &to, RestoreOptions::default()).map(drop);
+    for error in [checked.unwrap_err(), restored.unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Open, "{error}");
+        let text = error.to_string();
+        assert!(text.contains("version 2") && text.contains("CHECKPOINT"), "{text}");
+    }
+    assert!(!to.exists());
 }

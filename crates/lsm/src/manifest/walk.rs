@@ -17,6 +17,8 @@ pub struct WalkedManifest {
     pub number: u64,
     /// The database that the header names.
     pub database_id: u64,
+    /// The header is whole, and names another database or partition than is known.
+    pub foreign: bool,
     /// Each edit that is whole, and where it begins.
     pub edits: Vec<(u64, VersionEdit)>,
     /// Where the last whole edit ends.
@@ -29,9 +31,9 @@ pub struct WalkedManifest {
 }
 
 impl WalkedManifest {
-    /// True if every edit is whole, whatever became of the header.
+    /// True if every edit is whole, whatever became of the header; unless that is whole, and another's.
     pub fn edits_are_whole(&self) -> bool {
-        !self.edits.is_empty() && self.damage.iter().all(|(offset, _)| *offset < HEADER_LEN as u64)
+        !self.foreign && !self.edits.is_empty() && self.damage.iter().all(|(offset, _)| *offset < HEADER_LEN as u64)
     }
 }
 
@@ -74,6 +76,8 @@ pub(crate) fn walk(env: &Env, path: &Path, known: Option<Identity>) -> Result<Wa
     if named.is_some_and(|named| named != walked.number) {
         walked.damage.push((16, format!("the header says that it is manifest {}", walked.number)));
     }
+    let own = |known: Identity| (known.partition, known.database_id) == (walked.partition, walked.database_id);
+    walked.foreign = sum_is_right && known.is_some_and(|known| !own(known));
     walked.end = HEADER_LEN as u64;
     let header = expected.as_deref().filter(|_| !sum_is_right).unwrap_or(header);
     frames(&bytes, seed(header), &mut walked);

@@ -182,7 +182,9 @@ fn known_version(
     }
     let mut removed = BTreeSet::new();
     for path in manifests(env, dir)? {
-        if let Ok(walked) = readable(lsm::image::walk_manifest(env, &path, id.map(|id| (id, index))))? {
+        if let Ok(walked) = readable(lsm::image::walk_manifest(env, &path, id.map(|id| (id, index))))?
+            && !walked.foreign
+        {
             removed.extend(walked.edits.iter().flat_map(|(_, edit)| edit.removed.iter().copied()));
         }
     }

@@ -129,13 +129,17 @@ fn log_options(world: &World) -> wal::Options {
 pub fn records(data: &[u8]) {
     let Some((&numbers, payload)) = data.split_first() else { return };
     let world = small();
+    append(&world, numbers, payload);
+    read_all(&world, &options());
+}
+
+/// Appends a record to the log, of so many numbers beside its first.
+pub(super) fn append(world: &World, numbers: u8, payload: &[u8]) {
     let log = Path::new(PATH).join("wal");
-    let (wal, found) = Wal::recover(&world.env, &log, log_options(&world), &mut |_| Ok(())).expect("a whole log");
+    let (wal, found) = Wal::recover(&world.env, &log, log_options(world), &mut |_| Ok(())).expect("a whole log");
     let (first_seq, last_seq) = (found.last_seq + 1, found.last_seq + 1 + u64::from(numbers));
     let end = wal.append(&[Record { first_seq, last_seq, payload }]).expect("an append");
     wal.sync_to(end).expect("a sync");
-    drop(wal);
-    read_all(&world, &options());
 }
 
 /// A manifest with one edit.

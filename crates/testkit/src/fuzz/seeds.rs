@@ -45,12 +45,18 @@ const PATHS: &[&str] = &["a", "a.b", "a.0.b", "", ".", "a..b", "$a", "a.$[].b"];
 /// Loads: the first byte says which format.
 const LOADS: &[(u8, &str)] = &[
     (0, "{\"_id\":1,\"a\":\"x\"}\n\n{\"_id\":2,\"a\":[1]}\n"),
+    (
+        0,
+        "{\"_id\":{\"$numberLong\":\"1\"},\"d\":{\"$numberDouble\":\"1.0\"},\"t\":{\"$date\":{\"$numberLong\":\"7\"}}}\n",
+    ),
     (1, " [ {\"a\":1}, {\"a\":2} ] "),
     (2, "{\"a\":\n1}{\"a\":2}\n"),
     (3, "{\"x\":{\"a\":1},\"y\":[1,2]}"),
     (5, "{\"_id\":{\"$numberInt\":\"1\"}}\n"),
     (6, "_id,a.b,c\n1,x,2.5\n2,\"y,\"\"z\",true\n"),
     (7, "_id\ta\n1\tx\n"),
+    (8, "\x02\x17_id;a.b;c\n1;\"x;y\";2.5\n"),
+    (8, "\x03\x0a1|2|{\"d\":1}\n2|x|\n"),
     (0x80, "{\"_id\":1}\n{\"_id\":\n{\"_id\":3}\n"),
 ];
 
@@ -100,6 +106,8 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "indexes" => text(INDEXES),
         "loads" => LOADS.iter().map(|(kind, text)| [&[*kind], text.as_bytes()].concat()).collect(),
         "edits" | "manifests" | "records" | "blocks" => super::sealed::seeds(target),
+        "superblocks" | "listings" | "read_only" | "index_files" | "metadata" => super::copies::seeds(target),
+        "catalog" => super::catalog::seeds(),
         _ => vec![Vec::new(), vec![1, 2, 3, 4, 5, 6, 7, 8]],
     }
 }

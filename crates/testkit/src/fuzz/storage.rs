@@ -1,8 +1,10 @@
 //! Files that are loaded, and files of a database.
 
 use crate::world::World;
-use alluvium::load::{Csv, Format, Input, LoadOptions, OnBad};
-use alluvium::{Database, Durability};
+use alluvium::export::{self, Encoder};
+use alluvium::load::{Csv, Format, Input, LoadOptions, LoadReport, OnBad};
+use alluvium::{Collection, Database, Durability, Map};
+use document::json::print_exact;
 use env::{Env, OpenMode};
 use lsm::VersionEdit;
 use std::path::Path;
@@ -21,10 +23,31 @@ pub(super) fn options() -> Options {
     }
 }
 
-/// A file to load; its first byte says of which format. What is loaded can be read.
-pub fn loads(data: &[u8]) {
-    let Some((kind, content)) = data.split_first() else { return };
-    let csv = |separator: u8| Format::Csv(Csv { separator, ..Csv::default() });
+/// How a CSV file is read, from two bytes: its separator, whether the names of fields are given, and their types.
+fn csv([first, second]: [u8; 2]) -> Csv {
+    let kinds = ["auto", "string", "int", "long", "double", "decimal", "bool", "date", "objectId", "json"];
+    let kind = |n: u8| kinds[usize::from(n) % kinds.len()].parse().expect("a type");
+    let separator = [b',', b'\t', b';', b'|', b' ', b':', 0, b'"'][usize::from(first) % 8];
+    let named = second & 0x08 != 0;
+    Csv {
+        separator,
+        fields: named.then(|| ["_id", "a.b", "c"].map(str::to_owned).to_vec()),
+        types: [("a.b", second >> 4), ("c", second & 7), ("_id", first >> 4)]
+            .into_iter()
+            .filter(|(_, n)| *n > 0)
+            .map(|(name, n)| (name.to_owned(), kind(n)))
+            .collect(),
+    }
+}
+
+/// The format that the first byte names, and the content behind it.
+fn format_of(data: &[u8]) -> Option<(Format, &[u8])> {
+    let (kind, content) = data.split_first()?;
+    if kind & 0x0f == 8 {
+        let (how, content) = content.split_first_chunk::<2>()?;
+        return Some((Format::Csv(csv(*how)), content));
+    }
+    let separated = |separator: u8| Format::Csv(Csv { separator, ..Csv::default() });
     let formats = [
         Format::JsonLines,
         Format::JsonArray,
@@ -32,24 +55,69 @@ pub fn loads(data: &[u8]) {
         Format::JsonFields,
         Format::Bson,
         Format::ExactLines,
-        csv(b','),
-        csv(b'\t'),
+        separated(b','),
+        separated(b'\t'),
     ];
-    let format = formats[*kind as usize % formats.len()].clone();
+    Some((formats[usize::from(*kind) % formats.len()].clone(), content))
+}
+
+fn load(collection: &Collection, format: Format, on_bad: OnBad, bytes: &[u8]) -> alluvium::Result<LoadReport> {
+    let options = LoadOptions { format, on_bad, readers: 1, writers: 1, ..LoadOptions::default() };
+    collection.load(Input::stream("input", std::io::Cursor::new(bytes.to_vec())), options)
+}
+
+/// All documents of a collection, in their order.
+fn all(collection: &Collection) -> Vec<Map> {
+    let scan = collection.scan().run().expect("a scan");
+    let decoded = scan.map(|document| document.expect("what was loaded can be read").to_map());
+    decoded.map(|map| map.expect("what was loaded can be decoded")).collect()
+}
+
+/// A file to load; its first byte says of which format. What is loaded can be read; exported and loaded again it is the same.
+pub fn loads(data: &[u8]) {
+    let Some((format, content)) = format_of(data) else { return };
     let db = Database::builder().env(Env::in_memory(1)).options(options()).open("db").expect("an empty disk");
-    let on_bad = if kind & 0x80 == 0 { OnBad::Error } else { OnBad::Skip };
-    let load = LoadOptions { format, on_bad, readers: 1, writers: 1, ..LoadOptions::default() };
-    let input = Input::stream("input", std::io::Cursor::new(content.to_vec()));
+    let on_bad = if data[0] & 0x80 == 0 { OnBad::Error } else { OnBad::Skip };
     let collection = db.create_collection("loaded").expect("a collection");
-    let report = collection.load(input, load);
-    let mut found = 0;
-    for document in collection.scan().run().expect("a scan") {
-        let document = document.expect("what was loaded can be read");
-        document.to_map().expect("what was loaded can be decoded");
-        found += 1;
-    }
+    let report = load(&collection, format, on_bad, content);
+    let found = all(&collection);
     if let Ok(report) = report {
-        assert_eq!(report.documents, found, "the report says otherwise");
+        assert_eq!(report.documents, found.len() as u64, "the report says otherwise");
+    }
+    if found.is_empty() {
+        return;
+    }
+    let formats = [
+        (export::Format::JsonLines, Format::JsonLines),
+        (export::Format::JsonArray, Format::JsonArray),
+        (export::Format::Bson, Format::Bson),
+    ];
+    for (at, (out, back)) in formats.into_iter().enumerate() {
+        let mut bytes = Vec::new();
+        let mut encoder = Encoder::new(out).canonical(true);
+        let mut cursor = collection.scan().run().expect("a scan");
+        let mut encoded = encoder.begin(&mut bytes);
+        while encoded.is_ok()
+            && cursor.encode_next(&mut encoder, &mut bytes).unwrap_or_else(|e| {
+                encoded = Err(e);
+                false
+            })
+        {}
+        // What a format cannot hold is refused by name.
+        if encoded.is_err() {
+            continue;
+        }
+        encoder.end(&mut bytes);
+        let again = db.create_collection(&format!("again.{at}")).expect("a collection");
+        load(&again, back.clone(), OnBad::Error, &bytes)
+            .unwrap_or_else(|e| panic!("what was exported as {back:?}: {e}"));
+        assert_eq!(all(&again), found, "{back:?}");
+    }
+    let mut lines = Vec::new();
+    if found.iter().all(|map| print_exact(map, &mut lines).map(|()| lines.push(b'\n')).is_ok()) {
+        let again = db.create_collection("again.exact").expect("a collection");
+        load(&again, Format::ExactLines, OnBad::Error, &lines).unwrap_or_else(|e| panic!("exact lines: {e}"));
+        assert_eq!(all(&again), found, "exact lines");
     }
 }
 

@@ -1,0 +1,46 @@
+//! Hostile descriptions of trees, collections and indexes, and definitions of shapes, as a record of the log brings them.
+
+use super::sealed::append;
+use super::storage::{options, read_all, small};
+use codec::varint;
+
+/// Bytes of an internal key: the registry's of a tree.
+fn registry(tag: u8, tree: u32) -> Vec<u8> {
+    [&[0, 0, 0, 0, tag][..], &tree.to_be_bytes()].concat()
+}
+
+/// A batch of one put into the first partition (`docs/format/store.md`).
+fn put(key: &[u8], value: &[u8]) -> Vec<u8> {
+    let mut record = vec![0, 1, 0];
+    varint::put_bytes(&mut record, key);
+    varint::put_bytes(&mut record, value);
+    record
+}
+
+/// A description: the first byte says of which tree or shape, and what else is told of the tree.
+pub fn catalog(data: &[u8]) {
+    let Some((&which, value)) = data.split_first() else { return };
+    let tree = u32::from(which >> 4);
+    let key = match which & 7 {
+        0..=3 => registry(b't', tree),
+        4 => registry(b'm', tree),
+        5 => registry(b'i', tree),
+        6 => [&tree.to_be_bytes()[..], b"s\0\0\0\x01"].concat(),
+        _ => b"\0\0\0\0n".to_vec(),
+    };
+    let world = small();
+    append(&world, 0, &put(&key, value));
+    read_all(&world, &options());
+}
+
+/// The descriptions of a database, as other trees' too.
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    let world = small();
+    let db = world.open(&options()).unwrap_or_else(|e| panic!("{e}"));
+    let mut all = vec![vec![6, 1, 0], vec![7, 9, 0, 0, 0]];
+    for (tree, description) in db.store().trees() {
+        all.push([&[(tree.0 as u8) << 4][..], &description].concat());
+        all.push([&[9 << 4][..], &description].concat());
+    }
+    all
+}
