@@ -9,7 +9,6 @@ use env::Env;
 use lsm::{Budget, Cache, Charge, Owner};
 use sst::{DictionaryRegistry, IndexFile, Reader};
 use std::cell::Cell;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
