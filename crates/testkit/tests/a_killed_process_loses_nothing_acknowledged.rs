@@ -33,7 +33,7 @@ struct Told {
     name: String,
     /// What had been acknowledged when it was begun.
     begun: Counts,
-    /// And when it was done, if it was.
+    /// And the most that was written when it was done, if it was.
     done: Option<Counts>,
 }
 
@@ -47,12 +47,14 @@ struct Known {
     not_opened: u64,
     restored: u64,
     untold: u64,
+    /// Kills since it was checked last: each may have kept one write of each client from being told.
+    kills: u64,
 }
 
 impl Known {
     fn new(path: PathBuf) -> Self {
         let acknowledged = Counts::default();
-        Self { path, acknowledged, checkpoints: Vec::new(), opened: 0, not_opened: 0, restored: 0, untold: 0 }
+        Self { path, acknowledged, checkpoints: Vec::new(), opened: 0, not_opened: 0, restored: 0, untold: 0, kills: 0 }
     }
 
     fn checkpoints_dir(&self) -> PathBuf {
@@ -78,6 +80,7 @@ impl Known {
         assert!(child.try_wait().unwrap().is_none(), "seed {seed}: the victim ended by itself");
         child.kill().unwrap();
         child.wait().unwrap();
+        self.kills += 1;
         let lines = reader.join().unwrap();
         if from_opening {
             let opened = lines.first().is_some_and(|line| line == "open");
@@ -99,7 +102,7 @@ impl Known {
         } else if let Some(name) = line.strip_prefix("checkpoint done ") {
             let last = self.checkpoints.last_mut().unwrap();
             assert_eq!(last.name, name, "seed {seed}");
-            last.done = Some(self.acknowledged);
+            last.done = Some(self.acknowledged.map(|count| count + self.kills));
         } else if let Some((client, count)) = line.split_once(' ') {
             let (client, count): (usize, u64) = (client.parse().unwrap(), count.parse().unwrap());
             assert!(count > self.acknowledged[client], "seed {seed}: {line} after {:?}", self.acknowledged);
@@ -128,7 +131,7 @@ impl Known {
         found
     }
 
-    /// Opens what is left: all that was acknowledged is there, and at most one more of each.
+    /// Opens what is left: all that was acknowledged is there, and at most one more of each for each kill.
     fn check(&mut self, seed: u64, round: u64) {
         let options = store::Options { memory_bytes: 8 << 20, background: false, ..store::Options::default() };
         let db = Database::builder().options(options).open(&self.path);
@@ -137,7 +140,8 @@ impl Known {
         sound();
         db.finish_indexes().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         sound();
-        let (least, most) = (self.acknowledged, self.acknowledged.map(|count| count + 1));
+        let kills = std::mem::take(&mut self.kills);
+        let (least, most) = (self.acknowledged, self.acknowledged.map(|count| count + kills));
         let found = self.counts(&db, &least, &most, round % 2 == 1, &format!("seed {seed}"));
         self.untold += found.iter().sum::<u64>() - self.acknowledged.iter().sum::<u64>();
         self.acknowledged = found;
@@ -171,7 +175,7 @@ impl Known {
         let options = store::Options { memory_bytes: 8 << 20, background: false, ..store::Options::default() };
         let db = Database::builder().options(options).open(&to);
         let db = db.unwrap_or_else(|e| panic!("seed {seed}: restored from {}, it does not open: {e}", newest.name));
-        let most = newest.done.unwrap_or(self.acknowledged).map(|count| count + 1);
+        let most = newest.done.unwrap_or(self.acknowledged.map(|count| count + 1));
         self.counts(&db, &newest.begun, &most, false, &format!("seed {seed}, restored from {}", newest.name));
         db.close().unwrap();
         fs::remove_dir_all(&to).unwrap();

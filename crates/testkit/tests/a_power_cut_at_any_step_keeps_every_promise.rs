@@ -87,7 +87,6 @@ fn cut_everywhere(test: &str, durability: Durability) {
             Rare::CrashDuringRecovery,
             Rare::BuildResumed,
             Rare::SealedForLog,
-            Rare::DictionaryRetrained,
             Rare::ShapesFull,
         ],
     );

@@ -6,7 +6,7 @@ use super::bounds::{Bounds, Of};
 use super::cost::{self, Cost, Met};
 use super::interval::Intervals;
 use super::scan::{self, Bounded};
-use super::{Collection, Hint, Index, IndexScan, Needs, Node, Plan, PlanError, Query, Rejected, implies};
+use super::{Collection, Hint, Index, IndexScan, Needs, Node, PartBounds, Plan, PlanError, Query, Rejected, implies};
 use crate::filter::Filter;
 use crate::filter::tree::Clause;
 use crate::index::{Definition, Order};
@@ -278,7 +278,15 @@ impl Planner<'_> {
         scans.sort_by(|(a, ..), (b, ..)| a.within.total_cmp(&b.within));
         let (first, rest) = scans.split_first()?;
         let path = |scan: &(Met, Bounded, &Index<'_>)| scan.2.definition.parts()[0].path.clone();
-        let second = rest.iter().find(|scan| path(scan) != path(first))?;
+        // Each must say something that the other does not.
+        let adds = |one: &Bounded, other: &Bounded| {
+            let bounded = |part: &&PartBounds| !part.is_all();
+            let in_other =
+                |part: &PartBounds| other.bounds.iter().filter(bounded).any(|it| it.part.path == part.part.path);
+            one.bounds.iter().filter(bounded).any(|part| !in_other(part))
+        };
+        let second =
+            rest.iter().find(|scan| path(scan) != path(first) && adds(&scan.1, &first.1) && adds(&first.1, &scan.1))?;
         let all = self.collection.documents.max(1) as f64;
         // What two conditions have in common is more than chance would have it.
         let both = (first.0.documents * second.0.documents / all).max(0.1 * first.0.documents);
