@@ -238,11 +238,15 @@ impl Careful {
         let mut next = self.acknowledged.clone();
         next.put(&name, id, map);
         let durable = self.durability == Durability::Sync;
-        let blind = self.rng.bool();
+        // Where a delete of unknown outcome is what one sees, an update finds nothing, and has nothing to write.
+        let blind = self.rng.bool() || self.poisoned;
         let words = format!("{} {name} {value:?} {update}", if blind { "apply" } else { "update" });
+        let before = self.log.clone();
         let done = self.attempt(Phase::Write, &words, Some(next), durable, |db| match blind {
             true => db.collection(&name).apply(value, update.as_str()),
-            false => db.collection(&name).update(value, update.as_str()).map(|done| assert_eq!(done.matched_count, 1)),
+            false => db.collection(&name).update(value, update.as_str()).map(|done| {
+                assert_eq!(done.matched_count, 1, "{words} finds nothing, after {before:?}");
+            }),
         });
         done.is_ok()
     }
