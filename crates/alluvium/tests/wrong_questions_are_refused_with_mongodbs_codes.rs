@@ -138,3 +138,67 @@ fn an_explanation_tells_what_was_done() {
     let deleted = c.delete_many(r#"{"n": {"$lt": 5}}"#).explain().unwrap();
     assert_eq!((deleted.returned, c.count().unwrap()), (4, 20));
 }
+
+/// The stages of a plan from the top, with what each returned.
+fn stages(of: &Map) -> Vec<(String, i64)> {
+    let stage = of.get("stage").and_then(|stage| stage.as_str()).unwrap().to_owned();
+    let mut found = vec![(stage, of.get("nReturned").and_then(Value::as_i64).unwrap())];
+    let below =
+        of.get("inputStage").into_iter().chain(of.get("inputStages").and_then(Value::as_array).into_iter().flatten());
+    below.filter_map(Value::as_map).for_each(|below| found.extend(stages(below)));
+    found
+}
+
+#[test]
+fn an_explanation_counts_what_each_step_hands_on() {
+    let db = Database::builder().env(Env::in_memory(1)).partitions(2).open("db").unwrap();
+    let c = db.create_collection("c").unwrap();
+    c.create_index(r#"{"a": 1}"#).unwrap();
+    c.create_index(r#"{"b": 1}"#).unwrap();
+    // Both of a and b hold of 30, c of 10 of them.
+    let text = |n: i32| format!(r#"{{"_id": {n}, "a": {}, "b": {}, "c": {}}}"#, n % 60, n % 77, n / 4620 % 3);
+    c.insert_many((0..60 * 77 * 30).map(text)).unwrap();
+    db.flush().unwrap();
+    let stages_of = |filter: &str| {
+        let explained = c.find(filter).explain().unwrap();
+        let map = explained.to_map();
+        let stats = map.get("executionStats").and_then(Value::as_map).unwrap();
+        stages(stats.get("executionStages").and_then(Value::as_map).unwrap())
+    };
+    let stage = |name: &str, returned| (name.to_owned(), returned);
+    assert_eq!(stages_of(r#"{"a": 7, "c": 1}"#), [stage("FETCH", 770), stage("IXSCAN", 2310)]);
+    assert_eq!(
+        stages_of(r#"{"a": 7, "b": 9, "c": 2}"#),
+        [stage("FETCH", 10), stage("AND_HASH", 30), stage("IXSCAN", 1800), stage("IXSCAN", 2310)]
+    );
+}
+
+#[test]
+fn indexes_that_are_nearly_the_same() {
+    let (_db, c) = open(Env::in_memory(1));
+    let create = |keys: &str, options: &str| c.create_index_with(keys, options).map_err(code);
+    // {"n": 1}, sparse, is there by the name sparse.
+    let over_n = r#"{"n": 1}"#;
+    for (keys, options, refused) in [
+        (over_n, r#"{"sparse": true, "name": "sparse"}"#, None),
+        // The same keys and documents by another name, or with another option.
+        (over_n, r#"{"sparse": true}"#, Some(85)),
+        (over_n, r#"{"sparse": true, "name": "sparse", "expireAfterSeconds": 5}"#, Some(85)),
+        // The same name over others.
+        (over_n, r#"{"name": "sparse"}"#, Some(86)),
+        (over_n, r#"{"sparse": true, "unique": true, "name": "sparse"}"#, Some(86)),
+        (r#"{"m": 1}"#, r#"{"sparse": true, "name": "sparse"}"#, Some(86)),
+        // Side by side, by other names: not sparse, unique, partial, the other way round.
+        (over_n, "{}", None),
+        (over_n, r#"{"sparse": true, "unique": true, "name": "both"}"#, None),
+        (over_n, r#"{"unique": true, "name": "unique"}"#, None),
+        (over_n, r#"{"partialFilterExpression": {"n": {"$gt": 3}}, "name": "partial"}"#, None),
+        (r#"{"n": -1}"#, "{}", None),
+        (over_n, r#"{"partialFilterExpression": {"n": {"$gt": 3}}, "name": "again"}"#, Some(85)),
+        (over_n, r#"{"unique": true}"#, Some(86)),
+    ] {
+        assert_eq!(create(keys, options).err(), refused, "{keys} {options}");
+    }
+    let names: Vec<String> = c.indexes().unwrap().iter().map(|index| index.name.clone()).collect();
+    assert_eq!(names, ["_id_", "sparse", "n_1", "both", "unique", "partial", "n_-1"]);
+}

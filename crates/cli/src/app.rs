@@ -70,8 +70,8 @@ pub(crate) fn main() -> ExitCode {
 }
 
 /// True if the command was asked to print JSON.
-fn wants_json(mut arguments: impl Iterator<Item = OsString>) -> bool {
-    arguments.by_ref().take_while(|argument| argument != "--").any(|argument| argument == "--json")
+fn wants_json(arguments: impl Iterator<Item = OsString>) -> bool {
+    arguments.take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
 /// Writes the failure to standard error as a line of JSON, with MongoDB's code where it has one.

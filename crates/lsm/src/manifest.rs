@@ -6,8 +6,8 @@
 //! highest number is the current one, and only its last frame can be torn.
 //!
 //! Space is reserved ahead of the frames, so that a full disk refuses an edit before any byte of
-//! it is written. Every other failure leaves open whether the edit is durable; it is reported as
-//! such, and the partition then takes no further edit.
+//! it is written, and a new manifest before it has its name. Every other failure leaves open whether
+//! the edit is durable; it is reported as such, and the partition then takes no further edit.
 
 pub(crate) mod walk;
 
@@ -215,7 +215,14 @@ impl Manifest {
             let _ = env.fs.remove(&temporary);
             return Err(harmless(error));
         }
-        env.fs.rename(&temporary, &path).map_err(ambiguous)?;
+        if let Err(error) = env.fs.rename(&temporary, &path) {
+            // A full disk has no room for the name: then the manifest before this one stays the current one.
+            if error.is_no_space() && matches!(env.fs.exists(&path), Ok(false)) {
+                let _ = env.fs.remove(&temporary);
+                return Err(harmless(error));
+            }
+            return Err(ambiguous(error));
+        }
         env.fs.sync_dir(dir).map_err(ambiguous)?;
         let file = env.fs.open(&path, OpenMode::ReadWrite).map_err(ambiguous)?;
         let end = bytes.len() as u64;

@@ -358,17 +358,14 @@ impl Inner {
         result.map_err(|error| self.open_for_reads().err().unwrap_or(error.into()))
     }
 
-    /// Calls it closed if work failed because the store was closed meanwhile; anything else that
-    /// failed is looked into.
+    /// Calls it closed if work failed because the store was closed meanwhile. Not every failure ends writing; one that broke
+    /// the log or a manifest does, also where the work at hand was done before it.
     pub(crate) fn ended<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| match self.open_for_reads() {
-            Err(closed) => closed,
-            Ok(()) => {
-                // Not every failure ends writing; one that broke the log or a manifest does.
-                self.poison_if_broken();
-                error
-            }
-        })
+        let closed = result.is_err().then(|| self.open_for_reads().err()).flatten();
+        if closed.is_none() {
+            self.poison_if_broken();
+        }
+        result.map_err(|error| closed.unwrap_or(error))
     }
 
     fn close(&self, threads: Vec<env::thread::JoinHandle<()>>) -> Result<()> {

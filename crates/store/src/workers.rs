@@ -176,6 +176,7 @@ impl Inner {
         self.admission.flushed(bytes, self.env.clock.now().saturating_sub(started));
         self.measure_debt();
         self.note_background(None);
+        self.poison_if_broken();
         self.note_flushes()?;
         self.workers.signal();
         Ok(true)
@@ -228,6 +229,7 @@ impl Inner {
             if let Some(job) = self.partitions[at].pick_compaction() {
                 self.partitions[at].run_compaction(job, &|| self.should_yield())?;
                 self.note_background(None);
+                self.poison_if_broken();
                 self.measure_debt();
                 self.admission.wake();
                 self.workers.signal();
@@ -243,7 +245,8 @@ impl Inner {
         self.workers.stopping() || self.writable().is_err()
     }
 
-    /// Takes no more writes if the log or a manifest takes none.
+    /// Takes no more writes if the log or a manifest takes none. Asked after each piece of work, also after one that was done:
+    /// a new manifest is begun behind it.
     pub(crate) fn poison_if_broken(&self) {
         let manifest = || self.partitions.iter().find_map(|p| p.poisoned());
         if let Some(cause) = self.wal.poisoned().or_else(manifest) {

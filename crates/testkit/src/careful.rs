@@ -114,10 +114,7 @@ impl Careful {
         }
         self.durability = [Durability::Sync, Durability::Periodic, Durability::Bulk][self.rng.usize(0..3)];
         let options = random_options(&mut self.rng, self.partitions, self.durability);
-        let mut options = store::Options { partitions: Some(self.partitions), ..options };
-        // A manifest that is written anew and cannot be renamed for want of space poisons its partition: nobody knows which
-        // of the two a restart would find. Elsewhere a full disk that gets space again goes on.
-        options.tuning.manifest_bytes = None;
+        let options = store::Options { partitions: Some(self.partitions), ..options };
         let opened = self.world.open(&options);
         self.log.push(format!("open: {:?}", opened.as_ref().map(|_| ())));
         let found = opened.and_then(|db| read_state(&db).map(|found| (db, found)));

@@ -10,12 +10,11 @@ use env::marks::{Rare, mark};
 use env::sync::Mutex;
 use hashbrown::HashMap;
 use query::plan::{self, Hint, KeyRange, Needs, Plan, Query};
+use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 use std::ops::Bound;
 use std::sync::Arc;
-// Counts what one thread does.
-use std::sync::atomic::{AtomicU32, Ordering};
-use store::{Bounds, Seq};
+use store::{Bounds, Seq, TreeId};
 
 /// So many forms of questions are remembered, of each collection.
 const FORMS_MAX: usize = 1000;
@@ -68,13 +67,45 @@ impl Plans {
 }
 
 /// So many ranges are looked into for one plan.
-const ESTIMATES_MAX: u32 = 64;
+const ESTIMATES_MAX: usize = 64;
 
 /// Looks into indexes: into one partition, since documents lie in partitions by chance.
 struct Shares<'a> {
     moment: &'a Moment,
     indexes: &'a IndexSet,
-    asked: AtomicU32,
+    asked: Cell<usize>,
+    /// What was looked up before: a planner weighs an index several times.
+    known: RefCell<HashMap<(TreeId, Vec<KeyRange>), Option<f64>>>,
+    /// The entries of the trees that were looked into.
+    entries: RefCell<HashMap<TreeId, Option<u64>>>,
+}
+
+impl<'a> Shares<'a> {
+    fn of(moment: &'a Moment, indexes: &'a IndexSet) -> Self {
+        let (known, entries) = (RefCell::default(), RefCell::default());
+        Self { moment, indexes, asked: Cell::new(0), known, entries }
+    }
+
+    /// What cannot be read is not known: the plan that is taken then says so.
+    fn estimate(&self, tree: TreeId, bounds: &Bounds) -> Option<u64> {
+        self.moment.store().estimate(tree, 0, bounds).ok()
+    }
+
+    fn look(&self, tree: TreeId, ranges: &[KeyRange]) -> Option<f64> {
+        self.asked.set(self.asked.get() + ranges.len());
+        if self.asked.get() > ESTIMATES_MAX {
+            return None;
+        }
+        let all = || self.estimate(tree, &Bounds::all());
+        let all = (*self.entries.borrow_mut().entry(tree).or_insert_with(all))?;
+        let of_range = |range: &KeyRange| {
+            let upper = range.to.clone().map_or(Bound::Unbounded, Bound::Excluded);
+            self.estimate(tree, &Bounds { lower: Bound::Included(range.from.clone()), upper, reverse: false })
+        };
+        let within: u64 = ranges.iter().map(of_range).sum::<Option<u64>>()?;
+        // One partition tells little of what is rare.
+        Some(((within as f64 + 0.5) / (all as f64 + 1.0)).min(1.0))
+    }
 }
 
 impl std::fmt::Debug for Shares<'_> {
@@ -85,23 +116,10 @@ impl std::fmt::Debug for Shares<'_> {
 
 impl plan::Estimator for Shares<'_> {
     fn share(&self, index: &plan::Index<'_>, ranges: &[KeyRange]) -> Option<f64> {
-        let count = ranges.len() as u32;
-        if self.asked.fetch_add(count, Ordering::Relaxed) + count > ESTIMATES_MAX {
-            return None;
-        }
-        let store = self.moment.store();
         let name = index.definition.name();
         let tree = self.indexes.indexes.iter().find(|listed| listed.definition.name() == name)?.tree;
-        // What cannot be read is not known: the plan that is taken then says so.
-        let all = store.estimate(tree, 0, &Bounds::all()).ok()?;
-        let of_range = |range: &KeyRange| {
-            let upper = range.to.clone().map_or(Bound::Unbounded, Bound::Excluded);
-            let bounds = Bounds { lower: Bound::Included(range.from.clone()), upper, reverse: false };
-            store.estimate(tree, 0, &bounds).ok()
-        };
-        let within: u64 = ranges.iter().map(of_range).sum::<Option<u64>>()?;
-        // One partition tells little of what is rare.
-        Some(((within as f64 + 0.5) / (all as f64 + 1.0)).min(1.0))
+        let looked = || self.look(tree, ranges);
+        *self.known.borrow_mut().entry((tree, ranges.to_vec())).or_insert_with(looked)
     }
 }
 
@@ -130,7 +148,7 @@ pub(crate) fn plan(moment: &Moment, question: &Question) -> Result<Planned> {
             }
         })
         .collect();
-    let shares = Shares { moment, indexes: &indexes, asked: AtomicU32::new(0) };
+    let shares = Shares::of(moment, &indexes);
     let collection = plan::Collection {
         documents: statistics.documents,
         bytes: statistics.bytes,

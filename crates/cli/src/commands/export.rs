@@ -80,12 +80,11 @@ impl Args {
             if env.fs.list(path).is_ok() {
                 return Err(Failure::Usage(format!("{} is a directory: name a file", path.display())));
             }
-            if self.force {
-                // It is replaced when the export is whole.
-                return self.write_documents(&env, encoder);
+            // With --force it is replaced when the export is whole.
+            if !self.force {
+                let what = format!("{} exists: choose another name, or add --force", path.display());
+                return Err(Failure::Other(what));
             }
-            let what = format!("{} exists: choose another name, or add --force", path.display());
-            return Err(Failure::Other(what));
         }
         self.write_documents(&env, encoder)
     }

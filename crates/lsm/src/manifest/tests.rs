@@ -207,6 +207,26 @@ fn a_new_manifest_is_open_only_once_it_may_have_its_name() {
 }
 
 #[test]
+fn a_full_disk_leaves_the_manifest_before() {
+    for done in [false, true] {
+        let faults = Arc::new(FaultFs::over(Arc::new(MemFs::new())));
+        let env = env_over(faults.clone());
+        env.fs.create_dir_all(Path::new(DIR)).unwrap();
+        let mut before = create(&env, 1, &add(1, 1)).unwrap();
+        let fault = Fault::nth(1).of(OpKind::Rename).no_space();
+        faults.inject(if done { fault.though_done() } else { fault });
+        let refused = create(&env, 2, &add(2, 2)).err().unwrap();
+        assert_eq!(refused.ambiguous, done, "{refused:?}");
+        if !done {
+            before.append(&add(3, 3)).unwrap();
+            let recovered = recover(&env).unwrap().unwrap();
+            assert_eq!((recovered.number, recovered.files.len()), (1, 2));
+            assert_eq!(env.fs.list(Path::new(DIR)).unwrap().len(), 1, "the temporary file is gone");
+        }
+    }
+}
+
+#[test]
 fn long_means_much_longer_than_a_new_one() {
     let env = new_env();
     let mut manifest = create(&env, 1, &add(1, 1)).unwrap();

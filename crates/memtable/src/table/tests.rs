@@ -65,6 +65,37 @@ fn of_two_entries_with_one_key_and_number_the_last_stays() {
     }
 }
 
+#[test]
+fn entries_between_two_keys_are_counted() {
+    let keys: [&[u8]; 6] = [b"", b"a", b"ab", b"b", b"b\0", b"c"];
+    for frozen in [false, true] {
+        let table = Arc::new(Memtable::new(1));
+        let mut seq = 0;
+        // In two parts, so that there are several sorted runs; each key three times, and the middle ones a fourth time.
+        for round in 0..4 {
+            let of_round = keys.iter().rev().filter(|key| round < 3 || key.starts_with(b"b"));
+            let entries: Vec<Entry<'_>> = of_round
+                .map(|key| {
+                    seq += 1;
+                    put(key, seq, b"v")
+                })
+                .collect();
+            table.apply(entries.into_iter());
+            assert!(table.entries_between(b"a", b"b") > 0);
+        }
+        if frozen {
+            table.seal(seq);
+        }
+        let bounds: Vec<&[u8]> = keys.iter().copied().chain([b"aa".as_slice(), b"z"]).collect();
+        for (&lower, &upper) in bounds.iter().flat_map(|lower| bounds.iter().map(move |upper| (lower, upper))) {
+            let times = |key: &&[u8]| if key.starts_with(b"b") { 4 } else { 3 };
+            let within = keys.iter().copied().filter(|&key| lower <= key && key < upper);
+            let expected: u64 = within.map(|key| times(&key)).sum();
+            assert_eq!(table.entries_between(lower, upper), expected, "{lower:?} to {upper:?} frozen {frozen}");
+        }
+    }
+}
+
 fn iter_all(iter: &mut MemtableIter) -> Vec<(Seq, Vec<u8>)> {
     let mut all = Vec::new();
     iter.seek_first().unwrap();

@@ -43,7 +43,7 @@ pub struct PartBounds {
 }
 
 /// Keys from `from` on, up to but without `to`; without it, to the end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyRange {
     /// The first bytes.
     pub from: Vec<u8>,

@@ -6,7 +6,7 @@ use crate::cuts::FileKind;
 use crate::fixture::{self, End, contents_of, files_in};
 use crate::map_of;
 use crate::world::{PATH, World};
-use alluvium::{Compression, Database, Durability};
+use alluvium::{Compression, Database};
 use lsm::image::walk_manifest;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -38,18 +38,7 @@ pub(super) type Watch<'a> = &'a mut dyn FnMut(&Database);
 
 /// Options with which a database takes little room.
 fn options(compression: Compression) -> Options {
-    Options {
-        memory_bytes: 8 << 20,
-        background: false,
-        threads: Some(1),
-        partitions: Some(2),
-        durability: Durability::Sync,
-        block_bytes: 1 << 10,
-        segment_bytes: Some(16 << 10),
-        disk_reserve_bytes: Some(0),
-        compression,
-        ..Options::default()
-    }
+    Options { partitions: Some(2), ..fixture::options(compression) }
 }
 
 /// A database of two collections and an index: sorted files in two runs, and some batches in the log. Its random numbers follow
