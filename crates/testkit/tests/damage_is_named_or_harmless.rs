@@ -54,7 +54,6 @@ fn of_small_databases() {
         ("wal-.log", "cut", Refused),
         ("wal-.log", "cut", Dropped(1)),
         ("wal-.log", "remove", Refused),
-        ("wal-.log", "remove", Earlier(3)),
     ];
     damage("of_small_databases", 1, &subjects, every, &wanted);
 }

@@ -9,12 +9,16 @@ use codec::{checksum32, checksum64, varint};
 pub(crate) const VERSION: u32 = 1;
 /// Where the seal of a clean close is. A page of its own: the header is never written twice.
 pub(crate) const SEAL_AT: u64 = 4096;
+/// Where the mark is that another segment follows. A sector of its own: it is never torn together with the seal.
+pub(crate) const FOLLOWED_AT: u64 = SEAL_AT + 512;
 /// Where the first group is.
 pub(crate) const GROUPS_AT: u64 = 8192;
 /// The bytes of a segment header.
 pub(crate) const HEADER_LEN: usize = 128;
 /// The bytes of a seal.
 pub(crate) const SEAL_LEN: usize = 64;
+/// The bytes of the mark that another segment follows.
+pub(crate) const FOLLOWED_LEN: usize = 32;
 /// The bytes of a group before its records.
 pub(crate) const GROUP_HEADER_LEN: usize = 48;
 /// Groups start at multiples of this.
@@ -22,8 +26,10 @@ pub(crate) const ALIGN: u64 = 8;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"ALLUVWAL");
 const SEAL_MAGIC: u64 = u64::from_le_bytes(*b"ALLUSEAL");
+const FOLLOWED_MAGIC: u64 = u64::from_le_bytes(*b"ALLUNEXT");
 const HEADER_SUM_AT: usize = HEADER_LEN - 8;
 const SEAL_SUM_AT: usize = SEAL_LEN - 8;
+const FOLLOWED_SUM_AT: usize = FOLLOWED_LEN - 8;
 
 /// Where a segment ends: behind its last group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +120,23 @@ pub(crate) fn decode_seal(bytes: &[u8], seeds: Seeds) -> Option<End> {
     let sum = checksum64(&bytes[..SEAL_SUM_AT], seeds.at(SEAL_AT));
     let whole = get(bytes, 0) == SEAL_MAGIC && get(bytes, SEAL_SUM_AT) == sum;
     whole.then(|| End { offset: get(bytes, 8), last_seq: get(bytes, 16) }).filter(|end| end.last_seq <= LAST_SEQ)
+}
+
+/// Encodes the mark that the segment `next` follows.
+pub(crate) fn encode_followed(next: u64, seeds: Seeds) -> [u8; FOLLOWED_LEN] {
+    let mut bytes = [0; FOLLOWED_LEN];
+    put(&mut bytes, 0, FOLLOWED_MAGIC);
+    put(&mut bytes, 8, next);
+    let sum = checksum64(&bytes[..FOLLOWED_SUM_AT], seeds.at(FOLLOWED_AT));
+    put(&mut bytes, FOLLOWED_SUM_AT, sum);
+    bytes
+}
+
+/// Decodes the mark that another segment follows: its number; `None` if there is none, or only a part.
+pub(crate) fn decode_followed(bytes: &[u8], seeds: Seeds) -> Option<u64> {
+    let bytes: &[u8; FOLLOWED_LEN] = bytes.first_chunk()?;
+    let sum = checksum64(&bytes[..FOLLOWED_SUM_AT], seeds.at(FOLLOWED_AT));
+    (get(bytes, 0) == FOLLOWED_MAGIC && get(bytes, FOLLOWED_SUM_AT) == sum).then(|| get(bytes, 8))
 }
 
 /// What the checksums of a segment are seeded with, so that a group in another place, of

@@ -6,8 +6,8 @@
 //! broken there was once durable.
 
 use crate::layout::{
-    ALIGN, End, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader, SEAL_AT, SEAL_LEN, Seeds,
-    VERSION, decode_records, decode_seal,
+    ALIGN, End, FOLLOWED_AT, FOLLOWED_LEN, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader,
+    SEAL_AT, SEAL_LEN, Seeds, VERSION, decode_followed, decode_records, decode_seal,
 };
 use crate::window::Window;
 use crate::{Dropped, Lost, OnDamage, Options, Record, Recovery, segment};
@@ -52,6 +52,8 @@ struct Found {
     bytes: u64,
     /// `None` if it is damaged, and damage is skipped.
     header: Option<Header>,
+    /// It says that the next one was durable.
+    followed: bool,
 }
 
 /// Replays the log in `dir`, and removes what an unfinished creation has left there.
@@ -112,7 +114,7 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
     let last = numbers.last().copied();
     // A log that exists has a whole segment: one that is being created is not the only one.
     let may_be_unfinished = numbers.len() > 1 || !options.must_exist;
-    let mut found = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     for number in numbers {
         let path = segment::path(dir, number);
         if number > MAX_NUMBER {
@@ -129,9 +131,12 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
                 return Err(Error::corrupt(&path, 32, "the numbers in the segment header are out of range"));
             }
             Err(NotAHeader::Impossible) => None,
-            // A segment's header is durable before anything else is written to it.
+            // A segment's header is durable before anything else is written to it, and before it is called the next one.
             Err(NotAHeader::Invalid)
-                if may_be_unfinished && last == Some(number) && window.next_nonzero(SEAL_AT)?.is_none() =>
+                if may_be_unfinished
+                    && last == Some(number)
+                    && !found.last().is_some_and(|before| before.followed)
+                    && window.next_nonzero(SEAL_AT)?.is_none() =>
             {
                 env.fs.remove(&path)?;
                 mark(Rare::UnfinishedSegment);
@@ -141,7 +146,9 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
             Err(NotAHeader::Invalid) => return Err(Error::corrupt(&path, 0, "the segment header is not whole")),
         };
         let bytes = window.len();
-        found.push(Found { number, path, file, bytes, header });
+        let seeds = Seeds::new(options.database_id, number);
+        let followed = decode_followed(window.bytes(FOLLOWED_AT, FOLLOWED_LEN)?, seeds).is_some();
+        found.push(Found { number, path, file, bytes, header, followed });
     }
     Ok(found)
 }
@@ -189,10 +196,25 @@ fn check_header(header: Header, path: &Path, number: u64, options: &Options) -> 
     Ok(header)
 }
 
-/// Checks that no segment is missing between two others. True if that or a header is damaged, and
-/// damage is skipped.
+/// Checks that no segment is missing between two others or behind the last, and that the last has room for groups, with which
+/// each is made. True if that or a header is damaged, and damage is skipped.
 fn check_chain(found: &[Found], options: &Options) -> Result<bool> {
     let mut damaged = found.iter().any(|segment| segment.header.is_none());
+    if let Some(last) = found.last() {
+        let is_cut = last.bytes < GROUPS_AT;
+        let refused = match (is_cut, last.followed) {
+            (true, _) => Some((last.path.clone(), last.bytes, "the segment ends before its first group")),
+            (_, true) => {
+                let path = last.path.with_file_name(segment_name(last.number + 1));
+                Some((path, 0, "the segment is missing: the one before says that it was begun"))
+            }
+            _ => None,
+        };
+        if let (Some((path, offset, what)), OnDamage::Refuse) = (&refused, options.on_damage) {
+            return Err(Error::corrupt(path, *offset, *what));
+        }
+        damaged |= refused.is_some();
+    }
     for pair in found.windows(2) {
         let [before, after] = pair else { continue };
         let missing = before.number + 1 != after.number;

@@ -1,6 +1,6 @@
 //! The log.
 
-use crate::layout::{self, End, GROUPS_AT, GroupHeader, Header, SEAL_AT, Seeds};
+use crate::layout::{self, End, FOLLOWED_AT, GROUPS_AT, GroupHeader, Header, SEAL_AT, Seeds};
 use crate::recover::{self, Replayed, Segment};
 use crate::segment::{self, NotCreated};
 use crate::walk::{Walk, check_whole, limit_of, records_from, walk_segment};
@@ -109,8 +109,11 @@ impl Recovered {
         let bytes = segment::length(&env, &dir, &options, 0, Purpose::Upkeep)?;
         let (file, bytes) = segment::create_any(&env, &dir, &header, bytes, Some(segment::small(0)))?;
         let short = AtomicBool::new(bytes < segment::whole(&options, 0));
-        if let (Some(file), Some(closed), Some(end), true) = (last, segments.back_mut(), end, trimmable) {
-            trim(&*file, closed, end.offset);
+        if let (Some(file), Some(closed), Some(end)) = (last, segments.back_mut(), end) {
+            mark_followed(&*file, Seeds::new(options.database_id, closed.number), closed.number);
+            if trimmable {
+                trim(&*file, closed, end.offset);
+            }
         }
         segments.push_back(new_segment(&header, bytes));
         let start = Position { segment: header.number, offset: GROUPS_AT };
@@ -317,7 +320,7 @@ impl Wal {
         if self.short.swap(short, Ordering::Relaxed) && !short {
             mark(Rare::DiskRelieved);
         }
-        let old = std::mem::replace(&mut appender.file, Arc::clone(&file));
+        let (old, seeds) = (std::mem::replace(&mut appender.file, Arc::clone(&file)), appender.seeds);
         *appender = Appender::new(Arc::clone(&file), &header, bytes, std::mem::take(&mut appender.group));
         let mut shared = self.shared.lock();
         shared.file = file;
@@ -325,6 +328,7 @@ impl Wal {
         shared.synced = shared.end;
         shared.segments.push_back(new_segment(&header, bytes));
         drop(shared);
+        mark_followed(&*old, seeds, end.segment);
         self.trim_closed(&*old, end);
         Ok(())
     }
@@ -563,6 +567,12 @@ impl Shared {
 
 fn new_segment(header: &Header, bytes: u64) -> Segment {
     Segment { number: header.number, first_seq: header.first_seq, last_seq: header.first_seq - 1, bytes }
+}
+
+/// Says in a closed segment that the next one was begun, once that is durable, so that its loss is noticed. It matters to
+/// nobody else if that fails or is not durable.
+fn mark_followed(file: &dyn File, seeds: Seeds, number: u64) {
+    let _ = file.write_at(&layout::encode_followed(number + 1, seeds), FOLLOWED_AT);
 }
 
 /// Cuts a closed segment behind its end. It matters to nobody if that fails or is not durable:

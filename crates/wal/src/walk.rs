@@ -4,8 +4,8 @@
 //! what stands in a file, whole groups and what lies between them.
 
 use crate::layout::{
-    ALIGN, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader, SEAL_AT, SEAL_LEN, Seeds, VERSION,
-    decode_records, decode_seal,
+    ALIGN, FOLLOWED_AT, FOLLOWED_LEN, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader,
+    SEAL_AT, SEAL_LEN, Seeds, VERSION, decode_followed, decode_records, decode_seal,
 };
 use crate::window::Window;
 use crate::{Record, segment};
@@ -75,6 +75,8 @@ pub struct WalkedSegment {
     pub header: Option<SegmentHeader>,
     /// The seal of a clean close.
     pub seal: Option<SegmentEnd>,
+    /// It says that the next segment was begun, and was durable.
+    pub followed: bool,
     /// The length of the file in bytes.
     pub file_bytes: u64,
     /// Whole groups.
@@ -169,6 +171,7 @@ pub fn walk_segment(
     let seeds = Seeds::new(database_id, walk.number);
     let seal = decode_seal(window.bytes(SEAL_AT, SEAL_LEN)?, seeds);
     found.seal = seal.map(|end| SegmentEnd { offset: end.offset, last_seq: end.last_seq });
+    found.followed = decode_followed(window.bytes(FOLLOWED_AT, FOLLOWED_LEN)?, seeds).is_some();
     let limit = walk.limit.or(seal.map(|end| end.offset)).unwrap_or(u64::MAX).min(window.len());
     let expected = header.map_or(0, |h| h.first_seq);
     let mut walker = Walker { window, seeds, limit, expected, found };
@@ -326,6 +329,9 @@ pub fn read_whole(
             return Err(Error::corrupt(path, 24, "the segment does not follow on the one before"));
         }
         check_whole(path, &found)?;
+        if found.followed && next.is_none() {
+            return Err(Error::corrupt(path, FOLLOWED_AT, "the segment behind it is missing"));
+        }
         if found.seal.is_some_and(|seal| next.is_none() && seal.offset != found.end) {
             return Err(Error::corrupt(path, found.end, "groups are missing before the end that the seal names"));
         }

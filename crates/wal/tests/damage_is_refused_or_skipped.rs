@@ -226,6 +226,30 @@ fn what_an_unfinished_creation_left_is_removed() {
 }
 
 #[test]
+fn a_lost_last_segment_is_noticed() {
+    for closed in [false, true] {
+        let (files, records) = segments(3, |wal| {
+            if closed {
+                wal.close().unwrap()
+            }
+        });
+        let (last, bytes) = files.last().cloned().unwrap();
+        let in_last = groups(&bytes).len();
+        assert!((1..records.len()).contains(&in_last));
+        let zeros = vec![0; bytes.len()];
+        let cuts = [0, 100, 128, 4096, 4100, GROUPS_AT as usize - 1].map(|len| bytes[..len].to_vec());
+        for left in cuts.into_iter().map(Some).chain([None, Some(zeros)]) {
+            let mut files = files[..files.len() - 1].to_vec();
+            let what = format!("closed {closed}, {:?} bytes are left", left.as_ref().map(Vec::len));
+            files.extend(left.map(|left| (last.clone(), left)));
+            assert_eq!(corrupt(&disk_with(&files)).0, last, "{what}");
+            let (_, recovery, found) = recover(&disk_with(&files), skipping(BYTES)).unwrap();
+            assert!(recovery.damaged && found == records[..records.len() - in_last], "{what}");
+        }
+    }
+}
+
+#[test]
 fn other_files_are_left_alone() {
     let (mut files, _) = segments(1, |_| ());
     let names = ["wal-1.log", "wal-00000000000000000009.log.tmp", "LOCK", "wal-+0000000000000000009.log"];

@@ -69,13 +69,16 @@ impl Plans {
 /// So many ranges are looked into for one plan.
 const ESTIMATES_MAX: usize = 64;
 
+/// Ranges of the keys of a tree.
+type RangesOf = (TreeId, Vec<KeyRange>);
+
 /// Looks into indexes: into one partition, since documents lie in partitions by chance.
 struct Shares<'a> {
     moment: &'a Moment,
     indexes: &'a IndexSet,
     asked: Cell<usize>,
     /// What was looked up before: a planner weighs an index several times.
-    known: RefCell<HashMap<(TreeId, Vec<KeyRange>), Option<f64>>>,
+    known: RefCell<HashMap<RangesOf, Option<f64>>>,
     /// The entries of the trees that were looked into.
     entries: RefCell<HashMap<TreeId, Option<u64>>>,
 }

@@ -54,6 +54,9 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
     if walked.groups > 0 {
         visit(Item::Fact(number("last_sequence", walked.last_seq)))?;
     }
+    if walked.followed {
+        visit(Item::Fact(number("followed_by", segment + 1)))?;
+    }
     let why = match (&walked.seal, walked.tail) {
         (Some(_), None) => "sealed: the log was closed cleanly there".to_owned(),
         (Some(seal), Some(what)) => format!("the seal says that it ends at {}, and before that {what}", seal.offset),

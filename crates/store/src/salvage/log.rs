@@ -180,6 +180,10 @@ impl SalvagedLog {
                 part.bytes, part.offset, part.why
             ));
         }
+        if is_last && found.followed {
+            self.notes.push(format!("the segment of the log behind {file} is missing: what was written last is lost"));
+            self.open_end = true;
+        }
         // Behind the last group that can be read there may have been others.
         self.open_end |= is_last && found.unreadable.last().is_some_and(|part| part.offset + part.bytes > found.end);
         match found.seal {

@@ -243,19 +243,13 @@ impl Facts {
             (FileKind::Log, Damage::Flip(at, _)) if self.is_seal(*at) => outcome == Harmless,
             (FileKind::Log, Damage::Cut(at)) if *at >= self.end() => outcome == Harmless,
             // The end of a log that was not closed is where its last group is whole: one that was damaged, if it is the last,
-            // cannot be told from a torn one; and that a segment was begun, nothing says but the segment.
+            // cannot be told from a torn one.
             (FileKind::Log, Damage::Flip(at, _)) if !closed && self.is_last && *at >= self.last_begins => {
                 matches!(outcome, Dropped(1))
             }
-            (FileKind::Log, Damage::Cut(_)) if !closed && self.is_last => {
+            // A segment is made with room for groups.
+            (FileKind::Log, Damage::Cut(at)) if !closed && self.is_last && *at >= GROUPS as u64 => {
                 matches!(outcome, Refused | Dropped(_) | Earlier(_) | Harmless)
-            }
-            // Closed or not: a segment was begun before, and no other file says so.
-            (FileKind::Log, Damage::Remove | Damage::Swap(_)) if self.is_last => {
-                matches!(outcome, Refused | Earlier(_))
-            }
-            (FileKind::Log, Damage::Cut(at)) if self.is_last && *at < SEAL.end => {
-                matches!(outcome, Refused | Earlier(_))
             }
             (FileKind::Log, _) => outcome == Refused,
             (FileKind::Directory, _) => false,

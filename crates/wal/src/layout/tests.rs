@@ -31,6 +31,20 @@ fn a_header_stays_as_documented() {
 }
 
 #[test]
+fn a_mark_of_what_follows_belongs_to_its_segment() {
+    let bytes = encode_followed(8, SEEDS);
+    assert_eq!(decode_followed(&bytes, SEEDS), Some(8));
+    assert_eq!(decode_followed(&bytes, Seeds(98)), None);
+    assert_eq!(decode_followed(&bytes[..FOLLOWED_LEN - 1], SEEDS), None);
+    for at in 0..FOLLOWED_LEN * 8 {
+        let mut flipped = bytes;
+        flipped[at / 8] ^= 1 << (at % 8);
+        let meant = decode_followed(&flipped, SEEDS);
+        assert!(meant.is_none(), "bit {at}: {meant:?}");
+    }
+}
+
+#[test]
 fn a_seal_belongs_to_its_segment() {
     let end = End { offset: 8192, last_seq: 12 };
     let bytes = encode_seal(end, SEEDS);
