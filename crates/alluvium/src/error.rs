@@ -100,6 +100,18 @@ pub enum Error {
         /// The `_id`, as extended JSON.
         id: String,
     },
+    /// A document of a load cannot be written.
+    #[error("{input} {what} {line}: {error}")]
+    LoadOf {
+        /// The input's name.
+        input: String,
+        /// What is counted: `line`, or `document` where the input has no lines.
+        what: &'static str,
+        /// Its number, from 1.
+        line: u64,
+        /// Why not.
+        error: Box<Error>,
+    },
     /// A document would have the key of another in a unique index.
     #[error(
         "document {id} of collection {collection} has the key {key} of the unique index {index} already: change \
@@ -340,7 +352,10 @@ impl Error {
             Self::CollectionExists(_) => (48, "NamespaceExists"),
             Self::InvalidName { .. } => (73, "InvalidNamespace"),
             Self::MaxTimeExpired { .. } => (50, "MaxTimeMSExpired"),
-            Self::DuplicateKey { .. } | Self::DuplicateIndexKey { .. } => (11000, "DuplicateKey"),
+            Self::DuplicateKey { .. } | Self::LoadDuplicate { .. } | Self::DuplicateIndexKey { .. } => {
+                (11000, "DuplicateKey")
+            }
+            Self::LoadOf { error, .. } => return error.code(),
             Self::InvalidDocument(_) | Self::InvalidId(_) => (2, "BadValue"),
             Self::Json(_) => (9, "FailedToParse"),
             Self::DamagedDocument { .. } => (301, "DataCorruptionDetected"),
@@ -366,6 +381,7 @@ impl Error {
             Self::Store(error) => store_kind(error),
             Self::ReadOnly(error) => read_only_kind(error),
             Self::NeverChanges(_) => ErrorKind::Open,
+            Self::LoadOf { error, .. } => error.kind(),
             Self::DuplicateKey { .. } | Self::LoadDuplicate { .. } | Self::DuplicateIndexKey { .. } => {
                 ErrorKind::DuplicateKey
             }

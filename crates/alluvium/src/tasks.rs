@@ -5,7 +5,8 @@
 
 use crate::Database;
 use crate::database::DatabaseInner;
-use crate::index::Build;
+use crate::index::{Build, Index};
+use crate::names::FullName;
 use env::sync::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -67,7 +68,9 @@ impl Database {
         let database = Self { inner, handle: Some(handle) };
         if database.inner.store.options().background {
             let own = database.without_handle();
-            let spawned = env::thread::try_spawn("alluvium-tasks", move || own.run_tasks());
+            // Those that are declared from now on are built by who declares them.
+            let unfinished = own.inner.catalog.unfinished_indexes();
+            let spawned = env::thread::try_spawn("alluvium-tasks", move || own.run_tasks(unfinished));
             // Without the thread indexes wait for whoever asks for them, and expired documents stay.
             match spawned {
                 Ok(thread) => database.inner.tasks.threads.lock().push(thread),
@@ -82,8 +85,8 @@ impl Database {
         Self { inner: self.inner.clone(), handle: None }
     }
 
-    fn run_tasks(&self) {
-        match self.finish_indexes() {
+    fn run_tasks(&self, unfinished: Vec<(FullName, Arc<Index>)>) {
+        match self.finish_all(unfinished) {
             Ok(()) => {}
             Err(error) if error.kind() == crate::ErrorKind::Closed => {
                 log::info!(target: "alluvium::index", "an index is not ready: its build goes on at the next opening");
@@ -118,8 +121,12 @@ impl Database {
     /// # Errors
     /// As [`crate::Collection::create_index`].
     pub fn finish_indexes(&self) -> crate::Result<()> {
+        self.finish_all(self.inner.catalog.unfinished_indexes())
+    }
+
+    fn finish_all(&self, unfinished: Vec<(FullName, Arc<Index>)>) -> crate::Result<()> {
         let mut first = Ok(());
-        for (name, index) in self.inner.catalog.unfinished_indexes() {
+        for (name, index) in unfinished {
             match crate::index::finish(&Build { db: self, name: &name, index: &index, stop: None }) {
                 // Dropped meanwhile.
                 Ok(_) | Err(crate::Error::NoSuchIndex { .. } | crate::Error::NoSuchCollection { .. }) => {}

@@ -202,3 +202,13 @@ fn indexes_that_are_nearly_the_same() {
     let names: Vec<String> = c.indexes().unwrap().iter().map(|index| index.name.clone()).collect();
     assert_eq!(names, ["_id_", "sparse", "n_1", "both", "unique", "partial", "n_-1"]);
 }
+
+#[test]
+fn who_waits_for_an_index_that_cannot_be_built_is_told_why() {
+    let (_db, c) = open(Env::in_memory(1));
+    let builds = [(); 2].map(|()| c.start_index(r#"{"t": 1, "u": 1}"#, "{}").unwrap());
+    for build in builds {
+        assert_eq!(code(build.finish().unwrap_err()), 171);
+    }
+    assert_eq!(code(c.drop_index("t_1_u_1").unwrap_err()), 27);
+}

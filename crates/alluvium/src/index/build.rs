@@ -78,13 +78,18 @@ fn finish_under(build: &Build<'_>) -> Result<Arc<Index>> {
             if let Err(error) = &built
                 && ends_the_index(error)
             {
+                index.building.fail(error);
                 // Somebody else may have dropped it already, or renamed the collection.
                 let name = db.inner.catalog.holder_of(index.tree);
                 let _gone = name.map(|name| db.inner.catalog.drop_tree(&db.inner.store, &name, index.tree));
             }
             built
         }
-        None => Err(Error::NoSuchIndex { collection: name.to_string(), index: index.definition.name().to_owned() }),
+        None => {
+            let dropped =
+                || Error::NoSuchIndex { collection: name.to_string(), index: index.definition.name().to_owned() };
+            Err(index.building.failed().unwrap_or_else(dropped))
+        }
     }
 }
 

@@ -17,10 +17,32 @@ use hashbrown::HashMap;
 use std::ops::Bound;
 use store::{Bounds, Snapshot, Store, TreeId};
 
+/// A unique key that two documents would have.
+pub(crate) struct Taken<'a> {
+    /// A document of the batch.
+    pub id: &'a [u8],
+    /// The other one, of the batch or of the collection.
+    pub other: Vec<u8>,
+    claim: &'a Claim,
+}
+
+impl Taken<'_> {
+    /// The error for it, which names the document `other` as the one that has the key.
+    pub fn error(&self, name: &FullName, other: &[u8]) -> Error {
+        duplicate_key(name, &self.claim.index, &self.claim.key, other)
+    }
+}
+
 impl Entries {
     /// Errors if a document of the batch would have a unique key that another has, in the batch or in the collection. The
     /// caller holds locks on all that [`Entries::claimed`] says.
     pub fn check_unique(&self, store: &Store, open: &Open, name: &FullName) -> Result<()> {
+        let taken = self.taken(store, open, name)?;
+        taken.map_or(Ok(()), |taken| Err(taken.error(name, &taken.other)))
+    }
+
+    /// A unique key of the batch that two documents would have, as for [`Entries::check_unique`].
+    pub fn taken(&self, store: &Store, open: &Open, name: &FullName) -> Result<Option<Taken<'_>>> {
         let mut own: HashMap<(TreeId, &[u8]), &[u8]> = HashMap::new();
         for (id, claims) in &self.claims {
             for claim in claims {
@@ -28,19 +50,22 @@ impl Entries {
                     && other != id.as_slice()
                 {
                     mark(Rare::KeyTakenInBatch);
-                    return Err(duplicate(name, claim, other));
+                    return Ok(Some(Taken { id, other: other.to_vec(), claim }));
                 }
             }
         }
         for (id, claims) in &self.claims {
             for claim in claims {
-                self.check_stored(store, open, name, id, claim)?;
+                if let Some(other) = self.stored(store, open, name, id, claim)? {
+                    return Ok(Some(Taken { id, other, claim }));
+                }
             }
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn check_stored(&self, store: &Store, open: &Open, name: &FullName, id: &[u8], claim: &Claim) -> Result<()> {
+    /// The document of the collection that has the key already.
+    fn stored(&self, store: &Store, open: &Open, name: &FullName, id: &[u8], claim: &Claim) -> Result<Option<Vec<u8>>> {
         let bounds = of_key(&claim.key);
         let mut scan = store.scan(claim.index.tree, bounds, None)?;
         while let Some((entry, _)) = scan.next()? {
@@ -51,10 +76,10 @@ impl Entries {
             }
             if yields((store, None), open, name, &claim.index, other, &claim.key)? {
                 mark(Rare::KeyTaken);
-                return Err(duplicate(name, claim, other));
+                return Ok(Some(other.to_vec()));
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -84,11 +109,6 @@ pub(super) fn yields(
     let document = decode(&open.shapes, name, id, row)?;
     let keys = index.keys_of(&document)?.keys;
     Ok(keys.binary_search_by(|found| found.bytes.as_slice().cmp(key)).is_ok())
-}
-
-/// The error for two documents with one key.
-fn duplicate(name: &FullName, claim: &Claim, other: &[u8]) -> Error {
-    duplicate_key(name, &claim.index, &claim.key, other)
 }
 
 /// The error for a document whose key another one has.

@@ -72,6 +72,8 @@ pub(crate) struct Building {
     busy: Mutex<bool>,
     left: Condvar,
     progress: IndexProgress,
+    /// Why it cannot be built, and was dropped.
+    failed: Mutex<Option<Error>>,
 }
 
 /// As long as it lives, nobody else builds the index.
@@ -90,6 +92,16 @@ impl Building {
         }
         *busy = true;
         Ok(Builds(self))
+    }
+
+    /// The index is dropped, since it cannot be built: who waits is told why.
+    pub fn fail(&self, error: &Error) {
+        *self.failed.lock() = Some(error.clone());
+    }
+
+    /// Why it could not be built.
+    pub fn failed(&self) -> Option<Error> {
+        self.failed.lock().clone()
     }
 
     pub fn progress(&self) -> &IndexProgress {

@@ -1,4 +1,6 @@
-//! Regular expressions in filters.
+//! Regular expressions in filters: PCRE's, as far as they can be searched for in linear time.
+
+mod pcre;
 
 use document::Value;
 use document::value::Regex as Stored;
@@ -20,6 +22,8 @@ const PATTERN_BYTES_MAX: usize = 16_384;
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     source: Stored,
+    /// The pattern in the syntax of `regex`.
+    translated: String,
     regex: Regex,
 }
 
@@ -52,17 +56,19 @@ impl Pattern {
         sorted.sort_unstable();
         sorted.dedup();
         let has = |option| sorted.contains(&option);
-        let built = RegexBuilder::new(pattern)
+        let flags = pcre::Flags { multi_line: has('m'), extended: has('x') };
+        let translated = pcre::translate(pattern, flags).map_err(|reason| not_understood(pattern, &reason))?;
+        let built = RegexBuilder::new(&translated)
             .case_insensitive(has('i'))
             .multi_line(has('m'))
             .dot_matches_new_line(has('s'))
-            .ignore_whitespace(has('x'))
             .size_limit(COMPILED_BYTES_MAX)
             .dfa_size_limit(COMPILED_BYTES_MAX)
             .nest_limit(NEST_MAX)
             .build();
         let regex = built.map_err(|error| refused(pattern, &error))?;
-        Ok(Self { source: Stored { pattern: pattern.to_owned(), options: sorted.into_iter().collect() }, regex })
+        let source = Stored { pattern: pattern.to_owned(), options: sorted.into_iter().collect() };
+        Ok(Self { source, translated, regex })
     }
 
     /// True if the pattern is found anywhere in the text.
@@ -92,10 +98,9 @@ impl Pattern {
             .case_insensitive(has('i'))
             .multi_line(has('m'))
             .dot_matches_new_line(has('s'))
-            .ignore_whitespace(has('x'))
             .nest_limit(NEST_MAX)
             .build()
-            .parse(&self.source.pattern)
+            .parse(&self.translated)
             .ok()?;
         prefix_of(&parsed)
     }
@@ -109,16 +114,24 @@ fn prefix_of(hir: &Hir) -> Option<String> {
 }
 
 fn refused(pattern: &str, error: &regex::Error) -> FilterError {
-    let shown: String = pattern.chars().take(100).collect();
-    FilterError::InvalidRegex(match error {
+    match error {
         regex::Error::CompiledTooBig(_) => {
-            format!("the regular expression '{shown}' is too large once it is compiled: repeat less")
+            let shown = shown(pattern);
+            let what = format!("the regular expression '{shown}' is too large once it is compiled: repeat less");
+            FilterError::InvalidRegex(what)
         }
         error => {
             // The last line says what is wrong; those before it draw the pattern.
             let text = error.to_string();
-            let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            format!("the regular expression '{shown}' is not understood: {reason}")
+            not_understood(pattern, text.lines().last().unwrap_or_default().trim_start_matches("error: "))
         }
-    })
+    }
+}
+
+fn not_understood(pattern: &str, reason: &str) -> FilterError {
+    FilterError::InvalidRegex(format!("the regular expression '{}' is not understood: {reason}", shown(pattern)))
+}
+
+fn shown(pattern: &str) -> String {
+    pattern.chars().take(100).collect()
 }

@@ -88,6 +88,33 @@ impl BatchRows {
     }
 }
 
+/// The documents of a slice that are to be written.
+struct Left {
+    rows: BatchRows,
+    /// Their places in the slice.
+    places: Vec<usize>,
+}
+
+impl Left {
+    /// Leaves out those in places that `keeps` does not name.
+    fn retain(&mut self, target: &CollectionTarget<'_>, parsed: &Parsed, keeps: impl Fn(usize) -> bool) -> Result<()> {
+        if self.places.iter().all(|at| keeps(*at)) {
+            return Ok(());
+        }
+        let places = std::mem::take(&mut self.places);
+        self.rows.batch.retain(|op| keeps(places[op]));
+        self.places = places.into_iter().filter(|at| keeps(*at)).collect();
+        let kept: hashbrown::HashSet<&[u8]> = self.places.iter().map(|at| parsed.key(*at)).collect();
+        self.rows.entries.keep(|id| kept.contains(id));
+        if self.rows.entries.replaces() {
+            // Of several puts of a document another is left: its keys are locked, too.
+            let none = BatchRows::new(target.store.batch(), &target.open);
+            self.rows = std::mem::replace(&mut self.rows, none).made_again(target.store)?;
+        }
+        Ok(())
+    }
+}
+
 impl Rows {
     /// Adds a row. An error if an index cannot take the document; nothing is added then.
     #[inline]
@@ -204,48 +231,24 @@ impl Load<'_> {
         let exclusive = self.settings.on_duplicate != OnDuplicate::Replace;
         let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
         let (rows, _same_indexes) = target.settle(*rows)?;
-        let BatchRows { mut batch, mut entries, .. } = rows;
-        batch.expect_schema(open.documents, entries.schema());
-        let _admitted = store.admit(batch.encoded_bytes() + 64)?;
+        let _admitted = store.admit(rows.batch.encoded_bytes() + 64)?;
         let documents = (0..count).map(|at| (open.documents, parsed.key(at), mode));
-        let claimed: Vec<_> = entries.claimed().map(|(tree, key)| (tree, key.to_vec())).collect();
+        let claimed: Vec<_> = rows.entries.claimed().map(|(tree, key)| (tree, key.to_vec())).collect();
         let claims = claimed.iter().map(|(tree, key)| (*tree, key.as_slice(), LockMode::Exclusive));
         let locks = store.lock_all(documents.chain(claims));
-        let mut failure = self.fatal_line(&parsed, before);
-        // Documents from here on are not written.
-        let mut until = count;
-        let mut left = count;
-        if exclusive {
-            let distinct = if claimed.is_empty() { locks.len() } else { 0 };
-            let taken = target.taken_keys(&parsed, distinct)?;
-            if self.settings.on_duplicate == OnDuplicate::Error {
-                if let Some(first) = taken.iter().position(|t| *t) {
-                    // Documents stand before a fatal line: this failure is the earlier one.
-                    let error = self.duplicate(&parsed, first, before.line);
-                    failure = Some((parsed.lines[first], error));
-                    batch.retain(|op| op < first);
-                    (until, left) = (first, first);
-                }
-            } else if taken.contains(&true) {
-                batch.retain(|op| !taken[op]);
-                left = taken.iter().filter(|t| !**t).count();
-                Progress::add(&progress.duplicates, (count - left) as u64);
-            }
-            if left < count {
-                let gone = |at: &usize| *at >= until || taken[*at];
-                let kept: hashbrown::HashSet<&[u8]> =
-                    (0..count).filter(|at| !gone(at)).map(|at| parsed.key(at)).collect();
-                entries.keep(|id| kept.contains(id));
-                if entries.replaces() {
-                    // Of several puts of a document another is left: its keys are locked, too.
-                    let open = target.open.clone();
-                    let again = BatchRows { batch, open, entries }.made_again(store)?;
-                    (batch, entries) = (again.batch, again.entries);
-                    batch.expect_schema(target.open.documents, entries.schema());
-                }
-            }
-        }
-        entries.check_unique(store, open, &target.name)?;
+        let mut left = Left { rows, places: (0..count).collect() };
+        let distinct = if claimed.is_empty() { locks.len() } else { 0 };
+        let taken = if exclusive { target.taken_keys(&parsed, distinct)? } else { Vec::new() };
+        let refused = self.leave_out(target, &parsed, &mut left, &taken, before.line)?;
+        let until = refused.as_ref().map_or(taken.len(), |(at, _)| *at);
+        let duplicates = taken.iter().take(until).filter(|taken| **taken).count();
+        Progress::add(&progress.duplicates, duplicates as u64);
+        // Documents stand before a fatal line: this failure is the earlier one.
+        let refused = refused.map(|(at, error)| (parsed.lines[at], error));
+        let failure = refused.or_else(|| self.fatal_line(&parsed, before));
+        let Left { rows: BatchRows { mut batch, entries, .. }, places } = left;
+        batch.expect_schema(open.documents, entries.schema());
+        let left = places.len();
         let mark = self.end_of(&mut parsed, &failure, before, left)?;
         put_shapes(&mut batch, open, &parsed.shapes);
         if let Some(key) = mark_key {
@@ -256,6 +259,39 @@ impl Load<'_> {
         Progress::add(&progress.documents, left as u64);
         Progress::add(&progress.bytes, parsed.bytes);
         failure.map_or(Ok(mark), |(_, error)| Err(error))
+    }
+
+    /// Leaves out what is not to be written: documents that are there already, and all from the first one on that ends the load,
+    /// whose place is returned, and why.
+    fn leave_out(
+        &self,
+        target: &CollectionTarget<'_>,
+        parsed: &Parsed,
+        left: &mut Left,
+        taken: &[bool],
+        base: u64,
+    ) -> Result<Option<(usize, Error)>> {
+        let mut refused = None;
+        if self.settings.on_duplicate != OnDuplicate::Error {
+            left.retain(target, parsed, |at| !taken.get(at).is_some_and(|taken| *taken))?;
+        } else if let Some(first) = taken.iter().position(|taken| *taken) {
+            refused = Some((first, self.duplicate(parsed, first, base)));
+            left.retain(target, parsed, |at| at < first)?;
+        }
+        while let Some(taken) = left.rows.entries.taken(target.store, &target.open, &target.name)? {
+            // Of several with one `_id` the last is written.
+            let place = |id: &[u8]| left.places.iter().rev().copied().find(|at| parsed.key(*at) == id);
+            let (own, other) = (place(taken.id).unwrap_or(0), place(&taken.other));
+            let (at, has_it) = match other.filter(|other| *other > own) {
+                Some(other) => (other, taken.id),
+                None => (own, &taken.other[..]),
+            };
+            let error = Box::new(taken.error(&target.name, has_it));
+            let (what, line) = self.place_of(parsed, at, base);
+            refused = Some((at, Error::LoadOf { input: self.name.clone(), what, line, error }));
+            left.retain(target, parsed, |kept| kept < at)?;
+        }
+        Ok(refused)
     }
 
     pub(super) fn write_to_build(&self, target: &BuildTarget, mut parsed: Parsed, before: Mark) -> Result<Mark> {
@@ -313,8 +349,13 @@ impl Load<'_> {
 
     fn duplicate(&self, parsed: &Parsed, at: usize, base: u64) -> Error {
         let id = crate::read::key_text(parsed.key(at));
-        let line = base + parsed.lines[at].line + 1;
-        let what = if self.settings.format.counts_lines() { "line" } else { "document" };
+        let (what, line) = self.place_of(parsed, at, base);
         Error::LoadDuplicate { input: self.name.clone(), what, line, collection: self.collection.clone(), id }
+    }
+
+    /// What is counted in the input, and the number of a document.
+    fn place_of(&self, parsed: &Parsed, at: usize, base: u64) -> (&'static str, u64) {
+        let what = if self.settings.format.counts_lines() { "line" } else { "document" };
+        (what, base + parsed.lines[at].line + 1)
     }
 }

@@ -1,0 +1,227 @@
+//! Patterns as MongoDB takes them, which are PCRE's, in the syntax of the crate `regex`.
+//!
+//! What both have but mean differently is written out: classes (`[a[b]`, `[&&]` and `[+--]` have no sets within sets here), `\w`,
+//! `\d`, `\s` and `\b`, which know ASCII unless `(*UCP)` stands first, `$` before a last line break, `\<`, `\v`, `{` that
+//! begins no count. What only PCRE has is written out where that is possible (`\Q..\E`, `\h`, `\R`, `\Z`, `\e`, octal numbers,
+//! comments), and refused by name where it is not: look-around, back references, atomic groups, possessive counts.
+//!
+//! What differs still: `\B` goes by words of Unicode, with `m` an empty line behind the last line break is one, what stands behind
+//! `$` or `\Z` in a pattern cannot be that last line break, and `\R` may take half of a `\r\n`.
+//! Source: the page `pcre2pattern` of PCRE2's documentation.
+
+mod class;
+mod escape;
+mod group;
+
+use escape::Escaped;
+use regex_syntax::is_meta_character;
+
+/// The end of a text, before a line break that is the last character.
+const END: &str = r"(?:\n?\z)";
+
+/// Why a pattern is not taken: half a sentence.
+pub(super) type Refused = String;
+
+/// The options that hold at a place of a pattern, as far as they are written out here.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Flags {
+    pub multi_line: bool,
+    pub extended: bool,
+}
+
+/// The pattern in the syntax of `regex`, to be built with the options `i`, `m` and `s`, and without `x`.
+pub(super) fn translate(pattern: &str, flags: Flags) -> Result<String, Refused> {
+    let mut translator = Translator::new(pattern, flags);
+    translator.begin();
+    translator.all()?;
+    Ok(translator.out)
+}
+
+/// What stands before a place of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// Nothing that can be repeated, or it was dealt with.
+    Other,
+    /// `*`, `+`, `?` or `{n,m}`.
+    Count,
+    /// A count that takes as little as it can, such as `*?`.
+    LeastCount,
+}
+
+struct Translator<'a> {
+    rest: &'a str,
+    out: String,
+    flags: Flags,
+    /// Those outside of the groups that are open.
+    outside: Vec<Flags>,
+    /// Between `\Q` and `\E`.
+    quoting: bool,
+    /// `\w` and its like know Unicode.
+    unicode: bool,
+    before: Before,
+}
+
+/// White space that the option `x` leaves out of a pattern.
+fn is_blank(c: char) -> bool {
+    matches!(c, '\t'..='\r' | ' ' | '\u{85}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
+}
+
+impl<'a> Translator<'a> {
+    fn new(rest: &'a str, flags: Flags) -> Self {
+        let out = String::with_capacity(rest.len() * 2);
+        Self { rest, out, flags, outside: Vec::new(), quoting: false, unicode: false, before: Before::Other }
+    }
+
+    /// Takes what may stand first and nowhere else.
+    fn begin(&mut self) {
+        loop {
+            if self.take("(*UCP)") {
+                self.unicode = true;
+            } else if !self.take("(*UTF8)") && !self.take("(*UTF)") {
+                return;
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let mut chars = self.rest.chars();
+        let next = chars.next();
+        self.rest = chars.as_str();
+        next
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
+    }
+
+    /// Goes on behind `text`, if it stands here.
+    fn take(&mut self, text: &str) -> bool {
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// Goes on behind the characters that fit, at most so many, and returns them.
+    fn take_while(&mut self, most: usize, fits: impl Fn(char) -> bool) -> &'a str {
+        let end = self.rest.char_indices().take(most).find(|(_, c)| !fits(*c)).map(|(at, _)| at);
+        let all = self.rest.char_indices().nth(most).map_or(self.rest.len(), |(at, _)| at);
+        let (taken, rest) = self.rest.split_at(end.unwrap_or(all));
+        self.rest = rest;
+        taken
+    }
+
+    /// Goes on behind `end`, and returns what stands before it.
+    fn take_until(&mut self, end: char, what: &str) -> Result<&'a str, Refused> {
+        let (taken, rest) =
+            self.rest.split_once(end).ok_or_else(|| format!("{what} is not closed: {end} is missing"))?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn all(&mut self) -> Result<(), Refused> {
+        while let Some(c) = self.next() {
+            if self.quoting {
+                self.quoted(c);
+                continue;
+            }
+            let before = std::mem::replace(&mut self.before, Before::Other);
+            match c {
+                '\\' => self.escaped(before)?,
+                '[' => self.class()?,
+                '(' if self.take("?#") => {
+                    self.take_until(')', "a comment")?;
+                    self.before = before;
+                }
+                '(' => self.group()?,
+                ')' => {
+                    // One too many is for `regex` to say.
+                    self.flags = self.outside.pop().unwrap_or(self.flags);
+                    self.out.push(')');
+                }
+                '$' if !self.flags.multi_line => self.out.push_str(END),
+                '.' | '^' | '|' | '$' => self.out.push(c),
+                '*' | '+' | '?' => self.count(c, before)?,
+                '{' => self.braces(before)?,
+                '#' if self.flags.extended => {
+                    self.take_while(usize::MAX, |c| c != '\n');
+                    self.before = before;
+                }
+                c if self.flags.extended && is_blank(c) => self.before = before,
+                c => self.literal(c),
+            }
+        }
+        Ok(())
+    }
+
+    fn literal(&mut self, c: char) {
+        if is_meta_character(c) {
+            self.out.push('\\');
+        }
+        self.out.push(c);
+    }
+
+    fn quoted(&mut self, c: char) {
+        if c == '\\' && self.take("E") {
+            self.quoting = false;
+        } else {
+            self.before = Before::Other;
+            self.literal(c);
+        }
+    }
+
+    fn escaped(&mut self, before: Before) -> Result<(), Refused> {
+        match self.escape()? {
+            Escaped::Char(c) => self.literal(c),
+            Escaped::Set(set) => self.out.push_str(&set),
+            Escaped::Quote => (self.quoting, self.before) = (true, before),
+            Escaped::Nothing => self.before = before,
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, c: char, before: Before) -> Result<(), Refused> {
+        match (before, c) {
+            // As few as possible: a text matches or does not, either way.
+            (Before::Count, '?') => self.before = Before::LeastCount,
+            (Before::Count, '+') => {
+                return Err("counts that give nothing back, such as a++, are not supported".to_owned());
+            }
+            (Before::Count | Before::LeastCount, _) => return Err(counts_nothing(c)),
+            (Before::Other, _) => {
+                self.out.push(c);
+                self.before = Before::Count;
+            }
+        }
+        Ok(())
+    }
+
+    /// A count such as `{2,3}`; a brace that begins none is a character.
+    fn braces(&mut self, before: Before) -> Result<(), Refused> {
+        let inner = self.rest.split_once('}').map(|(inner, _)| inner).unwrap_or_default();
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_count = match inner.split_once(',') {
+            None => is_number(inner),
+            Some((least, most)) => is_number(least) && (most.is_empty() || is_number(most)),
+        };
+        if !is_count {
+            self.literal('{');
+            return Ok(());
+        }
+        if before != Before::Other {
+            return Err(counts_nothing('{'));
+        }
+        let inner = self.take_until('}', "a count")?;
+        self.out.push('{');
+        self.out.push_str(inner);
+        self.out.push('}');
+        self.before = Before::Count;
+        Ok(())
+    }
+}
+
+fn counts_nothing(c: char) -> Refused {
+    format!("there is nothing before {c} that it could repeat")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! What a backslash begins.
+
+use super::{END, Refused, Translator};
+use std::borrow::Cow;
+
+/// What an escape stands for.
+pub(super) enum Escaped {
+    Char(char),
+    /// A set of characters, as a class, or something that is no character.
+    Set(Cow<'static, str>),
+    /// `\Q`: what follows means itself, up to `\E`.
+    Quote,
+    Nothing,
+}
+
+impl Escaped {
+    fn set(set: &'static str) -> Self {
+        Self::Set(Cow::Borrowed(set))
+    }
+}
+
+const BLANKS: &str = r"[\t\x20\xA0\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}]";
+const NO_BLANKS: &str = r"[^\t\x20\xA0\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}]";
+const BREAKS: &str = r"[\n\x0B\f\r\x{85}\x{2028}\x{2029}]";
+const NO_BREAKS: &str = r"[^\n\x0B\f\r\x{85}\x{2028}\x{2029}]";
+const BREAK: &str = r"(?:\r\n|[\n\x0B\f\r\x{85}\x{2028}\x{2029}])";
+
+impl Translator<'_> {
+    /// What stands behind a backslash outside of a class.
+    pub(super) fn escape(&mut self) -> Result<Escaped, Refused> {
+        let set = match self.peek() {
+            Some('b') if self.unicode => r"\b",
+            Some('b') => r"(?-u:\b)",
+            // There is none of ASCII alone, since it would be found within characters.
+            Some('B') => r"\B",
+            Some('A') => r"\A",
+            Some('z') => r"\z",
+            Some('Z') => END,
+            Some('N') => r"[^\n]",
+            Some('R') => BREAK,
+            Some('1'..='9' | 'g' | 'k') => return Err("references to groups are not supported".to_owned()),
+            _ => return self.escape_anywhere(),
+        };
+        self.next();
+        Ok(Escaped::set(set))
+    }
+
+    /// What stands behind a backslash in a class.
+    pub(super) fn escape_in_class(&mut self) -> Result<Escaped, Refused> {
+        match self.peek() {
+            Some('b') => {
+                self.next();
+                Ok(Escaped::Char('\u{8}'))
+            }
+            Some('1'..='7') => self.number(3, 8),
+            _ => self.escape_anywhere(),
+        }
+    }
+
+    fn escape_anywhere(&mut self) -> Result<Escaped, Refused> {
+        let Some(c) = self.next() else { return Err("nothing follows its last \\".to_owned()) };
+        Ok(match c {
+            'Q' => Escaped::Quote,
+            'E' => Escaped::Nothing,
+            'd' | 'D' | 's' | 'S' | 'w' | 'W' => Escaped::Set(self.kind(c)),
+            'h' => Escaped::set(BLANKS),
+            'H' => Escaped::set(NO_BLANKS),
+            'v' => Escaped::set(BREAKS),
+            'V' => Escaped::set(NO_BREAKS),
+            'p' | 'P' => return self.property(c),
+            'x' if self.take("{") => return self.braced_number(16),
+            'x' => return self.number(2, 16),
+            'o' if self.take("{") => return self.braced_number(8),
+            '0' => return self.number(2, 8),
+            'c' => match self.next().filter(|c| (' '..='~').contains(c)) {
+                Some(c) => Escaped::Char(char::from(c.to_ascii_uppercase() as u8 ^ 0x40)),
+                None => return Err("\\c wants a character of ASCII behind it".to_owned()),
+            },
+            'a' => Escaped::Char('\u{7}'),
+            'e' => Escaped::Char('\u{1b}'),
+            'f' => Escaped::Char('\u{c}'),
+            'n' => Escaped::Char('\n'),
+            'r' => Escaped::Char('\r'),
+            't' => Escaped::Char('\t'),
+            c if c.is_ascii_alphanumeric() => return Err(format!("\\{c} is not supported")),
+            c => Escaped::Char(c),
+        })
+    }
+
+    /// Digits, white space, characters of words, and all others.
+    fn kind(&self, c: char) -> Cow<'static, str> {
+        if self.unicode {
+            return Cow::Owned(format!("\\{c}"));
+        }
+        Cow::Borrowed(match c {
+            'd' => "[0-9]",
+            'D' => "[^0-9]",
+            's' => r"[\t-\r\x20]",
+            'S' => r"[^\t-\r\x20]",
+            'w' => "[0-9A-Z_a-z]",
+            _ => "[^0-9A-Z_a-z]",
+        })
+    }
+
+    fn property(&mut self, c: char) -> Result<Escaped, Refused> {
+        let name = match self.next() {
+            Some('{') => self.take_until('}', "the name of a property")?.to_owned(),
+            Some(letter) => letter.to_string(),
+            None => return Err(format!("\\{c} wants the name of a property behind it")),
+        };
+        // Two negations are none.
+        let (name, negated) = match name.strip_prefix('^') {
+            Some(name) => (name, c == 'p'),
+            None => (name.as_str(), c == 'P'),
+        };
+        let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | '='));
+        if !plain {
+            return Err(format!("there is no property {name}"));
+        }
+        Ok(Escaped::Set(Cow::Owned(format!("\\{}{{{name}}}", if negated { 'P' } else { 'p' }))))
+    }
+
+    fn number(&mut self, most: usize, base: u32) -> Result<Escaped, Refused> {
+        let digits = self.take_while(most, |c| c.is_digit(base));
+        of_number(if digits.is_empty() { "0" } else { digits }, base)
+    }
+
+    fn braced_number(&mut self, base: u32) -> Result<Escaped, Refused> {
+        of_number(self.take_until('}', "a number")?, base)
+    }
+}
+
+fn of_number(digits: &str, base: u32) -> Result<Escaped, Refused> {
+    let c = u32::from_str_radix(digits, base).ok().and_then(char::from_u32);
+    c.map(Escaped::Char).ok_or_else(|| format!("{digits} is the number of no character"))
+}

@@ -1,0 +1,98 @@
+//! Groups: `(?i:a|b)`.
+
+use super::{Flags, Refused, Translator};
+
+impl Translator<'_> {
+    /// What follows an opening parenthesis. Nobody asks what a group has found, so that none is kept.
+    pub(super) fn group(&mut self) -> Result<(), Refused> {
+        if self.rest.starts_with('*') {
+            return Err("(*…) is not supported, but for UTF and UCP at the beginning".to_owned());
+        }
+        if !self.take("?") {
+            self.open("(?:");
+            return Ok(());
+        }
+        if self.take(":") || self.take("|") {
+            self.open("(?:");
+            return Ok(());
+        }
+        for (begin, what) in [
+            (">", "atomic groups (?>…) are"),
+            ("=", "looking ahead (?=…) is"),
+            ("!", "looking ahead (?!…) is"),
+            ("<=", "looking behind (?<=…) is"),
+            ("<!", "looking behind (?<!…) is"),
+            ("(", "conditions (?(…)…) are"),
+            ("P=", "references to groups are"),
+            ("P>", "references to groups are"),
+            ("&", "references to groups are"),
+            ("R", "references to groups are"),
+        ] {
+            if self.rest.starts_with(begin) {
+                return Err(format!("{what} not supported"));
+            }
+        }
+        if self.take("P<") || self.take("<") {
+            return self.name('>');
+        }
+        if self.take("'") {
+            return self.name('\'');
+        }
+        self.options()
+    }
+
+    fn open(&mut self, text: &str) {
+        self.outside.push(self.flags);
+        self.out.push_str(text);
+    }
+
+    fn name(&mut self, end: char) -> Result<(), Refused> {
+        let name = self.take_until(end, "the name of a group")?;
+        let mut chars = name.chars();
+        let is_name = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
+            && chars.all(|c| c.is_alphanumeric() || c == '_');
+        if !is_name {
+            return Err(format!("'{name}' is no name of a group"));
+        }
+        self.open("(?:");
+        Ok(())
+    }
+
+    /// `(?i)`, which holds to the end of the group that it stands in, or `(?i:…)`.
+    fn options(&mut self) -> Result<(), Refused> {
+        let mut flags = self.flags;
+        let (mut on, mut off) = (String::new(), String::new());
+        let mut sets = true;
+        loop {
+            match self.next() {
+                Some('-') if sets => sets = false,
+                Some('x') => flags.extended = sets,
+                // As few as possible: a text matches or does not, either way.
+                Some('U') => {}
+                Some(c @ ('i' | 'm' | 's')) => {
+                    if c == 'm' {
+                        flags.multi_line = sets;
+                    }
+                    on.retain(|known| known != c);
+                    let known = if sets { &mut on } else { &mut off };
+                    known.retain(|known| known != c);
+                    known.push(c);
+                }
+                Some(end @ (':' | ')')) => return self.set(flags, &on, &off, end == ':'),
+                Some(c) => return Err(format!("(?{c} is not supported")),
+                None => return Err("a group is not closed: ) is missing".to_owned()),
+            }
+        }
+    }
+
+    fn set(&mut self, flags: Flags, on: &str, off: &str, opens: bool) -> Result<(), Refused> {
+        let off = if off.is_empty() { String::new() } else { format!("-{off}") };
+        if opens {
+            self.open(&format!("(?{on}{off}:"));
+        } else if !(on.is_empty() && off.is_empty()) {
+            self.out.push_str(&format!("(?{on}{off})"));
+        }
+        self.flags = flags;
+        Ok(())
+    }
+}

@@ -1,0 +1,244 @@
+use super::super::Pattern;
+use proptest::prelude::*;
+
+/// Patterns and options, texts that they are found in, and texts that they are not.
+const FOUND: &[(&str, &str, &[&str], &[&str])] = &[
+    ("[a[b]", "", &["a", "[", "b"], &["]", "c"]),
+    ("[&&a]", "", &["&", "a"], &["b"]),
+    ("[+--]", "", &["+", ",", "-"], &[".", "*"]),
+    ("[a-]", "", &["a", "-"], &["b"]),
+    ("[a-c-e]", "", &["b", "-", "e"], &["d"]),
+    ("[]a]", "", &["]", "a"], &["["]),
+    ("[\\Qa\\E-c!\\E-$]", "", &["b", "\"", "#"], &["-", "d"]),
+    ("[^]a]", "", &["["], &["]", "a", ""]),
+    ("[\\w-]", "", &["-", "q"], &["+"]),
+    ("[[:alpha:][:^digit:]_]", "", &["a", "+"], &["7"]),
+    ("[a b]", "x", &[" ", "a"], &["c"]),
+    ("[\\Q^]\\E]", "", &["^", "]"], &["\\", "Q"]),
+    ("[\\b\\x41\\x{e9}\\101-\\103]", "", &["\u{8}", "A", "é", "C"], &["b", "D"]),
+    ("^\\d+$", "", &["12", "12\n"], &["١٢", "12\n\n", ""]),
+    ("^\\w$", "", &["e", "_"], &["é", "-"]),
+    ("(*UCP)^\\w$", "", &["e", "é"], &["-"]),
+    ("(*UTF8)é", "", &["é"], &["e"]),
+    ("a\\b", "", &["a", "a-", "aé"], &["ab"]),
+    ("^\\S\\s\\S$", "", &["a b", "é\u{b}é"], &["a\u{a0}b"]),
+    ("^a\\hb\\Rc$", "", &["a\tb\r\nc", "a\u{a0}b\u{2028}c"], &["a\nb\nc"]),
+    ("^[\\H\\v]$", "", &["a", "\n"], &[" "]),
+    ("^a$", "m", &["a\nb", "b\na"], &["ab"]),
+    ("(?m)^a$", "", &["b\na\nc"], &["ab"]),
+    ("(?:(?m)^a$|b)c?$", "", &["x\na\n", "b\n"], &["x\na\nc", "bc\n\n"]),
+    ("a\\Z", "", &["a", "a\n"], &["a\n\n"]),
+    ("a\\z", "", &["a"], &["a\n"]),
+    ("\\<a\\>", "", &["<a>"], &["a"]),
+    ("a{,b", "", &["a{,b"], &["a"]),
+    ("(?:a{2}){2}", "", &["aaaa"], &["aaa"]),
+    ("^a{x}$", "", &["a{x}"], &["a"]),
+    ("\\Qa.b\\E+", "", &["a.b", "a.bbb"], &["axb"]),
+    ("\\Qa.b", "", &["a.b"], &["axb"]),
+    ("a # b\n c", "x", &["ac"], &["a"]),
+    ("a\\ b", "x", &["a b"], &["ab"]),
+    ("a(?x: b c # d )\n) e", "", &["abc e"], &["abce"]),
+    ("a(?#not )b", "", &["ab"], &["a"]),
+    ("(?<name>a)(?'other'b)(?P<third>c)(?|d|e)", "", &["abcd", "abce"], &["abc"]),
+    ("(?i)A(?-i)B", "", &["aB", "AB"], &["ab"]),
+    ("a??b*?c+?", "", &["c", "abc"], &["ab"]),
+    ("^\\e\\cA\\a\\o{101}\\012\\0$", "", &["\u{1b}\u{1}\u{7}A\n\0"], &[""]),
+    ("^\\N+$", "s", &["ab"], &["a\nb"]),
+    ("^\\p{^L}\\P{^Lu}\\pL$", "", &["1Ab"], &["1ab", "aAb"]),
+    ("İ", "i", &["İ"], &["j"]),
+];
+
+#[test]
+fn patterns_find_what_pcre_finds() {
+    for (pattern, options, found, not) in FOUND {
+        let ours = Pattern::parse(pattern, options).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+        for (text, expected) in found.iter().map(|text| (text, true)).chain(not.iter().map(|text| (text, false))) {
+            assert_eq!(theirs(pattern, options, text), Ok(Some(expected)), "PCRE: {pattern} in {text:?}");
+            assert_eq!(ours.is_match(text), expected, "{pattern} in {text:?} ({})", ours.translated);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_searched_for_is_named() {
+    for (pattern, named) in [
+        ("(?=a)", "looking ahead"),
+        ("a(?!b)", "looking ahead"),
+        ("(?<=a)b", "looking behind"),
+        ("(?<!a)b", "looking behind"),
+        ("(?>a)", "atomic groups"),
+        ("a++", "a++"),
+        ("a*+", "a++"),
+        ("(a)\\1", "references"),
+        ("(?<n>a)\\k<n>", "references"),
+        ("(?R)?", "references"),
+        ("(?(1)a)", "conditions"),
+        ("a(*SKIP)", "(*…)"),
+        ("\\Ka", "\\K"),
+        ("\\y", "\\y"),
+        ("[a", "] is missing"),
+        ("[b-a]", "b-a"),
+        ("[a-\\d]", "a-"),
+        ("[\\w-z]", "a set"),
+        ("[[:nobody:]]", "[:nobody:]"),
+        ("(?i", ") is missing"),
+        ("(a", "unclosed"),
+        ("a)", "unopened"),
+        ("*a", "repetition operator missing"),
+        ("a**", "nothing before *"),
+        ("a{2}{3}", "nothing before {"),
+        ("a+?*", "nothing before *"),
+        ("(?u)a", "(?u"),
+        ("a\\", "its last \\"),
+        ("\\p{Nobody}", "property"),
+        ("\\x{110000}", "110000"),
+        ("(?#a", "comment"),
+    ] {
+        let error = Pattern::parse(pattern, "").err().unwrap_or_else(|| panic!("{pattern} is taken"));
+        assert!(error.to_string().contains(named), "{pattern}: {error}");
+    }
+}
+
+#[test]
+fn what_a_text_begins_with_is_known_before_and_after_translation() {
+    let prefix = |pattern: &str, options: &str| Pattern::parse(pattern, options).unwrap().prefix();
+    assert_eq!(prefix("^ab-c", "").as_deref(), Some("ab-c"));
+    assert_eq!(prefix("^\\Qa.\\E.", "").as_deref(), Some("a."));
+    assert_eq!(prefix("^a b", "x").as_deref(), Some("ab"));
+    assert_eq!(prefix("^ab$", "").as_deref(), Some("ab"));
+    assert_eq!(prefix("^ab", "i"), None);
+    assert_eq!(prefix("^ab", "m"), None);
+    assert_eq!(prefix("ab", ""), None);
+}
+
+/// What PCRE2 says, as MongoDB uses it; nothing if it gives up.
+fn theirs(pattern: &str, options: &str, text: &str) -> Result<Option<bool>, String> {
+    let has = |option| options.contains(option);
+    let built = pcre2::bytes::RegexBuilder::new()
+        .utf(true)
+        .caseless(has('i'))
+        .multi_line(has('m'))
+        .dotall(has('s'))
+        .extended(has('x'))
+        .build(pattern);
+    let regex = built.map_err(|error| error.to_string())?;
+    Ok(regex.is_match(text.as_bytes()).ok())
+}
+
+/// Pieces of patterns.
+const PIECES: &[&str] = &[
+    "a",
+    "b",
+    "é",
+    "K",
+    "-",
+    "[",
+    "]",
+    "^",
+    "$",
+    "|",
+    "(",
+    ")",
+    "(?:",
+    "(?i)",
+    "(?i:",
+    "(?-m)",
+    "(?x)",
+    "(?s-i:",
+    "(?m)",
+    "*",
+    "+",
+    "?",
+    "{2}",
+    "{1,}",
+    "{",
+    "}",
+    ",",
+    "&&",
+    "--",
+    "~",
+    "<",
+    "\\<",
+    "\\d",
+    "\\D",
+    "\\w",
+    "\\W",
+    "\\s",
+    "\\S",
+    "\\h",
+    "\\H",
+    "\\v",
+    "\\V",
+    "\\R",
+    "\\N",
+    "\\b",
+    "\\A",
+    "\\z",
+    "\\Z",
+    "\\Q",
+    "\\E",
+    "\\n",
+    "\\x41",
+    "\\x{e9}",
+    "\\0",
+    "\\-",
+    "[:alpha:]",
+    "[[:^alpha:]",
+    "[^",
+    "[a-",
+    "[]",
+    " ",
+    "#",
+    "\n",
+    ".",
+    "\\p{Lu}",
+    "\\P{L}",
+    "\\.",
+    "\\]",
+    "\\[",
+    "(?#",
+    "\\e",
+    "\\cA",
+    "0",
+    "=",
+    "!",
+    ":",
+];
+
+fn texts() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "a", "b", "A", "é", "É", "K", "k", "-", "[", "]", "^", "\n", "\r\n", " ", "\t", "<", "&", "1", "_", "{", "}",
+        ",", "\u{a0}", "\u{2028}", "~", "\\", "Q", "#", ".", "\0", "\u{1b}",
+    ]);
+    prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_pattern_finds_what_pcre_finds(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..10), options in "[imsx]{0,2}", texts in prop::collection::vec(texts(), 1..6)) {
+        let pattern = pieces.concat();
+        // What stands behind a `$` would have to find the line break again.
+        let behind = |end: &str| pattern.split(end).skip(1).any(|behind| !behind.is_empty());
+        // PCRE gives nothing back of `\\N*` for the sake of `\\R`, nor half of a line break.
+        let apart = behind("$") || behind("\\Z") || pattern.contains("\\R");
+        let ours = Pattern::parse(&pattern, &options);
+        let lines = options.contains('m') || pattern.contains("(?m)");
+        for text in &texts {
+            // An empty last line is none in PCRE.
+            let apart = apart || lines && pattern.contains('^') && text.ends_with('\n');
+            match (&ours, theirs(&pattern, &options, text)) {
+                (Ok(ours), Ok(Some(theirs))) if !apart => {
+                    prop_assert_eq!(ours.is_match(text), theirs, "{} ({}) in {:?}, as {}", pattern, options, text, ours.translated);
+                }
+                (Err(error), Ok(_)) => {
+                    let error = error.to_string();
+                    let known = ["not supported", "give nothing back", "too large"].iter().any(|known| error.contains(known));
+                    prop_assert!(known, "{} ({}) is refused: {}", pattern, options, error);
+                }
+                _ => {}
+            }
+        }
+    }
+}
