@@ -32,6 +32,7 @@ test: setup data
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) xtask tidy
+	tests/mutants/run --check
 	$(CARGO) test --locked --workspace
 	$(MAKE) schedules
 
