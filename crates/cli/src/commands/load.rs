@@ -176,7 +176,7 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
     let loaded = progress.documents.load(std::sync::atomic::Ordering::Relaxed);
     let again = "once that is mended, --on-duplicate skip passes over documents whose _id is there";
     let advice = match loaded {
-        0 => "nothing of it is loaded".to_owned(),
+        0 => "nothing more of it is loaded".to_owned(),
         1 => format!("1 document loaded before stays; {again}"),
         _ => format!("{} loaded before stay; {again}", text::counted(loaded, "document")),
     };
