@@ -427,12 +427,7 @@ impl Database {
     /// # Errors
     /// As [`Database::flush`].
     pub fn compact(&self) -> Result<()> {
-        if !self.inner.catalog.ready_indexes().is_empty() {
-            self.flush()?;
-            self.sweep_indexes()?;
-        }
-        self.inner.catalog.learn_all(&self.inner.store);
-        Ok(self.inner.store.compact()?)
+        self.compact_unless(&AtomicBool::new(false))
     }
 
     /// As [`Database::compact`], until somebody sets `stop`: it ends within a second or so. What was merged by then
@@ -452,6 +447,10 @@ impl Database {
     /// # Errors
     /// As [`Database::flush`]; [`crate::ErrorKind::Stopped`] if it was stopped.
     pub fn compact_unless(&self, stop: &AtomicBool) -> Result<()> {
+        if !self.inner.catalog.ready_indexes().is_empty() {
+            self.flush()?;
+            self.sweep_indexes_unless(stop)?;
+        }
         self.inner.catalog.learn_all(&self.inner.store);
         if self.inner.store.compact_unless(stop)? { Ok(()) } else { Err(crate::Error::Stopped) }
     }

@@ -53,3 +53,20 @@ fn in_the_midst_of_it() {
     assert!(db.verify().unwrap().is_empty());
     assert!(pets.count().unwrap() >= 200);
 }
+
+#[test]
+fn a_compaction_that_nobody_stops_removes_stale_entries() {
+    let db = database(&Env::in_memory(7));
+    let pets = db.collection("pets");
+    pets.create_index(r#"{"age": 1}"#).unwrap();
+    for age in 0..3 {
+        pets.put("rex", format!(r#"{{"age": {age}}}"#)).unwrap();
+    }
+    db.flush().unwrap();
+    let entries = || pets.index_size("age_1").unwrap().keys;
+    let before = entries();
+    assert_eq!(db.compact_unless(&AtomicBool::new(true)).unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(entries(), before);
+    db.compact_unless(&AtomicBool::new(false)).unwrap();
+    assert_eq!((before - entries(), entries()), (2, pets.count().unwrap()));
+}

@@ -123,19 +123,6 @@ fn a_file_written_earlier_is_read() {
     assert_eq!(all(&Arc::new(reader), false).unwrap(), entries(300));
 }
 
-/// Writes the fixture anew: `cargo test -p alluvium-sst --test index_entries_are_stored_as_columns -- --ignored`.
-#[test]
-#[ignore = "only for a new version of the format"] // tidy: allow, it makes what the test above reads
-fn write_the_fixture() {
-    let fixture = Fixture::new(&entries(300), zstd());
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1-columns.sst");
-    let env = env::Env::os();
-    if env.fs.exists(&path).unwrap() {
-        env.fs.remove(&path).unwrap();
-    }
-    env.fs.open(&path, env::OpenMode::CreateNew).unwrap().write_at(&fixture.bytes(), 0).unwrap();
-}
-
 #[test]
 fn a_value_of_another_type_does_not_spoil_the_others() {
     let mut mixed = entries(2000);

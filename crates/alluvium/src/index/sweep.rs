@@ -19,7 +19,7 @@ use env::marks::{Rare, mark};
 use hashbrown::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::{Bounds, Seq};
 
 /// The bytes that a document takes among the numbers, about.
@@ -68,21 +68,33 @@ impl Numbers {
     }
 }
 
+/// Says that a sweep is to end where it stands.
+type Stopping<'a> = &'a dyn Fn() -> bool;
+
+/// So many documents are gone over before somebody who wants to stop is heard.
+const STOP_EVERY: usize = 4096;
+
 /// Sweeps the indexes of a collection that are ready. Returns how many entries are gone from files.
-pub(crate) fn sweep(db: &Database, name: &FullName) -> Result<u64> {
+fn sweep(db: &Database, name: &FullName, stopping: Stopping<'_>) -> Result<u64> {
     let store = &db.inner.store;
     let Some(open) = db.inner.catalog.find(store, name)? else { return Ok(0) };
     let ready: Vec<Arc<Index>> = open.indexes().indexes.iter().filter(|index| index.ready.is_some()).cloned().collect();
     let mut dropped = 0;
     for partition in 0..store.partitions() {
-        if !ready.is_empty() {
-            dropped += sweep_partition(db, &open, &ready, partition)?;
+        if !ready.is_empty() && !stopping() {
+            dropped += sweep_partition(db, &open, &ready, partition, stopping)?;
         }
     }
     Ok(dropped)
 }
 
-fn sweep_partition(db: &Database, open: &Open, ready: &[Arc<Index>], partition: u32) -> Result<u64> {
+fn sweep_partition(
+    db: &Database,
+    open: &Open,
+    ready: &[Arc<Index>],
+    partition: u32,
+    stopping: Stopping<'_>,
+) -> Result<u64> {
     let store = &db.inner.store;
     let bytes = store.max_batch_bytes() / 2;
     let mut from = Bound::Unbounded;
@@ -90,11 +102,10 @@ fn sweep_partition(db: &Database, open: &Open, ready: &[Arc<Index>], partition: 
     loop {
         // Paid for as a batch is: the numbers are memory of the same budget.
         let _admitted = store.admit(bytes)?;
-        let numbers = gather(db, open, partition, from, bytes / NUMBER_BYTES)?;
+        let numbers = gather(db, open, partition, from, bytes / NUMBER_BYTES, stopping)?;
         for index in ready {
             let may_go = |entry: &[u8], seq: Seq| numbers.may_go(index, entry, seq);
-            let stopping = || db.inner.tasks.stopping();
-            match store.sweep(index.tree, partition, numbers.visible, &may_go, &stopping) {
+            match store.sweep(index.tree, partition, numbers.visible, &may_go, stopping) {
                 Ok(gone) => {
                     if gone > 0 {
                         mark(Rare::EntriesSwept);
@@ -106,14 +117,21 @@ fn sweep_partition(db: &Database, open: &Open, ready: &[Arc<Index>], partition: 
             }
         }
         match numbers.to {
-            Bound::Included(to) if !db.inner.tasks.stopping() => from = Bound::Excluded(to),
+            Bound::Included(to) if !stopping() => from = Bound::Excluded(to),
             _ => return Ok(dropped),
         }
     }
 }
 
-/// The numbers of the next `count` documents of a partition.
-fn gather(db: &Database, open: &Open, partition: u32, from: Bound<Vec<u8>>, count: usize) -> Result<Numbers> {
+/// The numbers of the next `count` documents of a partition, or of fewer, if it is to stop.
+fn gather(
+    db: &Database,
+    open: &Open,
+    partition: u32,
+    from: Bound<Vec<u8>>,
+    count: usize,
+    stopping: Stopping<'_>,
+) -> Result<Numbers> {
     let store = &db.inner.store;
     let snapshot = store.snapshot();
     let bounds = Bounds { lower: from.clone(), upper: Bound::Unbounded, reverse: false };
@@ -121,7 +139,8 @@ fn gather(db: &Database, open: &Open, partition: u32, from: Bound<Vec<u8>>, coun
     let mut full: HashMap<u64, Seq> = HashMap::new();
     let mut to = Bound::Unbounded;
     while let Some((key, _)) = scan.next()? {
-        let (hash, last) = (codec::hash64(key), (full.len() + 1 >= count).then(|| key.to_vec()));
+        let ends = full.len() + 1 >= count || (full.len() % STOP_EVERY == STOP_EVERY - 1 && stopping());
+        let (hash, last) = (codec::hash64(key), ends.then(|| key.to_vec()));
         let number = scan.full_version();
         full.entry(hash).and_modify(|known| *known = number.min(*known)).or_insert(number);
         if let Some(last) = last {
@@ -144,7 +163,7 @@ pub(crate) fn sweep_where_due(db: &Database) -> Result<u64> {
     let mut gone = 0;
     for name in collections(db) {
         if is_due(db, &name)? {
-            gone += sweep(db, &name)?;
+            gone += sweep(db, &name, &|| db.inner.tasks.stopping())?;
             note_keys(db, &name)?;
         }
     }
@@ -221,9 +240,13 @@ impl Database {
     /// # Errors
     /// As [`Database::flush`].
     pub fn sweep_indexes(&self) -> Result<u64> {
-        let mut names: Vec<FullName> = self.inner.catalog.ready_indexes().into_iter().map(|(name, _)| name).collect();
-        names.dedup();
-        names.iter().map(|name| sweep(self, name)).sum()
+        self.sweep_indexes_unless(&AtomicBool::new(false))
+    }
+
+    /// As [`Database::sweep_indexes`], until `stop` is set.
+    pub(crate) fn sweep_indexes_unless(&self, stop: &AtomicBool) -> Result<u64> {
+        let stopping = || stop.load(Ordering::Relaxed) || self.inner.tasks.stopping();
+        collections(self).iter().map(|name| sweep(self, name, &stopping)).sum()
     }
 }
 
