@@ -101,8 +101,11 @@ impl Collection {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::NoSuchIndex`], [`crate::Error::NoSuchCollection`]; as for any write.
+    /// [`crate::Error::NoSuchIndex`], [`crate::Error::NoSuchCollection`]; [`crate::IndexError::CannotDropId`]; as for any write.
     pub fn drop_index(&self, name: &str) -> Result<()> {
+        if name == "_id_" && self.existing()?.is_some() {
+            return Err(query::index::IndexError::CannotDropId.into());
+        }
         self.database.inner.catalog.drop_indexes(self.store(), self.name()?, Some(name))
     }
 

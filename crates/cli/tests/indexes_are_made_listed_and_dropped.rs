@@ -94,6 +94,10 @@ fn what_is_wrong_is_said() {
     let error = place.bad(4, &["put", "db", "pets", "9", r#"{"chip": 17}"#]);
     assert!(error.contains("chip_1") && error.contains("17"), "{error}");
     assert!(place.bad(3, &["index", "drop", "db", "pets", "kind_1"]).contains("index list"));
+    // All or none.
+    assert!(place.bad(3, &["index", "drop", "db", "pets", "chip_1", "kind_1"]).contains("no index kind_1"));
+    place.bad(1, &["index", "drop", "db", "pets", "chip_1", "_id_"]);
+    assert_eq!(place.json(&["index", "list", "db", "pets", "--json"])["indexes"].as_array().map(Vec::len), Some(2));
     assert!(place.bad(3, &["index", "drop", "db", "pots", "chip_1"]).contains("did you mean main.pets?"));
     place.bad(3, &["index", "list", "db", "pots"]);
     place.bad(2, &["index", "drop", "db", "pets"]);

@@ -24,6 +24,9 @@ pub enum IndexError {
     /// An index key is longer than [`crate::index::MAX_KEY_BYTES`], or there are more than [`crate::index::MAX_KEYS`].
     #[error("{0}")]
     KeyTooLong(String),
+    /// The index on `_id` is to be dropped.
+    #[error("the index _id_ cannot be dropped: documents lie in the order of their _id")]
+    CannotDropId,
     /// The document is damaged.
     #[error(transparent)]
     Damaged(#[from] RowError),
@@ -43,6 +46,7 @@ impl IndexError {
     fn number_and_name(&self) -> (i32, &'static str) {
         match self {
             Self::CannotCreateIndex(_) => (67, "CannotCreateIndex"),
+            Self::CannotDropId => (72, "InvalidOptions"),
             Self::TypeMismatch(_) => (14, "TypeMismatch"),
             Self::ParallelArrays(_) => (171, "CannotIndexParallelArrays"),
             Self::HashedArray(_) => (16766, "Location16766"),

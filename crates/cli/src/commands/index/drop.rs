@@ -4,6 +4,7 @@ use crate::exit::Outcome;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::text;
+use std::collections::HashSet;
 
 /// Arguments of `index drop`.
 #[derive(Debug, clap::Args)]
@@ -27,7 +28,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Drops them, up to the first that is not there.
+    /// Drops them, or none if one of them is not there.
     pub(crate) fn run(&self) -> Outcome {
         super::refuse_read_only(&self.collection.database)?;
         let dropped = self.collection.with(|collection| {
@@ -36,10 +37,15 @@ impl Args {
                 collection.drop_indexes()?;
                 return Ok(there);
             }
-            for name in &self.indexes {
-                collection.drop_index(name)?;
-            }
-            Ok(self.indexes.len() as u64)
+            let there = collection.indexes()?;
+            let known = |name: &&String| there.iter().any(|index| index.name == **name && index.name != "_id_");
+            // Dropping it says why it cannot be dropped.
+            let wrong = self.indexes.iter().find(|name| !known(name));
+            let mut names: Vec<&String> = wrong.into_iter().chain(&self.indexes).collect();
+            let mut seen = HashSet::new();
+            names.retain(|name| seen.insert(*name));
+            names.iter().try_for_each(|name| collection.drop_index(name))?;
+            Ok(names.len() as u64)
         })?;
         let mut out = Output::new();
         match self.json {
