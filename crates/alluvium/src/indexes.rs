@@ -80,10 +80,15 @@ impl Collection {
     /// # Errors
     /// As [`Collection::create_index`].
     pub fn start_index(&self, keys: impl IntoDocument, options: impl IntoDocument) -> Result<IndexBuild> {
-        let definition = Definition::parse(&keys.into_map()?, &options.into_map()?)?;
+        let (keys, options) = (keys.into_map()?, options.into_map()?);
+        if is_on_id(&keys, &options) {
+            self.open_or_create()?;
+            return Ok(IndexBuild { collection: self.clone(), index: None, added: false, stop: None });
+        }
+        let definition = Definition::parse(&keys, &options)?;
         self.open_or_create()?;
         let (index, added) = self.database.inner.catalog.add_index(self.store(), self.name()?, definition)?;
-        Ok(IndexBuild { collection: self.clone(), index, added, stop: None })
+        Ok(IndexBuild { collection: self.clone(), index: Some(index), added, stop: None })
     }
 
     /// Drops an index by its name, at once; its space is given back in the background.
@@ -184,6 +189,17 @@ impl Collection {
 /// An index key, the key of the document's `_id`, and the values of the parts, `None` for what is missing.
 type ShownEntry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
 
+/// True if these are the keys and options of the index that every collection has.
+fn is_on_id(keys: &Map, options: &Map) -> bool {
+    let plain = |(name, value): (&Value, &Value)| match name.as_str() {
+        Some("name") => value.as_str() == Some("_id_"),
+        name => matches!(name, Some("v" | "key" | "ns" | "background")),
+    };
+    keys.len() == 1
+        && keys.get("_id").and_then(Value::as_f64).is_some_and(|order| order == 1.0)
+        && options.iter().all(plain)
+}
+
 /// The definition of the index on `_id`, which every collection has.
 pub(crate) fn id_definition() -> Map {
     let mut id = Map::new();
@@ -261,7 +277,8 @@ pub struct IndexInfo {
 #[must_use = "the index is not ready before `finish`"]
 pub struct IndexBuild {
     collection: Collection,
-    index: Arc<Index>,
+    /// None for that on `_id`, which is there always.
+    index: Option<Arc<Index>>,
     added: bool,
     stop: Option<Arc<AtomicBool>>,
 }
@@ -280,7 +297,7 @@ impl IndexBuild {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn progress(&self) -> IndexProgress {
-        self.index.building.progress().clone()
+        self.index.as_ref().map(|index| index.building.progress().clone()).unwrap_or_default()
     }
 
     /// False if the same index was there already.
@@ -309,7 +326,7 @@ impl IndexBuild {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn name(&self) -> &str {
-        self.index.definition.name()
+        self.index.as_ref().map_or("_id_", |index| index.definition.name())
     }
 
     /// Set to true by anybody, `stop` ends [`IndexBuild::finish`] with [`crate::Error::Stopped`]. The index stays declared,
@@ -349,7 +366,9 @@ impl IndexBuild {
     pub fn finish(self) -> Result<String> {
         let name = self.collection.name()?;
         let stop = self.stop.as_deref();
-        index::finish(&Build { db: &self.collection.database, name, index: &self.index, stop })?;
-        Ok(self.index.definition.name().to_owned())
+        if let Some(index) = &self.index {
+            index::finish(&Build { db: &self.collection.database, name, index, stop })?;
+        }
+        Ok(self.name().to_owned())
     }
 }

@@ -71,7 +71,8 @@ fn what_is_wrong_is_said() {
         (1, &["db", "pets", r#"{"a": 1}"#, "--partial", "x"], "the filter of --partial must be JSON"),
         (1, &["db", "pets", "{}"], "needs a key"),
         (1, &["db", "pets", r#"{"a": "2dsphere"}"#], "2dsphere"),
-        (1, &["db", "pets", r#"{"_id": 1}"#], "every collection has an index on _id"),
+        (1, &["db", "pets", r#"{"_id": 1}"#, "--unique"], "every collection has an index on _id"),
+        (1, &["db", "pets", r#"{"_id": -1}"#], "every collection has an index on _id"),
         (1, &["db", "pets", r#"{"a": 1}"#, "--partial", r#"{"a": {"$where": "x"}}"#], "$where"),
         (1, &["db", "pets", r#"{"a": 1, "b": 1}"#, "--expire-after", "60"], "expireAfterSeconds"),
         (1, &["db", "pets", r#"{"a": 1}"#, "--expire-after", "-1"], "between 0 and"),
@@ -87,6 +88,7 @@ fn what_is_wrong_is_said() {
     // Nothing of all that is left.
     assert_eq!(place.json(&["index", "list", "db", "pets", "--json"])["indexes"].as_array().map(Vec::len), Some(1));
 
+    assert!(place.good(&["index", "create", "db", "pets", r#"{"_id": 1}"#]).contains("_id_ is there already"));
     place.good(&["index", "create", "db", "pets", r#"{"chip": 1}"#, "--unique", "--sparse"]);
     assert!(place.bad(1, &["index", "create", "db", "pets", r#"{"chip": 1}"#]).contains("drop it first"));
     let clash = place.bad(1, &["index", "create", "db", "pets", r#"{"kind": 1}"#, "--name", "chip_1"]);
