@@ -89,3 +89,21 @@ fn a_load_that_was_refused_a_key_goes_on_with_its_line() {
     let report = load().unwrap();
     assert_eq!((report.documents, report.documents_before, pets.count().unwrap()), (10_000, 20_000, 30_000));
 }
+
+#[test]
+fn a_put_that_is_left_out_claims_no_key() {
+    let env = env::Env::in_memory(7);
+    let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
+    let pets = db.collection("pets");
+    pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#).unwrap();
+    pets.put(9, r#"{"u":"x"}"#).unwrap();
+    // The first is kept, and has no key.
+    assert_eq!(load(&pets, "{\"_id\":1}\n{\"_id\":1,\"u\":\"x\"}\n", OnDuplicate::Skip).unwrap(), 1);
+    assert_eq!(
+        load(&pets, "{\"_id\":2}\n{\"_id\":2,\"u\":\"y\"}\n{\"_id\":3,\"u\":\"y\"}\n", OnDuplicate::Skip).unwrap(),
+        2
+    );
+    let error = load(&pets, "{\"_id\":4}\n{\"_id\":4,\"u\":\"x\"}\n", OnDuplicate::Replace).unwrap_err().to_string();
+    assert!(error.contains("line 2"), "{error}");
+    assert_eq!(pets.count().unwrap(), 5);
+}

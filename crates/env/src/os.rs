@@ -202,7 +202,8 @@ impl OsFile {
             self.file.write_all_at(&zeros[..piece], at)?;
             at += piece as u64;
         }
-        Ok(())
+        // What is allocated at once has its length before anything that is written to it later; so has this.
+        self.file.sync_all()
     }
 
     #[cfg(target_os = "linux")]

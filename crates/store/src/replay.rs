@@ -164,6 +164,9 @@ impl Reading<'_> {
         // So an open passed numbers over that had accepted such damage, and may not have come to
         // the consequences.
         lost.extend(found.passed_over.iter().map(|gap| (gap.first, gap.last)));
+        if found.end_missing && lost.is_empty() {
+            lost.push((found.last_seq + 1, highest_flushed.max(found.last_seq + 1)));
+        }
         // Without any segment nobody knows how far it went.
         if found.damaged && found.records == 0 && found.lost.is_empty() && lost.is_empty() {
             let lowest = self.flushed.iter().min().copied().unwrap_or(0);

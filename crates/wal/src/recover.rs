@@ -63,7 +63,7 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
     if lost && options.on_damage == OnDamage::Refuse {
         return Err(Error::corrupt(dir, 0, "the log is missing: restore its segments"));
     }
-    let damaged = check_chain(&found, options)?;
+    let (damaged, end_missing) = check_chain(&found, options)?;
     let next_seq = options.next_seq.max(1);
     let mut state = Reader {
         options,
@@ -71,6 +71,7 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
         recovery: Recovery {
             clean: found.is_empty() && !lost,
             damaged: lost || damaged,
+            end_missing,
             released: found.first().and_then(|f| f.header?.previous).map_or(0, |end| end.last_seq),
             ..Recovery::default()
         },
@@ -95,6 +96,7 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
             make_durable(segment, options)?;
         }
         let offset = state.segment(segment, next)?;
+        state.recovery.end_missing |= next.is_none() && segment.header.is_none() && offset <= GROUPS_AT;
         let last_seq = state.expected.saturating_sub(1);
         out.segments.push(Segment { number: segment.number, first_seq, last_seq, bytes: segment.bytes });
         out.end = Some(End { offset, last_seq });
@@ -102,6 +104,7 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
     }
     state.recovery.first_seq = out.segments.first().map_or(state.expected, |segment| segment.first_seq).max(1);
     state.recovery.last_seq = state.expected.saturating_sub(1);
+    state.recovery.clean &= !state.recovery.damaged;
     out.trimmable = state.recovery.dropped.is_none();
     out.recovery = state.recovery;
     Ok(out)
@@ -197,9 +200,10 @@ fn check_header(header: Header, path: &Path, number: u64, options: &Options) -> 
 }
 
 /// Checks that no segment is missing between two others or behind the last, and that the last has room for groups, with which
-/// each is made. True if that or a header is damaged, and damage is skipped.
-fn check_chain(found: &[Found], options: &Options) -> Result<bool> {
+/// each is made. If damage is skipped: whether that or a header is damaged, and whether the end is missing.
+fn check_chain(found: &[Found], options: &Options) -> Result<(bool, bool)> {
     let mut damaged = found.iter().any(|segment| segment.header.is_none());
+    let mut end_missing = false;
     if let Some(last) = found.last() {
         let is_cut = last.bytes < GROUPS_AT;
         let refused = match (is_cut, last.followed) {
@@ -213,7 +217,8 @@ fn check_chain(found: &[Found], options: &Options) -> Result<bool> {
         if let (Some((path, offset, what)), OnDamage::Refuse) = (&refused, options.on_damage) {
             return Err(Error::corrupt(path, *offset, *what));
         }
-        damaged |= refused.is_some();
+        end_missing = refused.is_some();
+        damaged |= end_missing;
     }
     for pair in found.windows(2) {
         let [before, after] = pair else { continue };
@@ -228,7 +233,7 @@ fn check_chain(found: &[Found], options: &Options) -> Result<bool> {
             return Err(Error::corrupt(&after.path, 40, "it does not say where the segment before ends"));
         }
     }
-    Ok(damaged)
+    Ok((damaged, end_missing))
 }
 
 fn segment_name(number: u64) -> String {

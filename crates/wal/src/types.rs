@@ -107,6 +107,8 @@ pub struct Recovery {
     pub last_seq: Seq,
     /// The tail that was cut off, if there was one.
     pub dropped: Option<Dropped>,
+    /// True if damage was skipped behind which nobody knows how much was written: the newest segment is missing, or was cut.
+    pub end_missing: bool,
     /// True if the log was closed cleanly, or is new.
     pub clean: bool,
     /// The records replayed.

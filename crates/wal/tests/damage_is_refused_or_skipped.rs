@@ -244,7 +244,8 @@ fn a_lost_last_segment_is_noticed() {
             files.extend(left.map(|left| (last.clone(), left)));
             assert_eq!(corrupt(&disk_with(&files)).0, last, "{what}");
             let (_, recovery, found) = recover(&disk_with(&files), skipping(BYTES)).unwrap();
-            assert!(recovery.damaged && found == records[..records.len() - in_last], "{what}");
+            assert!(recovery.damaged && recovery.end_missing && !recovery.clean, "{what}");
+            assert!(found == records[..records.len() - in_last], "{what}");
         }
     }
 }

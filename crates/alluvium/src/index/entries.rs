@@ -19,6 +19,8 @@ pub(crate) struct Entries {
     pub(super) claims: HashMap<Vec<u8>, Vec<Claim>>,
     /// Those that a later put of the same document in the batch has taken from it.
     replaced: Vec<Claim>,
+    /// A document of the batch is put twice.
+    twice: bool,
     unique: bool,
     entry: Vec<u8>,
     value: Vec<u8>,
@@ -36,7 +38,7 @@ impl Entries {
     pub fn new(set: Arc<IndexSet>) -> Self {
         let unique = set.has_unique();
         let (multikey, claims, replaced, entry, value) = Default::default();
-        Self { set, multikey, claims, replaced, unique, entry, value }
+        Self { set, multikey, claims, replaced, twice: false, unique, entry, value }
     }
 
     /// The number of the schema that the batch is made under.
@@ -86,13 +88,14 @@ impl Entries {
         if self.unique
             && let Some(before) = self.claims.insert(id.to_vec(), Vec::new())
         {
+            self.twice = true;
             self.replaced.extend(before);
         }
     }
 
     /// True if the batch puts a document twice: whoever takes one of the puts out makes the entries again.
     pub fn replaces(&self) -> bool {
-        !self.replaced.is_empty()
+        self.twice
     }
 
     /// The batch has written a document that was `before`: adds deletes of the entries that it does not yield any more, and

@@ -118,8 +118,9 @@ fn share_of_ranges(bounds: &[PartBounds], index: &Index<'_>, collection: &Collec
     if bounds.first().is_none_or(PartBounds::is_all) {
         return None;
     }
-    // The ranges are at least as many as any part says.
-    if bounds.iter().any(|part| part.is_points() && part.intervals.len() > ESTIMATED_RANGES) {
+    // The ranges are at least as many as any of the leading parts says.
+    let mut leading = bounds.iter().take_while(|part| part.is_points());
+    if leading.any(|part| part.intervals.len() > ESTIMATED_RANGES) {
         return None;
     }
     let ranges = ranges_of(bounds);

@@ -80,6 +80,7 @@ impl SalvagedLog {
         };
         log.segments = segments.len();
         let mut before: Option<u64> = None;
+        let mut followed = false;
         for (at, (number, path)) in segments.iter().enumerate() {
             let next = segments.get(at + 1).filter(|(next, _)| *next == number + 1);
             // The header of the next one says where this one ends: nothing behind that ever counted.
@@ -110,7 +111,14 @@ impl SalvagedLog {
                 log.group(group);
                 Ok(())
             })?;
-            log.end(path, &found, next.is_none());
+            log.end(path, &found, next.is_none(), followed);
+            if found.followed && at + 1 == segments.len() {
+                let file = path.display();
+                log.notes
+                    .push(format!("the segment of the log behind {file} is missing: what was written last is lost"));
+                log.open_end = true;
+            }
+            followed = found.followed;
         }
         Ok(log)
     }
@@ -157,7 +165,8 @@ impl SalvagedLog {
         }
     }
 
-    fn end(&mut self, path: &Path, found: &WalkedSegment, is_last: bool) {
+    /// `known`: the segment before says that this one was durable.
+    fn end(&mut self, path: &Path, found: &WalkedSegment, is_last: bool, known: bool) {
         let file = path.display();
         if found.header.is_none() {
             self.notes.push(format!("the header of {file} is damaged"));
@@ -180,22 +189,18 @@ impl SalvagedLog {
                 part.bytes, part.offset, part.why
             ));
         }
-        if is_last && found.followed {
-            self.notes.push(format!("the segment of the log behind {file} is missing: what was written last is lost"));
-            self.open_end = true;
-        }
         // Behind the last group that can be read there may have been others.
         self.open_end |= is_last && found.unreadable.last().is_some_and(|part| part.offset + part.bytes > found.end);
         match found.seal {
             Some(seal) => self.lose(seal.last_seq),
             // A segment has a whole header and room for groups before anything is written to it.
-            None => self.open_end |= is_last && found.groups == 0 && self.is_cut(found),
+            None => self.open_end |= is_last && found.groups == 0 && self.is_cut(found, known),
         }
     }
 
     /// True if a segment without groups is not just one that was being made.
-    fn is_cut(&self, found: &WalkedSegment) -> bool {
-        let unfinished = self.segments > 1 && found.header.is_none() && found.tail_bytes == 0;
+    fn is_cut(&self, found: &WalkedSegment, known: bool) -> bool {
+        let unfinished = self.segments > 1 && !known && found.header.is_none() && found.tail_bytes == 0;
         !unfinished && (found.header.is_none() || found.file_bytes < wal::GROUPS_AT)
     }
 

@@ -5,7 +5,7 @@
 //! begins no count. What only PCRE has is written out where that is possible (`\Q..\E`, `\h`, `\R`, `\Z`, `\e`, octal numbers,
 //! comments), and refused by name where it is not: look-around, back references, atomic groups, possessive counts.
 //!
-//! What differs still: `\B` goes by words of Unicode, with `m` an empty line behind the last line break is one, what stands behind
+//! What differs still: with `i`, `[\w]` and `[[:alpha:]]` take two letters that fold to ASCII (`ſ` and the Kelvin sign), `\B` goes by words of Unicode, with `m` an empty line behind the last line break is one, what stands behind
 //! `$` or `\Z` in a pattern cannot be that last line break, and `\R` may take half of a `\r\n`.
 //! Source: the page `pcre2pattern` of PCRE2's documentation.
 
@@ -103,9 +103,9 @@ impl<'a> Translator<'a> {
 
     /// Goes on behind the characters that fit, at most so many, and returns them.
     fn take_while(&mut self, most: usize, fits: impl Fn(char) -> bool) -> &'a str {
-        let end = self.rest.char_indices().take(most).find(|(_, c)| !fits(*c)).map(|(at, _)| at);
-        let all = self.rest.char_indices().nth(most).map_or(self.rest.len(), |(at, _)| at);
-        let (taken, rest) = self.rest.split_at(end.unwrap_or(all));
+        let mut ends = self.rest.char_indices().enumerate().filter(|(count, (_, c))| *count >= most || !fits(*c));
+        let end = ends.next().map_or(self.rest.len(), |(_, (at, _))| at);
+        let (taken, rest) = self.rest.split_at(end);
         self.rest = rest;
         taken
     }
@@ -197,7 +197,8 @@ impl<'a> Translator<'a> {
 
     /// A count such as `{2,3}`; a brace that begins none is a character.
     fn braces(&mut self, before: Before) -> Result<(), Refused> {
-        let inner = self.rest.split_once('}').map(|(inner, _)| inner).unwrap_or_default();
+        let inner = self.rest.split(|c: char| !c.is_ascii_digit() && c != ',').next().unwrap_or_default();
+        let inner = if self.rest[inner.len()..].starts_with('}') { inner } else { "" };
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let is_count = match inner.split_once(',') {
             None => is_number(inner),

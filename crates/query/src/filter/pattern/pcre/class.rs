@@ -22,9 +22,11 @@ impl Translator<'_> {
     /// What follows an opening bracket.
     pub(super) fn class(&mut self) -> Result<(), Refused> {
         self.out.push('[');
+        self.skip_ends();
         if self.take("^") {
             self.out.push('^');
         }
+        self.skip_ends();
         // As the first it ends nothing.
         let mut item = if self.take("]") { Item::Char(']') } else { self.item()? };
         loop {
@@ -49,11 +51,15 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn begins_range(&mut self) -> bool {
-        // Ends of quotations stand for nothing.
+    /// Ends of quotations stand for nothing.
+    fn skip_ends(&mut self) {
         while self.take("\\E") || (!self.quoting && self.take("\\Q\\E")) {
             self.quoting = false;
         }
+    }
+
+    fn begins_range(&mut self) -> bool {
+        self.skip_ends();
         !self.quoting && self.rest.starts_with('-') && !self.rest.starts_with("-]")
     }
 
@@ -102,10 +108,14 @@ impl Translator<'_> {
 
     /// What follows a bracket in a class: `:alpha:]`, or it is a character.
     fn named(&mut self) -> Result<Item, Refused> {
-        let name = self.rest.strip_prefix(':').and_then(|rest| rest.split_once(":]")).map(|(name, _)| name);
-        let Some(name) = name.filter(|name| name.chars().all(|c| c.is_ascii_alphabetic() || c == '^')) else {
+        let rest = self.rest.strip_prefix(':').unwrap_or_default();
+        let name = rest.split(|c: char| !c.is_ascii_alphabetic() && c != '^').next().unwrap_or_default();
+        if !rest[name.len()..].starts_with(":]") {
             return Ok(Item::Char('['));
-        };
+        }
+        if self.unicode {
+            return Err(format!("[:{name}:] is not supported with (*UCP): write \\p{{L}} or its like"));
+        }
         if !NAMES.contains(&name.trim_start_matches('^')) {
             return Err(format!("there is no class [:{name}:]"));
         }

@@ -36,7 +36,13 @@ impl Translator<'_> {
             Some('A') => r"\A",
             Some('z') => r"\z",
             Some('Z') => END,
+            Some('N') if self.rest.starts_with("N{") => return Err("\\N{…} is not supported: write \\x{…}".to_owned()),
             Some('N') => r"[^\n]",
+            // A class that is written out would be folded with the option i.
+            Some(c @ ('w' | 'W')) if !self.unicode => {
+                self.next();
+                return Ok(Escaped::Set(Cow::Owned(format!("(?-i:{})", self.kind(c)))));
+            }
             Some('R') => BREAK,
             Some('1'..='9' | 'g' | 'k') => return Err("references to groups are not supported".to_owned()),
             _ => return self.escape_anywhere(),
