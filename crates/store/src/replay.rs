@@ -63,7 +63,7 @@ pub(crate) fn replay(
         ..OpenReport::default()
     };
     let damaged = found.damaged || !lost.is_empty();
-    let last = partitions.iter().map(|p| p.flushed_seq()).max().unwrap_or(0).max(found.last_seq);
+    let last = partitions.iter().map(|p| p.flushed_seq()).max().unwrap_or(0).max(found.next_seq() - 1);
     Ok(Replayed { report, last, highest_tree: reading.highest_tree, damaged, log })
 }
 

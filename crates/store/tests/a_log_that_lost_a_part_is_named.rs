@@ -7,7 +7,7 @@ use env::mem::MemFs;
 use env::{Env, Error as Disk, Fs, ManualClock, OpenMode, SeededRng};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Durability, Error, Options, Store, TreeId};
+use store::{Durability, Error, Options, Salvage, Store, TreeId};
 
 const LOG: &str = "db/wal";
 
@@ -146,4 +146,44 @@ fn a_tree_whose_creation_is_lost_gives_its_number_to_no_other() {
     let store = open(&disk, willing).unwrap();
     let new = store.create_trees(&[b"new"]).unwrap()[0];
     assert!(new > tree, "{new:?} would show what is left of {tree:?}");
+}
+
+#[test]
+fn a_newest_segment_that_is_lost_is_named_and_salvaged_around() {
+    // Gone, cut, and zeros all over.
+    for (closed, left, zeros) in [(false, None, false), (true, None, false)]
+        .into_iter()
+        .chain([0, 100, 4096, 8191].into_iter().flat_map(|len| [(false, Some(len), false), (true, Some(len), true)]))
+    {
+        let disk = Arc::new(MemFs::new());
+        let store = open(&disk, options(64 << 20)).unwrap();
+        let tree = store.create_trees(&[b"t"]).unwrap()[0];
+        put(&store, tree, 1, b"stays");
+        store.close().unwrap();
+        let store = open(&disk, options(64 << 20)).unwrap();
+        put(&store, tree, 2, b"goes");
+        if closed {
+            store.close().unwrap();
+        }
+        let disk = Arc::new(disk.kill_clone());
+        drop(store);
+        let newest = segments(&disk).into_iter().max().unwrap();
+        match left {
+            None => disk.remove(&newest).unwrap(),
+            Some(len) => {
+                let file = disk.open(&newest, OpenMode::ReadWrite).unwrap();
+                file.set_len(len).unwrap();
+                if zeros {
+                    file.write_at(&vec![0; len as usize], 0).unwrap();
+                }
+            }
+        }
+        let what = format!("closed {closed}, left {left:?}, zeros {zeros}");
+        let salvage = Salvage::read(&env_of(&Arc::new(disk.kill_clone())), Path::new("db")).unwrap();
+        assert!(!salvage.lost_numbers.is_empty(), "{what}: {:?}", salvage.notes);
+        drop(salvage);
+        let store = refused_then_accepted(&disk, options(64 << 20));
+        let has = |key: u32| store.contains(tree, &key.to_be_bytes()).unwrap();
+        assert!(has(1) && !has(2), "{what}");
+    }
 }

@@ -122,3 +122,18 @@ pub struct Recovery {
     /// Numbers that a segment has passed over, as [`Options::next_seq`] asked when it was made.
     pub passed_over: Vec<Lost>,
 }
+
+impl Recovery {
+    /// The number with which the log goes on, unless [`Options::next_seq`] is above it. Where nobody knows how much is missing,
+    /// one number is passed over, which tells the next recovery so.
+    ///
+    /// ```
+    /// let whole = wal::Recovery { last_seq: 7, ..wal::Recovery::default() };
+    /// assert_eq!(whole.next_seq(), 8);
+    /// let cut = wal::Recovery { end_missing: true, ..whole };
+    /// assert_eq!(cut.next_seq(), 9);
+    /// ```
+    pub fn next_seq(&self) -> Seq {
+        self.last_seq + 1 + u64::from(self.end_missing)
+    }
+}

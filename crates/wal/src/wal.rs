@@ -102,7 +102,7 @@ impl Recovered {
         let header = Header {
             database_id: options.database_id,
             number: last_number + 1,
-            first_seq: (recovery.last_seq + 1).max(options.next_seq),
+            first_seq: recovery.next_seq().max(options.next_seq),
             previous: end,
         };
         // Opening must go well on a disk that is nearly full, or nobody could remove anything.
