@@ -5,8 +5,10 @@
 //! begins no count. What only PCRE has is written out where that is possible (`\Q..\E`, `\h`, `\R`, `\Z`, `\e`, octal numbers,
 //! comments), and refused by name where it is not: look-around, back references, atomic groups, possessive counts.
 //!
-//! What differs still: with `i`, `[\w]` and `[[:alpha:]]` take two letters that fold to ASCII (`ſ` and the Kelvin sign), `\B` goes by words of Unicode, with `m` an empty line behind the last line break is one, what stands behind
-//! `$` or `\Z` in a pattern cannot be that last line break, and `\R` may take half of a `\r\n`.
+//! What differs still: with `i`, `[\w]` and `[[:alpha:]]` take two letters that fold to ASCII (`ſ` and the Kelvin sign), `\B` goes
+//! by words of Unicode, with `m` an empty line behind the last line break is one, what stands behind `$` or `\Z` in a pattern
+//! cannot be that last line break, and `\R` may take half of a `\r\n`.
+//!
 //! Source: the page `pcre2pattern` of PCRE2's documentation.
 
 mod class;
