@@ -17,9 +17,15 @@ pub(crate) struct Folds {
 }
 
 impl Folds {
-    /// Takes note of the shapes of a collection's documents.
+    /// Takes note of the shapes of a collection's documents: all that come to be are added to this table.
     pub fn learn(&self, documents: TreeId, shapes: &Arc<ShapeTable>) {
         self.shapes.write().insert(documents, shapes.clone());
+    }
+
+    /// Takes note of the shapes that a snapshot knows, unless others are known, which then are given back: shapes may be
+    /// added to those.
+    pub fn learn_unknown(&self, documents: TreeId, shapes: Arc<ShapeTable>) -> Arc<ShapeTable> {
+        self.shapes.write().entry(documents).or_insert(shapes).clone()
     }
 
     /// The shapes of a collection's documents, if they were read.

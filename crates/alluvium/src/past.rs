@@ -69,12 +69,12 @@ impl Catalog {
         if let Some(open) = known.get(&documents) {
             return Ok(open.clone());
         }
-        // Those that folds use, if the collection was used before it was dropped: they know all that these do.
+        // Those that folds use, if the collection was used before it was dropped: they know all that these do. It may also
+        // be about to be created, or used for the first time: then folds must not fall back on what this snapshot knows.
         let shapes = match self.folds().known(documents) {
             Some(shapes) => shapes,
-            None => load_shapes(store, name, system, Some(&snapshot.store))?,
+            None => self.folds().learn_unknown(documents, load_shapes(store, name, system, Some(&snapshot.store))?),
         };
-        self.folds().learn(documents, &shapes);
         let open = Open::new(documents, system, shapes, Arc::default());
         known.insert(documents, open.clone());
         Ok(open)

@@ -3,13 +3,13 @@
 #![cfg(feature = "shuttle")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use alluvium::Database;
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::{Database, ErrorKind};
 use env::sync::{Arc, Mutex};
 use env::thread::{JoinHandle, spawn};
-use testkit::World;
 use testkit::crowd::{self, Look};
 use testkit::schedules::{schedules, small_options};
+use testkit::{World, map_of};
 
 const WRITERS: u64 = 2;
 const BATCHES: u64 = 4;
@@ -67,6 +67,33 @@ impl Crowd {
             Self::look(&Look::at(&restored, &restored.snapshot()), &told, round == 0);
         }
     }
+}
+
+/// Folds use the shapes of who writes, whatever a snapshot of the moment of the creation knows.
+#[test]
+fn deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read() {
+    let name = "deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read";
+    schedules("threads_see_whole_batches_under_any_schedule", name, 1500, || {
+        let db = World::new(7).open(&small_options()).unwrap();
+        let pets = db.collection("pets");
+        let (other, looked) = (db.clone(), pets.clone());
+        let watcher = spawn("thread", move || {
+            for _ in 0..3 {
+                match looked.at(&other.snapshot()).get(1) {
+                    Ok(found) => assert!(found.is_none()),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Namespace, "{error}"),
+                }
+            }
+        });
+        db.create_collection("pets").unwrap();
+        watcher.join().unwrap_or_else(|e| panic!("{e}"));
+        for id in 0..20 {
+            pets.put(id, r#"{"n":0,"name":"of some pet"}"#).unwrap();
+        }
+        pets.apply(1, r#"{"$inc":{"n":1}}"#).unwrap();
+        let found = pets.get(1).unwrap().unwrap().to_map().unwrap();
+        assert_eq!(found, map_of(r#"{"_id":1,"n":1,"name":"of some pet"}"#));
+    });
 }
 
 #[test]
