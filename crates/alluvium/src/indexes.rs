@@ -190,7 +190,7 @@ impl Collection {
 type ShownEntry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
 
 /// True if these are the keys and options of the index that every collection has.
-fn is_on_id(keys: &Map, options: &Map) -> bool {
+pub(crate) fn is_on_id(keys: &Map, options: &Map) -> bool {
     let plain = |(name, value): (&Value, &Value)| match name.as_str() {
         Some("name") => value.as_str() == Some("_id_"),
         name => matches!(name, Some("v" | "key" | "ns" | "background")),

@@ -50,7 +50,7 @@ fn inputs() -> Vec<(Format, Vec<u8>)> {
         })
         .collect();
     let mut bson = Vec::new();
-    let mut exact = Vec::new();
+    let mut exact = "\u{feff}".to_owned().into_bytes();
     for n in all {
         document::bson::encode_document(&document(n), &mut bson).unwrap();
         document::json::print_exact(&document(n), &mut exact).unwrap();
@@ -179,6 +179,16 @@ fn spoil(format: &Format, bytes: &mut [u8]) -> String {
     }
     bytes[at] = 1;
     format!("input line {line} column {column}: a control character")
+}
+
+#[test]
+fn columns_of_a_first_line_behind_the_mark_of_the_encoding_are_right() {
+    let db = database(1);
+    for format in [Format::JsonLines, Format::ExactLines] {
+        let input = Input::stream("input", Cursor::new("\u{feff}{\"_id\":1,x}\n{\"_id\":2}\n".as_bytes().to_vec()));
+        let error = db.collection("c").load(input, options(&format)).unwrap_err();
+        assert!(error.to_string().contains("input line 1 column 10: "), "{format:?}: {error}");
+    }
 }
 
 #[test]

@@ -3,9 +3,11 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::{fuzz, seed};
 
 const NAME: &str = "any_input_is_taken_or_refused";
@@ -50,13 +52,29 @@ fn makes_a_database(target: &str) -> bool {
     THEY.contains(&target)
 }
 
+/// Runs an input. No thread may panic, also where the library makes an error of that.
+fn run(target: &str, input: &[u8]) {
+    static PANICS: AtomicUsize = AtomicUsize::new(0);
+    static COUNT: Once = Once::new();
+    COUNT.call_once(|| {
+        let usual = take_hook();
+        set_hook(Box::new(move |panic| {
+            PANICS.fetch_add(1, Ordering::SeqCst);
+            usual(panic);
+        }));
+    });
+    let before = PANICS.load(Ordering::SeqCst);
+    fuzz::run(target, input);
+    assert_eq!(PANICS.load(Ordering::SeqCst), before, "a thread has panicked");
+}
+
 #[test]
 fn any_input_is_taken_or_refused() {
     let executions = Cell::new(0);
     for target in targets() {
         let inputs = corpus(target);
         for (name, input) in &inputs {
-            if let Err(broken) = catch_unwind(AssertUnwindSafe(|| fuzz::run(target, input))) {
+            if let Err(broken) = catch_unwind(AssertUnwindSafe(|| run(target, input))) {
                 eprintln!("the input is {name}");
                 resume_unwind(broken);
             }
@@ -68,7 +86,7 @@ fn any_input_is_taken_or_refused() {
             let other = &inputs[rng.usize(0..inputs.len())].1;
             fuzz::mutate(&mut rng, &mut input, other);
             executions.set(executions.get() + 1);
-            fuzz::run(target, &input);
+            run(target, &input);
         });
     }
     println!("{} inputs were made", executions.get());

@@ -1,5 +1,6 @@
 //! What `mongodump` writes beside the documents of a collection.
 
+use crate::indexes::is_on_id;
 use crate::{Collection, Error, Packing, Result};
 use document::{Map, Value, json};
 use env::{Env, OpenMode};
@@ -156,12 +157,18 @@ impl Metadata {
 
     /// All but that on `_id`.
     fn wanted_indexes(&self) -> impl Iterator<Item = &Map> {
-        self.indexes.iter().filter(|index| index.get("name").and_then(Value::as_str) != Some("_id_"))
+        let is_on_id = |index: &Map| {
+            let keys = index.get("key").and_then(Value::as_map);
+            index.get("name").and_then(Value::as_str) == Some("_id_") || keys.is_some_and(|keys| is_on_id(keys, index))
+        };
+        self.indexes.iter().filter(move |index| !is_on_id(index))
     }
 }
 
+/// The name that it has, or that it gets here.
 fn name_of(index: &Map) -> String {
-    index.get("name").and_then(Value::as_str).unwrap_or("an index without a name").to_owned()
+    let given = || index.get("name").and_then(Value::as_str).unwrap_or("an index without a name").to_owned();
+    Definition::from_map(index).map_or_else(|_| given(), |definition| definition.name().to_owned())
 }
 
 impl Collection {

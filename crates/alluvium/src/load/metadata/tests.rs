@@ -17,6 +17,14 @@ fn options_and_indexes_are_read() {
 }
 
 #[test]
+fn an_index_without_a_name_gets_one() {
+    let text = r#"{"indexes":[{"key":{"_id":1}},{"key":{"b":1,"c":-1}},{"key":{"d":"text"}}]}"#;
+    let metadata = Metadata::parse(text.as_bytes()).unwrap();
+    assert_eq!(metadata.index_names(), ["b_1_c_-1", "an index without a name"]);
+    assert_eq!(metadata.unsupported_indexes()[0].0, "an index without a name");
+}
+
+#[test]
 fn they_lie_beside_the_documents() {
     let beside = |path: &str| Metadata::beside(Path::new(path));
     assert_eq!(beside("dump/main/pets.bson"), Some("dump/main/pets.metadata.json".into()));

@@ -22,16 +22,16 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(slice: &'a Slice) -> Self {
-        let mut column = slice.column;
         // The mark of the encoding is no character.
-        if slice.offset == 0 && slice.bytes.starts_with(super::super::BOM) {
-            column = column.wrapping_sub(1);
-        }
-        Self { bytes: &slice.bytes, place: Place { line: 0, offset: slice.offset, column }, at: 0 }
+        let marked = slice.offset == 0 && slice.bytes.starts_with(super::super::BOM);
+        let at = if marked { super::super::BOM.len() } else { 0 };
+        let place = Place { line: 0, offset: slice.offset + at as u64, column: slice.column };
+        Self { bytes: &slice.bytes, place, at }
     }
 
-    /// The place of a byte that is not before the last one asked for.
+    /// The place of a byte that is not before the last one asked for; of one in the mark of the encoding, that behind it.
     fn place(&mut self, at: usize) -> Place {
+        let at = at.max(self.at);
         let (lines, column) = place_after(&self.bytes[self.at..at], self.place.column);
         self.place.line += lines;
         self.place.column = column;
@@ -200,7 +200,7 @@ impl Load<'_> {
     fn parse_exact(&self, slice: &Slice, parsed: &mut Parsed) {
         let mut row = Vec::with_capacity(4096);
         let mut walk = Walk::new(slice);
-        let mut at = 0;
+        let mut at = walk.at;
         while at < slice.bytes.len() {
             let rest = &slice.bytes[at..];
             let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
