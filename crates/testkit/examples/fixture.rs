@@ -1,13 +1,14 @@
-//! Makes the fixtures of the present format version in a directory: see `testkit::fixture`.
+//! Writes the fixtures, as this build makes them, into a directory: see `testkit::fixture`. Those in `fixtures/` stay as they
+//! are: builds that were released wrote them.
 //!
-//! `cargo run -p alluvium-testkit --example fixture -- fixtures/1`
+//! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY`
 
 // It writes real files.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use testkit::fixture::{End, Fixture, copies, make};
+use testkit::fixture::{Fixture, all};
 
 fn write(target: &Path, name: &str, files: &Fixture) {
     let dir = target.join(name);
@@ -25,13 +26,7 @@ fn write(target: &Path, name: &str, files: &Fixture) {
 
 fn main() {
     let Some(target) = std::env::args().nth(1).map(PathBuf::from) else { panic!("fixture DIRECTORY") };
-    for (end, name) in [(End::Closed, "closed"), (End::Killed, "killed"), (End::Ranges, "ranges")] {
-        let (files, expected) = make(end);
-        let mut files: Fixture = files.into_iter().map(|(path, bytes)| (Path::new("db").join(path), bytes)).collect();
-        files.push(("expected.jsonl".into(), expected));
-        write(&target, name, &files);
-    }
-    for (name, files) in copies() {
+    for (name, files) in all() {
         write(&target, name, &files);
     }
 }

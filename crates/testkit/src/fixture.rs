@@ -1,10 +1,9 @@
 //! Fixtures: small whole databases of a format version, which every later build must open, with what
 //! they hold beside them.
 //!
-//! `cargo run -p alluvium-testkit --example fixture -- fixtures/1` makes those of the present version:
-//! `closed/`, `killed/` and `ranges/`, databases each with `expected.jsonl`, and what [`copies`] makes. One line for each document, or for a whole
-//! collection that is too large to be read by anybody, and one for each key of the multivalue tree; as
-//! extended JSON that keeps every type ([`document::json::print_exact`]).
+//! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY` writes those that this build makes ([`all`]): `closed/`, `killed/`, `ranges/` and `segments/`, databases each with `expected.jsonl`, and what [`copies`] makes. One line for each
+//! document, or for a whole collection that is too large to be read by anybody, and one for each key of the
+//! multivalue tree; as extended JSON that keeps every type ([`document::json::print_exact`]).
 
 mod copies;
 
@@ -30,10 +29,14 @@ pub enum End {
     Killed,
     /// It was killed after it had deleted ranges, some of which are in the manifests and some in the log alone.
     Ranges,
+    /// It was killed when the log had several segments, each of which but the newest says that another follows.
+    Segments,
 }
 
 /// The description of the multivalue tree. It is no collection's.
 pub const VALUES: &[u8] = b"\xffvalues";
+/// Where a segment of the log says that another follows (`docs/format/wal.md`).
+const FOLLOWER: usize = 4608;
 /// A collection of more documents than this is expected by its count and a checksum.
 const MANY: usize = 100;
 
@@ -62,7 +65,7 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let expected = print(&db);
     match end {
         End::Closed => db.close().expect("it closes"),
-        End::Killed | End::Ranges => world = world.killed(),
+        End::Killed | End::Ranges | End::Segments => world = world.killed(),
     }
     let files = files_in(&*world.mem, Path::new(crate::world::PATH));
     let within =
@@ -70,7 +73,26 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let files: Vec<_> = files.into_iter().map(within).collect();
     let dictionaries = files.iter().any(|(path, bytes)| path.extension() == Some("sst".as_ref()) && dictionary(bytes));
     assert_eq!(dictionaries, end == End::Closed);
+    let segments = files.iter().filter(|(path, _)| path.extension() == Some("log".as_ref()));
+    let followed = segments.map(|(_, bytes)| bytes[FOLLOWER..][..8] != [0; 8]).collect::<Vec<_>>();
+    assert!(matches!(followed.split_last(), Some((false, before)) if before.iter().all(|followed| *followed)));
+    assert_eq!(followed.len() > 3, end == End::Segments);
     (files, expected)
+}
+
+/// All fixtures, as this build writes them, by name.
+///
+/// # Panics
+/// If one cannot be made.
+pub fn all() -> Vec<(&'static str, Fixture)> {
+    let ends = [("closed", End::Closed), ("killed", End::Killed), ("ranges", End::Ranges), ("segments", End::Segments)];
+    let database = |(name, end)| {
+        let (files, expected) = make(end);
+        let mut files: Fixture = files.into_iter().map(|(path, bytes)| (Path::new("db").join(path), bytes)).collect();
+        files.push(("expected.jsonl".into(), expected));
+        (name, files)
+    };
+    ends.into_iter().map(database).chain(copies()).collect()
 }
 
 /// Makes the database of a fixture on an empty disk. Calls `watch` after each write that is in the log alone.
@@ -85,8 +107,10 @@ pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Databa
     maker.watch = Some(watch);
     maker.written();
     maker.tail();
-    if end == End::Ranges {
-        maker.delete_values("blue");
+    match end {
+        End::Ranges => maker.delete_values("blue"),
+        End::Segments => maker.segments(),
+        End::Closed | End::Killed => {}
     }
     let db = maker.db.take().expect("open");
     let found = read_state(&db).expect("it reads").without_indexes();
@@ -357,6 +381,15 @@ impl Maker<'_> {
         }
         batch.commit().expect("a batch");
         self.written();
+    }
+
+    /// More in the log alone than one segment of it takes, of the same documents again and again.
+    fn segments(&mut self) {
+        for round in 0..30 {
+            let text = "so many words that a segment is full of them soon ".repeat(20);
+            self.json("main.people", 90 + round % 5, &format!(r#""name":"round {round}","n":{round},"text":"{text}""#));
+            self.apply("main.people", 90 + round % 5);
+        }
     }
 }
 
