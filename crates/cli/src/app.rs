@@ -1,7 +1,7 @@
 //! From the command line to the exit code.
 
 use crate::commands::Command;
-use crate::config::{self, Config};
+use crate::config::{self, Config, Variables};
 use crate::exit::{self, Failure, Outcome};
 use crate::logging::{self, Level};
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -46,10 +46,10 @@ pub(crate) fn definition() -> clap::Command {
     Cli::command()
 }
 
-/// Parses the arguments, runs the command, says what went wrong, and gives the exit code.
-pub(crate) fn main() -> ExitCode {
+/// The program: parses the arguments, runs the command, says what went wrong, and gives the exit code (`docs/ERRORS.md`).
+pub fn main() -> ExitCode {
     let env = Env::os();
-    let (cli, config) = match resolve(&env, std::env::args_os().collect()) {
+    let (cli, config) = match resolve(&env, &config::variable, std::env::args_os().collect()) {
         Ok(Ok(resolved)) => resolved,
         Ok(Err(failure)) => return failed(&failure),
         Err(error) => {
@@ -91,9 +91,13 @@ fn complain_as_json(failure: &Failure) {
 
 /// The arguments and the settings behind them. First the arguments alone, which may name the file; then with the
 /// settings for defaults.
-fn resolve(env: &Env, arguments: Vec<OsString>) -> Result<Outcome<(Cli, Config)>, clap::Error> {
+pub(crate) fn resolve(
+    env: &Env,
+    variables: Variables<'_>,
+    arguments: Vec<OsString>,
+) -> Result<Outcome<(Cli, Config)>, clap::Error> {
     let first = Cli::try_parse_from(&arguments)?;
-    let config = match Config::read(env, &config::variable, first.config.as_deref()) {
+    let config = match Config::read(env, variables, first.config.as_deref()) {
         Ok(config) => config,
         Err(failure) => return Ok(Err(failure)),
     };

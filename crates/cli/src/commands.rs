@@ -27,7 +27,7 @@ mod rename;
 mod repair;
 mod restore;
 mod scan;
-mod shell;
+pub(crate) mod shell;
 mod stats;
 mod update;
 mod verify;

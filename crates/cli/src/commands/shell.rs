@@ -117,7 +117,7 @@ impl Shell<'_> {
             let outcome = match words::split(&text) {
                 Split::Open(..) if read > 0 => continue,
                 Split::Open(..) => Err(Failure::Usage("the script ends within a quote or bracket".to_owned())),
-                Split::Whole(_) => self.line(&text),
+                Split::Whole(..) => self.line(&text),
             };
             text.clear();
             let exit = match outcome {
@@ -139,7 +139,7 @@ impl Shell<'_> {
 
     /// Runs what a line says.
     fn line(&mut self, text: &str) -> Outcome<Next> {
-        let Split::Whole(words) = words::split(text) else {
+        let Split::Whole(words, _) = words::split(text) else {
             return Err(Failure::Usage("a quote or bracket is not closed".to_owned()));
         };
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
@@ -177,6 +177,32 @@ impl Shell<'_> {
 
     fn definition(&self) -> clap::Command {
         definition::definition(self.config, self.database.path(), self.collection.as_deref())
+    }
+}
+
+/// What is done with a line before it runs: for fuzzers.
+pub(crate) struct Reader {
+    definition: clap::Command,
+    helper: Helper,
+}
+
+impl Reader {
+    /// For a database, with a collection in use.
+    pub(crate) fn new(config: &Config, database: Database, collection: Option<String>) -> Self {
+        let definition = definition::definition(config, database.path(), collection.as_deref());
+        Self { helper: Helper::new(definition.clone(), database, collection), definition }
+    }
+
+    /// Splits, parses, completes.
+    pub(crate) fn read(&self, line: &str) {
+        if let Split::Whole(words, _) = words::split(line) {
+            let refused = definition::parse(&self.definition, &words).err();
+            assert!(refused.is_none_or(|failure| !failure.to_string().is_empty()));
+        }
+        for pos in (0..=line.len()).filter(|&pos| line.is_char_boundary(pos)) {
+            let begins = self.helper.replaces_from(line, pos);
+            assert!(begins <= pos && line.is_char_boundary(begins), "{line:?} at {pos}: from {begins}");
+        }
     }
 }
 

@@ -80,18 +80,24 @@ impl Helper {
         Self { definition, database, collection, files, history }
     }
 
+    /// Where the text begins that a completion at `pos` would replace.
+    pub(super) fn replaces_from(&self, line: &str, pos: usize) -> usize {
+        let history = rustyline::history::MemHistory::new();
+        let context = Context::new(&history);
+        let _told = self.hint(line, pos, &context);
+        self.complete(line, pos, &context).map_or(pos, |(from, _)| from)
+    }
+
     /// What may stand in place of the text from a byte on; nothing if it may be a file.
     fn candidates(&self, line: &str) -> Option<(usize, Vec<String>)> {
         // An open bracket or quote is completed within.
         let (before, begins) = match words::split(line) {
             Split::Open(words, at) => (words, at),
-            Split::Whole(mut words) => match line.ends_with(char::is_whitespace) || line.is_empty() {
-                true => (words, line.len()),
-                false => {
-                    let last = words.pop().unwrap_or_default();
-                    (words, line.len() - last.len().min(line.len()))
-                }
-            },
+            Split::Whole(words, _) if line.ends_with(char::is_whitespace) || line.is_empty() => (words, line.len()),
+            Split::Whole(mut words, last) => {
+                words.pop();
+                (words, last)
+            }
         };
         let partial = line.get(begins..).unwrap_or_default();
         let Some((command, arguments)) = self.command(&before) else {
@@ -326,7 +332,7 @@ impl Validator for Helper {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         Ok(match words::split(context.input()) {
             Split::Open(..) => ValidationResult::Incomplete,
-            Split::Whole(_) => ValidationResult::Valid(None),
+            Split::Whole(..) => ValidationResult::Valid(None),
         })
     }
 }

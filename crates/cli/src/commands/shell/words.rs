@@ -3,8 +3,8 @@
 /// A line, split.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Split {
-    /// All of it.
-    Whole(Vec<String>),
+    /// All of it. The last word begins at this byte.
+    Whole(Vec<String>, usize),
     /// More has to come: a bracket or a quote is open. What there is of the last word begins at this byte, and goes so.
     Open(Vec<String>, usize),
 }
@@ -14,13 +14,13 @@ pub(super) enum Split {
 /// Blanks separate words; `'…'` and `"…"` keep them together, `\` takes the next character as it is, `#` begins a
 /// remark. A word that begins with `{` or `[` is JSON: it ends where its brackets do.
 pub(super) fn split(text: &str) -> Split {
-    let mut words = Vec::new();
+    let (mut words, mut last) = (Vec::new(), text.len());
     let mut rest = text;
     loop {
         rest = rest.trim_start();
         let at = text.len() - rest.len();
         let taken = match rest.chars().next() {
-            None => return Split::Whole(words),
+            None => return Split::Whole(words, last),
             Some('#') => {
                 rest = rest.find('\n').map_or("", |end| &rest[end..]);
                 continue;
@@ -30,6 +30,7 @@ pub(super) fn split(text: &str) -> Split {
         };
         let Some((word, len)) = taken else { return Split::Open(words, at) };
         words.push(word);
+        last = at;
         rest = &rest[len..];
     }
 }

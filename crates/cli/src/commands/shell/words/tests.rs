@@ -1,7 +1,19 @@
 use super::*;
 
 fn whole(text: &str, words: &[&str]) {
-    assert_eq!(split(text), Split::Whole(words.iter().map(|word| (*word).to_owned()).collect()), "{text}");
+    match split(text) {
+        Split::Whole(found, _) => assert_eq!(found, words, "{text}"),
+        open => panic!("{text}: {open:?}"),
+    }
+}
+
+#[test]
+fn the_last_word_begins_where_its_quotes_do() {
+    let last = |text| match split(text) {
+        Split::Whole(_, at) => at,
+        open => panic!("{text}: {open:?}"),
+    };
+    assert_eq!(["get 'ü'", "get pets ", "get {\"ü\":1} # x", " "].map(last), [4, 4, 4, 1]);
 }
 
 fn open(text: &str, words: usize, from: usize) {

@@ -1,0 +1,63 @@
+//! What fuzzers drive: everything that is done with a command line, a line of the shell and a file of settings before a
+//! command runs. (`crates/testkit/src/fuzz` has the other targets.)
+
+use crate::app;
+use crate::commands::shell::Reader;
+use crate::config::Config;
+use alluvium::Database;
+use env::{Env, OpenMode};
+use std::cell::OnceCell;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+/// Arguments, each ended by a zero byte; the last line of the text is left out, and is a file of settings. What is not
+/// taken is refused in words.
+///
+/// # Panics
+/// If an error has no words.
+pub fn arguments(data: &[u8]) {
+    let cut = memchr_last(data, b'\n');
+    let (arguments, settings) = cut.map_or((data, &[][..]), |at| (&data[..at], &data[at + 1..]));
+    let arguments = arguments.split(|byte| *byte == 0).map(|argument| OsString::from_vec(argument.to_vec()));
+    let arguments: Vec<OsString> = std::iter::once("alluvium".into()).chain(arguments).collect();
+    let env = Env::in_memory(1);
+    let path = Path::new("config.toml");
+    let written = env.fs.open(path, OpenMode::CreateNew).and_then(|file| file.write_at(settings, 0));
+    assert!(written.is_ok(), "{written:?}");
+    match app::resolve(&env, &|name| (name == "ALLUVIUM_CONFIG").then(|| "config.toml".to_owned()), arguments) {
+        Ok(Ok(_)) => {}
+        Ok(Err(failure)) => assert!(!failure.to_string().is_empty()),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+fn memchr_last(data: &[u8], byte: u8) -> Option<usize> {
+    data.iter().rposition(|&other| other == byte)
+}
+
+/// A line of the shell: it is split, parsed, and completed at every place within.
+///
+/// # Panics
+/// If what would be put into the line does not fit there.
+pub fn shell(data: &[u8]) {
+    thread_local! {
+        static READER: OnceCell<Reader> = const { OnceCell::new() };
+    }
+    let Ok(line) = std::str::from_utf8(data) else { return };
+    READER.with(|reader| reader.get_or_init(reader_of_pets).read(line));
+}
+
+/// A database with a collection, an index, and names that have to be quoted.
+#[allow(clippy::panic, reason = "a fuzz target fails by a panic")]
+fn reader_of_pets() -> Reader {
+    let fill = |db: &Database| {
+        db.collection("pets").put("rex", r#"{"größe":3,"a b":{"c":1}}"#)?;
+        db.collection("pets").create_index(r#"{"größe":1}"#)?;
+        db.collection("logs.fü' r").put(1, "{}")
+    };
+    let options = store::Options { background: false, ..store::Options::default() };
+    let db = Database::builder().env(Env::in_memory(1)).options(options).open("pets.db");
+    let db = db.and_then(|db| fill(&db).map(|()| db));
+    Reader::new(&Config::default(), db.unwrap_or_else(|error| panic!("{error}")), Some("pets".to_owned()))
+}

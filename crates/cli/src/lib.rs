@@ -1,0 +1,24 @@
+//! The `alluvium` command: arguments become settings, and settings run one command of the library.
+//!
+//! The program is [`main`]; the rest is its own. What fuzzers drive is public too.
+
+#![deny(missing_docs)]
+
+mod allocator;
+mod app;
+mod commands;
+mod config;
+mod exit;
+mod files;
+#[doc(hidden)]
+pub mod fuzz;
+mod logging;
+mod output;
+mod process;
+mod progress;
+mod session;
+mod settings;
+mod signals;
+mod text;
+
+pub use app::main;
