@@ -26,9 +26,11 @@ impl Runner {
         let on_duplicate = [OnDuplicate::Replace, OnDuplicate::Skip, OnDuplicate::Error][self.rng.usize(0..3)];
         let Text { bytes, documents } = self.text(&name, &format);
         let mut steps = self.created(&[&name]);
-        let mut state = self.after(&steps);
+        // As they are after so many documents.
+        let mut states = vec![self.after(&steps)];
         let (mut ids, mut taken) = (Vec::new(), false);
         for (id, map) in documents {
+            let state = &states[ids.len()];
             let there = state.get(&name, &id).is_some();
             let mut with = state.clone();
             with.put(&name, id.clone(), map.clone());
@@ -41,14 +43,13 @@ impl Runner {
             // What is passed over is refused by nobody, whatever is there under its `_id`.
             if !taken && (on_duplicate != OnDuplicate::Skip || !there) {
                 ids.push(id);
-                state = with;
+                states.push(with);
             }
         }
-        // All of it is one batch.
-        let refused = state.refuses(&name, &ids);
-        if !refused {
-            steps.push(state);
-        }
+        // All of it is one batch: what stands before the first document that cannot be there with those before it.
+        let left = (0..=ids.len()).rev().find(|&left| !states[left].refuses(&name, &ids[..left])).unwrap_or(0);
+        let refused = left < ids.len();
+        steps.push(states.swap_remove(left));
         let options = LoadOptions {
             format,
             readers: self.rng.usize(1..4),
@@ -60,11 +61,13 @@ impl Runner {
         self.note(format!("{kind} {name} {on_duplicate:?} {} bytes by {readers} and {writers}", bytes.len()));
         self.effect(kind, !refused && !ids.is_empty());
         self.effect("load refused", refused || taken);
-        let result = self.write(Phase::Load, &steps, !refused, |db| {
+        let result = self.write(Phase::Load, &steps, true, |db| {
             db.collection(&name).load(Input::stream("input", std::io::Cursor::new(bytes)), options)
         });
-        if let (true, false, Err(error)) = (taken, refused, &result) {
-            assert!(matches!(error, Error::LoadDuplicate { .. }), "{error}");
+        match &result {
+            Err(error) if refused => assert!(matches!(error, Error::LoadOf { .. }), "{error}"),
+            Err(error) => assert!(matches!(error, Error::LoadDuplicate { .. }), "{error}"),
+            Ok(_) => {}
         }
         if !expect_refused(result.clone(), refused || taken) {
             assert_eq!(result.expect("load").documents, ids.len() as u64, "documents loaded");
