@@ -189,7 +189,7 @@ impl Encoded {
     }
 
     /// Errors if one of the documents is in the collection, or twice in the batch. The caller holds
-    /// exclusive locks on the keys.
+    /// exclusive locks on the keys. Nobody is told that a document is there when it may be one whose outcome is unknown.
     pub fn refuse_existing(&self, store: &Store, open: &Open, name: &FullName, maps: &[Map]) -> Result<()> {
         let mut sorted: Vec<&Vec<u8>> = self.keys.iter().collect();
         sorted.sort_unstable();
@@ -200,6 +200,7 @@ impl Encoded {
         };
         for (key, map) in self.keys.iter().zip(maps) {
             if (any_twice && twice(key)) || store.contains(open.documents, key)? {
+                store.check_writable()?;
                 let id = map.get(ID).map(id_text).unwrap_or_default();
                 return Err(Error::DuplicateKey { collection: name.to_string(), id });
             }

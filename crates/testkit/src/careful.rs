@@ -29,6 +29,8 @@ pub struct Careful {
     since_durable: Vec<State>,
     /// Where the operation under way leads.
     under_way: Vec<State>,
+    /// Where those of the last step have led: some make a collection first.
+    of_step: Vec<State>,
     /// A write was refused because the database is poisoned.
     pub poisoned: bool,
     /// Reads are hit by faults as well. Else they always go on.
@@ -81,6 +83,7 @@ impl Careful {
             unknown: None,
             since_durable: vec![State::default()],
             under_way: Vec::new(),
+            of_step: Vec::new(),
             poisoned: false,
             reads_may_fail: false,
             errors: Vec::new(),
@@ -175,6 +178,7 @@ impl Careful {
                     let fine = !self.poisoned && self.unknown.is_none();
                     assert!(fine, "a write is acknowledged after {:?}", self.log);
                     self.acknowledged = next.clone();
+                    self.of_step.push(next.clone());
                     self.since_durable.push(next);
                 }
                 if makes_durable && self.unknown.is_none() {

@@ -253,6 +253,8 @@ impl Encoded {
         for (group, key) in &self.inserts {
             let group = &self.groups[*group];
             if store.contains(group.open.documents, key)? {
+                // It may be one whose outcome is unknown.
+                store.check_writable()?;
                 let id = crate::read::key_text(key);
                 return Err(Error::DuplicateKey { collection: group.name.to_string(), id });
             }

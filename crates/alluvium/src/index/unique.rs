@@ -37,8 +37,10 @@ impl Entries {
     /// Errors if a document of the batch would have a unique key that another has, in the batch or in the collection. The
     /// caller holds locks on all that [`Entries::claimed`] says.
     pub fn check_unique(&self, store: &Store, open: &Open, name: &FullName) -> Result<()> {
-        let taken = self.taken(store, open, name)?;
-        taken.map_or(Ok(()), |taken| Err(taken.error(name, &taken.other)))
+        let Some(taken) = self.taken(store, open, name)? else { return Ok(()) };
+        // Who has it may be a document whose outcome is unknown.
+        store.check_writable()?;
+        Err(taken.error(name, &taken.other))
     }
 
     /// A unique key of the batch that two documents would have, as for [`Entries::check_unique`].

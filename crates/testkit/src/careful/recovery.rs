@@ -53,9 +53,9 @@ impl Careful {
         let found = found.without_indexes();
         assert!(
             allowed.contains(&found),
-            "{when}: none of {} states is found; acknowledged and found differ:\n{}\nafter {:?}",
+            "{when}: none of {} states is found; each of them and what is found differ:\n{}\nafter {:?}",
             allowed.len(),
-            self.acknowledged.difference(&found),
+            allowed.iter().map(|state| state.difference(&found)).collect::<Vec<_>>().join("\nor\n"),
             self.log
         );
         let damage = db.verify().expect("verify");

@@ -96,6 +96,7 @@ impl Careful {
 
     /// Does one operation of a kind. True if it went well.
     pub fn take(&mut self, step: Step) -> bool {
+        self.of_step.clear();
         if self.db.is_none() {
             return self.open();
         }

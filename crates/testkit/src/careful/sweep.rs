@@ -227,8 +227,8 @@ fn arm(client: &Careful, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed: u64
 /// If the power was cut in the step that has just ended: what was durable before it or is now is there, or what it led to.
 fn check_cut(client: &mut Careful, cut: &Mutex<Option<World>>, before: Vec<State>) -> bool {
     let Some(disk) = cut.lock().take() else { return false };
-    let states = before.into_iter().chain(client.since_durable.clone()).chain(client.under_way.clone());
-    let states: Vec<State> = states.collect();
+    let done = client.of_step.iter().chain(&client.since_durable).chain(&client.under_way).cloned();
+    let states: Vec<State> = before.into_iter().chain(done).collect();
     let db = client.examine(&disk, &states, "cut before the change after the fault");
     drop(db);
     true
