@@ -146,9 +146,16 @@ impl Runner {
 
 /// Removes a directory and all that is in it.
 pub(crate) fn remove(env: &Env, dir: &Path) {
+    remove_all(env, dir);
+    // What is left of it after a power cut would be taken for damage of what is made there next.
+    let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
+    env.fs.sync_dir(parent.unwrap_or(Path::new("."))).expect("sync");
+}
+
+fn remove_all(env: &Env, dir: &Path) {
     for entry in env.fs.list(dir).expect("list") {
         let path = dir.join(&entry.name);
-        if entry.is_dir { remove(env, &path) } else { env.fs.remove(&path).expect("remove") }
+        if entry.is_dir { remove_all(env, &path) } else { env.fs.remove(&path).expect("remove") }
     }
     env.fs.remove_dir(dir).expect("remove");
 }
