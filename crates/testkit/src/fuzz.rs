@@ -43,8 +43,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("index_files", copies::index_files),
     ("metadata", copies::metadata),
     ("catalog", catalog::catalog),
-    ("arguments", cli::fuzz::arguments),
-    ("shell", cli::fuzz::shell),
 ];
 
 /// Runs a target by its name.

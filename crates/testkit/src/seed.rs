@@ -142,9 +142,9 @@ fn run(test: &str, chosen: &str, first: u64, usual: u64, body: &impl Fn(u64)) {
 
 fn one(test: &str, chosen: &str, seed: u64, body: &impl Fn(u64)) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(seed))) {
-        eprintln!(
-            "seed {seed} failed; run it alone: {chosen}ALLUVIUM_SEED={seed} cargo test -p alluvium-testkit --test {test}"
-        );
+        // Tests of other packages say which.
+        let package = if test.starts_with("-p ") { "" } else { "-p alluvium-testkit --test " };
+        eprintln!("seed {seed} failed; run it alone: {chosen}ALLUVIUM_SEED={seed} cargo test {package}{test}");
         resume_unwind(panic);
     }
 }

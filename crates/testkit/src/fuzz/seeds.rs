@@ -40,28 +40,6 @@ const INDEXES: &[&str] = &[
     "{\"c.0\":1,\"_id\":1}\n{\"partialFilterExpression\":{\"a\":{\"$gt\":3},\"b\":{\"$exists\":true}}}",
 ];
 
-/// Arguments, a zero byte between them, which is a blank here; the last line are settings.
-const ARGUMENTS: &[&str] = &[
-    "load my.db comments c.jsonl --id-field id --memory 512M --json",
-    "find my.db pets {\"a\":{\"$gt\":1}} --sort {\"a\":-1} --limit 10 --explain\nmemory=\"64M\"\n",
-    "index create my.db pets {\"a\":1} --unique --partial {\"b\":1} --expire-after 60\nsync=\"bulk\"",
-    "--config x.toml --log=info get my.db pets rex --id-type string",
-    "update my.db pets --where {} {\"$inc\":{\"n\":1}} --sync periodic\nreaders=2\n[section]\n",
-    "export my.db pets -o out.csv --fields a,b -- -x",
-    "restore dump new.db --memory=1G\ndisk-reserve=\"1G\"\nwriters=4",
-];
-
-const SHELL: &[&str] = &[
-    "find pets {\"größe\": {\"$gt\": 1}} --sort {\"a\":1} --limit 3 # some",
-    "use \"logs.fü' r\"",
-    "put pets rex {\"name\": \"Rex\", \"n\": [1, 2",
-    "index drop pets größe_1",
-    "count pets --hint=größe_1 'ü",
-    "update pets --where {\"a b.c\":1} {\"$set\": {\"x\": \"é\"}} --explain",
-    "help index create",
-    "export pets -o /tm",
-];
-
 const PATHS: &[&str] = &["a", "a.b", "a.0.b", "", ".", "a..b", "$a", "a.$[].b"];
 
 /// Loads: the first byte says which format.
@@ -130,8 +108,6 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "edits" | "manifests" | "records" | "blocks" => super::sealed::seeds(target),
         "superblocks" | "listings" | "read_only" | "index_files" | "metadata" => super::copies::seeds(target),
         "catalog" => super::catalog::seeds(),
-        "arguments" => ARGUMENTS.iter().map(|text| text.replace(' ', "\0").into_bytes()).collect(),
-        "shell" => text(SHELL),
         _ => vec![Vec::new(), vec![1, 2, 3, 4, 5, 6, 7, 8]],
     }
 }

@@ -1,0 +1,33 @@
+//! Command lines, files of settings and lines of the shell, made of those in `fuzz/corpus`, the same ones each time: all of
+//! it is taken, or refused in words. `ALLUVIUM_TARGET` runs one target alone.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use testkit::{fuzz, seed};
+
+const NAME: &str = "-p alluvium-cli --test any_command_line_is_taken_or_refused";
+const TARGET: &str = "ALLUVIUM_TARGET";
+const TARGETS: [(&str, fuzz::Target); 2] = [("arguments", cli::fuzz::arguments), ("shell", cli::fuzz::shell)];
+
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+#[test]
+fn any_command_line_is_taken_or_refused() {
+    let asked = std::env::var(TARGET).ok();
+    for (target, run) in TARGETS.iter().filter(|(name, _)| asked.as_deref().is_none_or(|asked| asked == *name)) {
+        let inputs = corpus(target);
+        inputs.iter().for_each(|input| run(input));
+        seed::each_of(NAME, (TARGET, target), 2000, |seed| {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut input = inputs[rng.usize(0..inputs.len())].clone();
+            let other = &inputs[rng.usize(0..inputs.len())];
+            fuzz::mutate(&mut rng, &mut input, other);
+            run(&input);
+        });
+    }
+}
