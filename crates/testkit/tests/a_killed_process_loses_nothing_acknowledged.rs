@@ -239,8 +239,9 @@ fn a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none() {
         let dir = tempfile::tempdir().unwrap();
         let mut known = Known::new(dir.path().join("db"));
         let mut rng = fastrand::Rng::with_seed(seed ^ 0xc4ea7e);
-        for _ in 0..rng.u64(1..4) {
-            known.kill_one(seed, Duration::from_micros(rng.u64(0..25_000)), true);
+        for again in 0..rng.u64(1..4) {
+            // Each names its checkpoints by its own seed.
+            known.kill_one(seed ^ again << 40, Duration::from_micros(rng.u64(0..25_000)), true);
         }
         known.check(seed, round);
         known.check_checkpoints(seed);

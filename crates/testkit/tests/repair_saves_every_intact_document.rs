@@ -122,13 +122,21 @@ impl Check<'_> {
                 // Of a file that was cut, only what is left has a place.
                 let there = overlaps || !self.hits.iter().any(flipped);
                 there && loss.from.as_slice() <= key && loss.to.as_deref().is_none_or(|to| key <= to)
-            });
+            }) || self.has_vanished(version);
         }
         // The last group of a log that was not closed may be a torn one, and what comes behind a segment, nobody knows.
         let name = unit.path.file_name().unwrap().to_string_lossy();
         let noted = || !self.made.closed && self.report.notes.iter().any(|note| note.contains(&*name));
         let lost = |lost: &repair::LostNumbers| (lost.first..=lost.last).contains(&version.seq);
         self.report.lost_numbers.iter().any(lost) || noted() || self.is_unseen_end(version)
+    }
+
+    /// True if the file is gone, and the manifest that would tell so is no use: the report says that it does not know.
+    fn has_vanished(&self, version: &Version) -> bool {
+        let (path, partition) = (&version.unit.path, version.unit.path.parent().unwrap().display().to_string());
+        let gone = self.hits.iter().any(|case| case.path == *path && matches!(case.damage, Damage::Remove));
+        let said = |note: &String| note.contains(&partition) && note.contains("is not missed");
+        gone && self.report.notes.iter().any(said)
     }
 
     /// True for what stood in the last segment of the log, if that is gone: nothing else says that it was there.

@@ -207,8 +207,10 @@ impl Listing {
     }
 }
 
+/// Sixteen digits as they are written: no capitals, no sign.
 fn hex(text: &str) -> Option<u64> {
-    u64::from_str_radix(text, 16).ok().filter(|_| text.len() == 16)
+    let written = text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    u64::from_str_radix(text, 16).ok().filter(|_| written)
 }
 
 #[cfg(test)]

@@ -58,6 +58,21 @@ fn a_newer_format_and_a_path_that_leads_out_are_refused() {
 }
 
 #[test]
+fn a_checksum_stands_as_it_was_written() {
+    let path = Path::new("CHECKPOINT");
+    let whole = (0..100).map(|seq| Listing { seq, ..listing() }.encode());
+    let text = whole.map(|bytes| String::from_utf8(bytes).unwrap()).find(|text| ends_in_a_letter(text)).unwrap();
+    let (body, sum) = text.trim_end().rsplit_once(' ').unwrap();
+    assert!(Listing::decode(text.as_bytes(), path).is_ok());
+    let capitals = format!("{body} {}\n", sum.to_uppercase());
+    assert!(Listing::decode(capitals.as_bytes(), path).is_err());
+}
+
+fn ends_in_a_letter(text: &str) -> bool {
+    text.trim_end().ends_with(|last: char| last.is_ascii_lowercase())
+}
+
+#[test]
 fn numbers_above_their_limits_are_refused() {
     let path = Path::new("CHECKPOINT");
     let decoded = |change: fn(&mut Listing)| {
