@@ -63,10 +63,18 @@ impl Act {
 
 impl Act {
     /// Whether a call that was answered so has surely written something. A delta on what an index reads may be a checked
-    /// update, which writes nothing where there is no document.
+    /// update, which writes nothing where there is no document, and so are all others of its batch on the same document.
     pub fn wrote(&self, answer: &Answer) -> bool {
         match (self, answer) {
-            (Self::Write(writes), _) => writes.iter().any(|(_, write)| !matches!(write, Write::AddV(_))),
+            (Self::Write(writes), _) => {
+                let checked =
+                    |at: &usize| writes.iter().any(|(other, write)| other == at && matches!(write, Write::AddV(_)));
+                writes.iter().any(|(at, write)| match write {
+                    Write::Put(_) | Write::Delete => true,
+                    Write::AddN(_) => !checked(at),
+                    Write::AddV(_) => false,
+                })
+            }
             (_, Answer::Whether(done)) => *done,
             (_, Answer::One(found)) => self.writes() && found.is_some(),
             _ => false,
