@@ -97,7 +97,13 @@ pub fn json_lines(data: &[u8]) {
     for line in data.split(|byte| *byte == b'\n') {
         let (mut row, mut id) = (Vec::new(), Vec::new());
         let fast = encoder.encode_json_line(line, &mut row, &mut id);
-        let slow = json::parse(line);
+        let mut slow = json::parse(line);
+        // The `_id` goes first, wherever it stands.
+        if let Ok(Value::Map(map)) = &mut slow
+            && let Some(id) = map.remove("_id")
+        {
+            map.entries.insert(0, (Value::from("_id"), id));
+        }
         match (fast, slow) {
             (Ok(encoded), Ok(Value::Map(map))) => {
                 encoded.new_shapes.iter().for_each(|shape| table.mark_committed(shape.number()));
