@@ -1,5 +1,7 @@
 //! Trained dictionaries for zstd, and the registry that holds each of them once.
 
+mod train;
+
 use crate::compress::new_context;
 use env::sync::Mutex;
 use std::collections::HashMap;
@@ -74,9 +76,7 @@ impl Dictionary {
         if sizes.len() < MIN_SAMPLES || max_bytes < 256 {
             return None;
         }
-        let mut bytes = Vec::with_capacity(max_bytes);
-        zstd_safe::train_from_buffer(&mut bytes, &content, &sizes).ok()?;
-        let dictionary = Self::from_bytes(bytes);
+        let dictionary = Self::from_bytes(train::train(&content, &sizes, max_bytes)?);
         dictionary.is_useful(&content, &sizes).then_some(dictionary)
     }
 
@@ -106,6 +106,9 @@ impl Dictionary {
             encoders: Mutex::new(Vec::new()),
         }
     }
+
+    /// The memory that a training takes at most while it runs, in bytes: zstd's tables, and the samples.
+    pub const TRAINING_BYTES: usize = train::TABLE_BYTES + MAX_SAMPLE_BYTES + (64 << 10);
 
     /// The content id: never 0, equal for equal content.
     pub fn id(&self) -> u64 {

@@ -356,7 +356,10 @@ impl<'a> Output<'a> {
             shared.trees.adopt(tree, known);
         }
         let options = &shared.options;
-        let train = || self.stage.train(options.writer.block_bytes, options.dictionary_bytes);
+        let train = || {
+            let _memory = shared.budget.charge(Owner::Jobs, Dictionary::TRAINING_BYTES);
+            self.stage.train(options.writer.block_bytes, options.dictionary_bytes)
+        };
         let chosen = shared.trees.choose(tree, &shared.dictionaries, &train);
         shared.budget.set(Owner::Dictionaries, shared.dictionaries.bytes());
         chosen
