@@ -11,13 +11,13 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-/// Arguments, each ended by a zero byte; the last line of the text is left out, and is a file of settings. What is not
-/// taken is refused in words.
+/// Arguments with zero bytes between them; what stands behind the first line is a file of settings. What is not taken is
+/// refused in words.
 ///
 /// # Panics
 /// If an error has no words.
 pub fn arguments(data: &[u8]) {
-    let cut = memchr_last(data, b'\n');
+    let cut = data.iter().position(|byte| *byte == b'\n');
     let (arguments, settings) = cut.map_or((data, &[][..]), |at| (&data[..at], &data[at + 1..]));
     let arguments = arguments.split(|byte| *byte == 0).map(|argument| OsString::from_vec(argument.to_vec()));
     let arguments: Vec<OsString> = std::iter::once("alluvium".into()).chain(arguments).collect();
@@ -30,10 +30,6 @@ pub fn arguments(data: &[u8]) {
         Ok(Err(failure)) => assert!(!failure.to_string().is_empty()),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
-}
-
-fn memchr_last(data: &[u8], byte: u8) -> Option<usize> {
-    data.iter().rposition(|&other| other == byte)
 }
 
 /// A line of the shell: it is split, parsed, and completed at every place within.

@@ -1,7 +1,7 @@
 //! Training, by zstd, with tables of a size that suits a small memory budget.
 //!
-//! `zstd_safe` has only the usual parameters, whose tables take 10.5 MiB: a third of a budget of 32 MB, for the tenth of a
-//! second that a training takes.
+//! `zstd_safe` has only the usual parameters, whose tables take 10.5 MiB: a third of a budget of 32 MB, as long as a
+//! training runs.
 
 #![allow(unsafe_code)]
 
