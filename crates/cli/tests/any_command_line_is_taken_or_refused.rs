@@ -2,6 +2,7 @@
 //! it is taken, or refused in words. `ALLUVIUM_TARGET` runs one target alone.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use testkit::{fuzz, seed};
 
@@ -19,6 +20,7 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
 #[test]
 fn any_command_line_is_taken_or_refused() {
     let asked = std::env::var(TARGET).ok();
+    let executions = Cell::new(0);
     for (target, run) in TARGETS.iter().filter(|(name, _)| asked.as_deref().is_none_or(|asked| asked == *name)) {
         let inputs = corpus(target);
         inputs.iter().for_each(|input| run(input));
@@ -27,7 +29,9 @@ fn any_command_line_is_taken_or_refused() {
             let mut input = inputs[rng.usize(0..inputs.len())].clone();
             let other = &inputs[rng.usize(0..inputs.len())];
             fuzz::mutate(&mut rng, &mut input, other);
+            executions.set(executions.get() + 1);
             run(&input);
         });
     }
+    seed::tally("fuzz executions", executions.get());
 }
