@@ -1,12 +1,15 @@
 //! Power cuts at every step of a sequence, and what must be found after each.
 
-use crate::State;
+mod calm;
+
 use crate::runner::MakeHook;
 use crate::state::read_state;
 use crate::timeline::{Allowed, Timeline};
 use crate::world::World;
+use crate::{By, State};
 use crate::{Mix, Phase, Runner};
 use alluvium::{Database, Durability};
+use calm::Calm;
 use env::fault::{Op, OpKind};
 use env::marks::{Rare, mark};
 use env::mem::{CrashStyle, MemFs};
@@ -64,6 +67,8 @@ pub struct Hits {
     pub lossy: u64,
     /// Cuts after which the build of an index went on.
     pub unfinished: u64,
+    /// The most documents that were found after one.
+    pub documents: u64,
 }
 
 impl Hits {
@@ -80,12 +85,15 @@ impl Hits {
         self.second_cuts += other.second_cuts;
         self.lossy += other.lossy;
         self.unfinished += other.unfinished;
+        self.documents = self.documents.max(other.documents);
     }
 }
 
 struct Cutter {
     seed: u64,
     hits: Mutex<Hits>,
+    /// Which changes are cut, if not all are.
+    calm: Option<Calm>,
     /// The first broken promise. It is not thrown out of the hook: the store is in the middle of
     /// an operation there, and could not be closed any more.
     failure: Mutex<Option<Box<dyn Any + Send>>>,
@@ -99,13 +107,15 @@ impl Cutter {
             return;
         }
         // The timeline's lock is free: operations on files never happen under it.
-        let (allowed, phase) = {
-            let timeline = timeline.lock();
-            (timeline.allowed(), timeline.phase)
-        };
+        let phase = timeline.lock().phase;
+        let kind = (phase, FileKind::of(op.path), op.kind);
+        if self.calm.as_ref().is_some_and(|calm| !calm.cuts(kind, self.seed)) {
+            return;
+        }
+        let allowed = timeline.lock().allowed();
         let number = {
             let mut hits = self.hits.lock();
-            *hits.points.entry((phase, FileKind::of(op.path), op.kind)).or_default() += 1;
+            *hits.points.entry(kind).or_default() += 1;
             hits.total()
         };
         let mut rng = fastrand::Rng::with_seed(self.seed.rotate_left(20) ^ number);
@@ -155,6 +165,7 @@ impl After {
         let found = read_state(&db).unwrap_or_else(|e| self.fail(&format!("it does not read: {e}")));
         let Some(at) = allowed.find(&found) else { self.fail(&allowed.explain(&found)) };
         self.hits.lossy += u64::from(at + 1 < allowed.len());
+        self.hits.documents = found.collections.values().map(|contents| contents.documents.len() as u64).sum();
         let damage = db.verify().unwrap_or_else(|e| self.fail(&format!("verify: {e}")));
         if !damage.is_empty() {
             self.fail(&format!("verify finds {damage:?}"));
@@ -278,19 +289,17 @@ pub const STEPS: u32 = 20;
 /// What every sequence does at least.
 const FLUSHES: u32 = 3;
 
+/// Before anything is cut, a database of [`run_calm`] has so many documents, in as many steps.
+pub const GROWN: (u32, u32) = (3_000, 6);
+/// How many are added after every fifth step.
+const GROWS_BY: u32 = 60;
+
 /// Runs one sequence of steps with a power cut before each of its changes to the disk.
 ///
 /// # Panics
 /// If a promise is broken after a cut.
 pub fn run(seed: u64, durability: Durability, steps: &[u32]) -> Hits {
-    let cutter = Arc::new(Cutter { seed, hits: Mutex::default(), failure: Mutex::default() });
-    let it = cutter.clone();
-    let make: MakeHook = Box::new(move |world, timeline| {
-        let (it, mem, timeline) = (it.clone(), world.mem.clone(), timeline.clone());
-        Arc::new(move |op: &Op<'_>| it.cut(&mem, &timeline, op))
-    });
-    let mut runner = Runner::with_hook(seed, Mix::Writes, Some(durability), false, Some(make));
-    cutter.check();
+    let (cutter, mut runner) = begin(seed, durability, None);
     for number in steps {
         runner.step(*number);
         cutter.check();
@@ -303,6 +312,46 @@ pub fn run(seed: u64, durability: Durability, steps: &[u32]) -> Hits {
         runner.flush();
         cutter.check();
     }
+    end(&cutter, runner)
+}
+
+/// Lets a database grow, and then runs a sequence of steps with a power cut before some of its changes to the disk.
+///
+/// # Panics
+/// If a promise is broken after a cut.
+pub fn run_calm(seed: u64, durability: Durability, steps: &[u32]) -> Hits {
+    let (cutter, mut runner) = begin(seed, durability, Some(Calm::default()));
+    let (documents, growths) = GROWN;
+    for number in 0..growths {
+        runner.grow(number, documents / growths, if number % 2 == 0 { By::Load } else { By::Insert });
+        // Documents in files, and runs of them to be merged.
+        runner.flush();
+    }
+    cutter.calm.as_ref().expect("it is calm").end();
+    for number in steps {
+        runner.step(*number);
+        if number % 5 == 0 {
+            runner.grow(growths + number, GROWS_BY, By::Insert);
+        }
+        cutter.check();
+    }
+    runner.flush();
+    end(&cutter, runner)
+}
+
+fn begin(seed: u64, durability: Durability, calm: Option<Calm>) -> (Arc<Cutter>, Runner) {
+    let cutter = Arc::new(Cutter { seed, hits: Mutex::default(), calm, failure: Mutex::default() });
+    let it = cutter.clone();
+    let make: MakeHook = Box::new(move |world, timeline| {
+        let (it, mem, timeline) = (it.clone(), world.mem.clone(), timeline.clone());
+        Arc::new(move |op: &Op<'_>| it.cut(&mem, &timeline, op))
+    });
+    let runner = Runner::with_hook(seed, Mix::Writes, Some(durability), false, Some(make));
+    cutter.check();
+    (cutter, runner)
+}
+
+fn end(cutter: &Cutter, mut runner: Runner) -> Hits {
     if runner.compactions == 0 {
         runner.compact();
     }

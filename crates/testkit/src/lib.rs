@@ -23,6 +23,7 @@ pub mod effects;
 mod finds;
 pub mod fixture;
 pub mod fuzz;
+mod growth;
 pub mod histories;
 mod id;
 mod index_operations;
@@ -51,6 +52,7 @@ mod world;
 
 pub use careful::Careful;
 pub use documents::{Documents, map_of};
+pub use growth::By;
 pub use id::Id;
 pub use runner::{Mix, Runner};
 pub use state::{State, read_state};

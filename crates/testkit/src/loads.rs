@@ -115,7 +115,7 @@ impl Runner {
     }
 
     /// Writes a document, and tells what it is when it is read.
-    fn document_in(&mut self, format: &Format, id: &Id, out: &mut Vec<u8>) -> Map {
+    pub(crate) fn document_in(&mut self, format: &Format, id: &Id, out: &mut Vec<u8>) -> Map {
         if let Format::Csv(_) = format {
             return self.row(id, out);
         }

@@ -48,7 +48,7 @@ pub struct Runner {
     pub flushes: u32,
     /// Calls that merged files, so far.
     pub compactions: u32,
-    seed: u64,
+    pub(crate) seed: u64,
     pub(crate) rng: fastrand::Rng,
     pub(crate) mix: Mix,
     pub(crate) documents: Documents,

@@ -1,5 +1,6 @@
 //! The power is cut before every write, sync, rename, creation and removal of generated
-//! sequences, in all three durabilities; each disk that is left opens, and keeps the promises.
+//! sequences, in all three durabilities; each disk that is left opens, and keeps the promises. In calm ones a database grows
+//! first, and some changes are cut then.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::Durability;
@@ -105,4 +106,23 @@ fn under_periodic() {
 #[test]
 fn under_bulk() {
     cut_everywhere("under_bulk", Durability::Bulk);
+}
+
+/// Each of these reads thousands of documents some hundred times.
+const CALM: u64 = 3;
+
+#[test]
+fn of_a_database_that_has_grown() {
+    let hits = RefCell::new(Hits::default());
+    seed::each("a_power_cut_at_any_step_keeps_every_promise of_a_database_that_has_grown", 20_000, CALM, |seed| {
+        let durability = [Durability::Sync, Durability::Periodic, Durability::Bulk][(seed % 3) as usize];
+        sequence::check(cuts::STEPS, |steps| hits.borrow_mut().add(&cuts::run_calm(seed, durability, steps)));
+    });
+    let hits = hits.into_inner();
+    println!("{} cuts of {} kinds, {} documents at most", hits.total(), hits.points.len(), hits.documents);
+    seed::tally("crash points", hits.total());
+    seed::tally("crash points of databases that have grown", hits.total());
+    if seed::is_usual(CALM) {
+        assert!(hits.documents >= u64::from(cuts::GROWN.0) && hits.points.len() >= 20, "too small: {hits:?}");
+    }
 }
