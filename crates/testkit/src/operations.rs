@@ -315,12 +315,13 @@ impl Runner {
                 2 if state.get(name, &id).is_some() => {
                     let change = self.any_change();
                     words += &format!(" apply {name} {value:?} {}", change.update);
-                    if !change.is_read_by_index(&state, name) {
+                    let before = state.get(name, &id).expect("it is there");
+                    let mut map = Map::clone(before);
+                    change.apply(&mut map);
+                    if map == **before || !change.is_read_by_index(&state, name) {
                         // No index looks at it for that.
                         written.entry(name).or_default().pop();
                     }
-                    let mut map = Map::clone(state.get(name, &id).expect("it is there"));
-                    change.apply(&mut map);
                     state.put(name, id, map);
                     batch.apply(&collection, value, change.update.as_str()).expect("an update in a batch");
                 }
