@@ -8,8 +8,9 @@ use env::Result;
 use memtable::Memtable;
 use std::sync::Arc;
 
-/// So many entries of a memtable are looked at; those behind them are thought to be like them.
+/// About so many entries of a memtable are looked at, at so many places; the others are thought to be like them.
 const COUNTED: u64 = 256;
+const SAMPLES: usize = 16;
 /// So many ranges of deleted keys are left out of a file; what lies in further ones counts as if it were there.
 const LEFT_OUT: usize = 64;
 
@@ -23,8 +24,8 @@ impl View {
         let (mut keys, mut deletes) = (0, 0);
         let mut covers = Covers::new(self.ranges(), MAX_SEQ);
         for memtable in self.memtables() {
-            let (puts, gone) = count(memtable, lower, upper, &mut covers);
-            keys += puts;
+            let (come, gone) = count(memtable, lower, upper, &mut covers);
+            keys += come;
             deletes += gone;
         }
         for run in &self.version.runs {
@@ -63,31 +64,70 @@ fn hidden(file: &FileHandle, lower: &[u8], upper: &[u8], covers: &mut Covers) ->
     Ok(entries)
 }
 
-/// Keys that are put and keys that are deleted last by a memtable in a range, about.
+/// By how much a memtable changes the number of keys in a range, about: keys that come, and keys that go.
 fn count(memtable: &Arc<Memtable>, lower: &[u8], upper: &[u8], covers: &mut Option<Covers>) -> (u64, u64) {
     let entries = memtable.entries_between(lower, upper);
     if entries == 0 {
         return (0, 0);
     }
-    let (mut puts, mut deletes, mut seen) = (0, 0, 0);
-    let (mut iter, mut last) = (memtable.iter(), Vec::new());
-    // A memtable is in memory: its iterator does not fail.
-    let mut on = iter.seek(lower, MAX_SEQ).is_ok();
-    while on && iter.valid() && iter.key() < upper && seen < COUNTED {
-        let older = seen > 0 && iter.key() == last.as_slice();
-        let hidden = covers.as_mut().is_some_and(|covers| iter.seq() < covers.newest(iter.key()));
-        seen += 1;
-        if !older {
-            last.clear();
-            last.extend_from_slice(iter.key());
-            match iter.kind() {
-                _ if hidden => {}
-                Kind::Delete => deletes += 1,
-                _ => puts += 1,
+    let few = entries <= COUNTED;
+    let starts = if few { vec![lower.to_vec()] } else { memtable.spread_keys(lower, upper, SAMPLES) };
+    let each = if few { u64::MAX } else { COUNTED / SAMPLES as u64 };
+    let (mut seen, mut come, mut gone) = (0, 0, 0);
+    for start in starts {
+        let mut iter = memtable.iter();
+        // A memtable is in memory: its iterator does not fail.
+        let mut on = iter.seek(&start, MAX_SEQ).is_ok();
+        let (mut here, mut key): (u64, Option<KeyChange>) = (0, None);
+        while on && iter.valid() && iter.key() < upper {
+            if key.as_ref().is_none_or(|key| key.bytes != iter.key()) {
+                if here >= each {
+                    break;
+                }
+                key.replace(KeyChange::of(iter.key())).inspect(|done| done.add(&mut come, &mut gone));
             }
+            here += 1;
+            let hidden = covers.as_mut().is_some_and(|covers| iter.seq() < covers.newest(iter.key()));
+            if let (Some(key), false) = (&mut key, hidden) {
+                key.older(iter.kind());
+            }
+            on = iter.next().is_ok();
         }
-        on = iter.next().is_ok();
+        key.inspect(|done| done.add(&mut come, &mut gone));
+        seen += here;
     }
     let of_all = |part: u64| (u128::from(part) * u128::from(entries) / u128::from(seen.max(1))) as u64;
-    if entries <= seen { (puts, deletes) } else { (of_all(puts), of_all(deletes)) }
+    if few { (come, gone) } else { (of_all(come), of_all(gone)) }
+}
+
+/// What the entries of a memtable say of one key.
+struct KeyChange {
+    bytes: Vec<u8>,
+    /// The newest and the oldest full write: true if it is a value.
+    newest: Option<bool>,
+    oldest: Option<bool>,
+}
+
+impl KeyChange {
+    fn of(key: &[u8]) -> Self {
+        Self { bytes: key.to_vec(), newest: None, oldest: None }
+    }
+
+    /// The next older entry of the key.
+    fn older(&mut self, kind: Kind) {
+        // A delta makes no key.
+        let is_value = match kind {
+            Kind::Put | Kind::Folded => true,
+            Kind::Delete | Kind::RangeDelete => false,
+            Kind::Delta => return,
+        };
+        self.newest.get_or_insert(is_value);
+        self.oldest = Some(is_value);
+    }
+
+    /// A key that is deleted first was there below; one that is put first, it is thought, was not.
+    fn add(&self, come: &mut u64, gone: &mut u64) {
+        *come += u64::from(self.newest == Some(true));
+        *gone += u64::from(self.oldest == Some(false));
+    }
 }

@@ -259,6 +259,32 @@ impl Memtable {
         })
     }
 
+    /// Keys from `lower` to below `upper`, in order, about `count` of them if there are as many: those of every so manieth
+    /// entry, so that what stands there is like the rest. Sorts what is new, as an iterator does.
+    pub fn spread_keys(&self, lower: &[u8], upper: &[u8], count: usize) -> Vec<Vec<u8>> {
+        let runs = if self.frozen().is_some() { Vec::new() } else { self.runs() };
+        let mut keys = Vec::new();
+        if let Some(frozen) = self.frozen() {
+            let (order, arena) = (self.frozen_order(frozen), &frozen.state.arena);
+            let (from, to) = (order.lower_bound(arena, lower, MAX_SEQ), order.lower_bound(arena, upper, MAX_SEQ));
+            let step = (to.saturating_sub(from) / count.max(1)).max(1);
+            keys.extend((from..to).step_by(step).map(|at| arena.key(order.places[at]).to_vec()));
+        } else {
+            self.read(|state| {
+                let bound = |run: &Run, key| sort::lower_bound(&state.arena, run, key, MAX_SEQ);
+                let within = |run: &Arc<Run>| bound(run, lower)..bound(run, upper).max(bound(run, lower));
+                let all: usize = runs.iter().map(|run| within(run).len()).sum();
+                let step = (all / count.max(1)).max(1);
+                for run in &runs {
+                    keys.extend(within(run).step_by(step).map(|at| state.arena.key(run[at].place).to_vec()));
+                }
+            });
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
     /// True without entries and range tombstones.
     pub fn is_empty(&self) -> bool {
         self.len() == 0 && !self.has_ranges()

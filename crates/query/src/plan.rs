@@ -104,15 +104,18 @@ pub struct Collection<'a> {
     pub natural_ids: bool,
     /// Its indexes that can be read.
     pub indexes: &'a [Index<'a>],
-    /// Who can look into the indexes.
+    /// Who can look into the indexes, and among the documents.
     pub estimator: Option<&'a dyn Estimator>,
 }
 
-/// Looks into an index while ways are weighed.
+/// Looks into an index, or among the documents, while ways are weighed.
 pub trait Estimator: std::fmt::Debug {
     /// About the share of the index's entries, from 0 to 1, that lie in any of these ranges; none if that is not known, or
     /// would take too long.
     fn share(&self, index: &Index<'_>, ranges: &[KeyRange]) -> Option<f64>;
+
+    /// The same of the documents and these ranges of `_id` ([`id_ranges`]).
+    fn share_of_ids(&self, ranges: &[KeyRange]) -> Option<f64>;
 }
 
 /// What is known of an index.

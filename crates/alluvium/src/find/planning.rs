@@ -72,7 +72,7 @@ const ESTIMATES_MAX: usize = 64;
 /// Ranges of the keys of a tree.
 type RangesOf = (TreeId, Vec<KeyRange>);
 
-/// Looks into indexes: into one partition, since documents lie in partitions by chance.
+/// Looks into indexes and among documents: in one partition, since documents lie in partitions by chance.
 struct Shares<'a> {
     moment: &'a Moment,
     indexes: &'a IndexSet,
@@ -92,6 +92,11 @@ impl<'a> Shares<'a> {
     /// What cannot be read is not known: the plan that is taken then says so.
     fn estimate(&self, tree: TreeId, bounds: &Bounds) -> Option<u64> {
         self.moment.store().estimate(tree, 0, bounds).ok()
+    }
+
+    fn share_of(&self, tree: TreeId, ranges: &[KeyRange]) -> Option<f64> {
+        let looked = || self.look(tree, ranges);
+        *self.known.borrow_mut().entry((tree, ranges.to_vec())).or_insert_with(looked)
     }
 
     fn look(&self, tree: TreeId, ranges: &[KeyRange]) -> Option<f64> {
@@ -121,8 +126,11 @@ impl plan::Estimator for Shares<'_> {
     fn share(&self, index: &plan::Index<'_>, ranges: &[KeyRange]) -> Option<f64> {
         let name = index.definition.name();
         let tree = self.indexes.indexes.iter().find(|listed| listed.definition.name() == name)?.tree;
-        let looked = || self.look(tree, ranges);
-        *self.known.borrow_mut().entry((tree, ranges.to_vec())).or_insert_with(looked)
+        self.share_of(tree, ranges)
+    }
+
+    fn share_of_ids(&self, ranges: &[KeyRange]) -> Option<f64> {
+        self.share_of(self.moment.open.documents, ranges)
     }
 }
 
@@ -204,7 +212,7 @@ fn remembered(
         let others = plan.rejected.iter().filter_map(|way| {
             let name = way.way.strip_prefix("index ");
             // Others cannot be asked for by a hint.
-            let asked_for = name.is_some() || way.way == "scan of all documents";
+            let asked_for = name.is_some() || way.way.starts_with("scan of");
             let estimated = way.cost.as_ref()?.time_us;
             asked_for.then(|| (name.map_or(estimated, |name| cost(name, estimated)), name))
         });

@@ -96,6 +96,33 @@ fn entries_between_two_keys_are_counted() {
     }
 }
 
+#[test]
+fn keys_are_spread_over_a_range() {
+    for frozen in [false, true] {
+        let table = Arc::new(Memtable::new(1));
+        let key = |n: u32| n.to_be_bytes().to_vec();
+        // In two runs.
+        for part in 0..2 {
+            let keys: Vec<_> = (0..1000).filter(|n| n % 2 == part).map(key).collect();
+            table
+                .apply(keys.iter().enumerate().map(|(at, key)| put(key, u64::from(part) * 1000 + at as Seq + 1, b"v")));
+            assert!(table.entries_between(&key(0), &key(2000)) > 0);
+        }
+        if frozen {
+            table.seal(1500);
+        }
+        let spread = table.spread_keys(&key(100), &key(900), 16);
+        assert!((16..=18).contains(&spread.len()), "{spread:?}");
+        for part in 0..8 {
+            let (from, to) = (key(100 + part * 100), key(200 + part * 100));
+            let within = spread.iter().filter(|key| from <= **key && **key < to).count();
+            assert!((1..=4).contains(&within), "{within} in the part {part}, frozen {frozen}");
+        }
+        assert_eq!(table.spread_keys(&key(5), &key(8), 16), [key(5), key(6), key(7)]);
+        assert!(table.spread_keys(&key(8), &key(5), 16).is_empty());
+    }
+}
+
 fn iter_all(iter: &mut MemtableIter) -> Vec<(Seq, Vec<u8>)> {
     let mut all = Vec::new();
     iter.seek_first().unwrap();

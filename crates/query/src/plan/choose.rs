@@ -171,7 +171,7 @@ impl Planner<'_> {
         let sort = self.query.sort.first().filter(|part| part.path.as_str() == "_id");
         let backward = backward.unwrap_or(sort.is_some_and(|part| part.is_descending()));
         let ordered = self.query.sort.is_empty() || sort.is_some_and(|part| part.is_descending() == backward);
-        let documents = self.collection.documents as f64 * cost::width(&set);
+        let documents = self.collection.documents as f64 * cost::share_of_ids(&set, self.collection);
         let kilobytes = self.collection.bytes as f64 / (self.collection.documents.max(1) as f64) / 1024.0;
         let each = cost::SCAN_DOCUMENT_US * kilobytes.max(1.0);
         let seeks = cost::SEEK_US * f64::from(self.collection.partitions) * set.0.len() as f64;

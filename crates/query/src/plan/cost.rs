@@ -8,7 +8,7 @@ use document::Value;
 use document::compare::{compare, type_rank};
 
 use super::interval::{Interval, Intervals, bracket};
-use super::scan::ranges_of;
+use super::scan::{id_ranges, ranges_of};
 use super::{Collection, Index, PartBounds};
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Comparison, Condition, Test};
@@ -125,6 +125,13 @@ fn share_of_ranges(bounds: &[PartBounds], index: &Index<'_>, collection: &Collec
     }
     let ranges = ranges_of(bounds);
     if ranges.len() > ESTIMATED_RANGES { None } else { estimator.share(index, &ranges) }
+}
+
+/// The share of the documents in a set of `_id`s: as somebody finds who looks, where there is a choice; else as a rule.
+pub(super) fn share_of_ids(set: &Intervals, collection: &Collection<'_>) -> f64 {
+    let looks = !set.is_all() && set.0.len() <= ESTIMATED_RANGES && !collection.indexes.is_empty();
+    let estimator = collection.estimator.filter(|_| looks);
+    estimator.and_then(|estimator| estimator.share_of_ids(&id_ranges(&set.0))).unwrap_or_else(|| width(set))
 }
 
 /// How many groups of entries there are that a scan looks for, each with the same values in the parts before the last one that

@@ -65,3 +65,35 @@ fn ranges_are_looked_into() {
         assert!((18_000..22_000).contains(&documents), "{documents}");
     }
 }
+
+#[test]
+fn ranges_of_ids_are_looked_into() {
+    let db = Database::builder().env(Env::in_memory(1)).partitions(2).open("db").unwrap();
+    let c = db.collection("c");
+    c.insert_many((0..20_000).map(|n| format!(r#"{{"_id": {n}, "g": {}, "r": {}}}"#, n % 50, n * 7919 % 20_000)))
+        .unwrap();
+    c.create_index(r#"{"g": 1}"#).unwrap();
+    c.create_index(r#"{"r": 1}"#).unwrap();
+    for flushed in [false, true] {
+        if flushed {
+            db.compact().unwrap();
+        }
+        // The last ten documents, in place of the 400 with this value, or of all in order.
+        assert_eq!(taken(&c, r#"{"_id": {"$gte": 19990}, "g": 5}"#).0, None);
+        let explained = c.find(r#"{"_id": {"$gte": 19990}}"#).sort(r#"{"r": 1}"#).limit(3).explain().unwrap();
+        assert!(explained.documents_examined <= 10, "{explained:?}");
+    }
+    assert_eq!(taken(&c, r#"{"_id": {"$gte": 10}, "g": 5}"#).0, Some("g_1".to_owned()));
+}
+
+#[test]
+fn the_oldest_documents_may_go() {
+    let db = Database::builder().env(Env::in_memory(1)).partitions(2).open("db").unwrap();
+    let c = db.collection("c");
+    c.insert_many((0..20_000).map(|n| format!(r#"{{"_id": {n}, "g": {}}}"#, n % 50))).unwrap();
+    c.create_index(r#"{"g": 1}"#).unwrap();
+    c.delete_many(r#"{"_id": {"$lt": 1500}}"#).run().unwrap();
+    let documents = c.estimated_document_count().unwrap();
+    assert!((17_000..20_000).contains(&documents), "{documents}");
+    assert_eq!(taken(&c, r#"{"g": 5}"#).0, Some("g_1".to_owned()));
+}
