@@ -25,7 +25,7 @@ pub enum Owner {
 
 const OWNERS: usize = 5;
 
-/// Of budgets up to this many bytes nothing is lent.
+/// Of budgets up to this many bytes nothing is lent; what the allocator keeps is counted of so much at most.
 const SMALL_BUDGET: usize = 128 << 20;
 
 /// Called with the new capacity of the cache, in bytes.
@@ -126,11 +126,13 @@ impl Budget {
         Charge { budget: self.clone(), owner, bytes }
     }
 
-    /// What is left for the block cache, in bytes: never less than a 32nd of the budget.
+    /// What is left for the block cache, in bytes: never less than a 32nd of the budget. An eighth of a small budget is left
+    /// to nobody: the allocator keeps about that much between blocks of all sizes, which come and go all over the heap.
     pub fn cache_capacity(&self) -> usize {
         let memtables = self.memtable_reserve.load(Ordering::Relaxed).max(self.used(Owner::Memtables));
         let jobs = self.job_reserve.max(self.used(Owner::Jobs));
-        let taken = memtables + jobs + self.used(Owner::Pinned) + self.used(Owner::Dictionaries);
+        let between = self.total.min(SMALL_BUDGET) / 8;
+        let taken = memtables + jobs + self.used(Owner::Pinned) + self.used(Owner::Dictionaries) + between;
         self.total.saturating_sub(taken).max(self.total / 32)
     }
 
