@@ -1,10 +1,11 @@
 //! The operations on indexes: made, declared and built later, dropped, swept; and documents that expire.
 
-use crate::indexes::{DEFINITIONS, Index, check_at, definition, refused};
+use crate::indexes::{DEFINITIONS, Index, check_at, definition, refused, yielded};
 use crate::state::State;
-use crate::{Id, Phase, Runner};
+use crate::{Id, Mix, Phase, Runner};
 use alluvium::{Durability, ErrorKind, Value};
 use query::index::Definition;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What making an index comes to.
@@ -241,6 +242,24 @@ impl Runner {
                 }
             }
         }
+    }
+
+    /// The entries that no document yields now, of all indexes of a collection that are ready.
+    pub(crate) fn stale(&self, name: &str) -> BTreeSet<(String, Vec<u8>, Vec<u8>)> {
+        let mut stale = BTreeSet::new();
+        // Nobody sweeps at times of its own.
+        let looks = self.mix == Mix::All && !self.background;
+        let Some(contents) = self.state.collections.get(name).filter(|_| looks) else { return stale };
+        let (collection, now) = (self.db().collection(name), self.db().snapshot());
+        for index in contents.indexes.values().filter(|index| index.ready) {
+            let documents = contents.documents.values().map(|map| &**map);
+            let yielded: BTreeSet<_> =
+                yielded(&index.definition, documents).into_iter().map(|(key, id, _)| (key, id)).collect();
+            let raw = collection.index_entries(&now, index.definition.name(), true).expect("the entries of an index");
+            let left = raw.into_iter().filter(|entry| !yielded.contains(entry));
+            stale.extend(left.map(|(key, id)| (index.definition.name().to_owned(), key, id)));
+        }
+        stale
     }
 
     /// An index serves the snapshots that were taken since it was ready, and no others.

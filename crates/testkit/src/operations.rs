@@ -267,6 +267,7 @@ impl Runner {
             true => self.state.collections.contains_key(&name),
             false => changed,
         };
+        let stale = self.stale(&name);
         let result = self.write(Phase::Write, &[state], durable && writes, |_| match blind {
             true => collection.apply(value, update).map(|()| was_there),
             false => collection.update(value, update).map(|result| {
@@ -275,6 +276,12 @@ impl Runner {
             }),
         });
         self.effect(if blind { "apply" } else { "update" }, changed);
+        // Who has read the document knows the entries that go.
+        let left = self.stale(&name);
+        assert!(
+            blind || left.is_subset(&stale),
+            "an update that reads leaves stale entries: {left:?}, before {stale:?}"
+        );
         if !self.missing(&name, &result) && !expect_refused(result.clone(), refused) {
             assert_eq!(result.expect("update"), was_there);
         }
