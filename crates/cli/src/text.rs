@@ -54,8 +54,15 @@ pub(crate) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
+/// Text that somebody else chose, as a terminal may be given it: control characters are escaped.
+pub(crate) fn plain(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
+}
+
 /// Pairs in two columns, the names aligned.
 pub(crate) fn columns(rows: &[(String, String)]) -> String {
+    let rows: Vec<(String, String)> = rows.iter().map(|(name, value)| (plain(name), plain(value))).collect();
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let line = |(name, value): &(String, String)| format!("{name:width$}  {value}\n");
     rows.iter().map(line).collect()

@@ -3,6 +3,7 @@
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
+use crate::text;
 use alluvium::{Collection, Explanation, Find, Map, Value};
 use document::json::{self, Format};
 use std::time::Duration;
@@ -87,7 +88,8 @@ pub(crate) fn print(explanation: &Explanation, json: bool) -> Outcome {
     let mut out = Output::new();
     match json {
         true => out.map(&explanation.to_map(), Format::RELAXED)?,
-        false => out.text(&explanation.to_string())?,
+        // Names of indexes may have anything in them.
+        false => explanation.to_string().lines().try_for_each(|line| out.text(&(text::plain(line) + "\n")))?,
     }
     out.finish()
 }

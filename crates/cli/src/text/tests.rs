@@ -39,3 +39,9 @@ fn columns_align_by_characters_not_bytes() {
     let rows = [("µs".to_owned(), "1".to_owned()), ("name".to_owned(), "2".to_owned())];
     assert_eq!(columns(&rows), "µs    1\nname  2\n");
 }
+
+#[test]
+fn control_characters_of_others_are_escaped() {
+    let rows = [("a\x1b[31mred\tx".to_owned(), "two\nlines".to_owned())];
+    assert_eq!(columns(&rows), "a\\u{1b}[31mred\\tx  two\\nlines\n");
+}

@@ -120,30 +120,35 @@ impl Planner<'_> {
         let filter = self.query.filter;
         let is_id = |keys: &document::Map| keys.len() == 1 && keys.contains("_id");
         let only = |way: Way| Ok(Ways { ways: vec![way], unusable: Vec::new() });
-        let index = match hint {
+        let all = self.collection.indexes.iter();
+        let named: Vec<&Index<'_>> = match hint {
             Hint::Natural { backward } => return only(self.scan(filter, Some(*backward))),
             Hint::Name("_id_") => return only(self.lookup(filter).unwrap_or_else(|| self.scan(filter, None))),
             Hint::Keys(keys) if is_id(keys) => {
                 return only(self.lookup(filter).unwrap_or_else(|| self.scan(filter, None)));
             }
-            Hint::Name(name) => self.collection.indexes.iter().find(|index| index.definition.name() == *name),
-            Hint::Keys(keys) => {
-                self.collection.indexes.iter().find(|index| same_keys(&index.definition.keys_map(), keys))
-            }
+            Hint::Name(name) => all.filter(|index| index.definition.name() == *name).collect(),
+            Hint::Keys(keys) => all.filter(|index| same_keys(&index.definition.keys_map(), keys)).collect(),
         };
-        let Some(index) = index else {
-            let what = match hint {
-                Hint::Name(name) => format!("'{name}'"),
-                _ => "with these keys".to_owned(),
-            };
-            return Err(PlanError::BadHint(format!("the hint names the index {what}, which is not there")));
-        };
-        match self.index(filter, index, true) {
-            Ok(way) => only(way),
-            Err(why) => {
-                let name = index.definition.name();
-                Err(PlanError::HintCannotAnswer(format!("the hint names the index {name}: {why}")))
+        // Several may have the same keys, and not the same documents: the cheapest of those that can answer is taken.
+        let (mut ways, mut refused) = (Vec::new(), None);
+        for index in named {
+            match self.index(filter, index, true) {
+                Ok(way) => ways.push(way),
+                Err(why) => {
+                    let name = index.definition.name();
+                    refused = Some(PlanError::HintCannotAnswer(format!("the hint names the index {name}: {why}")));
+                }
             }
+        }
+        let what = match hint {
+            Hint::Name(name) => format!("'{name}'"),
+            _ => "with these keys".to_owned(),
+        };
+        match (ways.is_empty(), refused) {
+            (false, _) => Ok(Ways { ways, unusable: Vec::new() }),
+            (true, Some(why)) => Err(why),
+            (true, None) => Err(PlanError::BadHint(format!("the hint names the index {what}, which is not there"))),
         }
     }
 

@@ -85,8 +85,12 @@ fn describe_index(index: &IndexStats) -> String {
     }
     match index.build {
         Some(build) => rows.push(("  state", describe_build(build))),
-        None => rows.push(("  uses", format!("{} since the database was opened", text::count(index.uses)))),
+        None => {
+            let last = index.last_used_ms.map(|at| format!(", last {}", document::json::date_to_iso(at)));
+            let uses = text::count(index.uses);
+            rows.push(("  uses", format!("{uses} since the database was opened{}", last.unwrap_or_default())));
+        }
     }
     let rows: Vec<_> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    format!("index {}\n{}", index.name, columns(&rows))
+    format!("index {}\n{}", text::plain(&index.name), columns(&rows))
 }
