@@ -68,6 +68,24 @@ fn a_tombstone_stays_while_a_snapshot_sees_below_it() {
 }
 
 #[test]
+fn a_compaction_of_all_leaves_nothing_that_nobody_can_read() {
+    let mut db = Db::new(tiny_options());
+    for number in 0..20 {
+        db.put(&key(&format!("k{number:02}")), &[1; 10]);
+    }
+    let snapshot = db.snapshot();
+    db.delete(&key("k07"));
+    db.flush();
+    db.partition.compact_all().unwrap();
+    assert_eq!(db.partition.stats().entries, 21);
+    db.end_snapshot(snapshot);
+    // Too little to be worth the writing by itself.
+    assert!(!db.compact_once());
+    db.partition.compact_all().unwrap();
+    assert_eq!(db.partition.stats().entries, 19);
+}
+
+#[test]
 fn a_read_without_a_snapshot_asks_for_the_number_after_it_has_its_view() {
     let mut db = Db::new(tiny_options());
     let k = key("k");

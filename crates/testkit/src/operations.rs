@@ -131,12 +131,14 @@ impl Runner {
         self.note(format!("insert {name} {ids:?}"));
         let mut steps = self.created(&[&name]);
         let mut state = self.after(&steps);
-        let mut fails = false;
+        let (mut fails, mut unindexable) = (false, false);
         for (id, map) in ids.iter().zip(&maps) {
             fails |= state.get(&name, id).is_some();
             state.put(&name, id.clone(), map.clone());
+            // Also one whose _id another of them has.
+            unindexable |= state.unindexable(&name, std::slice::from_ref(id));
         }
-        let refused = state.refuses(&name, &ids);
+        let refused = unindexable || state.refuses(&name, &ids);
         if !fails && !refused {
             steps.push(state);
         }

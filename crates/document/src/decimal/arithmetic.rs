@@ -8,8 +8,9 @@ use std::cmp::Ordering;
 const QUOTIENT_DIGITS: i64 = 34;
 
 impl Decimal {
-    /// The most digits of an exact result, so that 1e1000000000 + 1 is an error and not the end of the memory.
-    pub const MAX_RESULT_DIGITS: usize = 10_000;
+    /// The most digits of an exact result, so that 1e1000000000 + 1 is an error and not the end of the memory. The sum
+    /// of the largest and the smallest decimal128 has 12,321.
+    pub const MAX_RESULT_DIGITS: usize = 12_400;
 
     /// The exact sum. Its scale is the larger of the two. Infinities and NaN go as for doubles.
     ///
@@ -146,8 +147,8 @@ impl Finite {
     }
 }
 
-/// Cuts to `keep` digits, rounding half to even. The digits are ASCII and have no leading zero.
-fn round_digits(digits: &str, exponent: i64, keep: usize) -> (String, i64) {
+/// Cuts to `keep` digits, rounding half to even. The digits are ASCII; `keep` is at least 1.
+pub(super) fn round_digits(digits: &str, exponent: i64, keep: usize) -> (String, i64) {
     if digits.len() <= keep {
         return (digits.to_owned(), exponent);
     }

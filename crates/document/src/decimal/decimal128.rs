@@ -1,5 +1,6 @@
 //! BSON's decimal128: IEEE 754-2008 in the binary integer encoding, 16 bytes little-endian.
 
+use super::arithmetic::round_digits;
 use super::{Decimal, DecimalError, Repr};
 
 /// The largest coefficient, 34 nines.
@@ -45,12 +46,32 @@ impl Decimal {
         Ok((sign | exponent << 113 | coefficient).to_le_bytes())
     }
 
-    /// As [`Decimal::to_decimal128`], rounded half to even to 34 digits first.
-    ///
-    /// # Errors
-    /// [`DecimalError::NotDecimal128`] if the exponent is out of range.
-    pub fn to_decimal128_rounded(&self) -> Result<[u8; 16], DecimalError> {
-        self.rounded(MAX_DIGITS)?.to_decimal128()
+    /// True if decimal128 has exactly this value.
+    pub fn is_decimal128(&self) -> bool {
+        self.as_finite().is_none_or(|f| f.is_zero() || fit(&f.digits, f.exponent).is_some())
+    }
+
+    /// The nearest value that decimal128 has, half to even, as IEEE 754 rounds results: infinite beyond its largest
+    /// exponent, fewer digits or zero below its smallest. The scale stays where it fits.
+    pub fn rounded_to_decimal128(&self) -> Decimal {
+        let Repr::Finite(f) = &self.repr else { return self.clone() };
+        let signed = |digits: &str, exponent| Decimal::finite(f.negative, digits, exponent).unwrap_or(Decimal::NAN);
+        if f.is_zero() {
+            return signed("0", f.exponent.clamp(MIN_EXPONENT, MAX_EXPONENT));
+        }
+        let length = f.digits.len() as i64;
+        let keep = (length + f.exponent - MIN_EXPONENT).min(MAX_DIGITS as i64);
+        if keep < 0 {
+            return signed("0", MIN_EXPONENT);
+        }
+        // A leading zero, so that there is a digit to round even if none is kept.
+        let (digits, exponent) = round_digits(&format!("0{}", f.digits), f.exponent, keep as usize + 1);
+        let digits = digits.trim_start_matches('0');
+        // Nines that were rounded up have become one digit more.
+        match if digits.is_empty() { Some(("0".to_owned(), exponent)) } else { fit(digits, exponent) } {
+            Some((digits, exponent)) => signed(&digits, exponent),
+            None => Decimal { repr: Repr::Infinity { negative: f.negative } },
+        }
     }
 }
 

@@ -117,8 +117,38 @@ fn zeros_move_so_that_decimal128_can_hold_a_value() {
     for text in ["1E+6145", "1E-6177", "1.0000000000000000000000000000000000000001"] {
         assert_eq!(through(text), Err(DecimalError::NotDecimal128), "{text}");
     }
-    let rounded = dec("1.23456789012345678901234567890123456789").to_decimal128_rounded().unwrap();
-    assert_eq!(Decimal::from_decimal128(rounded).to_string(), "1.234567890123456789012345678901235");
+}
+
+#[test]
+fn what_decimal128_has_not_is_rounded_to_what_it_has() {
+    let nines = "9".repeat(34);
+    for (text, want) in [
+        ("1.23456789012345678901234567890123456789".to_owned(), "1.234567890123456789012345678901235".to_owned()),
+        (format!("{nines}4"), format!("{}E+34", format_args!("9.{}", "9".repeat(33)))),
+        (format!("{nines}5"), "1.000000000000000000000000000000000E+35".to_owned()),
+        (format!("{nines}E+6111"), format!("9.{}E+6144", "9".repeat(33))),
+        (format!("{nines}5E+6110"), "Infinity".to_owned()),
+        ("-1E+6145".to_owned(), "-Infinity".to_owned()),
+        ("1E+6144".to_owned(), "1.000000000000000000000000000000000E+6144".to_owned()),
+        ("1E-6176".to_owned(), "1E-6176".to_owned()),
+        ("5E-6177".to_owned(), "0E-6176".to_owned()),
+        ("-5.1E-6177".to_owned(), "-1E-6176".to_owned()),
+        ("15E-6177".to_owned(), "2E-6176".to_owned()),
+        ("99.6E-6176".to_owned(), "1.00E-6174".to_owned()),
+        ("9E-6178".to_owned(), "0E-6176".to_owned()),
+        ("1E-2000000000".to_owned(), "0E-6176".to_owned()),
+        ("0E+9999".to_owned(), "0E+6111".to_owned()),
+        ("-0E-9999".to_owned(), "-0E-6176".to_owned()),
+        ("1.50".to_owned(), "1.50".to_owned()),
+        ("-Infinity".to_owned(), "-Infinity".to_owned()),
+    ] {
+        let rounded = dec(&text).rounded_to_decimal128();
+        assert_eq!(rounded.to_string(), want, "{text}");
+        assert!(rounded.is_decimal128(), "{text}");
+        assert_eq!(Decimal::from_decimal128(rounded.to_decimal128().unwrap()), rounded, "{text}");
+    }
+    assert!(!dec("1E+6145").is_decimal128());
+    assert!(!dec("1E-6177").is_decimal128());
 }
 
 proptest! {

@@ -154,6 +154,8 @@ pub struct Rules {
     pub max_range_bytes: u64,
     /// Tombstones above the base that are never worth a merge of their own.
     pub few_tombstones: u64,
+    /// Files with lower numbers are rewritten for any garbage that they hold.
+    pub spotless_below: u64,
 }
 
 /// Why files are merged.
@@ -292,7 +294,7 @@ pub fn pick(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
         .or_else(|| sink_files(layout))
         .or_else(|| if layout.run_count() > rules.max_runs { merge_runs(layout, rules, Why::Runs) } else { None })
         .or_else(|| merge_into_base(layout, rules))
-        .or_else(|| collect_garbage(layout))
+        .or_else(|| collect_garbage(layout, rules))
         .or_else(|| if layout.range_bytes > rules.max_range_bytes { apply_ranges(layout) } else { None })
         .or_else(|| bury_tombstones(layout, rules))
         .or_else(|| {
@@ -437,7 +439,7 @@ fn join(components: &[Component<'_>], at: usize, rules: &Rules, free: &dyn Fn(&C
     components[from..to].iter().flat_map(|component| component.files.iter().copied()).collect()
 }
 
-fn collect_garbage(layout: &Layout<'_>) -> Option<Pick> {
+fn collect_garbage(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     for run in &layout.runs {
         for file in run.files.iter().filter(|file| !file.busy) {
             // Only what can go: else the rewrite would be picked for ever.
@@ -446,7 +448,8 @@ fn collect_garbage(layout: &Layout<'_>) -> Option<Pick> {
                 false => file.released,
             };
             let garbage = garbage + file.covered;
-            let collectable = garbage * GARBAGE_PART >= file.entries.max(1);
+            let any = garbage > 0 && file.number < rules.spotless_below;
+            let collectable = any || garbage * GARBAGE_PART >= file.entries.max(1);
             if (file.dead == Dead::Partly || collectable)
                 && !layout.conflicts(run.id, run.id, file.smallest, file.largest)
             {

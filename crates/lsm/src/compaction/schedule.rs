@@ -35,6 +35,7 @@ impl Partition {
             max_job_bytes: options.max_job_bytes,
             max_range_bytes: options.max_range_bytes,
             few_tombstones: options.few_tombstones,
+            spotless_below: 0,
         }
     }
 
@@ -205,7 +206,7 @@ impl Partition {
         self.commit(VersionEdit { removed, added, superseded, ..VersionEdit::default() }, None)
     }
 
-    /// Merges everything that is in files now into the base, and rewrites what holds garbage.
+    /// Merges everything that is in files now into the base, and rewrites what holds any garbage that may go.
     /// Memtables are not flushed by it. Waits for running compactions that are in the way.
     ///
     /// # Errors
@@ -221,7 +222,9 @@ impl Partition {
     /// As [`Partition::run_compaction`].
     pub fn compact_all_unless(&self, stop: &dyn Fn() -> bool) -> Result<bool> {
         let newer = self.view().version.next_run;
-        let rules = Rules { upper_percent: 0, upper_floor_bytes: 0, max_range_bytes: 0, ..self.rules() };
+        // What is made from now on is not rewritten again, so that this ends.
+        let spotless_below = self.shared().file_number_bound();
+        let rules = Rules { upper_percent: 0, upper_floor_bytes: 0, max_range_bytes: 0, spotless_below, ..self.rules() };
         loop {
             self.check_usable()?;
             if stop() {
@@ -257,6 +260,7 @@ impl Partition {
             max_job_bytes: 0,
             max_range_bytes: u64::MAX,
             few_tombstones: u64::MAX,
+            spotless_below: 0,
         };
         while let Some(job) = self.pick_with(&nothing_else, u64::MAX) {
             if !matches!(job.pick, Pick::Remove(_)) {

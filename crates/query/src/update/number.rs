@@ -3,9 +3,6 @@
 use document::value::Double;
 use document::{Decimal, Value};
 
-/// The digits of BSON's decimal128.
-const DECIMAL128_DIGITS: usize = 34;
-
 /// Why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberError {
@@ -25,8 +22,9 @@ pub(super) enum Operation {
 /// give one of 64 bits, and what that does not hold is an error; a double and integers give a double; a decimal and
 /// anything a decimal.
 ///
-/// Decimals are exact, but where both have at most 34 digits the result is rounded to 34, half to even, as decimal128
-/// is. A double beside a decimal counts as the decimal that its shortest text says (MongoDB: its first 15 digits).
+/// Decimals are exact, but where decimal128 has both, the result is the nearest that it has, half to even (infinite
+/// beyond its exponents, zero below them). A double beside a decimal counts as the decimal that its shortest text says
+/// (MongoDB: its first 15 digits).
 pub(super) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Value, NumberError> {
     match (a, b) {
         (Value::Int32(a), Value::Int32(b)) => {
@@ -71,15 +69,9 @@ fn decimals(operation: Operation, a: &Decimal, b: &Decimal) -> Result<Value, Num
         Operation::Add => a.add(b),
         Operation::Multiply => a.multiply(b),
     };
-    let mut result = result.map_err(|_| NumberError::Overflow)?;
-    if fits_decimal128(a) && fits_decimal128(b) {
-        result = result.rounded(DECIMAL128_DIGITS).map_err(|_| NumberError::Overflow)?;
-    }
-    Ok(Value::Decimal(result))
-}
-
-fn fits_decimal128(decimal: &Decimal) -> bool {
-    decimal.parts().is_none_or(|(_, digits, _)| digits.len() <= DECIMAL128_DIGITS)
+    let as_decimal128 = a.is_decimal128() && b.is_decimal128();
+    let result = result.map_err(|_| NumberError::Overflow)?;
+    Ok(Value::Decimal(if as_decimal128 { result.rounded_to_decimal128() } else { result }))
 }
 
 /// The integer of 32 or 64 bits.

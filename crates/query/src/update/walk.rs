@@ -1,5 +1,6 @@
 //! The way along a path to the value that changes, through a document that is decoded no further than it must be.
 
+use document::compare::equal;
 use document::path::{FieldPath, array_index};
 use document::row::ID;
 use document::{Draft, MAX_DEPTH, Map, Value};
@@ -108,13 +109,19 @@ impl Way<'_> {
         }
     }
 
-    /// An update that would change `_id` is refused.
+    /// An update that would change `_id` is refused; an equal number of another type is no change.
     fn keep_id<F: Fields>(self, fields: &F) -> Result<bool, UpdateError> {
         let mut apart = Map::new();
         if let Some(id) = fields.copy(ID)? {
             apart.push(ID, id);
         }
-        if self.follow(&mut apart)? { Err(immutable(self.action.operator(), self.path)) } else { Ok(false) }
+        let before = apart.get(ID).cloned();
+        let changed = self.follow(&mut apart)?;
+        match (before, apart.get(ID)) {
+            (Some(before), Some(after)) if equal(&before, after) => Ok(false),
+            _ if changed => Err(immutable(self.action.operator(), self.path)),
+            _ => Ok(false),
+        }
     }
 
     /// Changes what `names` lead to from `value`, whose own name is `own`.

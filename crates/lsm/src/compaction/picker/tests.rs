@@ -51,6 +51,7 @@ fn rules() -> Rules {
         max_job_bytes: 1000,
         max_range_bytes: 100,
         few_tombstones: 100,
+        spotless_below: 0,
     }
 }
 

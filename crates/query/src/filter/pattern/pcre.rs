@@ -60,6 +60,8 @@ struct Translator<'a> {
     quoting: bool,
     /// `\w` and its like know Unicode.
     unicode: bool,
+    /// The groups with a number that have begun.
+    groups: u32,
     before: Before,
 }
 
@@ -71,7 +73,8 @@ fn is_blank(c: char) -> bool {
 impl<'a> Translator<'a> {
     fn new(rest: &'a str, flags: Flags) -> Self {
         let out = String::with_capacity(rest.len() * 2);
-        Self { rest, out, flags, outside: Vec::new(), quoting: false, unicode: false, before: Before::Other }
+        let (outside, before) = (Vec::new(), Before::Other);
+        Self { rest, out, flags, outside, quoting: false, unicode: false, groups: 0, before }
     }
 
     /// Takes what may stand first and nowhere else.

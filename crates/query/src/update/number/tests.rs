@@ -21,6 +21,11 @@ fn decimals_are_rounded_as_decimal128_unless_they_hold_more() {
     assert_eq!(add(decimal(&nines), decimal("1")), Ok(decimal("1.000000000000000000000000000000000E+34")));
     assert_eq!(add(decimal(&nines), decimal("0.4")), Ok(decimal(&nines)));
     assert_eq!(multiply(decimal("1E+20"), decimal("1.5")), Ok(decimal("1.5E+20")));
+    assert_eq!(multiply(decimal("1E+6000"), decimal("-1E+6000")), Ok(decimal("-Infinity")));
+    assert_eq!(multiply(decimal("1E-6000"), decimal("1E-6000")), Ok(decimal("0E-6176")));
+    assert_eq!(add(decimal("9E+6144"), decimal("9E+6144")), Ok(decimal("Infinity")));
+    let padded = format!("1.{}E+6144", "0".repeat(33));
+    assert_eq!(add(decimal("1E+6144"), decimal("1E-6176")), Ok(decimal(&padded)));
     // 35 digits: exact from there on.
     let long = "9".repeat(35);
     assert_eq!(add(decimal(&long), decimal("1")), Ok(decimal(&format!("1{}", "0".repeat(35)))));

@@ -167,6 +167,7 @@ fn rules() -> Rules {
         max_job_bytes: 1920,
         max_range_bytes: 0,
         few_tombstones: 0,
+        spotless_below: 0,
     }
 }
 

@@ -44,11 +44,18 @@ impl Translator<'_> {
                 return Ok(Escaped::Set(Cow::Owned(format!("(?-i:{})", self.kind(c)))));
             }
             Some('R') => BREAK,
+            Some('1'..='7') if !self.is_reference() => return self.number(3, 8),
             Some('1'..='9' | 'g' | 'k') => return Err("references to groups are not supported".to_owned()),
             _ => return self.escape_anywhere(),
         };
         self.next();
         Ok(Escaped::set(set))
+    }
+
+    /// Digits are a reference if they are below 10 or the number of a group that has begun; otherwise they are octal.
+    fn is_reference(&self) -> bool {
+        let digits = self.rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        digits.parse::<u32>().is_ok_and(|number| number < 10 || number <= self.groups)
     }
 
     /// What stands behind a backslash in a class.

@@ -9,6 +9,7 @@ impl Translator<'_> {
             return Err("(*…) is not supported, but for UTF and UCP at the beginning".to_owned());
         }
         if !self.take("?") {
+            self.groups += 1;
             self.open("(?:");
             return Ok(());
         }
@@ -54,6 +55,7 @@ impl Translator<'_> {
         if !is_name {
             return Err(format!("'{name}' is no name of a group"));
         }
+        self.groups += 1;
         self.open("(?:");
         Ok(())
     }
