@@ -81,7 +81,11 @@ impl Job<'_> {
                         return Ok(done);
                     }
                 }
-                None if !self.upsert => return Ok(Done::default()),
+                None if !self.upsert => {
+                    // Only if what was found is what is there.
+                    self.collection.store().check_writable()?;
+                    return Ok(Done::default());
+                }
                 None => match self.insert() {
                     Ok(Some(done)) => return Ok(done),
                     Ok(None) => {}
@@ -142,6 +146,9 @@ impl Job<'_> {
             result.matched_count = u64::from(done.matched);
             result.modified_count = u64::from(done.matched && done.changed);
             result.upserted_id = done.upserted_id;
+        }
+        if result.matched_count == 0 && result.upserted_id.is_none() {
+            self.collection.store().check_writable()?;
         }
         Ok(())
     }

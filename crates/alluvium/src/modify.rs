@@ -163,6 +163,8 @@ impl Collection {
         }
     }
 
+    /// Whoever has nothing to write is told so only if what was read is what is there: not of a poisoned store, where
+    /// the outcome of it may be unknown.
     fn attempt(
         &self,
         open: &Arc<Open>,
@@ -175,7 +177,10 @@ impl Collection {
         let reader = Reader { store, open: open.clone(), name, snapshot: None };
         // The indexes first: what is read belongs to these or later ones, of which the batch will be told.
         let mut encoded = Encoded::new(store, open);
-        let Some((before, deltas)) = reader.get_chained(key, id)? else { return Ok(Attempt::Done(false)) };
+        let Some((before, deltas)) = reader.get_chained(key, id)? else {
+            store.check_writable()?;
+            return Ok(Attempt::Done(false));
+        };
         let mut draft = reader.draft(before.clone())?;
         let change = change(&mut draft).map_err(|error| match error {
             // Of many documents it is this one that it does not go with.
@@ -183,7 +188,10 @@ impl Collection {
             error => error,
         });
         match change? {
-            Write::Nothing => return Ok(Attempt::Done(true)),
+            Write::Nothing => {
+                store.check_writable()?;
+                return Ok(Attempt::Done(true));
+            }
             Write::Delete => encoded.delete_found(open, key, &before)?,
             Write::Either(delta) if deltas < DELTAS_MAX && is_worth_it(&delta, &draft) => {
                 let touched = update.is_none_or(|update| encoded.entries.set().is_touched_by(update));

@@ -131,8 +131,9 @@ impl Collection {
             Ok(true)
         })?;
         match if blind { Ok(true) } else { self.apply_checked(id, &update) } {
+            Ok(_) => Ok(()),
             // As if it had been blind: what cannot be applied leaves the document as it is.
-            Ok(_) | Err(Error::Update(_) | Error::UpdateOf { .. }) => Ok(()),
+            Err(Error::Update(_) | Error::UpdateOf { .. }) => Ok(self.store().check_writable()?),
             Err(error) => Err(error),
         }
     }

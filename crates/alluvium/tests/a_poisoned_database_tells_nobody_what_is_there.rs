@@ -27,9 +27,30 @@ fn a_poisoned_database_tells_nobody_what_is_there() {
             pets.insert_one(r#"{"_id":"tom","tag":7}"#).unwrap_err().kind(),
         ]
     };
+    // Writes that find that nothing is to be written.
+    let idle = || {
+        let same = r#"{"$set":{"tag":7}}"#;
+        [
+            pets.apply("tom", same).map(drop),
+            pets.apply("rex", r#"{"$inc":{"tag.x":1}}"#).map(drop),
+            pets.update("tom", same).map(drop),
+            pets.update("rex", same).map(drop),
+            pets.replace("tom", "{}").map(drop),
+            pets.update_one(r#"{"tag":8}"#, same).run().map(drop),
+            pets.update_many("{}", same).run().map(drop),
+            pets.update_many(r#"{"tag":8}"#, same).run().map(drop),
+            pets.delete_one(r#"{"tag":8}"#).run().map(drop),
+            pets.delete_many(r#"{"tag":8}"#).run().map(drop),
+            pets.find_one_and_delete(r#"{"tag":8}"#).run().map(drop),
+            pets.bulk_write([pets.delete_many(r#"{"tag":8}"#).into()]).run().map(drop),
+        ]
+        .map(|done| done.err().map(|error| error.kind()))
+    };
+    assert_eq!(idle(), [None; 12]);
     assert_eq!(kinds(), [ErrorKind::DuplicateKey; 4]);
     faults.inject(Fault::nth(1).of(OpKind::Sync).on("wal"));
     assert!(db.sync().is_err());
     assert_eq!(kinds(), [ErrorKind::Poisoned; 4]);
+    assert_eq!(idle(), [Some(ErrorKind::Poisoned); 12]);
     assert!(pets.get("rex").unwrap().is_some(), "reads go on");
 }
