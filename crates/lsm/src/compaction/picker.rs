@@ -392,7 +392,7 @@ fn merge_into_base(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
                 best = Some(candidate(component.files.clone()));
             }
             if component.bytes <= rules.max_job_bytes && fit.as_ref().is_none_or(|found| score > found.score) {
-                fit = Some(candidate(join(&components, at, rules, &free)));
+                fit = Some(candidate(join(layout, &components, at, rules, &free)));
             }
         }
     }
@@ -418,22 +418,35 @@ fn gather(layout: &Layout<'_>, from: usize) -> Option<Pick> {
     if busy || window.len() < 2 { None } else { merge_window(layout, window, Why::Gather) }
 }
 
-/// A component and its neighbours, as long as they are worth it and the job stays moderate.
-fn join(components: &[Component<'_>], at: usize, rules: &Rules, free: &dyn Fn(&Component<'_>) -> bool) -> Vec<u64> {
+/// A component and its neighbours, as long as they are worth it and the job stays moderate. Outputs may reach over the
+/// gaps between them: nothing may be on its way into one, such as a file that sinks.
+fn join(
+    layout: &Layout<'_>,
+    components: &[Component<'_>],
+    at: usize,
+    rules: &Rules,
+    free: &dyn Fn(&Component<'_>) -> bool,
+) -> Vec<u64> {
     let least = components[at].score() / 2.0;
     let limit = (rules.target_file_bytes * JOIN_FILES).min(rules.max_job_bytes);
     let mut bytes = components[at].bytes;
-    let mut fits = |component: &Component<'_>| {
-        let fits = free(component) && component.score() >= least && bytes + component.bytes <= limit;
-        bytes += if fits { component.bytes } else { 0 };
+    let mut newest = components[at].newest;
+    let mut fits = |component: &Component<'_>, low: &[u8], high: &[u8]| {
+        let fits = free(component)
+            && component.score() >= least
+            && bytes + component.bytes <= limit
+            && !layout.conflicts(0, newest.max(component.newest), low, high);
+        if fits {
+            bytes += component.bytes;
+            newest = newest.max(component.newest);
+        }
         fits
     };
-    let mut to = at + 1;
-    while to < components.len() && fits(&components[to]) {
+    let (mut from, mut to) = (at, at + 1);
+    while to < components.len() && fits(&components[to], components[from].low, components[to].high) {
         to += 1;
     }
-    let mut from = at;
-    while from > 0 && fits(&components[from - 1]) {
+    while from > 0 && fits(&components[from - 1], components[from - 1].low, components[to - 1].high) {
         from -= 1;
     }
     components[from..to].iter().flat_map(|component| component.files.iter().copied()).collect()
