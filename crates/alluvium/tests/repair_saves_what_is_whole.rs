@@ -366,6 +366,37 @@ fn a_collection_whose_name_is_lost_is_saved_under_another() {
 }
 
 #[test]
+fn a_collection_is_saved_whose_name_stood_in_a_file_that_nothing_names() {
+    let mem = Arc::new(MemFs::new());
+    let env = env_of(&mem);
+    let db = open(&env, "db");
+    let pets = db.collection("pets");
+    for n in 0..60 {
+        pets.put(n, format!(r#"{{"n":{n}}}"#)).unwrap();
+        if n == 0 {
+            db.flush().unwrap();
+        }
+    }
+    db.flush().unwrap();
+    let expected = documents(&db, "pets");
+    db.close().unwrap();
+    // The registry is in the first file of one of the two partitions.
+    for partition in ["db/p000", "db/p001"] {
+        let disk = Arc::new(mem.kill_clone());
+        for path in files(&*disk, Path::new(partition)) {
+            let name = path.file_name().unwrap().to_string_lossy();
+            if name.starts_with("MANIFEST") || name == "00000001.sst" {
+                disk.remove(&path).unwrap();
+            }
+        }
+        let env = env_of(&disk);
+        let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
+        let report = repair::repair(&env, Path::new("db"), Path::new("new"), &options).unwrap();
+        assert!(report.documents() + report.doubtful() >= expected.len() as u64 - 1, "{partition}: {report:?}");
+    }
+}
+
+#[test]
 fn what_is_no_database_is_refused() {
     let mem = Arc::new(MemFs::new());
     let env = env_of(&mem);

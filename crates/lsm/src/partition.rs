@@ -121,8 +121,10 @@ impl Partition {
     /// manifest that was damaged may lack files that are not left over; before other threads.
     ///
     /// # Errors
-    /// [`Error::Io`]: some are left.
+    /// [`Error::Io`]: some are left; or why the partition is poisoned: its manifest may name more than is known, and
+    /// nothing was removed.
     pub fn remove_left_overs(&self) -> Result<()> {
+        self.check_poisoned()?;
         let manifest = self.manifest.lock().number();
         let version = self.view().version.clone();
         let named: HashSet<u64> = version.files().map(|(_, file)| file.meta.number).collect();

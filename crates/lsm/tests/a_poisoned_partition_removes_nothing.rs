@@ -63,6 +63,7 @@ fn a_flush_whose_edit_is_in_doubt_keeps_its_files() {
         db.check();
         assert!(db.partition.flush_oldest().is_err());
         assert!(db.partition.compact_all().is_err());
+        assert!(db.partition.remove_left_overs().is_err());
         check_disks(&db, &mem);
     }
 }

@@ -84,6 +84,8 @@ pub struct Salvage {
     pub(super) env: Env,
     dir: PathBuf,
     partitions: Vec<files::SalvagedPartition>,
+    /// See [`files::Found`].
+    unlisted: bool,
     /// What cannot be read of sorted files.
     pub losses: Vec<Loss>,
     /// What the log has lost.
@@ -157,8 +159,8 @@ impl Salvage {
         let (env, dir, lost_numbers) = (env.clone(), dir.to_owned(), log.lost);
         let mut torn = log.torn;
         torn.append(&mut found.torn);
-        let files::Found { partitions, losses, files, blocks, .. } = found;
-        Ok(Self { env, dir, partitions, losses, lost_numbers, notes, torn, files, blocks, _lock: lock })
+        let files::Found { partitions, unlisted, losses, files, blocks, .. } = found;
+        Ok(Self { env, dir, partitions, unlisted, losses, lost_numbers, notes, torn, files, blocks, _lock: lock })
     }
 
     /// The directory.
@@ -239,7 +241,8 @@ impl Salvage {
         defined.flatten().map(|(number, definition)| (*number, definition.as_slice())).collect()
     }
 
-    /// True if entries of this tree may be lost in sorted files.
+    /// True if entries of this tree may be lost in sorted files: also in ones that may have vanished, since the manifest
+    /// that would name them is no use.
     ///
     /// ```
     /// # use store::{Durability, Options, Salvage, Store};
@@ -261,7 +264,7 @@ impl Salvage {
                 && loss.from.as_slice() < &high[..]
                 && loss.to.as_ref().is_none_or(|to| to.as_slice() >= &low[..])
         };
-        self.losses.iter().any(within)
+        self.unlisted || self.losses.iter().any(within)
     }
 
     /// Calls `visit` with what is left of each key of a tree, partition by partition, in the order of keys

@@ -151,7 +151,8 @@ impl Check<'_> {
         for (id, right) in &self.made.expected {
             let found = self.certain.get(id).or_else(|| self.doubtful.get(id));
             let Some(version) = self.lost_of(*id) else {
-                assert_eq!(found, Some(right), "{what}: document {id} is whole\n{:?}", self.report);
+                let (chain, report) = (self.made.places.chain(&self.made.key(*id)), self.report);
+                assert_eq!(found, Some(right), "{what}: document {id} is whole\n{report:?}\n{chain:?}");
                 assert!(
                     self.certain.contains_key(id) || !self.report.losses.is_empty(),
                     "{what}: document {id} is doubtful, and no file has lost anything"

@@ -71,6 +71,8 @@ fn loaded(entries: Vec<OwnedEntry>) -> Option<Source> {
 #[derive(Default)]
 pub(super) struct Found {
     pub partitions: Vec<SalvagedPartition>,
+    /// Of some partition nothing says which files it had: some may have vanished.
+    pub unlisted: bool,
     pub losses: Vec<Loss>,
     pub notes: Vec<String>,
     pub torn: Vec<String>,
@@ -126,7 +128,10 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
                 reading.named(&version)?;
                 ranges = version.ranges;
             }
-            Err(removed) => reading.all(&removed)?,
+            Err(removed) => {
+                reading.all(&removed)?;
+                reading.found.unlisted = true;
+            }
         }
         let Reading { registry, dictionaries, sources, trees, defined, flushed, .. } = reading;
         let partition =
