@@ -169,8 +169,13 @@ pub enum Error {
     #[error("the document cannot be stored: {0}")]
     InvalidDocument(String),
     /// An `_id` is not allowed.
-    #[error("the _id cannot be used: {0}")]
-    InvalidId(String),
+    #[error("the _id cannot be used: {what}")]
+    InvalidId {
+        /// MongoDB's code: 52 for a field in it that begins with a dollar sign, 2 for others.
+        code: i32,
+        /// What is wrong with it.
+        what: String,
+    },
     /// Text is no JSON, or not one document.
     #[error("{0}")]
     Json(String),
@@ -233,7 +238,9 @@ pub enum Error {
         error: Box<Error>,
     },
     /// A question took longer than it was given.
-    #[error("it took longer than the {limit_ms} ms that max_time gave it: give it more, or make an index that helps")]
+    #[error(
+        "it took longer than the {limit_ms} ms that it was given (max_time): give it more, or make an index that helps"
+    )]
     MaxTimeExpired {
         /// The time that it was given, in milliseconds.
         limit_ms: u64,
@@ -356,7 +363,8 @@ impl Error {
                 (11000, "DuplicateKey")
             }
             Self::LoadOf { error, .. } => return error.code(),
-            Self::InvalidDocument(_) | Self::InvalidId(_) => (2, "BadValue"),
+            Self::InvalidId { code: 52, .. } => (52, "DollarPrefixedFieldName"),
+            Self::InvalidDocument(_) | Self::InvalidId { .. } => (2, "BadValue"),
             Self::Json(_) => (9, "FailedToParse"),
             Self::DamagedDocument { .. } => (301, "DataCorruptionDetected"),
             Self::BulkWrite { errors, .. } => return errors.first()?.1.code(),
@@ -390,7 +398,7 @@ impl Error {
             }
             Self::InvalidName { .. }
             | Self::InvalidDocument(_)
-            | Self::InvalidId(_)
+            | Self::InvalidId { .. }
             | Self::Json(_)
             | Self::Update(_)
             | Self::UpdateOf { .. }

@@ -339,7 +339,7 @@ impl ReadOnly {
                     "keys here are strings or binary, and this is of type {}: write it as a string",
                     other.type_name()
                 );
-                Err(Error::InvalidId(what))
+                Err(Error::InvalidId { code: 2, what })
             }
         }
     }

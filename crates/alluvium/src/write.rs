@@ -29,7 +29,7 @@ pub(crate) fn set_id(map: &mut Map, id: Value) -> Result<()> {
         Some(own) if document::compare::equal(own, &id) => {}
         Some(own) => {
             let what = format!("the document has _id {}, which is not {}", id_text(own), id_text(&id));
-            return Err(Error::InvalidId(what));
+            return Err(Error::InvalidId { code: 2, what });
         }
         None => map.entries.insert(0, (Value::from(ID), id)),
     }
@@ -50,7 +50,10 @@ fn move_id(map: &mut Map) -> bool {
 
 /// The key of an `_id`.
 pub(crate) fn id_key(id: &Value) -> Result<Vec<u8>> {
-    document::key::id_key(id).map_err(|e| Error::InvalidId(e.to_string()))
+    document::key::id_key(id).map_err(|error| {
+        let code = if matches!(error, document::key::IdError::Dollar(_)) { 52 } else { 2 };
+        Error::InvalidId { code, what: error.to_string() }
+    })
 }
 
 /// The key and `_id` of a document that is within the limits.

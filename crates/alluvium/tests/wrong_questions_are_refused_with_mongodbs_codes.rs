@@ -37,6 +37,9 @@ fn questions() {
     assert_eq!(run(c.find("{}").hint("nobody")), 2);
     assert_eq!(run(c.find("{}").hint(r#"{"m": 1}"#)), 2);
     assert_eq!(run(c.find("{}").hint("sparse")), 291);
+    assert_eq!(run(c.find("{}").hint(r#"{"$natural": 2}"#)), 2);
+    assert_eq!(run(c.find("{}").hint(r#"{"$natural": 1, "n": 1}"#)), 2);
+    assert_eq!(code(c.insert_one(r#"{"_id": {"$x": 1}}"#).map(|_| ()).unwrap_err()), 52);
     assert_eq!(run(db.collection("nobody").find("{}")), 26);
     assert_eq!(code(c.distinct("", "{}").unwrap_err()), 2);
     assert_eq!(code(c.count_documents(r#"{"n": {"$in": 1}}"#).unwrap_err()), 2);

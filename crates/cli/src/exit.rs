@@ -141,7 +141,7 @@ fn library_code(error: &alluvium::Error) -> u8 {
         Error::ReadOnly(ReadOnlyError::NotReadOnly(_)) => return NOT_FOUND,
         Error::ReadOnly(ReadOnlyError::InvalidOption { .. } | ReadOnlyError::NoSuchIndex { .. })
         | Error::InvalidName { .. }
-        | Error::InvalidId(_)
+        | Error::InvalidId { .. }
         | Error::Store(
             StoreError::InvalidOption { .. } | StoreError::PartitionCount { .. } | StoreError::InsideDatabase { .. },
         ) => return USAGE,

@@ -30,7 +30,7 @@ const PLACE_BIAS: i64 = 1 << 39;
 const MAX_ZEROS: i64 = 64;
 
 /// Why a value cannot be an `_id`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// Arrays, regular expressions and undefined are refused, as MongoDB does.
     #[error("_id cannot be of type {0}")]
@@ -38,6 +38,9 @@ pub enum IdError {
     /// It nests deeper than [`MAX_DEPTH`].
     #[error("_id nests deeper than {MAX_DEPTH} levels")]
     TooDeep,
+    /// A field in it begins with a dollar sign, and it is no reference (`$ref`, `$id`, `$db`): a filter could not ask for it.
+    #[error("the field '{0}' in _id begins with a dollar sign")]
+    Dollar(String),
 }
 
 /// Appends the key of `value`. A value that [is too deep](Value::is_too_deep) is written, but cannot be decoded.
@@ -73,11 +76,31 @@ pub fn id_key(value: &Value) -> std::result::Result<Vec<u8>, IdError> {
     match value {
         Value::Array(_) | Value::Regex(_) | Value::Undefined => return Err(IdError::Type(value.type_name())),
         Value::Map(_) | Value::Code(_) if value.is_too_deep() => return Err(IdError::TooDeep),
+        Value::Map(map) => {
+            dollar_field(map).map_or(Ok(()), |name| Err(IdError::Dollar(name.to_owned())))?;
+        }
         _ => {}
     }
     let mut out = Vec::with_capacity(24);
     encode(value, &mut out);
     Ok(out)
+}
+
+/// The first field name in a map that begins with a dollar sign, but for those of references, as MongoDB has it.
+fn dollar_field(map: &Map) -> Option<&str> {
+    let is_reference = map.entries.first().is_some_and(|(name, _)| name.as_str() == Some("$ref"));
+    map.entries.iter().find_map(|(name, value)| match name.as_str() {
+        Some(name) if name.starts_with('$') && !(is_reference && matches!(name, "$ref" | "$id" | "$db")) => Some(name),
+        _ => dollar_field_in(value),
+    })
+}
+
+fn dollar_field_in(value: &Value) -> Option<&str> {
+    match value {
+        Value::Map(map) => dollar_field(map),
+        Value::Array(elements) => elements.iter().find_map(dollar_field_in),
+        _ => None,
+    }
 }
 
 /// A hash of the value's key: equal values have equal hashes. It is part of the format: it never changes.

@@ -186,7 +186,11 @@ fn like(set: &IndexSet, wanted: &Definition) -> Result<Option<Arc<Index>>> {
         let (code, what) = match (name == wanted.name(), same) {
             (true, true) => (85, format!("there is an index {name} with other options: drop it first")),
             (true, false) => {
-                let what = "over other keys or other documents: drop it first, or choose another name";
+                let what = match known.has_keys_of(wanted) {
+                    true => "of these keys, but of other documents or with other rules (unique, sparse, partial)",
+                    false => "over other keys",
+                };
+                let what = format!("{what}: drop it first, or choose another name");
                 (86, format!("there is an index {name} {what}"))
             }
             (false, true) => (85, format!("the index {name} has the same keys: drop it first")),

@@ -53,8 +53,14 @@ impl Owned {
         };
         let natural = keys.get("$natural").filter(|_| keys.len() == 1);
         Ok(match natural.and_then(Value::as_f64) {
-            Some(direction) => Self::Natural { backward: direction < 0.0 },
-            None => Self::Keys(keys),
+            Some(direction) if direction.abs() == 1.0 => Self::Natural { backward: direction < 0.0 },
+            _ if keys.contains("$natural") => {
+                return Err(query::plan::PlanError::BadHint(
+                    "a hint of $natural is 1 or -1, and stands alone".to_owned(),
+                )
+                .into());
+            }
+            _ => Self::Keys(keys),
         })
     }
 

@@ -30,10 +30,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON")]
     projection: Option<String>,
     /// Pass over so many documents
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     skip: u64,
     /// At most so many documents
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     limit: Option<u64>,
     #[command(flatten)]
     question: QuestionArgs,

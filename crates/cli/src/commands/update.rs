@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// Arguments of `update`.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "alluvium update [OPTIONS] <DATABASE> <COLLECTION> <ID> <UPDATE>
+       alluvium update [OPTIONS] <DATABASE> <COLLECTION> --where <FILTER> <UPDATE>")]
 #[command(after_help = "\
 Operators: $set $unset $inc $mul $min $max $push $addToSet $pull $pullAll $pop $bit $rename $currentDate $setOnInsert
 
@@ -24,8 +26,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
     /// The _id: extended JSON; what does not parse is a string; none with --where
-    #[arg(value_name = "ID", allow_negative_numbers = true)]
-    document_id: String,
+    #[arg(value_name = "ID", required_unless_present = "filter", allow_negative_numbers = true)]
+    document_id: Option<String>,
     /// The update: operators, each with paths and values
     #[arg(value_name = "UPDATE", required_unless_present = "filter")]
     update: Option<String>,
@@ -62,7 +64,7 @@ impl Args {
         if self.question.is_given() {
             return Err(Failure::Usage("--hint, --max-time and --explain go with --where".to_owned()));
         }
-        let id = self.id.parse(&self.document_id);
+        let id = self.id.parse(self.document_id.as_deref().unwrap_or_default());
         let shown = ids::show(&id);
         let update = map_of("the update", self.update.as_deref().unwrap_or_default())?;
         let result = self.collection.with(|collection| {
@@ -111,8 +113,14 @@ impl Args {
                 "an _id and --where do not go together: name one of them, and the update".to_owned(),
             ));
         }
+        let Some(update) = &self.document_id else {
+            let example = r#"'{"$set": {"checked": true}}'"#;
+            return Err(Failure::Usage(format!(
+                "the update is missing: say what becomes of those that match, as {example}"
+            )));
+        };
         questions::refuse_read_only(&self.collection)?;
-        let (filter, update) = (map_of("the filter of --where", filter)?, map_of("the update", &self.document_id)?);
+        let (filter, update) = (map_of("the filter of --where", filter)?, map_of("the update", update)?);
         let array_filters = self.array_filters.as_deref().map(questions::maps_of).transpose()?.unwrap_or_default();
         self.collection.with(|collection| {
             let mut asked = match self.many {

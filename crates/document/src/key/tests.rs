@@ -59,6 +59,13 @@ fn some_types_are_no_id() {
     assert_eq!(id_key(&Value::Array(vec![])), Err(IdError::Type("array")));
     let regex = Regex { pattern: "a".into(), options: String::new() };
     assert_eq!(id_key(&Value::Regex(Box::new(regex))), Err(IdError::Type("regex")));
+    let map = |name: &str, value: Value| Value::Map(Map::from([(name, value)]));
+    for inside in [map("$x", 1.into()), map("a", [map("$x", 1.into())].into_iter().collect()), map("$id", 1.into())] {
+        let Err(IdError::Dollar(name)) = id_key(&inside) else { panic!("{inside:?} is taken") };
+        assert!(name == "$x" || name == "$id");
+    }
+    let reference = Value::Map(Map::from([("$ref", Value::from("pets")), ("$id", Value::from(7))]));
+    assert!(id_key(&reference).is_ok() && id_key(&map("a$", reference)).is_ok());
     let mut deep = Value::Null;
     for _ in 0..=MAX_DEPTH {
         deep = Value::Map(Map::from([("a", deep)]));

@@ -143,7 +143,12 @@ impl Planner<'_> {
         }
         let what = match hint {
             Hint::Name(name) => format!("'{name}'"),
-            _ => "with these keys".to_owned(),
+            Hint::Keys(keys) => {
+                let keys = document::Value::Map((*keys).clone());
+                let keys = document::json::to_string(&keys, document::json::Format::RELAXED);
+                format!("with the keys {}", keys.unwrap_or_default())
+            }
+            Hint::Natural { .. } => String::new(),
         };
         match (ways.is_empty(), refused) {
             (false, _) => Ok(Ways { ways, unusable: Vec::new() }),

@@ -84,9 +84,9 @@ impl Args {
         } else if made.is_new {
             let documents = text::counted(made.documents, "document");
             let took = text::duration(meter.took());
-            out.text(&format!("made the index {} over {documents} in {took}\n", made.name))?;
+            out.text(&format!("made the index {} over {documents} in {took}\n", text::plain(&made.name)))?;
         } else {
-            out.text(&format!("the index {} is there already, and ready\n", made.name))?;
+            out.text(&format!("the index {} is there already, and ready\n", text::plain(&made.name)))?;
         }
         out.finish()
     }

@@ -76,6 +76,12 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
         // Standard input is the shell's own.
         command = command.mut_arg(FROM_STDIN.0, |arg| arg.required(true).help("The document as JSON"));
     }
+    // One that is written out: of several lines.
+    let usage = command.render_usage().to_string();
+    if let (Some(usage), true) = (usage.strip_prefix("Usage: "), usage.contains('\n')) {
+        let usage = usage.replace("alluvium ", "").replace("<DATABASE> ", "");
+        command = command.override_usage(if collection.is_some() { usage.replace("<COLLECTION> ", "") } else { usage });
+    }
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     Some(command.after_help(help.replace("alluvium ", "").replace("my.db ", "")))
 }

@@ -68,5 +68,8 @@ fn usage_begins_with_the_command() {
         |line: &str| commands(None).try_get_matches_from(line.split(' ')).expect_err("help is no command").to_string();
     assert!(help("get --help").contains("\nUsage: get [OPTIONS] <COLLECTION> <ID>..."), "{}", help("get --help"));
     assert!(help("mv get --help").contains("\nUsage: mv get [OPTIONS] <SET> <KEY>"), "{}", help("mv get --help"));
+    let two = "\nUsage: update [OPTIONS] <COLLECTION> <ID> <UPDATE>\n       update [OPTIONS] <COLLECTION> --where <FILTER> <UPDATE>\n";
+    assert!(help("update --help").contains(two), "{}", help("update --help"));
+    assert!(refused(Some("pets"), "index drop").contains("\n       index drop [OPTIONS] --all"));
     assert!(refused(None, "count").contains("Usage: count "), "{}", refused(None, "count"));
 }
