@@ -35,6 +35,14 @@ fn say(shell: &mut PtySession, line: &str) {
     shell.send_line(line).expect("a terminal");
 }
 
+/// Waits for the prompt first: while a command runs, the terminal itself takes ctrl-D for the end of a line, and the shell never
+/// sees it.
+fn end_with_control_d(mut shell: PtySession) {
+    shell.exp_string("alluvium> ").expect("a prompt");
+    shell.send_control('d').expect("a terminal");
+    shell.exp_eof().expect("the end");
+}
+
 #[test]
 fn documents_are_shown_for_people_and_in_colours_unless_unwanted() {
     let place = place();
@@ -48,8 +56,7 @@ fn documents_are_shown_for_people_and_in_colours_unless_unwanted() {
     let mut coloured = shell(&place, true);
     say(&mut coloured, "get pets 7");
     coloured.exp_string("\x1b[34m\"kind\"\x1b[0m: \x1b[32m\"dog\"\x1b[0m").expect("colours");
-    coloured.send_control('d').expect("a terminal");
-    coloured.exp_eof().expect("the end");
+    end_with_control_d(coloured);
 }
 
 #[test]
@@ -115,7 +122,6 @@ fn an_interrupt_gives_up_a_line_or_stops_a_command_and_never_ends_the_shell() {
     shell.exp_string("\"age\": 41\r\n").expect("a document");
     say(&mut shell, "count pets");
     shell.exp_string("100\r\n").expect("a count");
-    shell.send_control('d').expect("a terminal");
-    shell.exp_eof().expect("the end");
+    end_with_control_d(shell);
     assert_eq!(place.good(&["count", "db", "pets"]), "100\n");
 }
