@@ -13,6 +13,7 @@
 //! Entries of a chunk follow each other, so that they can be walked without an index.
 
 use crate::pool::ChunkPool;
+use crate::prefetch::prefetch;
 use codec::entry::{self, Entry, Kind, Seq};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub(crate) type Place = u32;
 pub(crate) const NONE: Place = Place::MAX;
 
 const HEADER: usize = 20;
+/// Small entries end about so far behind their beginning, often in the next line of the cache.
+const REACH: usize = 48;
 const UNIT: usize = 8;
 const OFFSET_BITS: u32 = 17;
 const FIRST_CHUNK: usize = 64 << 10;
@@ -202,7 +205,8 @@ impl Arena {
     #[inline]
     pub(crate) fn touch(&self, place: Place) {
         let (chunk, at) = self.locate(place);
-        std::hint::black_box(chunk[at]);
+        prefetch(&chunk[at..]);
+        prefetch(chunk.get(at + REACH..).unwrap_or(&[]));
     }
 
     #[inline]

@@ -31,7 +31,7 @@ struct Walk {
 }
 
 /// An entry so many positions ahead is fetched while this one is looked at.
-const AHEAD: usize = 4;
+const AHEAD: usize = 12;
 
 impl MemtableIter {
     pub(crate) fn new(table: &Arc<Memtable>) -> Self {

@@ -9,6 +9,7 @@ mod index;
 mod iter;
 mod order;
 mod pool;
+mod prefetch;
 mod ranges;
 mod sort;
 mod sorted;
