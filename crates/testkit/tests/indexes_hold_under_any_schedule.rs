@@ -6,6 +6,7 @@
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Collection, Database, ErrorKind, Map, Value};
 use env::fault::{Op, OpKind};
+use env::mem::CrashStyle;
 use env::sync::{Arc, Mutex};
 use env::thread::{JoinHandle, spawn};
 use query::index::Definition;
@@ -227,6 +228,47 @@ fn arrays_are_marked_before_they_are_written() {
         for cut in std::mem::take(&mut *cuts.lock()) {
             let db = cut.open(&store::Options { partitions: None, ..small_options() }).unwrap();
             healthy(&db);
+        }
+    });
+}
+
+#[test]
+fn a_power_cut_beside_a_build_leaves_what_the_documents_yield() {
+    schedules("a_power_cut_beside_a_build_leaves_what_the_documents_yield", 150, || {
+        let (world, db, pets) = open();
+        pets.put(0, r#"{"k":0}"#).unwrap();
+        let cuts: Arc<Mutex<Vec<World>>> = Arc::default();
+        let (mem, into) = (world.mem.clone(), cuts.clone());
+        let rare = |n: u32| shuttle::rand::Rng::gen_range(&mut shuttle::rand::thread_rng(), 0..n) == 0;
+        world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
+            if op.kind.changes() && into.lock().len() < 4 && rare(6) {
+                let style = if rare(2) { CrashStyle::AllLost } else { CrashStyle::Any };
+                let disk = World::over(mem.crash_clone(op.number, style), op.number);
+                into.lock().push(disk);
+            }
+        })));
+        // Nobody waits for the log: what the build reads may be lost.
+        let writer = pets.clone();
+        let writer = thread(move || {
+            for k in 1..12 {
+                writer.put(k % 3, format!(r#"{{"k":{k}}}"#)).unwrap();
+            }
+        });
+        pets.create_index(K.0).unwrap();
+        join([writer]);
+        world.faults.set_hook(None);
+        healthy(&db);
+        drop(db);
+        for cut in std::mem::take(&mut *cuts.lock()) {
+            let db = cut.open(&store::Options { partitions: None, ..small_options() }).unwrap();
+            healthy(&db);
+            db.finish_indexes().unwrap();
+            let pets = db.collection("pets");
+            // Numbers that were lost are given again, to other keys.
+            for k in 20..32 {
+                pets.put(k % 3, format!(r#"{{"k":{k}}}"#)).unwrap();
+                healthy(&db);
+            }
         }
     });
 }
