@@ -179,11 +179,14 @@ pub(crate) fn mark_clean(files: &mut [AddedFile], sets: &[&RangeSet], clean: Seq
 }
 
 /// The tombstones of a version that hide nothing any more, as ranges with the numbers up to which they can
-/// be forgotten, among those that have a key from `low` to `high`. What is left of a range lies between the
-/// outermost files that it is needed for.
+/// be forgotten, among those that have a key from `low` to `high` or end at `low`: a new range that begins there may have cut
+/// them off from the files that they were needed for. What is left of a range lies between the outermost files that it is
+/// needed for.
 pub(crate) fn superfluous(version: &Version, low: &[u8], high: &[u8]) -> RangeSet {
     let mut done = Vec::new();
-    for fragment in version.ranges.overlapping(low, high) {
+    let fragments = version.ranges.fragments();
+    let from = fragments.partition_point(|fragment| fragment.end() < low);
+    for fragment in fragments[from..].iter().take_while(|fragment| fragment.start() <= high) {
         // Whatever needs an older one needs the newer ones, too.
         for &seq in fragment.seqs() {
             let Some((first, last)) = needed(version, fragment, seq) else {

@@ -139,6 +139,36 @@ fn a_range_is_cut_to_the_files_that_it_is_needed_for() {
 }
 
 #[test]
+fn what_a_newer_range_cuts_off_is_forgotten_too() {
+    let mut db = Db::new(tiny_options());
+    // Of this file a range will cover too little to be worth rewriting it.
+    for n in [1, 2, 3, 4, 5, 6, 7, 8, 12] {
+        db.put(&number(1, n), b"x");
+    }
+    db.flush();
+    db.put(&number(1, 80), b"x");
+    let first = db.snapshot();
+    db.delete_range(&number(1, 12), &number(1, 90));
+    db.put(&number(1, 81), b"x");
+    db.flush();
+    db.end_snapshot(first);
+    let second = db.snapshot();
+    db.delete_range(&number(1, 12), &number(1, 90));
+    db.flush();
+    assert_eq!(db.partition.stats().ranges, 1, "both files need both");
+    while db.compact_once() {}
+    assert_eq!(db.partition.stats().ranges, 2, "the file with 81 needs the newer one only");
+    // Begins between the files.
+    db.delete_range(&number(1, 50), &number(1, 90));
+    db.flush();
+    assert_eq!(db.partition.stats().ranges, 2, "nothing is kept from 13 to 50");
+    db.end_snapshot(second);
+    db.partition.compact_all().unwrap();
+    assert_eq!(db.partition.stats().ranges, 0);
+    db.check();
+}
+
+#[test]
 fn ranges_of_a_dropped_tree_go_with_it() {
     let mut db = loaded(1);
     db.put(&tree_key(2, "a"), b"stays");
