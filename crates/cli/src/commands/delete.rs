@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// Arguments of `delete`.
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "alluvium delete [OPTIONS] <DATABASE> <COLLECTION> <ID>...
-       alluvium delete [OPTIONS] <DATABASE> <COLLECTION> --where <FILTER> [--many]")]
+#[command(override_usage = "alluvium delete [OPTIONS] <DB> <COLLECTION> <ID>...
+       alluvium delete [OPTIONS] <DB> <COLLECTION> --where <FILTER> [--many]")]
 #[command(after_help = "Examples:
   alluvium delete my.db comments evn2i5p '{\"$oid\":\"5f43a1b2c3d4e5f601234567\"}'
   alluvium delete my.db comments --where '{\"score\": {\"$lt\": -10}}' --many

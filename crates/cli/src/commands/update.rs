@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// Arguments of `update`.
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "alluvium update [OPTIONS] <DATABASE> <COLLECTION> <ID> <UPDATE>
-       alluvium update [OPTIONS] <DATABASE> <COLLECTION> --where <FILTER> <UPDATE>")]
+#[command(override_usage = "alluvium update [OPTIONS] <DB> <COLLECTION> <ID> <UPDATE>
+       alluvium update [OPTIONS] <DB> <COLLECTION> --where <FILTER> <UPDATE>")]
 #[command(after_help = "\
 Operators: $set $unset $inc $mul $min $max $push $addToSet $pull $pullAll $pop $bit $rename $currentDate $setOnInsert
 

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 
 /// Arguments of `index drop`.
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "alluvium index drop [OPTIONS] <DATABASE> <COLLECTION> <INDEX>...
-       alluvium index drop [OPTIONS] <DATABASE> <COLLECTION> --all")]
+#[command(override_usage = "alluvium index drop [OPTIONS] <DB> <COLLECTION> <INDEX>...
+       alluvium index drop [OPTIONS] <DB> <COLLECTION> --all")]
 #[command(after_help = "Examples:
   alluvium index drop my.db comments author_1
   alluvium index drop my.db comments --all

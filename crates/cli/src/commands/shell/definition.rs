@@ -79,7 +79,7 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
     // One that is written out: of several lines.
     let usage = command.render_usage().to_string();
     if let (Some(usage), true) = (usage.strip_prefix("Usage: "), usage.contains('\n')) {
-        let usage = usage.replace("alluvium ", "").replace("<DATABASE> ", "");
+        let usage = usage.replace("alluvium ", "").replace("<DB> ", "");
         command = command.override_usage(if collection.is_some() { usage.replace("<COLLECTION> ", "") } else { usage });
     }
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
