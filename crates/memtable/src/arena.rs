@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! 0   u64  number << 8 | kind (kind 0: replaced by an entry with the same key and number)
-//! 8   u32  place of the next older version of the key, or NONE
+//! 8   u32  place of the next older version of the key, or NONE; of a replaced entry, what took its place
 //! 12  u32  length of the key
 //! 16  u32  length of the value
 //! 20       key, value, padding
@@ -58,6 +58,7 @@ pub(crate) struct Stored<'a> {
     pub seq: Seq,
     /// `None` for an entry that another with the same key and number has replaced.
     pub kind: Option<Kind>,
+    /// The next older version, or [`NONE`]; of a replaced entry, what took its place.
     pub older: Place,
     pub key: &'a [u8],
     pub value: &'a [u8],
@@ -174,10 +175,17 @@ impl Arena {
         self.chunks[index][at + 8..at + 12].copy_from_slice(&older.to_le_bytes());
     }
 
-    /// Marks the entry at `place` as replaced.
-    pub(crate) fn set_replaced(&mut self, place: Place) {
+    /// Marks the entry at `place`, which is in no chain any more, as replaced by the one at `by`.
+    pub(crate) fn set_replaced(&mut self, place: Place, by: Place) {
         let (index, at) = split(place);
         self.chunks[index][at] = 0;
+        self.set_older(place, by);
+    }
+
+    /// True if the entry at `place` is among the first `lens` bytes of the chunks.
+    pub(crate) fn is_within(place: Place, lens: &[usize]) -> bool {
+        let (index, at) = split(place);
+        lens.get(index).is_some_and(|len| at < *len)
     }
 
     /// Calls `f` with the entries of chunk `index` from offset `from` on, in the order of their

@@ -4,8 +4,8 @@
 //! batch lies between two boundaries in every run, so that it can be left on either side
 //! without seeking again.
 
-use crate::arena::Arena;
-use crate::order::Run;
+use crate::arena::{Arena, NONE};
+use crate::order::{Run, Runs};
 use crate::sort::{self, Item};
 use crate::state::State;
 use crate::table::Memtable;
@@ -16,6 +16,8 @@ use std::sync::Arc;
 /// A position in the merged runs.
 pub(crate) struct Cursor {
     runs: Vec<Arc<Run>>,
+    /// How much of each chunk of the arena is in the runs.
+    done: Vec<usize>,
     /// Per run: the first item of the batch.
     low: Vec<usize>,
     /// Per run: the first item behind the batch.
@@ -44,10 +46,10 @@ const LAST_BATCH: usize = 64;
 const BATCH_BYTES: usize = 64 << 10;
 
 impl Cursor {
-    pub(crate) fn new(runs: Vec<Arc<Run>>) -> Self {
+    pub(crate) fn new(Runs { runs, done }: Runs) -> Self {
         let zeros = vec![0; runs.len()];
         let (low, high) = (zeros.clone(), zeros);
-        Self { runs, low, high, batch: Vec::new(), bytes: Vec::new(), at: 0, want: FIRST_BATCH }
+        Self { runs, done, low, high, batch: Vec::new(), bytes: Vec::new(), at: 0, want: FIRST_BATCH }
     }
 
     pub(crate) fn seek_first(&mut self, table: &Memtable) {
@@ -168,8 +170,15 @@ impl Cursor {
     }
 
     fn copy(&mut self, state: &State, item: Item) {
-        let stored = state.arena.at(item.place);
-        let Some(kind) = stored.kind else { return };
+        let mut stored = state.arena.at(item.place);
+        let kind = loop {
+            match stored.kind {
+                Some(kind) => break kind,
+                // What took its place is in the runs too, or came later: then it is shown here.
+                None if stored.older == NONE || Arena::is_within(stored.older, &self.done) => return,
+                None => stored = state.arena.at(stored.older),
+            }
+        };
         let start = self.bytes.len();
         self.bytes.extend_from_slice(stored.key);
         let key_end = self.bytes.len();

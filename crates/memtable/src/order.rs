@@ -16,6 +16,15 @@ use std::sync::Arc;
 /// Entries in order, by the first 16 bytes of their keys.
 pub(crate) type Run = Vec<Item>;
 
+/// All runs at a moment.
+#[derive(Clone, Default)]
+pub(crate) struct Runs {
+    /// Longest and oldest first.
+    pub runs: Vec<Arc<Run>>,
+    /// The entries in them are those in so many bytes of each chunk of the arena.
+    pub done: Vec<usize>,
+}
+
 /// An older run is at least so many times as long as the next newer one.
 const RATIO: usize = 4;
 /// Runs up to this length are merged at once.
@@ -37,7 +46,7 @@ impl Order {
     /// Brings the runs up to all that is in `table` now, and returns them.
     ///
     /// Takes the table's lock for reading many times, for a short while each.
-    pub(crate) fn update(&mut self, table: &Memtable) -> Vec<Arc<Run>> {
+    pub(crate) fn update(&mut self, table: &Memtable) -> Runs {
         let target = table.read(|state| (state.pushed != self.entries).then(|| state.arena.chunk_lens()));
         if let Some(target) = target {
             self.done.resize(self.done.len().max(target.len()), 0);
@@ -45,7 +54,7 @@ impl Order {
                 self.add(table, run);
             }
         }
-        self.runs.clone()
+        Runs { runs: self.runs.clone(), done: self.done.clone() }
     }
 
     /// The memory of the runs, in bytes.

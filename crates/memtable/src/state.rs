@@ -116,12 +116,15 @@ fn insert_behind(arena: &mut Arena, replaced: &mut usize, entry: Entry<'_>, head
         before = at;
         at = arena.at(at).older;
     }
-    if at != NONE && arena.seq(at) == entry.seq {
-        arena.set_replaced(at);
-        *replaced += 1;
-        at = arena.at(at).older;
+    let same = Some(at).filter(|at| *at != NONE && arena.seq(*at) == entry.seq);
+    if let Some(same) = same {
+        at = arena.at(same).older;
     }
     let place = arena.push(entry, at);
+    if let Some(same) = same {
+        arena.set_replaced(same, place);
+        *replaced += 1;
+    }
     if before == NONE {
         return Some(place);
     }

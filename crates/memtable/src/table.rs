@@ -1,6 +1,6 @@
 //! The memtable.
 
-use crate::order::{Order, Run};
+use crate::order::{Order, Run, Runs};
 use crate::ranges::Ranges;
 use crate::sort;
 use crate::sorted::Sorted;
@@ -251,7 +251,7 @@ impl Memtable {
             let (from, to) = (order.lower_bound(arena, lower, MAX_SEQ), order.lower_bound(arena, upper, MAX_SEQ));
             return to.saturating_sub(from) as u64;
         }
-        let runs = self.runs();
+        let runs = self.runs().runs;
         self.read(|state| {
             let before = |key: &[u8]| runs.iter().map(|run| sort::lower_bound(&state.arena, run, key, MAX_SEQ)).sum();
             let (from, to): (usize, usize) = (before(lower), before(upper));
@@ -262,7 +262,7 @@ impl Memtable {
     /// Keys from `lower` to below `upper`, in order, about `count` of them if there are as many: those of every so manieth
     /// entry, so that what stands there is like the rest. Sorts what is new, as an iterator does.
     pub fn spread_keys(&self, lower: &[u8], upper: &[u8], count: usize) -> Vec<Vec<u8>> {
-        let runs = if self.frozen().is_some() { Vec::new() } else { self.runs() };
+        let runs = if self.frozen().is_some() { Vec::new() } else { self.runs().runs };
         let mut keys = Vec::new();
         if let Some(frozen) = self.frozen() {
             let (order, arena) = (self.frozen_order(frozen), &frozen.state.arena);
@@ -332,7 +332,7 @@ impl Memtable {
     }
 
     /// Sorted runs that together hold all entries.
-    pub(crate) fn runs(&self) -> Vec<Arc<Run>> {
+    pub(crate) fn runs(&self) -> Runs {
         let mut order = self.order.lock();
         let runs = order.update(self);
         self.order_bytes.store(order.bytes(), Ordering::Relaxed);

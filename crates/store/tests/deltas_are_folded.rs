@@ -172,6 +172,25 @@ fn a_snapshot_sees_the_sum_of_its_moment() {
 }
 
 #[test]
+fn a_scan_shows_the_sum_of_its_moment_while_others_add() {
+    let env = Env::in_memory(17);
+    let store = open(&env);
+    let tree = store.create_trees(&[b"sums"]).unwrap()[0];
+    put(&store, tree, b"a", 0);
+    for n in 1..=200i64 {
+        for reverse in [false, true] {
+            let snapshot = store.snapshot();
+            let before = get(&store, tree, b"a").unwrap();
+            // It has not looked at the key when the chain is folded.
+            let mut scan = store.scan(tree, Bounds { reverse, ..Bounds::all() }, Some(&snapshot)).unwrap();
+            add(&store, tree, b"a", n);
+            let (key, value) = scan.next().unwrap().unwrap();
+            assert_eq!((key, decode(value)), (&b"a"[..], before), "{n}");
+        }
+    }
+}
+
+#[test]
 fn on_what_is_absent_deltas_do_nothing() {
     let env = Env::in_memory(13);
     let store = open(&env);

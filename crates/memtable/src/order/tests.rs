@@ -27,7 +27,7 @@ fn runs_stay_few() {
     for step in [1, 1, 1, 1, 1, 100, 7, 1, 5000, 3, 20_000, 2, 2, 2, 100, 500, 1].into_iter().cycle().take(100) {
         apply(&table, entries + 1..entries + 1 + step);
         entries += step;
-        check(&table.runs(), entries as usize);
+        check(&table.runs().runs, entries as usize);
     }
 }
 
@@ -35,9 +35,9 @@ fn runs_stay_few() {
 fn an_iterators_runs_stay_as_they_were() {
     let table = Memtable::new(1);
     apply(&table, 1..1001);
-    let before = table.runs();
+    let before = table.runs().runs;
     apply(&table, 1001..9000);
-    check(&table.runs(), 8999);
+    check(&table.runs().runs, 8999);
     check(&before, 1000);
 }
 
@@ -45,7 +45,7 @@ fn an_iterators_runs_stay_as_they_were() {
 fn freezing_frees_the_runs() {
     let table = Memtable::new(1);
     apply(&table, 1..1001);
-    let run = Arc::downgrade(&table.runs()[0]);
+    let run = Arc::downgrade(&table.runs().runs[0]);
     table.seal(1000);
     assert!(run.upgrade().is_some());
     let frozen = table.frozen().unwrap();

@@ -47,21 +47,34 @@ fn of_two_entries_with_one_key_and_number_the_last_stays() {
     for seal in [false, true] {
         let table = Arc::new(Memtable::new(1));
         table.apply([put(b"k", 1, b"a"), put(b"k", 3, b"b"), put(b"k", 2, b"c")].into_iter());
-        let before = table.iter();
-        table.apply([put(b"k", 1, b"d"), put(b"k", 3, b"e"), put(b"k", 2, b"f")].into_iter());
+        let mut before = table.iter();
+        let mut between = Vec::new();
+        // Twice: what takes a place is replaced, too.
+        for values in [[b"x"; 3], [b"d", b"e", b"f"]] {
+            let [one, three, two] = values;
+            table.apply([put(b"k", 1, one), put(b"k", 3, three), put(b"k", 2, two)].into_iter());
+            between.push(table.iter());
+        }
         if seal {
             table.seal(3);
         }
         assert_eq!(table.len(), 3);
-        for (seq, value) in [(1, b"d"), (2, b"f"), (3, b"e")] {
-            assert_eq!(get(&table, b"k", seq), Some((seq, value.to_vec())));
+        let now = [(3, b"e".to_vec()), (2, b"f".to_vec()), (1, b"d".to_vec())];
+        for (seq, value) in &now {
+            assert_eq!(get(&table, b"k", *seq), Some((*seq, value.clone())));
         }
-        let mut iter = table.iter();
-        for mut iter in [iter_all(&mut iter), iter_all(&mut table.iter())] {
-            assert_eq!(iter.len(), 3);
-            assert_eq!(iter.pop(), Some((1, b"d".to_vec())));
+        // An iterator from before shows what took the place of what it had, once.
+        for iter in between.iter_mut().chain([&mut before, &mut table.iter()]) {
+            assert_eq!(iter_all(iter), now);
+            iter.seek_last().unwrap();
+            let mut back = Vec::new();
+            while iter.valid() {
+                back.push((iter.seq(), iter.value().to_vec()));
+                iter.prev().unwrap();
+            }
+            back.reverse();
+            assert_eq!(back, now);
         }
-        drop(before);
     }
 }
 
