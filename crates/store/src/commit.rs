@@ -300,16 +300,19 @@ impl Inner {
 
     /// The group did not get into the log: take back what was placed.
     fn unplace(&self, outcomes: &mut [Result<Placed>], cause: env::Error) {
-        let full = cause.is_no_space() && self.wal.poisoned().is_none();
+        let full = cause.is_no_space();
         let cause = Error::Storage(cause);
-        let error = if full {
+        let error = if self.wal.poisoned().is_some() {
+            self.poison(cause.clone());
+            Error::OutcomeUnknown(Box::new(cause))
+        } else if full {
             mark(Rare::WriteWithoutSpace);
             // What the log holds is flushed now, so that it can go: see `relieve_log`.
             self.workers.signal();
             Error::NoSpace(Box::new(cause))
         } else {
-            self.poison(cause.clone());
-            Error::OutcomeUnknown(Box::new(cause))
+            // No segment could be begun, for want of descriptors, say: the log is as it was.
+            cause
         };
         for outcome in outcomes {
             if let Ok(placed) = outcome {

@@ -217,7 +217,7 @@ impl Inner {
         pins.min().unwrap_or(u64::MAX).min(visible + 1)
     }
 
-    /// Runs the most urgent compaction, if any is due.
+    /// Runs the most urgent compaction, if any is due. One that fails keeps those of other partitions from nothing.
     pub(crate) fn compact_one(&self) -> Result<bool> {
         let mut order: Vec<(u64, usize)> = Vec::new();
         for (at, partition) in self.partitions.iter().enumerate() {
@@ -225,10 +225,15 @@ impl Inner {
             order.push((debt.compaction_bytes + ((debt.runs as u64) << 20), at));
         }
         order.sort_unstable_by(|a, b| b.cmp(a));
+        let mut failed = None;
         for (_, at) in order {
             if let Some(job) = self.partitions[at].pick_compaction() {
-                self.partitions[at].run_compaction(job, &|| self.should_yield())?;
-                self.note_background(None);
+                if let Err(error) = self.partitions[at].run_compaction(job, &|| self.should_yield()) {
+                    self.poison_if_broken();
+                    failed = failed.or(Some(Error::from(error)));
+                    continue;
+                }
+                self.note_background(failed);
                 self.poison_if_broken();
                 self.measure_debt();
                 self.admission.wake();
@@ -236,7 +241,7 @@ impl Inner {
                 return Ok(true);
             }
         }
-        Ok(false)
+        failed.map_or(Ok(false), Err)
     }
 
     /// Asked by a long compaction between blocks. It never waits for a flush: one thread is kept

@@ -167,7 +167,7 @@ impl Check<'_> {
             }
             assert!(self.is_listed(&self.made.key(*id), version), "{what}: {id} is lost, unlisted\n{:?}", self.report);
             assert!(
-                version.unit.of_log || !self.certain.contains_key(id),
+                version.unit.of_log || self.has_vanished(version) || !self.certain.contains_key(id),
                 "{what}: document {id} is certain, and has lost {version:?}"
             );
         }

@@ -58,6 +58,7 @@ impl Jobs {
     /// Registers a job. `running` is the guard of this object's own lock.
     pub fn enter(self: &Arc<Self>, running: &mut Running, spans: Vec<Span>, files: &[u64]) -> Ticket {
         let mut ids = Vec::with_capacity(spans.len());
+        running.next += 1;
         for span in spans {
             running.next += 1;
             ids.push(running.next);
@@ -83,9 +84,10 @@ impl Jobs {
         }
     }
 
-    /// The jobs under way.
-    pub fn count(&self) -> usize {
-        self.state.lock().spans.len()
+    /// Nothing if there are jobs under way; else a number that changes with each job.
+    pub fn quiet(&self) -> Option<u64> {
+        let running = self.state.lock();
+        (running.spans.is_empty() && running.busy.is_empty()).then_some(running.next)
     }
 }
 

@@ -231,12 +231,13 @@ impl Partition {
             if stop() {
                 return Ok(false);
             }
-            let others = self.jobs.count() > 0;
+            let before = self.jobs.quiet();
             if let Some(job) = self.pick_with(&rules, newer) {
                 self.run_compaction(job, stop)?;
                 continue;
             }
-            if !others {
+            // Nobody was at work when there was nothing to pick, nor came and went meanwhile.
+            if before.is_some() && before == self.jobs.quiet() {
                 return Ok(true);
             }
             // What they work on may be left to do when one has ended.
