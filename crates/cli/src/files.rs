@@ -5,7 +5,7 @@ use crate::exit::{Failure, Outcome};
 use crate::session;
 use env::Env;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A file to be written from its beginning; what it held is gone.
 #[allow(
@@ -26,6 +26,37 @@ pub(crate) fn create(path: &Path) -> Outcome<impl Write + Send + 'static> {
 pub(crate) fn append(path: &Path) -> Outcome<impl Write + Send + 'static> {
     let mut options = std::fs::OpenOptions::new();
     options.append(true).create(true).open(path).map_err(|error| Failure::io("open", path, &error))
+}
+
+/// The file by which a directory is known as a database.
+const SUPERBLOCK: &str = "ALLUVIUM";
+
+/// Where a file is or would be, without symbolic links on the way.
+#[allow(clippy::disallowed_methods, reason = "a file of the user, no part of a database")]
+fn real(path: &Path) -> PathBuf {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside = || Some(std::fs::canonicalize(parent).ok()?.join(path.file_name()?));
+    std::fs::canonicalize(path).ok().or_else(beside).unwrap_or_else(|| path.to_owned())
+}
+
+/// Refuses to write to a file or directory that lies within a database.
+pub(crate) fn refuse_inside(env: &Env, path: &Path) -> Outcome {
+    for above in real(path).ancestors().skip(1) {
+        if env.fs.exists(&above.join(SUPERBLOCK))? {
+            let (path, above) = (path.display(), above.display());
+            return Err(Failure::Usage(format!("{path} lies within the database {above}: choose another place")));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses to write to one of the files that are read.
+pub(crate) fn refuse_input(path: &Path, inputs: &[PathBuf]) -> Outcome {
+    let written = real(path);
+    match inputs.iter().any(|input| input != Path::new("-") && !is_stream(input) && real(input) == written) {
+        true => Err(Failure::Usage(format!("{} is read, too: choose another name", path.display()))),
+        false => Ok(()),
+    }
 }
 
 /// Refuses standard input where a shell reads its commands from it.

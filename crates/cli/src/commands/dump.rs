@@ -2,6 +2,7 @@
 
 use super::multivalue;
 use crate::exit::{self, Failure, Outcome};
+use crate::files;
 use crate::output::Output;
 use crate::progress::Meter;
 use crate::settings::database::DatabaseArgs;
@@ -48,6 +49,7 @@ impl Args {
             .refuse_read_only("`export` writes its documents, and a copy of its directory is a whole backup")?;
         let stop = Stop::on_signals()?;
         let env = Env::os();
+        files::refuse_inside(&env, &self.dir)?;
         let mut meter = Meter::new(&env);
         let options = DumpOptions { gzip: self.gzip, alluvium_types: self.alluvium_types, stop: stop.flag() };
         // No other process is there whose snapshots could keep anything.

@@ -73,6 +73,9 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let encoder = self.encoder()?;
         let env = Env::os();
+        if let Some(path) = self.output.as_deref().filter(|path| !files::is_stream(path)) {
+            files::refuse_inside(&env, path)?;
+        }
         if let Some(path) = self.output.as_deref()
             && !files::is_stream(path)
             && env.fs.exists(path)?

@@ -4,6 +4,7 @@ use super::format::FormatArgs;
 use super::input::Source;
 use super::rejects::Rejects;
 use crate::exit::{Failure, Outcome};
+use crate::files;
 use crate::settings::database::{Acknowledge, CollectionArgs};
 use alluvium::load::{LoadOptions, OnBad, OnDuplicate};
 use alluvium::{Builder, Durability};
@@ -67,7 +68,7 @@ pub(crate) struct Loading {
     /// When documents are acknowledged
     #[arg(long, value_enum, default_value = "bulk")]
     sync: Acknowledge,
-    /// Write a line of JSON a second to this file: documents, bytes, disk, debt, memory
+    /// Append a line of JSON a second to this file: documents, bytes, disk, debt, memory
     #[arg(long, value_name = "FILE")]
     progress_json: Option<PathBuf>,
     /// Milliseconds between two lines of --progress-json
@@ -174,6 +175,10 @@ impl Args {
             return Err(Failure::Usage(what.to_owned()));
         }
         let settings = self.loading.resolve(&self.collection)?;
+        for written in self.rejects.iter().chain(&settings.progress_json) {
+            files::refuse_inside(env, written)?;
+            files::refuse_input(written, &self.files)?;
+        }
         let sources =
             self.files.iter().map(|file| Source::find(env, file, &self.formats)).collect::<Outcome<Vec<_>>>()?;
         if sources.iter().filter(|source| source.is_stdin()).count() > 1 {

@@ -86,7 +86,7 @@ impl Watch {
             line_interval: settings.progress_interval,
         });
         let bar = std::io::stderr().is_terminal().then(|| bar(&settings.sources));
-        let lines = settings.progress_json.as_ref().map(|path| Lines::create(path.clone())).transpose()?;
+        let lines = settings.progress_json.as_ref().map(|path| Lines::open(path.clone())).transpose()?;
         if bar.is_none() && lines.is_none() {
             return Ok(Self { shared, thread: None });
         }
@@ -201,8 +201,8 @@ struct Lines {
 }
 
 impl Lines {
-    fn create(path: PathBuf) -> Outcome<Self> {
-        let file = Box::new(files::create(&path)?);
+    fn open(path: PathBuf) -> Outcome<Self> {
+        let file = Box::new(files::append(&path)?);
         Ok(Self { path, file })
     }
 
