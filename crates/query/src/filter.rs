@@ -71,7 +71,13 @@ impl Filter {
     /// take; a regular expression that is none; more than [`MAX_FILTER_BYTES`] bytes or [`MAX_DEPTH`] levels.
     pub fn parse(filter: &Map) -> Result<Self, FilterError> {
         check_bounds(filter)?;
-        parse::filter(filter)
+        parse::filter(filter, parse::Level::Document)
+    }
+
+    /// As [`Filter::parse`], of conditions on the fields of an element: `$ref`, `$id` and `$db` are fields there.
+    pub(crate) fn parse_of_element(filter: &Map) -> Result<Self, FilterError> {
+        check_bounds(filter)?;
+        parse::filter(filter, parse::Level::Element)
     }
 
     /// A filter of these conditions.

@@ -24,6 +24,7 @@ use crate::index::Definition;
 use crate::sort::SortPart;
 
 mod bounds;
+mod budget;
 mod choose;
 pub mod cost;
 mod error;

@@ -9,6 +9,7 @@ use super::pattern::Pattern;
 use super::tree::{Clause, Comparison, Condition, In, Operand, Path, Test};
 use super::types::TypeSet;
 use super::{ElementFilter, Filter, FilterError, Form};
+use crate::location::is_reference_name;
 
 /// Operators of MongoDB that are not made here; all others are unknown there, too.
 const UNSUPPORTED: [&str; 21] = [
@@ -43,16 +44,26 @@ const POSITIONS_MAX: usize = 16;
 
 type Result<T> = std::result::Result<T, FilterError>;
 
+/// What a document of conditions is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    /// A document as a whole.
+    Document,
+    /// A map in an array, which may be a reference to a document of another collection.
+    Element,
+}
+
 /// A document of conditions that all hold. It nests no deeper than [`MAX_DEPTH`], which bounds the recursion.
-pub(super) fn filter(map: &Map) -> Result<Filter> {
+pub(super) fn filter(map: &Map, level: Level) -> Result<Filter> {
     let mut clauses = Vec::with_capacity(map.len());
     for (name, operand) in &map.entries {
         let name = name.as_str().ok_or_else(|| bad("a filter has a name that is no string"))?;
         match name {
-            "$and" => clauses.extend(list(name, operand)?.into_iter().flat_map(|filter| filter.clauses)),
-            "$or" => clauses.extend(or(list(name, operand)?)),
-            "$nor" => clauses.extend(nor(list(name, operand)?)),
+            "$and" => clauses.extend(list(name, operand, level)?.into_iter().flat_map(|filter| filter.clauses)),
+            "$or" => clauses.extend(or(list(name, operand, level)?)),
+            "$nor" => clauses.extend(nor(list(name, operand, level)?)),
             "$comment" => {}
+            name if level == Level::Element && is_reference_name(name) => field(name, operand, &mut clauses)?,
             name if name.starts_with('$') => return Err(unknown_at_top(name)),
             name => field(name, operand, &mut clauses)?,
         }
@@ -60,13 +71,13 @@ pub(super) fn filter(map: &Map) -> Result<Filter> {
     Ok(Filter::of(clauses))
 }
 
-fn list(name: &str, operand: &Value) -> Result<Vec<Filter>> {
+fn list(name: &str, operand: &Value, level: Level) -> Result<Vec<Filter>> {
     let wrong = || bad(format!("{name} takes an array of one or more maps"));
     let Value::Array(filters) = operand else { return Err(wrong()) };
     if filters.is_empty() {
         return Err(wrong());
     }
-    let read = |operand: &Value| filter(operand.as_map().ok_or_else(wrong)?);
+    let read = |operand: &Value| filter(operand.as_map().ok_or_else(wrong)?, level);
     filters.iter().map(read).collect()
 }
 
@@ -91,13 +102,16 @@ fn or(filters: Vec<Filter>) -> Vec<Clause> {
 /// So many branches a planner looks up one by one, which may save a sort.
 const FEW_BRANCHES: usize = 64;
 
-/// Branches that ask for single values of one field are one list of them.
+/// Branches that ask for single values of one field are one list of them. A value that a list cannot hold, or would take for
+/// a pattern, stays a branch of its own.
 fn lists(branches: Vec<Filter>) -> Vec<Filter> {
     let mut rest: Vec<Filter> = Vec::with_capacity(branches.len());
     let mut listed: BTreeMap<Box<str>, (usize, Vec<Value>, Vec<Pattern>)> = BTreeMap::new();
     for branch in branches {
         let (path, values, patterns) = match &branch.clauses[..] {
-            [Clause::Field { path, condition: Condition::Test(Test::Compare(Comparison::Equal, operand)) }] => {
+            [Clause::Field { path, condition: Condition::Test(Test::Compare(Comparison::Equal, operand)) }]
+                if is_listable(&operand.value) =>
+            {
                 (&path.text, std::slice::from_ref(&operand.value), &[][..])
             }
             [Clause::Field { path, condition: Condition::Test(Test::In(list)) }] => {
@@ -126,6 +140,15 @@ fn lists(branches: Vec<Filter>) -> Vec<Filter> {
         }
     }
     rest
+}
+
+/// True if a value is read as itself where it stands in a list.
+fn is_listable(value: &Value) -> bool {
+    match value {
+        Value::Regex(_) => false,
+        Value::Map(map) => !is_operators(map),
+        _ => true,
+    }
 }
 
 /// A single condition on a field is negated there.
@@ -179,7 +202,7 @@ pub(super) fn path(text: &str) -> Result<Path> {
 /// document of another collection.
 fn is_operators(map: &Map) -> bool {
     let first = map.entries.first().and_then(|(name, _)| name.as_str());
-    let is_reference = || matches!(first, Some("$ref" | "$id" | "$db")) && map.contains("$ref") && map.contains("$id");
+    let is_reference = || first.is_some_and(is_reference_name) && map.contains("$ref") && map.contains("$id");
     first.is_some_and(|name| name.starts_with('$')) && !is_reference()
 }
 
@@ -376,11 +399,13 @@ fn elem_match(field: &str, operand: &Value) -> Result<Test> {
 
 /// Conditions for an element: operators for itself, or conditions on its fields.
 pub(super) fn element(field: &str, map: &Map) -> Result<ElementFilter> {
-    let of_document = |(name, _): &(Value, Value)| name.as_str().is_some_and(|name| OF_DOCUMENTS.contains(&name));
+    let of_document = |(name, _): &(Value, Value)| {
+        name.as_str().is_some_and(|name| OF_DOCUMENTS.contains(&name) || is_reference_name(name))
+    };
     let form = if is_operators(map) && !map.entries.first().is_some_and(of_document) {
         Form::Element(conditions(field, map)?)
     } else {
-        Form::Fields(filter(map)?)
+        Form::Fields(filter(map, Level::Element)?)
     };
     Ok(ElementFilter { form })
 }

@@ -39,3 +39,39 @@ fn many_branches_for_one_field_are_a_list() {
     assert_eq!(Filter::parse(&or(70)).unwrap(), Filter::parse(&list).unwrap());
     assert!(matches!(Filter::parse(&or(64)).unwrap().clauses[..], [tree::Clause::Or(_)]));
 }
+
+/// A list would take them for operators or patterns.
+#[test]
+fn what_is_no_value_of_a_list_stays_a_branch() {
+    let branch = |value: Value| Value::Map(Map::from([("a", Map::from([("$eq", value)]))]));
+    let regex = json::parse(br#"{"$regularExpression":{"pattern":"x","options":""}}"#).unwrap();
+    for odd in [Value::Map(Map::from([("$x", 1)])), regex] {
+        let branches = (0..70).map(Value::from).chain([odd]).map(branch).collect();
+        let filter = Filter::parse(&Map::from([("$or", Value::Array(branches))])).unwrap();
+        assert_eq!(Filter::parse(&filter.to_map()).as_ref(), Ok(&filter));
+        assert!(matches!(&filter.clauses[..], [tree::Clause::Or(branches)] if branches.len() == 2));
+    }
+}
+
+#[test]
+fn references_have_fields_with_dollar_signs() {
+    let array = json::parse(br#"{"r":[{"$ref":"u","$id":1},{"$ref":"v","$id":2,"x":3}]}"#).unwrap();
+    for (text, matches) in [
+        (r#"{"r":{"$elemMatch":{"$ref":"u","$id":1}}}"#, true),
+        (r#"{"r":{"$elemMatch":{"$ref":"u","$id":2}}}"#, false),
+        (r#"{"r":{"$elemMatch":{"$id":2}}}"#, true),
+        (r#"{"r":{"$elemMatch":{"x":3,"$id":{"$gt":1}}}}"#, true),
+        (r#"{"r":{"$elemMatch":{"$or":[{"$id":5},{"$ref":"v"}]}}}"#, true),
+        (r#"{"r":{"$not":{"$elemMatch":{"$db":"d"}}}}"#, true),
+        (r#"{"r":{"$elemMatch":{"$nor":[{"$id":1},{"$id":2}]}}}"#, false),
+    ] {
+        let filter = filter(text);
+        assert_eq!(filter.matches_value(&array), matches, "{text}");
+        assert_eq!(Filter::parse(&filter.to_map()), Ok(filter), "{text}");
+    }
+    for text in [r#"{"$id":1}"#, r#"{"$or":[{"$ref":"u"}]}"#, r#"{"r":{"$id":1}}"#, r#"{"r":{"$elemMatch":{"$x":1}}}"#]
+    {
+        let value = json::parse(text.as_bytes()).unwrap();
+        assert!(Filter::parse(value.as_map().unwrap()).is_err(), "{text}");
+    }
+}

@@ -274,7 +274,9 @@ fn parts(keys: &Map) -> Result<Vec<Part>, IndexError> {
     let mut parts: Vec<Part> = Vec::with_capacity(keys.len());
     for (name, order) in keys.iter() {
         let Some(name) = name.as_str() else { return bad("the paths of an index are strings") };
-        if name.split('.').any(|name| name.starts_with('$')) && !name.ends_with(".$**") && name != "$**" {
+        // The fields of references have such names, and lie in other fields.
+        let refused = name.starts_with('$') || name.split('.').any(crate::location::is_dollar_name);
+        if refused && !name.ends_with(".$**") && name != "$**" {
             return bad(format!("the path {name} of an index has a name that begins with a dollar sign"));
         }
         if name.ends_with("$**") {

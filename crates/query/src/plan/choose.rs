@@ -3,6 +3,7 @@
 use document::Value;
 
 use super::bounds::{Bounds, Of};
+use super::budget::{Budget, weight};
 use super::cost::{self, Cost, Met};
 use super::interval::Intervals;
 use super::scan::{self, Bounded};
@@ -46,7 +47,7 @@ struct Ways {
 /// # Errors
 /// [`PlanError`] for a hint that cannot be followed.
 pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, PlanError> {
-    let planner = Planner { query, collection };
+    let planner = Planner { query, collection, budget: Budget::default() };
     let mut ways = match &query.hint {
         Some(hint) => planner.hinted(hint)?,
         None => planner.ways(query.filter, DEPTH_MAX),
@@ -91,6 +92,8 @@ fn finds_nothing(filter: &Filter) -> bool {
 struct Planner<'a> {
     query: &'a Query<'a>,
     collection: &'a Collection<'a>,
+    /// What is left for unions.
+    budget: Budget,
 }
 
 impl Planner<'_> {
@@ -109,8 +112,8 @@ impl Planner<'_> {
         let intersection = self.intersection(filter);
         found.ways.extend(intersection);
         if let Some(depth) = depth.checked_sub(1) {
-            let unions = (0..filter.clauses.len()).filter_map(|at| self.union(filter, at, depth));
-            found.ways.extend(unions);
+            let choices = self.choices(filter, depth).into_iter();
+            found.ways.extend(choices.filter_map(|at| self.union(filter, at, depth)));
         }
         found.ways.push(self.scan(filter, None));
         found
@@ -317,12 +320,30 @@ impl Planner<'_> {
         Some(Way { name, node, cost, ordered: self.query.sort.is_empty(), most: both })
     }
 
+    /// The clauses whose branches are looked up one by one. Those with few branches are paid for first, and all of them
+    /// before any branch is planned, which may have choices of its own.
+    fn choices(&self, filter: &Filter, depth: usize) -> Vec<usize> {
+        let most = if depth + 1 == DEPTH_MAX { BRANCHES_MAX } else { INNER_BRANCHES_MAX };
+        let branches = |(at, clause): (usize, &Clause)| match clause {
+            Clause::Or(branches) if branches.len() <= most => Some((branches.len(), at)),
+            _ => None,
+        };
+        let mut choices: Vec<(usize, usize)> = filter.clauses.iter().enumerate().filter_map(branches).collect();
+        if choices.is_empty() {
+            return Vec::new();
+        }
+        choices.sort_unstable();
+        let weights: Vec<usize> = filter.clauses.iter().map(weight).collect();
+        let all: usize = weights.iter().sum();
+        let paid = choices.into_iter().filter(|(count, at)| self.budget.take(*count, all - weights[*at]));
+        let mut paid: Vec<usize> = paid.map(|(_, at)| at).collect();
+        paid.sort_unstable();
+        paid
+    }
+
     /// The branches of one `$or`, each with the other conditions.
     fn union(&self, filter: &Filter, at: usize, depth: usize) -> Option<Way> {
         let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return None };
-        if branches.len() > if depth + 1 == DEPTH_MAX { BRANCHES_MAX } else { INNER_BRANCHES_MAX } {
-            return None;
-        }
         let others = without(filter, &[at]);
         let (mut inputs, mut names, mut cost, mut merge) = (Vec::new(), Vec::new(), Cost::default(), true);
         let mut most = 0.0;
@@ -435,3 +456,6 @@ fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool
     }
     Some(backward.unwrap_or(false))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,9 @@
 //! Deltas: updates as bytes, to be kept beside documents and applied later. `docs/format/delta.md` draws them.
 
-use document::Value;
 use document::encoding::{self, ARRAY, MAP, put_head, put_integer, put_str};
 use document::path::FieldPath;
 use document::row::ID;
+use document::{Map, Value};
 
 use super::action::Action;
 use super::array::{Direction, End, Push, Sort};
@@ -11,7 +11,7 @@ use super::bit::{Bit, Bitwise};
 use super::place::ArrayFilter;
 use super::pull::Pull;
 use super::{Change, Context, MAX_DOCUMENT_BYTES, Update, UpdateError, order, parse, place};
-use crate::filter::Filter;
+use crate::filter::{Filter, FilterError};
 
 /// The version in a delta's first byte; its high four bits are reserved, and 0.
 const VERSION: u8 = 1;
@@ -53,6 +53,9 @@ pub enum DeltaError {
 
 type Result<T> = std::result::Result<T, DeltaError>;
 
+/// How a filter is read from its map.
+type ParseFilter = fn(&Map) -> std::result::Result<Filter, FilterError>;
+
 impl Update {
     /// The update as bytes that [`crate::fold`] applies later, whatever the document then is. `$currentDate` is resolved to
     /// the context's time; `$setOnInsert` is left out, since a delta on an absent document does nothing.
@@ -61,13 +64,14 @@ impl Update {
     /// [`UpdateError::ImmutableField`] if a path is `_id` or leads into it: that can be checked, never written blind.
     /// [`UpdateError::BadValue`] if a path has the positional operator `$`, which only [`Update::resolved`] tells, or if a
     /// condition has a regular expression: what that matches may differ between builds, and a delta means the same for
-    /// ever. [`UpdateError::TooLarge`] beyond [`MAX_DOCUMENT_BYTES`].
+    /// ever; or if a condition would not be read back as it is. [`UpdateError::TooLarge`] beyond [`MAX_DOCUMENT_BYTES`].
     pub fn to_delta(&self, context: &Context) -> std::result::Result<Vec<u8>, UpdateError> {
         let mut delta = vec![VERSION];
         for ArrayFilter { name, filter } in &self.filters {
             check_blind(filter, "an array filter")?;
             // Without its changes it would have no use.
             if self.is_kept(name) {
+                check_kept(filter, "an array filter", Filter::parse)?;
                 delta.push(FILTER);
                 put_str(&mut delta, name);
                 encoding::encode(&filter.to_map().into(), &mut delta);
@@ -78,7 +82,7 @@ impl Update {
                 return Err(place::no_position(change));
             }
             if let Action::Pull(pull) = &change.action {
-                pull.filter().map_or(Ok(()), |filter| check_blind(filter, "a condition of $pull"))?;
+                check_pull(pull)?;
             }
             if let Some(path) = change.paths().find(|path| path.first() == ID) {
                 let operator = change.action.operator();
@@ -151,6 +155,27 @@ fn check_blind(filter: &Filter, what: &str) -> std::result::Result<(), UpdateErr
         return Err(UpdateError::BadValue(message));
     }
     Ok(())
+}
+
+/// Refuses conditions that a delta would not give back: nobody could read the document it belongs to.
+fn check_kept(filter: &Filter, what: &str, parse: ParseFilter) -> std::result::Result<(), UpdateError> {
+    let problem = match parse(&filter.to_map()) {
+        Ok(again) if again == *filter => return Ok(()),
+        Ok(_) => "it reads as another".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let message = format!("{what} cannot be kept in a delta ({problem}): use a checked update");
+    Err(UpdateError::BadValue(message))
+}
+
+fn check_pull(pull: &Pull) -> std::result::Result<(), UpdateError> {
+    let what = "a condition of $pull";
+    pull.filter().map_or(Ok(()), |filter| check_blind(filter, what))?;
+    match pull {
+        Pull::Equal(_) => Ok(()),
+        Pull::Element(filter) => check_kept(filter, what, Filter::parse),
+        Pull::Fields(filter) => check_kept(filter, what, Filter::parse_of_element),
+    }
 }
 
 fn damaged(problem: impl ToString) -> DeltaError {
@@ -260,8 +285,8 @@ fn take_change(rest: &mut &[u8]) -> Result<Change> {
         PUSH_WITH => Action::Push(take_push(rest)?),
         ADD_TO_SET => Action::AddToSet(take_values(rest)?),
         PULL => Action::Pull(Pull::value(take(rest)?).map_err(damaged)?),
-        PULL_ELEMENT => Action::Pull(Pull::element(take_filter(rest)?).map_err(damaged)?),
-        PULL_FIELDS => Action::Pull(Pull::fields(take_filter(rest)?).map_err(damaged)?),
+        PULL_ELEMENT => Action::Pull(Pull::element(take_filter(rest, Filter::parse)?).map_err(damaged)?),
+        PULL_FIELDS => Action::Pull(Pull::fields(take_filter(rest, Filter::parse_of_element)?).map_err(damaged)?),
         PULL_ALL => Action::PullAll(take_values(rest)?),
         BIT => Action::Bit(take_bit(rest)?),
         POP_FIRST => Action::Pop(End::First),
@@ -287,10 +312,10 @@ fn take_plain_path(rest: &mut &[u8]) -> Result<FieldPath> {
     parse::plain_path(path.as_str()).map_err(damaged)
 }
 
-fn take_filter(rest: &mut &[u8]) -> Result<Filter> {
+fn take_filter(rest: &mut &[u8], parse: ParseFilter) -> Result<Filter> {
     match take(rest)? {
         Value::Map(map) => {
-            let filter = Filter::parse(&map).map_err(damaged)?;
+            let filter = parse(&map).map_err(damaged)?;
             check_blind(&filter, "a condition").map_err(damaged)?;
             Ok(filter)
         }
@@ -300,7 +325,7 @@ fn take_filter(rest: &mut &[u8]) -> Result<Filter> {
 
 fn take_array_filter(rest: &mut &[u8]) -> Result<ArrayFilter> {
     let Value::String(name) = take(rest)? else { return Err(damaged("the name of an array filter is no string")) };
-    ArrayFilter::new(&name, take_filter(rest)?).map_err(damaged)
+    ArrayFilter::new(&name, take_filter(rest, Filter::parse)?).map_err(damaged)
 }
 
 fn take_bit(rest: &mut &[u8]) -> Result<Bit> {

@@ -6,6 +6,7 @@ use document::{Map, Value};
 use super::UpdateError;
 use super::place::check_canonical;
 use crate::filter::Filter;
+use crate::location::is_reference_name;
 
 /// The name under which an element stands in a filter of elements.
 const ELEMENT: &str = "element";
@@ -23,11 +24,11 @@ pub(super) enum Pull {
 
 impl Pull {
     /// The condition that an operand of `$pull` stands for: operators for the element itself; a map without, or with
-    /// `$and`, `$or`, `$nor`, for elements that are maps; a regular expression; any other value for what equals it.
+    /// `$and`, `$or`, `$nor` or the fields `$ref`, `$id`, `$db` of references, for elements that are maps; a regular expression; any other value for what equals it.
     pub fn parse(operand: &Value) -> Result<Self, UpdateError> {
         match operand {
             Value::Map(map) if is_operators(map) => Self::of_element(operand),
-            Value::Map(map) => Self::fields(Filter::parse(map)?),
+            Value::Map(map) => Self::fields(Filter::parse_of_element(map)?),
             Value::Regex(_) => Self::of_element(operand),
             value => Self::value(value.clone()),
         }
@@ -76,5 +77,6 @@ impl Pull {
 /// True if a map holds operators for the element itself.
 fn is_operators(map: &Map) -> bool {
     let first = map.entries.first().and_then(|(name, _)| name.as_str());
-    first.is_some_and(|name| name.starts_with('$') && !["$and", "$or", "$nor", "$comment"].contains(&name))
+    let of_fields = |name: &str| ["$and", "$or", "$nor", "$comment"].contains(&name) || is_reference_name(name);
+    first.is_some_and(|name| name.starts_with('$') && !of_fields(name))
 }

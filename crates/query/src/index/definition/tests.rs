@@ -16,6 +16,7 @@ fn what_is_defined_is_shown_and_read_back() {
             "{'name':'mine','v':2,'background':true}",
             "{'v':2,'key':{'a.b':-1,'c':'hashed','d':1},'name':'mine'}",
         ),
+        ("{'a.$id':1,'a.$db.b':1}", "{}", "{'v':2,'key':{'a.$id':1,'a.$db.b':1},'name':'a.$id_1_a.$db.b_1'}"),
         ("{'a':1}", "{'unique':1,'sparse':false}", "{'v':2,'key':{'a':1},'name':'a_1','unique':true}"),
         (
             "{'a':1}",
@@ -50,6 +51,9 @@ fn what_is_no_index_is_refused() {
         ("{'':1}", "{}", 67),
         ("{'a..b':1}", "{}", 67),
         ("{'$a':1}", "{}", 67),
+        ("{'$id':1}", "{}", 67),
+        ("{'$ref.a':1}", "{}", 67),
+        ("{'a.$x':1}", "{}", 67),
         ("{'a.$**':1}", "{}", 67),
         ("{'_id':1}", "{}", 67),
         ("{'a':'hashed','b':'hashed'}", "{}", 67),

@@ -141,3 +141,41 @@ fn what_another_build_may_answer_otherwise_is_no_delta() {
     let error = Update::from_delta(&hex(&format!("01  0C 17 61 {filter}"))).unwrap_err();
     assert!(error.to_string().contains("regular expression"), "{error}");
 }
+
+/// However many branches a condition has, and whatever stands in them, what is written is read again.
+#[test]
+fn conditions_of_many_branches_are_read_as_they_were_written() {
+    let or = |name: &str, branches: usize| {
+        let odd = format!(r#"{{"{name}":{{"$eq":{{"$x":1}}}}}}"#);
+        let plain = (1..branches).map(|n| format!(r#"{{"{name}":{n}}}"#));
+        format!(r#"{{"$or":[{}]}}"#, plain.chain([odd]).collect::<Vec<_>>().join(","))
+    };
+    for branches in [2, 65, 66, 200] {
+        let pull = update(&format!(r#"{{"$pull":{{"a":{}}}}}"#, or("b", branches)));
+        let filter = Value::Map(crate::update::tests::map(&or("x.b", branches)));
+        let text = crate::update::tests::map(r#"{"$inc":{"a.$[x].n":1}}"#);
+        for update in [pull, Update::parse_with(&text, &[filter]).unwrap()] {
+            assert_eq!(Update::from_delta(&update.to_delta(&CONTEXT).unwrap()), Ok(update), "{branches}");
+        }
+    }
+    for text in [r#"{"$pull":{"a":{"$id":1}}}"#, r#"{"$pull":{"a":{"x":{"$elemMatch":{"$ref":"u","$id":1}}}}}"#] {
+        let update = update(text);
+        assert_eq!(Update::from_delta(&update.to_delta(&CONTEXT).unwrap()), Ok(update), "{text}");
+    }
+}
+
+#[test]
+fn a_condition_that_would_not_be_read_again_is_no_delta() {
+    use crate::filter::tree::{Clause, Condition, In, Path, Test};
+    let of_list = |value: Value| {
+        let condition = Condition::Test(Test::In(In::new(vec![value, Value::from(1)], Vec::new())));
+        Filter::of(vec![Clause::Field { path: Path::new("b"), condition }])
+    };
+    let filter = of_list(Value::Map(document::Map::from([("$x", 1)])));
+    assert_eq!(check_kept(&of_list(Value::from(2)), "a condition", Filter::parse), Ok(()));
+    assert_eq!(check_kept(&filter, "a condition", Filter::parse).unwrap_err().code(), 2);
+    let mut update = update(r#"{"$pull":{"a":{"b":1}}}"#);
+    update.changes[0].action = Action::Pull(Pull::Fields(filter));
+    let error = update.to_delta(&CONTEXT).unwrap_err();
+    assert!(error.code() == 2 && error.to_string().contains("cannot be kept in a delta"), "{error}");
+}

@@ -1,0 +1,82 @@
+//! What the planning of a question may take: choices within choices would multiply without it.
+
+use std::cell::Cell;
+
+use document::{Value, bson};
+
+use crate::filter::tree::{Clause, Condition, Test};
+use crate::filter::{ElementFilter, Filter, Form};
+
+/// The most branches that are planned for a question, all choices together.
+pub(super) const BRANCHES_IN_ALL: usize = 4096;
+
+/// About how many bytes of other conditions they copy.
+const BYTES_IN_ALL: usize = 16 << 20;
+
+/// About how many bytes a condition, or a value, has besides its text.
+const CONDITION_BYTES: usize = 64;
+const VALUE_BYTES: usize = 32;
+
+/// What is left. A choice that it does not suffice for is not planned as a union: the other ways find the same.
+#[derive(Debug)]
+pub(super) struct Budget {
+    branches: Cell<usize>,
+    bytes: Cell<usize>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { branches: Cell::new(BRANCHES_IN_ALL), bytes: Cell::new(BYTES_IN_ALL) }
+    }
+}
+
+impl Budget {
+    /// Takes so many branches, each of which copies so many bytes; false if there is not so much left, and then takes
+    /// nothing.
+    pub fn take(&self, branches: usize, bytes_each: usize) -> bool {
+        let bytes = branches.saturating_mul(bytes_each);
+        match (self.branches.get().checked_sub(branches), self.bytes.get().checked_sub(bytes)) {
+            (Some(branches_left), Some(bytes_left)) => {
+                self.branches.set(branches_left);
+                self.bytes.set(bytes_left);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// About how many bytes a copy of the clause takes.
+pub(super) fn weight(clause: &Clause) -> usize {
+    match clause {
+        Clause::Field { path, condition } => path.text.len() + of_condition(condition),
+        Clause::Or(branches) | Clause::Nor(branches) => CONDITION_BYTES + branches.iter().map(of_filter).sum::<usize>(),
+    }
+}
+
+fn of_filter(filter: &Filter) -> usize {
+    filter.clauses.iter().map(weight).sum()
+}
+
+fn of_condition(condition: &Condition) -> usize {
+    let test = match condition {
+        Condition::Not(conditions) => return CONDITION_BYTES + conditions.iter().map(of_condition).sum::<usize>(),
+        Condition::Test(test) => test,
+    };
+    let inner = match test {
+        Test::Compare(_, operand) => of_value(&operand.value),
+        Test::In(list) => {
+            let patterns = list.patterns.iter().map(|pattern| VALUE_BYTES + pattern.source().pattern.len());
+            list.values.iter().map(of_value).chain(patterns).sum()
+        }
+        Test::Regex(pattern) => pattern.source().pattern.len(),
+        Test::ElemMatch(ElementFilter { form: Form::Element(conditions) }) => conditions.iter().map(of_condition).sum(),
+        Test::ElemMatch(ElementFilter { form: Form::Fields(filter) }) => of_filter(filter),
+        Test::Exists | Test::Type(_) | Test::Mod { .. } | Test::Bits(_) | Test::Size(_) => 0,
+    };
+    CONDITION_BYTES + inner
+}
+
+fn of_value(value: &Value) -> usize {
+    VALUE_BYTES + bson::bson_size(value)
+}
