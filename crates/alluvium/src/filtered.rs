@@ -14,6 +14,8 @@ use document::{Document, Draft, Map, Value};
 use env::sync::{Mutex, MutexGuard};
 use query::filter::Filter;
 use query::update::{Modification, Update};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 mod bulk;
@@ -86,17 +88,11 @@ impl Job<'_> {
                     self.collection.store().check_writable()?;
                     return Ok(Done::default());
                 }
-                None => match self.insert() {
-                    Ok(Some(done)) => return Ok(done),
-                    Ok(None) => {}
-                    Err(error @ (Error::DuplicateKey { .. } | Error::DuplicateIndexKey { .. })) => {
-                        refused += 1;
-                        if refused == UPSERTS_MAX {
-                            return Err(error);
-                        }
+                None => {
+                    if let Some(done) = self.insert_or_retry(&mut refused)? {
+                        return Ok(done);
                     }
-                    Err(error) => return Err(error),
-                },
+                }
             }
         }
     }
@@ -117,12 +113,31 @@ impl Job<'_> {
     }
 
     fn add_all(&mut self, result: &mut UpdateResult) -> Result<()> {
+        let mut refused = 0;
+        loop {
+            self.add_found(result)?;
+            if result.matched_count > 0 || !self.upsert {
+                break;
+            }
+            // None is there, or none matched any more when it was to be written.
+            if let Some(done) = self.insert_or_retry(&mut refused)? {
+                result.upserted_id = done.upserted_id;
+                break;
+            }
+        }
+        if result.matched_count == 0 && result.upserted_id.is_none() {
+            self.collection.store().check_writable()?;
+        }
+        Ok(())
+    }
+
+    /// Does it to all that are found, and still match when they are written.
+    fn add_found(&mut self, result: &mut UpdateResult) -> Result<()> {
         let mut found = match self.answer() {
             Ok(answer) => Some(answer),
             Err(Error::NoSuchCollection { .. }) if self.upsert => None,
             Err(error) => return Err(error),
         };
-        let mut any = false;
         while let Some(answer) = &mut found {
             let (mut keys, mut bytes) = (Vec::new(), 0);
             while bytes < KEYS_BYTES_MAX {
@@ -134,21 +149,12 @@ impl Job<'_> {
                 bytes += key.len() + size_of::<Vec<u8>>();
                 keys.push(key);
             }
-            any |= !keys.is_empty();
             for key in keys {
+                self.question.limits.check(&self.collection.database.inner.env)?;
                 let done = self.write(&key)?;
                 result.matched_count += u64::from(done.matched);
                 result.modified_count += u64::from(done.matched && done.changed);
             }
-        }
-        if !any && self.upsert {
-            let done = self.one()?;
-            result.matched_count = u64::from(done.matched);
-            result.modified_count = u64::from(done.matched && done.changed);
-            result.upserted_id = done.upserted_id;
-        }
-        if result.matched_count == 0 && result.upserted_id.is_none() {
-            self.collection.store().check_writable()?;
         }
         Ok(())
     }
@@ -234,6 +240,17 @@ impl Job<'_> {
         Ok(to_write(update, &context, changed))
     }
 
+    /// As [`Job::insert`], but `None` also if others took the key, which was so `refused` times before: to be searched again.
+    fn insert_or_retry(&mut self, refused: &mut usize) -> Result<Option<Done>> {
+        match self.insert() {
+            Err(error @ (Error::DuplicateKey { .. } | Error::DuplicateIndexKey { .. })) => {
+                *refused += 1;
+                if *refused == UPSERTS_MAX { Err(error) } else { Ok(None) }
+            }
+            result => result,
+        }
+    }
+
     /// Inserts the document that the filter and the update say. `None` if there is one that matches after all.
     fn insert(&mut self) -> Result<Option<Done>> {
         let Action::Modify(modification) = &self.action else { return Ok(Some(Done::default())) };
@@ -298,7 +315,11 @@ impl Where {
     }
 
     fn max_time(&mut self, time: Duration) {
-        self.asked.max_time = Some(time);
+        self.asked.limits.max_time = Some(time);
+    }
+
+    fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        self.asked.limits.stop = Some(stop);
     }
 
     fn job<T>(
@@ -314,7 +335,9 @@ impl Where {
             }
             Some(map) => Action::Modify(Modification::Update(Update::parse_with(&map, &filters)?)),
         };
-        let question = Question::new(self.asked)?;
+        let mut question = Question::new(self.asked)?;
+        // One time for all that is searched and written.
+        question.limits.begin(&self.collection.database.inner.env);
         let mut job = Job { collection: &self.collection, question, action, upsert: self.upsert, which };
         let result = run(&mut job)?;
         Ok((result, job.question))

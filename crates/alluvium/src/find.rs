@@ -7,9 +7,12 @@ use crate::cursor::Cursor;
 use crate::{Collection, IntoDocument, Result, Snapshot};
 use document::path::FieldPath;
 use document::{Document, Map, Value};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 mod explain;
+mod limits;
 mod moment;
 mod planning;
 mod question;
@@ -18,6 +21,7 @@ mod statistics;
 mod step;
 
 pub use explain::Explanation;
+use limits::Limits;
 pub(crate) use moment::Moment;
 pub(crate) use planning::Plans;
 pub(crate) use question::{Owned, Question};
@@ -57,7 +61,7 @@ pub(crate) struct Asked {
     pub skip: u64,
     pub limit: Option<u64>,
     pub hint: Option<Hint>,
-    pub max_time: Option<Duration>,
+    pub limits: Limits,
     pub allow_disk_use: bool,
     pub seen_bytes_max: usize,
 }
@@ -71,7 +75,7 @@ impl Asked {
             skip: 0,
             limit: None,
             hint: None,
-            max_time: None,
+            limits: Limits::default(),
             allow_disk_use: true,
             seen_bytes_max: usize::MAX,
         }
@@ -209,7 +213,25 @@ impl Find {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
-        self.asked.max_time = Some(time);
+        self.asked.limits.max_time = Some(time);
+        self
+    }
+
+    /// Set to true by anybody, `stop` ends the question with [`crate::Error::Stopped`], also while nothing is found.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::AtomicBool;
+    ///
+    /// let stop = Arc::new(AtomicBool::new(false)); // which another thread may set
+    /// assert_eq!(pets.find(r#"{"age": {"$gt": 5}}"#).stop_when(stop.clone()).count()?, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.asked.limits.stop = Some(stop);
         self
     }
 

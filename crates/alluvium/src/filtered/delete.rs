@@ -3,6 +3,8 @@
 use super::Where;
 use crate::find::{Explanation, Hint};
 use crate::{Collection, IntoDocument, Result};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// What a delete by filter did.
@@ -38,7 +40,8 @@ impl DeleteWhere {
         self
     }
 
-    /// Ends each search with [`crate::Error::MaxTimeExpired`] that takes longer.
+    /// Ends with [`crate::Error::MaxTimeExpired`] once it has taken this long, counted from `run`: while it searches, or
+    /// between two documents. Those that were deleted stay so.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
@@ -50,6 +53,26 @@ impl DeleteWhere {
     /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
         self.which.max_time(time);
+        self
+    }
+
+    /// Set to true by anybody, `stop` ends the delete with [`crate::Error::Stopped`] while it searches, or between two
+    /// documents. Those that were deleted stay so; if there are any, [`crate::Error::WriteMany`] says how many.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::AtomicBool;
+    ///
+    /// let stop = Arc::new(AtomicBool::new(false)); // which another thread may set
+    /// let delete = pets.delete_many(r#"{"age": {"$gt": 5}}"#).stop_when(stop.clone());
+    /// assert_eq!(delete.run()?.deleted_count, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.which.stop_when(stop);
         self
     }
 

@@ -4,6 +4,8 @@ use super::Where;
 use crate::find::{Explanation, Hint, project};
 use crate::{Collection, IntoDocument, Result, ReturnDocument};
 use document::{Document, Value};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// A write of one document that returns it: made by [`Collection::find_one_and_update`] and its like.
@@ -108,7 +110,7 @@ impl FindAndModify {
         self
     }
 
-    /// Ends each search with [`crate::Error::MaxTimeExpired`] that takes longer.
+    /// Ends with [`crate::Error::MaxTimeExpired`] if no document is found to be written for this long, counted from `run`.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
@@ -120,6 +122,25 @@ impl FindAndModify {
     /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
         self.which.max_time(time);
+        self
+    }
+
+    /// Set to true by anybody, `stop` ends the search with [`crate::Error::Stopped`], and nothing is written.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::AtomicBool;
+    ///
+    /// let stop = Arc::new(AtomicBool::new(false)); // which another thread may set
+    /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).stop_when(stop.clone()).run()?;
+    /// assert!(before.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.which.stop_when(stop);
         self
     }
 

@@ -4,6 +4,8 @@ use super::Where;
 use crate::find::{Explanation, Hint};
 use crate::{Collection, IntoDocument, Result, UpdateResult};
 use document::Value;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// An update by filter that was not made yet: made by [`Collection::update_one`] and its like.
@@ -77,7 +79,8 @@ impl UpdateWhere {
         self
     }
 
-    /// Ends each search with [`crate::Error::MaxTimeExpired`] that takes longer.
+    /// Ends with [`crate::Error::MaxTimeExpired`] once it has taken this long, counted from `run`: while it searches, or
+    /// between two documents. Those that were updated stay so.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
@@ -89,6 +92,26 @@ impl UpdateWhere {
     /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
         self.which.max_time(time);
+        self
+    }
+
+    /// Set to true by anybody, `stop` ends the update with [`crate::Error::Stopped`] while it searches, or between two
+    /// documents. Those that were updated stay so; if there are any, [`crate::Error::WriteMany`] says how many.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::AtomicBool;
+    ///
+    /// let stop = Arc::new(AtomicBool::new(false)); // which another thread may set
+    /// let update = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).stop_when(stop.clone());
+    /// assert_eq!(update.run()?.modified_count, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.which.stop_when(stop);
         self
     }
 

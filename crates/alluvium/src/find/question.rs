@@ -1,6 +1,6 @@
 //! A question, read and checked.
 
-use super::{Asked, Hint};
+use super::{Asked, Hint, Limits};
 use crate::{Error, Result};
 use document::path::FieldPath;
 use document::{Map, Value};
@@ -8,7 +8,6 @@ use query::filter::Filter;
 use query::plan;
 use query::projection::Projection;
 use query::sort::Sort;
-use std::time::Duration;
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -23,7 +22,7 @@ pub(crate) struct Question {
     pub needs: Option<Vec<FieldPath>>,
     /// Of documents with the same values at the paths of `needs` one is enough.
     any_of_equals: bool,
-    pub max_time: Option<Duration>,
+    pub limits: Limits,
     pub allow_disk_use: bool,
     /// The most bytes of keys that are remembered to return each document once.
     pub seen_bytes_max: usize,
@@ -93,7 +92,7 @@ impl Question {
             hint: asked.hint.map(Owned::new).transpose()?,
             needs,
             any_of_equals: false,
-            max_time: asked.max_time,
+            limits: asked.limits,
             allow_disk_use: asked.allow_disk_use,
             seen_bytes_max: asked.seen_bytes_max,
         })

@@ -2,7 +2,7 @@
 
 use super::planning::{self, Planned};
 use super::{Explanation, Moment, Question};
-use crate::{Error, Result};
+use crate::Result;
 use document::Document;
 use query::plan::Node;
 use std::sync::Arc;
@@ -28,9 +28,8 @@ const TICKS: u32 = 64;
 pub(crate) struct Run {
     pub moment: Arc<Moment>,
     pub question: Arc<Question>,
-    /// When it began, and when it must have ended.
+    /// When it began.
     started: Duration,
-    deadline: Option<Duration>,
     ticks: u32,
     /// Steps are timed.
     timed: bool,
@@ -41,24 +40,18 @@ impl Run {
         self.moment.database.inner.env.clock.now()
     }
 
-    /// Called for each document and entry that is looked at: ends what takes too long.
+    /// Called for each document and entry that is looked at: ends what takes too long, or was stopped.
     pub fn tick(&mut self) -> Result<()> {
         self.ticks += 1;
         if self.ticks < TICKS {
-            return Ok(());
+            return self.question.limits.check_stop();
         }
-        self.check_time()
+        self.check_limits()
     }
 
-    pub fn check_time(&mut self) -> Result<()> {
+    pub fn check_limits(&mut self) -> Result<()> {
         self.ticks = 0;
-        match self.deadline {
-            Some(deadline) if self.now() >= deadline => {
-                let limit = deadline.saturating_sub(self.started);
-                Err(Error::MaxTimeExpired { limit_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) })
-            }
-            _ => Ok(()),
-        }
+        self.question.limits.check(&self.moment.database.inner.env)
     }
 }
 
@@ -227,12 +220,13 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// Plans a question, at a moment. `timed`: the steps are to be timed.
-    pub fn new(moment: Arc<Moment>, question: Question, timed: bool) -> Result<Self> {
-        let started = moment.database.inner.env.clock.now();
-        let deadline = question.max_time.map(|time| started.saturating_add(time));
+    pub fn new(moment: Arc<Moment>, mut question: Question, timed: bool) -> Result<Self> {
+        let env = &moment.database.inner.env;
+        let started = env.clock.now();
+        question.limits.begin(env);
         let planned = planning::plan(&moment, &question)?;
         let question = Arc::new(question);
-        let run = Run { moment, question, started, deadline, ticks: 0, timed };
+        let run = Run { moment, question, started, ticks: 0, timed };
         let root = Step::new(&run, &planned, &planned.plan.root)?;
         Ok(Self { run, planned, root })
     }
@@ -250,7 +244,7 @@ impl Answer {
     /// The next document before projection: whole, or as much of it as is needed.
     pub fn next_raw(&mut self) -> Result<Option<Document>> {
         // Also where nothing is looked at for long.
-        self.run.check_time()?;
+        self.run.check_limits()?;
         let item = self.root.next(&mut self.run)?;
         if item.is_none() {
             self.end();
@@ -260,7 +254,7 @@ impl Answer {
 
     /// The key of the next document's `_id`.
     pub fn next_key(&mut self) -> Result<Option<Vec<u8>>> {
-        self.run.check_time()?;
+        self.run.check_limits()?;
         let item = self.root.next(&mut self.run)?;
         if item.is_none() {
             self.end();
@@ -270,9 +264,11 @@ impl Answer {
 
     /// How many documents there are.
     pub fn count(&mut self) -> Result<u64> {
-        self.run.check_time()?;
+        self.run.check_limits()?;
         let mut count = 0;
         while self.root.next(&mut self.run)?.is_some() {
+            // Documents in order are counted after all of them were looked at.
+            self.run.tick()?;
             count += 1;
         }
         self.end();

@@ -29,15 +29,15 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::at_once()?;
         if self.filter.is_some() || self.question.is_given() {
-            return self.by_filter();
+            return self.by_filter(&stop);
         }
         self.collection.read(|collection| self.print(collection.count(&stop)?))
     }
 
-    fn by_filter(&self) -> Outcome {
+    fn by_filter(&self, stop: &Stop) -> Outcome {
         questions::refuse_read_only(&self.collection)?;
         self.collection.with(|collection| {
-            let find = self.question.find(collection, self.filter.as_deref())?;
+            let find = self.question.find(collection, self.filter.as_deref(), stop)?;
             match self.question.explain {
                 true => questions::print(&find.explain_count()?, self.json),
                 false => self.print(find.count()?),

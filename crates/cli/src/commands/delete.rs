@@ -5,7 +5,10 @@ use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, IdArgs};
 use crate::settings::questions::{self, QuestionArgs, map_of};
+use crate::signals::Stop;
 use crate::text;
+use alluvium::{Error, Value};
+use document::key::{self, IdError};
 use std::time::Duration;
 
 /// Arguments of `delete`.
@@ -47,10 +50,11 @@ impl Args {
         if self.question.is_given() {
             return Err(Failure::Usage("--hint, --max-time and --explain go with --where".to_owned()));
         }
+        // All of them before the first is deleted.
+        let ids: Vec<Value> = self.ids.iter().map(|text| checked(self.id.parse(text))).collect::<Outcome<_>>()?;
         let (deleted, missing) = self.collection.with(|collection| {
             let (mut deleted, mut missing) = (0_u64, Vec::new());
-            for text in &self.ids {
-                let id = self.id.parse(text);
+            for id in ids {
                 let shown = ids::show(&id);
                 if collection.get_and_delete(id)?.is_some() { deleted += 1 } else { missing.push(shown) }
             }
@@ -72,11 +76,13 @@ impl Args {
     fn by_filter(&self, filter: &str) -> Outcome {
         questions::refuse_read_only(&self.collection)?;
         let filter = map_of("the filter of --where", filter)?;
+        let stop = Stop::on_signals()?;
         self.collection.with(|collection| {
             let mut asked = match self.many {
                 true => collection.delete_many(filter),
                 false => collection.delete_one(filter),
             };
+            asked = asked.stop_when(stop.flag());
             if let Some(hint) = &self.question.hint {
                 asked = asked.hint(hint.as_str());
             }
@@ -86,7 +92,7 @@ impl Args {
             if self.question.explain {
                 return questions::print(&asked.explain()?, self.json);
             }
-            let deleted = asked.run()?.deleted_count;
+            let deleted = asked.run().map_err(questions::stopped)?.deleted_count;
             let mut out = Output::new();
             match self.json {
                 true => out.json(&serde_json::json!({ "deleted": deleted }))?,
@@ -94,5 +100,16 @@ impl Args {
             }
             out.finish()
         })
+    }
+}
+
+/// An `_id` that a document can have.
+fn checked(id: Value) -> Outcome<Value> {
+    match key::id_key(&id) {
+        Ok(_) => Ok(id),
+        Err(error) => {
+            let code = if matches!(error, IdError::Dollar(_)) { 52 } else { 2 };
+            Err(Error::InvalidId { code, what: error.to_string() }.into())
+        }
     }
 }

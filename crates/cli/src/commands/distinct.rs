@@ -34,9 +34,9 @@ impl Args {
     /// Prints the values, or how they are found.
     pub(crate) fn run(&self) -> Outcome {
         questions::refuse_read_only(&self.collection)?;
-        Stop::at_once()?;
+        let stop = Stop::at_once()?;
         self.collection.with(|collection| {
-            let find = self.question.find(collection, self.filter.as_deref())?;
+            let find = self.question.find(collection, self.filter.as_deref(), &stop)?;
             if self.question.explain {
                 return questions::print(&find.explain_distinct(&self.field)?, self.json);
             }

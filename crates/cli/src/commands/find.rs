@@ -54,7 +54,7 @@ impl Args {
         let projection = self.projection.as_deref().map(|fields| map_of("--projection", fields)).transpose()?;
         let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
         self.collection.with(|collection| {
-            let mut find = self.question.find(collection, self.filter.as_deref())?.skip(self.skip);
+            let mut find = self.question.find(collection, self.filter.as_deref(), &stop)?.skip(self.skip);
             if let Some(sort) = sort {
                 find = find.sort(sort);
             }

@@ -7,7 +7,7 @@ mod words;
 
 use crate::app::complain;
 use crate::config::Config;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, INTERRUPTED, Outcome};
 use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
@@ -16,7 +16,11 @@ use complete::Helper;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Editor};
+use signal_hook::consts::SIGTERM;
+use signal_hook::flag::register_conditional_shutdown;
 use std::io::{BufRead, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use words::Split;
 
 /// Arguments of `shell`.
@@ -24,7 +28,8 @@ use words::Split;
 #[command(after_help = "\
 Within the shell: the commands of this program without their DB, `use COLLECTION` to leave out that too, `help`, `exit`. \
 JSON needs no quotes. Without a terminal, commands are read from standard input; those that fail are named with their \
-line, the others run, and the exit code is that of the first failure.
+line, the others run, and the exit code is that of the first failure. ctrl-C ends \
+the command that runs; in a script the rest is not run.
 
 Examples:
   alluvium shell my.db
@@ -45,6 +50,7 @@ impl Args {
     pub(crate) fn run(&self, config: &Config) -> Outcome {
         self.database.refuse_read_only("`get`, `scan`, `count`, `export` and `stats` read it without a shell")?;
         let stop = Stop::on_interrupts()?;
+        end_when_terminated()?;
         let builder = self.database.builder()?.create_if_missing(self.create);
         self.database.with_builder(builder, |database| {
             let typed = std::io::stdin().is_terminal();
@@ -54,6 +60,13 @@ impl Args {
             if typed { shell.converse() } else { shell.script(std::io::stdin().lock(), self.strict) }
         })
     }
+}
+
+/// SIGTERM ends the shell at once, with the exit code of all others: it may be waiting for a command.
+fn end_when_terminated() -> Outcome {
+    register_conditional_shutdown(SIGTERM, i32::from(INTERRUPTED), Arc::new(AtomicBool::new(true)))
+        .map(drop)
+        .map_err(|error| Failure::Other(format!("cannot watch for signals: {error}")))
 }
 
 /// What goes on from command to command.
@@ -99,7 +112,9 @@ impl Shell<'_> {
                 Ok(Next::Command) => {}
                 Ok(Next::Exit) => return Ok(()),
                 Err(Failure::BrokenPipe) => return Ok(()),
-                Err(Failure::Interrupted(_)) => complain(&Failure::Other("stopped".to_owned())),
+                Err(Failure::Interrupted(text)) => {
+                    complain(&Failure::Other(if text.is_empty() { "stopped".to_owned() } else { text }));
+                }
                 Err(failure) => complain(&failure),
             }
         }
@@ -117,9 +132,12 @@ impl Shell<'_> {
             let outcome = match words::split(&text) {
                 Split::Open(..) if read > 0 => continue,
                 Split::Open(..) => Err(Failure::Usage("the script ends within a quote or bracket".to_owned())),
-                Split::Whole(..) => self.line(&text),
+                Split::Whole(..) => self.stop.check().and_then(|()| self.line(&text)),
             };
             text.clear();
+            if self.stop.is_set() {
+                return Err(interrupted(outcome.err(), begins_at));
+            }
             let exit = match outcome {
                 Ok(next) => next == Next::Exit,
                 Err(failure @ (Failure::BrokenPipe | Failure::Interrupted(_))) => return Err(failure),
@@ -204,6 +222,15 @@ impl Reader {
             assert!(begins <= pos && line.is_char_boundary(begins), "{line:?} at {pos}: from {begins}");
         }
     }
+}
+
+/// A script that was interrupted ends there, also if the command of this line had come to its end.
+fn interrupted(failure: Option<Failure>, line: u64) -> Failure {
+    let text = match failure.map(|failure| failure.to_string()) {
+        Some(text) if !text.is_empty() => text,
+        _ => "stopped".to_owned(),
+    };
+    Failure::Interrupted(format!("line {line}: {text}; the rest of the script was not run"))
 }
 
 fn terminal(error: &ReadlineError) -> Failure {

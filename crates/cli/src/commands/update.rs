@@ -5,6 +5,7 @@ use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, IdArgs};
 use crate::settings::questions::{self, QuestionArgs, map_of};
+use crate::signals::Stop;
 use crate::text;
 use std::time::Duration;
 
@@ -121,13 +122,14 @@ impl Args {
         };
         questions::refuse_read_only(&self.collection)?;
         let (filter, update) = (map_of("the filter of --where", filter)?, map_of("the update", update)?);
+        let stop = Stop::on_signals()?;
         let array_filters = self.array_filters.as_deref().map(questions::maps_of).transpose()?.unwrap_or_default();
         self.collection.with(|collection| {
             let mut asked = match self.many {
                 true => collection.update_many(filter, update),
                 false => collection.update_one(filter, update),
             };
-            asked = asked.upsert(self.upsert).array_filters(array_filters.clone());
+            asked = asked.upsert(self.upsert).array_filters(array_filters.clone()).stop_when(stop.flag());
             if let Some(hint) = &self.question.hint {
                 asked = asked.hint(hint.as_str());
             }
@@ -159,9 +161,10 @@ impl Args {
 
 /// A document in place of an update is what `put` takes.
 fn explain(error: alluvium::Error) -> Failure {
-    let advice = match &error {
-        alluvium::Error::Update(_) if error.to_string().ends_with("use replace") => Some("`alluvium put` does that"),
-        _ => None,
-    };
-    Failure::explained(error, advice.map(str::to_owned))
+    match &error {
+        alluvium::Error::Update(_) if error.to_string().ends_with("use replace") => {
+            Failure::explained(error, Some("`alluvium put` does that".to_owned()))
+        }
+        _ => questions::stopped(error),
+    }
 }

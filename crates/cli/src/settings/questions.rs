@@ -3,8 +3,9 @@
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
+use crate::signals::Stop;
 use crate::text;
-use alluvium::{Collection, Explanation, Find, Map, Value};
+use alluvium::{Collection, ErrorKind, Explanation, Find, Map, Value};
 use document::json::{self, Format};
 use std::time::Duration;
 
@@ -23,10 +24,10 @@ pub(crate) struct QuestionArgs {
 }
 
 impl QuestionArgs {
-    /// A question; without a filter, about all documents.
-    pub(crate) fn find(&self, collection: &Collection, filter: Option<&str>) -> Outcome<Find> {
+    /// A question; without a filter, about all documents. It ends when somebody asks it to stop.
+    pub(crate) fn find(&self, collection: &Collection, filter: Option<&str>, stop: &Stop) -> Outcome<Find> {
         let filter = filter.map(|filter| map_of("the filter", filter)).transpose()?;
-        let mut find = collection.find(filter.unwrap_or_default());
+        let mut find = collection.find(filter.unwrap_or_default()).stop_when(stop.flag());
         if let Some(hint) = &self.hint {
             find = find.hint(hint.as_str());
         }
@@ -51,6 +52,15 @@ pub(crate) fn refuse_read_only(collection: &CollectionArgs) -> Outcome {
              into a database to ask by filters",
             collection.database.path().display()
         ))),
+    }
+}
+
+/// A write by filter that was stopped says what it had done.
+pub(crate) fn stopped(error: alluvium::Error) -> Failure {
+    match error {
+        alluvium::Error::Stopped => Failure::Interrupted("stopped before anything was changed".to_owned()),
+        error if error.kind() == ErrorKind::Stopped => Failure::Interrupted(error.to_string()),
+        error => error.into(),
     }
 }
 
