@@ -393,19 +393,48 @@ impl KvRunner {
     fn scan(&mut self) {
         let (at, (from, to), reverse) = (self.rng.usize(0..2), self.range(), self.rng.bool());
         let bounds = Bounds { lower: Bound::Included(from.clone()), upper: Bound::Excluded(to.clone()), reverse };
-        let mut scan = self.store().scan(self.trees.plain[at], bounds, None).expect("scan");
-        let mut found = Vec::new();
-        while let Some((key, value)) = scan.next().expect("next") {
-            found.push((key.to_vec(), value.to_vec()));
+        let count = self.state.plain[at].len();
+        let hot = if count > 0 && self.rng.u8(0..4) == 0 { Some(self.rng.usize(0..count)) } else { None };
+        let hot = hot.and_then(|nth| self.state.plain[at].keys().nth(nth).cloned());
+        if let Some(key) = &hot {
+            self.many_deltas(at, key, 20..60);
         }
+        let mut scan = self.store().scan(self.trees.plain[at], bounds, None).expect("scan");
         let inside = |key: &&Vec<u8>| **key >= from && **key < to;
         let all = self.state.plain[at].iter().filter(|(key, _)| inside(key));
         let mut expected: Vec<_> = all.map(|(key, value)| (key.clone(), value.clone())).collect();
         if reverse {
             expected.reverse();
         }
+        // What is folded meanwhile changes nothing of what the scan sees.
+        if let Some(key) = &hot {
+            self.many_deltas(at, key, 1..20);
+        }
+        let mut found = Vec::new();
+        while let Some((key, value)) = scan.next().expect("next") {
+            found.push((key.to_vec(), value.to_vec()));
+        }
         assert_eq!(found, expected, "scan of {at} from {from:?} to {to:?} reverse {reverse}");
         self.values_of_a_set();
+    }
+
+    /// Deltas of one key, each in a batch of its own: so many in a row are folded in memory.
+    fn many_deltas(&mut self, at: usize, key: &[u8], count: std::ops::Range<usize>) {
+        let count = self.rng.usize(count);
+        self.note(format!("{count} deltas {at} {}", String::from_utf8_lossy(key)));
+        for _ in 0..count {
+            let delta = [self.rng.u8(..)];
+            let mut batch = self.store().batch();
+            batch.delta(self.trees.plain[at], key, &delta);
+            if let Some(value) = self.state.plain[at].get_mut(key) {
+                append(value, &delta);
+            }
+            self.timeline.lock().states.push(self.state.clone());
+            self.store().write(batch, self.options.durability).expect("write");
+            if self.options.durability == Durability::Sync {
+                self.durable();
+            }
+        }
     }
 
     fn values_of_a_set(&mut self) {
