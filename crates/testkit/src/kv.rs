@@ -398,6 +398,10 @@ impl KvRunner {
         let hot = hot.and_then(|nth| self.state.plain[at].keys().nth(nth).cloned());
         if let Some(key) = &hot {
             self.many_deltas(at, key, 20..60);
+            // Mostly the next delta is the one at which a chain is folded: that of a number which is a multiple of 16.
+            while self.rng.u8(0..32) != 0 && !(self.store().visible() + 1).is_multiple_of(16) {
+                self.many_deltas(at, key, 1..2);
+            }
         }
         let mut scan = self.store().scan(self.trees.plain[at], bounds, None).expect("scan");
         let inside = |key: &&Vec<u8>| **key >= from && **key < to;
