@@ -69,6 +69,28 @@ impl Crowd {
     }
 }
 
+/// A snapshot has a collection by its name with all its documents, or has none of that name; whenever the drop comes.
+#[test]
+fn a_collection_that_is_dropped_is_whole_or_not_there() {
+    let name = "a_collection_that_is_dropped_is_whole_or_not_there";
+    schedules("threads_see_whole_batches_under_any_schedule", name, 1500, || {
+        let db = World::new(7).open(&small_options()).unwrap();
+        let pets = db.create_collection("pets").unwrap();
+        pets.put(1, r#"{"n":1}"#).unwrap();
+        let (other, looked) = (db.clone(), pets.clone());
+        let watcher = spawn("thread", move || {
+            for _ in 0..4 {
+                match looked.at(&other.snapshot()).get(1) {
+                    Ok(found) => assert!(found.is_some()),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Namespace, "{error:?}"),
+                }
+            }
+        });
+        db.drop_collection("pets").unwrap();
+        watcher.join().unwrap_or_else(|e| panic!("{e}"));
+    });
+}
+
 /// Folds use the shapes of who writes, whatever a snapshot of the moment of the creation knows.
 #[test]
 fn deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read() {
