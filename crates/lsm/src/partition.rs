@@ -47,6 +47,8 @@ pub struct Partition {
     dropped_tail: Option<DroppedTail>,
     /// Files that were there when it was opened have lower numbers.
     first_new_file: u64,
+    /// The number of the manifest that opening has made.
+    first_new_manifest: u64,
 }
 
 impl Partition {
@@ -108,6 +110,7 @@ impl Partition {
             flush_bytes: AtomicU64::new(0),
             dropped_tail: recovered.dropped,
             first_new_file: recovered.next_file,
+            first_new_manifest: recovered.number + 1,
         };
         if partition.dropped_tail.is_some() {
             mark(Rare::TornManifest);
@@ -154,10 +157,16 @@ impl Partition {
         self.poison(&Error::io("use", &manifest.path(), std::io::Error::other("the partition was withdrawn")));
         let fs = &self.shared().env.fs;
         let names = fs.list(&self.home.dir)?;
-        if !names.iter().filter_map(|entry| manifest_number(&entry.name)).any(|number| number < manifest.number()) {
+        let mut numbers: Vec<u64> = names.iter().filter_map(|entry| manifest_number(&entry.name)).collect();
+        if !numbers.iter().any(|number| *number < self.first_new_manifest) {
             return Ok(());
         }
-        fs.remove(&manifest.path())?;
+        // All of them, the one that counts first: there may be one more than is known, whose making has failed at its end.
+        numbers.retain(|number| *number >= self.first_new_manifest);
+        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        for number in numbers {
+            fs.remove(&manifest_path(&self.home.dir, number))?;
+        }
         fs.sync_dir(&self.home.dir)?;
         for entry in names {
             if sst_number(&entry.name).is_some_and(|number| number >= self.first_new_file) {

@@ -174,7 +174,8 @@ impl Check<'_> {
         for id in &self.made.deleted {
             let back = self.certain.contains_key(id);
             let why = self.lost_of(*id);
-            assert!(!back || why.is_some_and(|version| version.unit.of_log), "{what}: {id} was deleted, and is back");
+            let unknown = |version: &Version| version.unit.of_log || self.has_vanished(version);
+            assert!(!back || why.is_some_and(unknown), "{what}: {id} was deleted, and is back");
         }
         let known = |id: &i64| self.made.expected.contains_key(id) || self.made.deleted.contains(id);
         assert!(self.certain.keys().chain(self.doubtful.keys()).all(known), "{what}: documents that never were");
