@@ -3,10 +3,12 @@
 
 mod common;
 use codec::entry::{Entry, Kind};
-use common::{DIR, Db, key, tiny_options};
+use common::{DIR, Db, env_over, key, tiny_options};
+use env::fault::{Fault, FaultFs, OpKind};
 use env::{Error, OpenMode};
 use lsm::{Budget, Partition, Shared};
 use std::path::Path;
+use std::sync::Arc;
 
 fn touch(db: &Db, name: &str) {
     let path = Path::new(DIR).join(name);
@@ -89,5 +91,30 @@ fn what_is_withdrawn_leaves_no_trace() {
     assert!(contents(&db).len() > before.len());
     other.withdraw().unwrap();
     assert!(other.poisoned().is_some());
+    assert!(contents(&db) == before);
+}
+
+/// It is on the disk, and nobody could open it: it names files that go.
+#[test]
+fn a_manifest_whose_making_failed_at_its_end_is_withdrawn_too() {
+    let mut db = Db::new(tiny_options());
+    db.put(&key("a"), b"1");
+    db.flush();
+    let before = contents(&db);
+    let faults = Arc::new(FaultFs::new(db.env.fs.clone()));
+    let options = lsm::Options { manifest_bytes: 1, ..db.options.clone() };
+    let shared = Shared::new(env_over(faults.clone()), options, Budget::new(64 << 20), db.policy.clone());
+    let other = Partition::open(shared, 0, Path::new(DIR)).unwrap();
+    faults.inject(Fault::nth(1).of(OpKind::Open).on("MANIFEST"));
+    for n in 0..100 {
+        let entry = Entry { key: &key("b"), seq: other.flushed_seq() + 1, kind: Kind::Put, value: b"2" };
+        other.active().apply(std::iter::once(entry));
+        assert!(other.rotate(entry.seq + 1) && other.flush_oldest().unwrap(), "{n}");
+        if other.poisoned().is_some() {
+            break;
+        }
+    }
+    assert_eq!(faults.fired(), 1, "a new manifest was due");
+    other.withdraw().unwrap();
     assert!(contents(&db) == before);
 }
