@@ -17,6 +17,7 @@ use crate::names::FullName;
 use crate::read::{decode, key_text};
 use crate::{Database, Error, Result};
 use env::marks::{Rare, mark};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::{Bounds, EntryRun, TreeId};
@@ -26,6 +27,9 @@ const RUN_BYTES_MAX: usize = 64 << 20;
 
 /// So many documents are gone over before somebody who wants to stop is heard.
 const STOP_EVERY: u64 = 256;
+
+/// So many entries of a unique index are looked at in one snapshot.
+const UNIQUE_ENTRIES: u64 = 1 << 14;
 
 /// What a build needs to know.
 #[derive(Clone, Copy)]
@@ -172,7 +176,7 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32) -> Result<()>
         store.ingest(partition, &mut run)?;
         run.clear();
         match next {
-            Some(key) => from.lower = std::ops::Bound::Excluded(key),
+            Some(key) => from.lower = Bound::Excluded(key),
             None => return Ok(()),
         }
     }
@@ -191,14 +195,25 @@ fn of_document(error: Error, key: &[u8]) -> Error {
     }
 }
 
-/// Errors if two documents have one key, at one snapshot: documents of different moments may have had the same key one
-/// after the other. The last note has a number below it, so what was numbered before the note is visible, and what was
-/// encoded before it was sent back: whoever is not visible looks for its keys among all entries.
+/// Errors if two documents have one key. The last note has a number below the first snapshot, so what was numbered before
+/// the note is visible in it, and what was encoded before the note was sent back: whoever is not visible looks for its keys
+/// among all entries. So a key that only one document has at any moment from then on is never given to a second, and each
+/// key may be looked at in a snapshot of its own; one for all of them would be ended where there are many.
 fn check_unique(build: &Build<'_>, open: &Open) -> Result<()> {
+    let mut from = Bounds::all();
+    while let Some(next) = check_unique_from(build, open, from)? {
+        from = Bounds { lower: Bound::Included(next), ..Bounds::all() };
+    }
+    Ok(())
+}
+
+/// Looks at so many entries, and at those of the last key, in one snapshot: documents of different moments may have had the
+/// same key one after the other. The next key then, if there is one.
+fn check_unique_from(build: &Build<'_>, open: &Open, from: Bounds) -> Result<Option<Vec<u8>>> {
     let Build { db, name, index, .. } = *build;
     let store = &db.inner.store;
     let snapshot = store.snapshot();
-    let mut scan = store.scan(index.tree, Bounds::all(), Some(&snapshot))?;
+    let mut scan = store.scan(index.tree, from, Some(&snapshot))?;
     // The entries of one key so far: those whose documents yield it.
     let (mut key, mut owner): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
     // The first entry of a key is proved only when there is a second.
@@ -212,6 +227,9 @@ fn check_unique(build: &Build<'_>, open: &Open) -> Result<()> {
             build.check_stop()?;
         }
         if found != key.as_slice() {
+            if entries > UNIQUE_ENTRIES {
+                return Ok(Some(found.to_vec()));
+            }
             (key, owner, proved) = (found.to_vec(), Some(id.to_vec()), false);
             continue;
         }
@@ -232,7 +250,7 @@ fn check_unique(build: &Build<'_>, open: &Open) -> Result<()> {
             (owner, proved) = (Some(id.to_vec()), true);
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// The error for an entry that is none.

@@ -154,7 +154,7 @@ pub struct Rules {
     pub max_range_bytes: u64,
     /// Tombstones above the base that are never worth a merge of their own.
     pub few_tombstones: u64,
-    /// Files with lower numbers are rewritten for any garbage that they hold.
+    /// Files with lower numbers are rewritten for any garbage that they hold, and for any range tombstone over them.
     pub spotless_below: u64,
 }
 
@@ -295,7 +295,10 @@ pub fn pick(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
         .or_else(|| if layout.run_count() > rules.max_runs { merge_runs(layout, rules, Why::Runs) } else { None })
         .or_else(|| merge_into_base(layout, rules))
         .or_else(|| collect_garbage(layout, rules))
-        .or_else(|| if layout.range_bytes > rules.max_range_bytes { apply_ranges(layout) } else { None })
+        .or_else(|| {
+            let too_many = layout.range_bytes > rules.max_range_bytes;
+            apply_ranges(layout, if too_many { u64::MAX } else { rules.spotless_below })
+        })
         .or_else(|| bury_tombstones(layout, rules))
         .or_else(|| {
             if layout.upper().len() > rules.soft_upper_runs { merge_runs(layout, rules, Why::Tiers) } else { None }
@@ -494,11 +497,14 @@ fn bury_tombstones(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     best.map(|(_, files)| Pick::Merge { why: Why::Tombstones, files, out: 0 })
 }
 
-/// Rewrites the file that keeps most range tombstones for its size.
-fn apply_ranges(layout: &Layout<'_>) -> Option<Pick> {
+/// Rewrites the file that keeps most range tombstones for its size, of those with numbers below `below`.
+fn apply_ranges(layout: &Layout<'_>, below: u64) -> Option<Pick> {
     let files = layout.runs.iter().flat_map(|run| run.files.iter().map(|file| (run.id, file)));
     let free = files.filter(|(run, file)| {
-        file.fragments > 0 && !file.busy && !layout.conflicts(*run, *run, file.smallest, file.largest)
+        file.fragments > 0
+            && file.number < below
+            && !file.busy
+            && !layout.conflicts(*run, *run, file.smallest, file.largest)
     });
     let score = |file: &FileDesc<'_>| file.fragments as f64 / file.bytes.max(1) as f64;
     let (run, file) = free.max_by(|(_, a), (_, b)| score(a).total_cmp(&score(b)))?;

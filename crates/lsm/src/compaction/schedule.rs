@@ -224,8 +224,7 @@ impl Partition {
         let newer = self.view().version.next_run;
         // What is made from now on is not rewritten again, so that this ends.
         let spotless_below = self.shared().file_number_bound();
-        let rules =
-            Rules { upper_percent: 0, upper_floor_bytes: 0, max_range_bytes: 0, spotless_below, ..self.rules() };
+        let rules = Rules { upper_percent: 0, upper_floor_bytes: 0, spotless_below, ..self.rules() };
         loop {
             self.check_usable()?;
             if stop() {

@@ -89,6 +89,7 @@ fn answer(lines: &[&str]) -> String {
             }
             ("oldest", None) => layout.oldest_snapshot = rest.trim().parse().unwrap(),
             ("ranges", None) => layout.range_bytes = rest.trim().parse().unwrap(),
+            ("spotless", None) => rules.spotless_below = rest.trim().parse().unwrap(),
             ("floor", None) => rules.upper_floor_bytes = rest.trim().parse().unwrap(),
             ("job", None) => rules.max_job_bytes = rest.trim().parse().unwrap(),
             _ => panic!("unknown line {line}"),
