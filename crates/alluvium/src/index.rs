@@ -51,6 +51,8 @@ pub(crate) struct Index {
     pub multikey: Arc<AtomicU32>,
     /// Partitions whose documents are built into it, while it is being built.
     pub built: Vec<u32>,
+    /// Of another partition, the documents up to this key: their entries are in files, too.
+    pub built_to: Option<(u32, Vec<u8>)>,
     /// Whether somebody builds it, and how far that is.
     pub building: Arc<Building>,
     /// Who has asked it since the database was opened.
@@ -73,6 +75,10 @@ impl Index {
         varint::put_u64(&mut out, self.built.len() as u64);
         self.built.iter().for_each(|partition| varint::put_u64(&mut out, u64::from(*partition)));
         encoding::encode(&Value::Map(self.definition.to_map()), &mut out);
+        if let Some((partition, key)) = &self.built_to {
+            varint::put_u64(&mut out, u64::from(*partition));
+            varint::put_bytes(&mut out, key);
+        }
         out
     }
 
@@ -90,6 +96,13 @@ impl Index {
         }
         let Value::Map(map) = encoding::decode(input).ok()? else { return None };
         let definition = Arc::new(Definition::from_map(&map).ok()?);
+        let built_to = match input.is_empty() {
+            true => None,
+            false => Some((u32::try_from(varint::get_u64(input).ok()?).ok()?, varint::get_bytes(input).ok()?.to_vec())),
+        };
+        if !input.is_empty() {
+            return None;
+        }
         Some((
             documents,
             Self {
@@ -98,6 +111,7 @@ impl Index {
                 ready,
                 multikey: Arc::new(AtomicU32::new(multikey)),
                 built,
+                built_to,
                 building: Arc::default(),
                 usage: Arc::default(),
                 keys_per_document: Arc::default(),
@@ -179,6 +193,11 @@ impl IndexSet {
     }
 }
 
+/// What builds and sweeps gather in memory at a time, in bytes.
+fn gather_bytes(store: &Store) -> usize {
+    store.options().tuning.gather_bytes.unwrap_or(store.max_batch_bytes() / 2)
+}
+
 /// Writes down that parts of indexes lead through arrays, before the first such document is written. Holds no locks.
 pub(crate) fn mark_multikey(store: &Store, open: &Open, marks: &[(TreeId, u32)]) -> Result<()> {
     let _one_at_a_time = open.index_change.lock();
@@ -196,3 +215,6 @@ pub(crate) fn mark_multikey(store: &Store, open: &Open, marks: &[(TreeId, u32)])
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

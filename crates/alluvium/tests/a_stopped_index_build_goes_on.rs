@@ -68,6 +68,53 @@ fn opening_goes_on() {
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
 }
 
+/// Builds the index of `a` until so many documents are gone over, or until it is done: how many were.
+fn build_some(db: &Database, documents: u64) -> u64 {
+    let stop = Arc::new(AtomicBool::new(false));
+    let build = db.collection("pets").start_index(r#"{"a": 1}"#, "{}").unwrap().stop_when(stop.clone());
+    let progress = build.progress();
+    std::thread::scope(|scope| {
+        let built = scope.spawn(|| build.finish());
+        while progress.documents() < documents && !built.is_finished() {
+            std::thread::yield_now();
+        }
+        stop.store(true, Ordering::SeqCst);
+        if let Err(error) = built.join().unwrap() {
+            assert!(matches!(error, Error::Stopped), "{error}");
+        }
+    });
+    progress.documents()
+}
+
+#[test]
+fn it_goes_on_within_a_partition() {
+    let env = env::Env::in_memory(1);
+    let open = || {
+        let tuning = store::Tuning { gather_bytes: Some(1 << 10), ..store::Tuning::default() };
+        let options = store::Options { tuning, ..store::Options::default() };
+        Database::builder().env(env.clone()).options(options).partitions(1).open(Path::new("db")).unwrap()
+    };
+    let db = open();
+    for id in 0..DOCUMENTS {
+        db.collection("pets").put(id, Map::from([("a", Value::from(id % 10))])).unwrap();
+    }
+    let first = build_some(&db, 500);
+    db.close().unwrap();
+    let db = open();
+    let pets = db.collection("pets");
+    // Written while it stands still: what is behind is kept by writes, what is ahead is met by the build.
+    for id in (0..DOCUMENTS).step_by(100) {
+        pets.put(id, Map::from([("a", Value::from(77))])).unwrap();
+    }
+    db.finish_indexes().unwrap();
+    let second = pets.start_index(r#"{"a": 1}"#, "{}").unwrap().progress().documents();
+    // At most a run is gathered anew.
+    let all = DOCUMENTS as u64;
+    assert!(first >= 500 && first + second >= all && first + second < all + 200, "{first}, {second} of {all}");
+    assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
+    assert_eq!(db.verify().unwrap().len(), 0);
+}
+
 #[test]
 fn whoever_waits_for_another_build_can_be_stopped() {
     let env = env::Env::in_memory(1);

@@ -80,6 +80,7 @@ rare_paths! {
     SortSpilled: "a sort went on in files",
     // Indexes.
     BuildResumed: "the build of an index went on after an end",
+    BuildResumedWithin: "the build of an index went on within a partition",
     EntriesSwept: "stale index entries left the files",
     SweepWaited: "a sweep waited for a merge",
     // Copies.

@@ -87,6 +87,7 @@ fn cut_everywhere(test: &str, durability: Durability) {
             Rare::LeftOvers,
             Rare::CrashDuringRecovery,
             Rare::BuildResumed,
+            Rare::BuildResumedWithin,
             Rare::SealedForLog,
             Rare::ShapesFull,
         ],

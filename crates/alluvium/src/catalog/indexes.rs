@@ -48,6 +48,7 @@ impl Catalog {
             ready: None,
             multikey: Arc::default(),
             built: Vec::new(),
+            built_to: None,
             building: Arc::default(),
             usage: Arc::default(),
             keys_per_document: Arc::default(),
@@ -69,7 +70,8 @@ impl Catalog {
         Ok((index, true))
     }
 
-    /// Replaces what is known of an index that is being built: `change` is given a copy. An error if it was dropped.
+    /// Replaces what is known of an index that is being built: `change` is given a copy. Batches that were made before are
+    /// sent back. An error if it was dropped.
     pub fn update_index(
         &self,
         store: &Store,
@@ -79,6 +81,23 @@ impl Catalog {
     ) -> Result<Arc<Index>> {
         let _change = self.change.lock();
         let _indexes = self.loads.write();
+        self.replace_index((store, name, tree), true, change)
+    }
+
+    /// Writes down how far the partition is built that is being built: its entries up to this key are durable. An error if the
+    /// index was dropped.
+    pub fn note_build(&self, store: &Store, name: &FullName, tree: TreeId, to: (u32, Vec<u8>)) -> Result<()> {
+        let _change = self.change.lock();
+        self.replace_index((store, name, tree), false, |index| index.built_to = Some(to)).map(drop)
+    }
+
+    /// As [`Catalog::update_index`], called under `change`; without `new_schema`, no batch is sent back.
+    fn replace_index(
+        &self,
+        (store, name, tree): (&Store, &FullName, TreeId),
+        new_schema: bool,
+        change: impl FnOnce(&mut Index),
+    ) -> Result<Arc<Index>> {
         let mut entry = self.entry(store, name)?;
         let mut indexes = entry.indexes.indexes.clone();
         let Some(at) = indexes.iter().position(|index| index.tree == tree) else {
@@ -86,12 +105,14 @@ impl Catalog {
         };
         let mut index = (*indexes[at]).clone();
         change(&mut index);
-        let documents = (entry.documents, describe_documents(name, entry.system));
         // Marks of arrays are made under the same lock: none is lost.
         let open = entry.open.clone();
         let _marks = open.as_ref().map(|open| open.index_change.lock());
-        let described = (tree, index.describe(entry.documents));
-        store.change_trees(0, |_| TreeChanges { describe: vec![documents, described], ..TreeChanges::default() })?;
+        let mut describe = vec![(tree, index.describe(entry.documents))];
+        if new_schema {
+            describe.insert(0, (entry.documents, describe_documents(name, entry.system)));
+        }
+        store.change_trees(0, |_| TreeChanges { describe, ..TreeChanges::default() })?;
         let index = Arc::new(index);
         indexes[at] = index.clone();
         self.set_indexes(store, name, &mut entry, indexes);

@@ -2,8 +2,8 @@
 //!
 //! 1. The definition is written down, under a new schema number: from then on every batch carries entries of the index.
 //! 2. Per partition: a snapshot is taken, which sees all that was numbered before the definition. The documents are
-//!    walked, and their entries, with the *documents'* numbers, are sorted and put into the partition as runs. Then the
-//!    partition is noted as built, so that after a kill the build goes on with the next.
+//!    walked, and their entries, with the *documents'* numbers, are sorted and put into the partition as runs. After each
+//!    run it is noted how far that is, and at the end that the partition is built, so that after a kill the build goes on there.
 //! 3. All partitions are built. A unique index is looked through for keys that two documents have.
 //! 4. The index is written down as ready from the number on that is visible then; older snapshots do not use it.
 //!
@@ -11,7 +11,7 @@
 //! build whose document has changed is stale, and is found to be so as any other.
 
 use super::unique::{duplicate_key, yields};
-use super::{Index, mark_multikey};
+use super::{Index, gather_bytes, mark_multikey};
 use crate::catalog::Open;
 use crate::names::FullName;
 use crate::read::{decode, key_text};
@@ -28,8 +28,8 @@ const RUN_BYTES_MAX: usize = 64 << 20;
 /// So many documents are gone over before somebody who wants to stop is heard.
 const STOP_EVERY: u64 = 256;
 
-/// So many entries of a unique index are looked at in one snapshot.
-const UNIQUE_ENTRIES: u64 = 1 << 14;
+/// An entry of a unique index is looked at in one snapshot with others of so many bytes each, as many as are gathered at a time.
+const UNIQUE_ENTRY_BYTES: usize = 64;
 
 /// What a build needs to know.
 #[derive(Clone, Copy)]
@@ -110,6 +110,7 @@ fn build_all(build: &Build<'_>) -> Result<Arc<Index>> {
     if !built.is_empty() {
         mark(Rare::BuildResumed);
     }
+    let built_to = index.built_to.clone();
     let left = u64::from(store.partitions()).saturating_sub(built.len() as u64);
     let documents = store.tree_stats(open.documents)?.keys;
     index.building.progress().begin(documents * left / u64::from(store.partitions()).max(1));
@@ -117,9 +118,12 @@ fn build_all(build: &Build<'_>) -> Result<Arc<Index>> {
         if built.contains(&partition) {
             continue;
         }
-        build_partition(build, &open, partition)?;
+        let from = built_to.as_ref().filter(|(within, _)| *within == partition).map(|(_, key)| key.clone());
+        build_partition(build, &open, partition, from)?;
         built.push(partition);
-        catalog.update_index(store, name, index.tree, |index| index.built.clone_from(&built))?;
+        catalog.update_index(store, name, index.tree, |index| {
+            (index.built, index.built_to) = (built.clone(), None);
+        })?;
     }
     if index.definition.is_unique() {
         check_unique(build, &open)?;
@@ -129,12 +133,17 @@ fn build_all(build: &Build<'_>) -> Result<Arc<Index>> {
     catalog.update_index(store, name, index.tree, |index| (index.ready, index.built) = (Some(ready), Vec::new()))
 }
 
-fn build_partition(build: &Build<'_>, open: &Open, partition: u32) -> Result<()> {
+/// Builds the index over the documents of a partition, or over those after the key `after`.
+fn build_partition(build: &Build<'_>, open: &Open, partition: u32, after: Option<Vec<u8>>) -> Result<()> {
     let Build { db, name, index, .. } = *build;
     let (store, progress) = (&db.inner.store, index.building.progress());
-    let limit = (store.max_batch_bytes() / 2).clamp(64 << 10, RUN_BYTES_MAX);
+    let limit = gather_bytes(store).min(RUN_BYTES_MAX);
     let mut run = EntryRun::new(index.tree);
     let mut from = Bounds::all();
+    if let Some(key) = after {
+        mark(Rare::BuildResumedWithin);
+        from.lower = Bound::Excluded(key);
+    }
     loop {
         build.check_stop()?;
         // A snapshot of its own for each run: one that is kept for long would be ended.
@@ -176,7 +185,10 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32) -> Result<()>
         store.ingest(partition, &mut run)?;
         run.clear();
         match next {
-            Some(key) => from.lower = Bound::Excluded(key),
+            Some(key) => {
+                db.inner.catalog.note_build(store, name, index.tree, (partition, key.clone()))?;
+                from.lower = Bound::Excluded(key);
+            }
             None => return Ok(()),
         }
     }
@@ -218,7 +230,7 @@ fn check_unique_from(build: &Build<'_>, open: &Open, from: Bounds) -> Result<Opt
     let (mut key, mut owner): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
     // The first entry of a key is proved only when there is a second.
     let mut proved = false;
-    let mut entries = 0u64;
+    let (mut entries, most) = (0u64, (gather_bytes(store) / UNIQUE_ENTRY_BYTES) as u64);
     while let Some((entry, _)) = scan.next()? {
         let len = index.definition.key_len(entry).map_err(|e| damaged_entry(name, index, &e))?;
         let (found, id) = entry.split_at(len);
@@ -227,7 +239,7 @@ fn check_unique_from(build: &Build<'_>, open: &Open, from: Bounds) -> Result<Opt
             build.check_stop()?;
         }
         if found != key.as_slice() {
-            if entries > UNIQUE_ENTRIES {
+            if entries > most.max(1) {
                 return Ok(Some(found.to_vec()));
             }
             (key, owner, proved) = (found.to_vec(), Some(id.to_vec()), false);

@@ -10,7 +10,7 @@
 //!
 //! Deltas and the notes of checked updates are never evidence: those have deleted exactly what went.
 
-use super::Index;
+use super::{Index, gather_bytes};
 use crate::catalog::Open;
 use crate::names::FullName;
 use crate::read::decode;
@@ -96,7 +96,7 @@ fn sweep_partition(
     stopping: Stopping<'_>,
 ) -> Result<u64> {
     let store = &db.inner.store;
-    let bytes = store.max_batch_bytes() / 2;
+    let bytes = gather_bytes(store);
     let mut from = Bound::Unbounded;
     let mut dropped = 0;
     loop {

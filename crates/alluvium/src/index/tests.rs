@@ -1,0 +1,31 @@
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use super::Index;
+use store::TreeId;
+
+/// An index that is being built over the documents of tree 3: partitions 0 and 2 are, and of partition 1 what is up to the key
+/// `0x05`. `docs/format/index.md` has the bytes.
+const BEING_BUILT: &str = "0403000102000239177624376b657919176114476e616d6537615f31010105";
+
+fn bytes(hex: &str) -> Vec<u8> {
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+}
+
+#[test]
+fn descriptions_are_as_the_format_says() {
+    let description = bytes(BEING_BUILT);
+    let (documents, index) = Index::read(TreeId(4), &description).unwrap();
+    assert_eq!((documents, index.ready, &index.built[..]), (TreeId(3), None, &[0, 2][..]));
+    assert_eq!(index.built_to, Some((1, vec![5])));
+    let hex: String = index.describe(documents).iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(hex, BEING_BUILT);
+    let mut without = index.clone();
+    without.built_to = None;
+    assert_eq!(without.describe(documents), &description[..description.len() - 3]);
+    assert!(Index::read(TreeId(4), &without.describe(documents)).unwrap().1.built_to.is_none());
+    // Cut anywhere but there, or longer, it is none.
+    for len in (1..description.len()).filter(|len| *len != description.len() - 3) {
+        assert!(Index::read(TreeId(4), &description[..len]).is_none(), "{len}");
+    }
+    assert!(Index::read(TreeId(4), &[&description[..], &[0]].concat()).is_none());
+}
