@@ -61,8 +61,10 @@ impl Database {
     fn expire_in(&self, collection: &Collection, index: &Arc<Index>, cutoff_ms: i64) -> Result<u64> {
         let mut deleted = 0;
         loop {
-            let found = self.expired(collection, index, cutoff_ms)?;
-            let all = found.len() < AT_A_TIME;
+            // As many as bytes, where that is set: few.
+            let at_a_time = self.inner.store.options().tuning.gather_bytes.map_or(AT_A_TIME, |b| b.clamp(1, AT_A_TIME));
+            let found = self.expired(collection, index, cutoff_ms, at_a_time)?;
+            let all = found.len() < at_a_time;
             let mut gone = 0;
             for id in found {
                 if self.inner.tasks.stopping() {
@@ -89,7 +91,8 @@ impl Database {
     }
 
     /// The `_id`s of documents that have expired, some of them.
-    fn expired(&self, collection: &Collection, index: &Arc<Index>, cutoff_ms: i64) -> Result<Vec<Value>> {
+    /// The first documents that have expired, at most so many.
+    fn expired(&self, collection: &Collection, index: &Arc<Index>, cutoff_ms: i64, most: usize) -> Result<Vec<Value>> {
         let snapshot = self.snapshot();
         let open = collection.open()?;
         let (low, mut high) = dates(index, cutoff_ms);
@@ -103,7 +106,7 @@ impl Database {
             if !found.contains(document.id()) {
                 found.push(document.id().clone());
             }
-            if found.len() == AT_A_TIME {
+            if found.len() == most {
                 break;
             }
         }

@@ -138,9 +138,10 @@ impl Job<'_> {
             Err(Error::NoSuchCollection { .. }) if self.upsert => None,
             Err(error) => return Err(error),
         };
+        let most = self.collection.store().options().tuning.gather_bytes.unwrap_or(KEYS_BYTES_MAX);
         while let Some(answer) = &mut found {
             let (mut keys, mut bytes) = (Vec::new(), 0);
-            while bytes < KEYS_BYTES_MAX {
+            while bytes < most {
                 let Some(key) = answer.next_key()? else {
                     // The snapshot is let go before anything is written.
                     found = None;

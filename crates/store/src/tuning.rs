@@ -38,7 +38,8 @@ pub struct Tuning {
     /// Definitions of a tree in use ([`crate::Definitions`]), for the layer above: documents that would need more are
     /// written without.
     pub max_definitions: Option<u32>,
-    /// What the layer above gathers in memory at a time, in bytes: entries for an index, numbers of documents.
+    /// What the layer above gathers in memory at a time, in bytes: entries for an index, numbers of documents, keys that
+    /// match, what is sorted.
     pub gather_bytes: Option<usize>,
 }
 

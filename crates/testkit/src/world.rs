@@ -98,6 +98,6 @@ fn random_tuning(rng: &mut fastrand::Rng) -> Tuning {
         index_partition_blocks: [None, Some(2), Some(5)][rng.usize(0..3)],
         max_range_bytes: [None, Some(200)][rng.usize(0..2)],
         max_definitions: [None, Some(1), Some(6)][rng.usize(0..3)],
-        gather_bytes: [None, Some(100), Some(600)][rng.usize(0..3)],
+        gather_bytes: [None, Some(2), Some(100), Some(600)][rng.usize(0..4)],
     }
 }

@@ -21,7 +21,9 @@ pub(crate) struct Seen {
 impl Seen {
     pub fn new(run: &Run) -> Self {
         let store = run.moment.store();
-        let bytes_max = (store.options().memory_bytes / 16).min(run.question.seen_bytes_max);
+        let options = store.options();
+        let bytes_max = options.tuning.gather_bytes.unwrap_or(options.memory_bytes / 16);
+        let bytes_max = bytes_max.min(run.question.seen_bytes_max);
         Self { keys: HashSet::new(), bytes: 0, bytes_max, charge: store.charge(0) }
     }
 

@@ -37,7 +37,8 @@ enum State {
 impl Sorting {
     pub fn new(run: &Run, input: Step, first: Option<u64>) -> Self {
         let store = run.moment.store();
-        let bytes_max = BYTES_MAX.min(store.options().memory_bytes / 8);
+        let options = store.options();
+        let bytes_max = options.tuning.gather_bytes.unwrap_or(BYTES_MAX.min(options.memory_bytes / 8));
         let first = first.map(|first| usize::try_from(first).unwrap_or(usize::MAX));
         Self { input, first, bytes_max, state: State::Waiting, charge: store.charge(0) }
     }
