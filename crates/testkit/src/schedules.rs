@@ -4,7 +4,7 @@ use crate::seed;
 use alluvium::Durability;
 use env::schedules::OF_A_SEED;
 use std::sync::Arc;
-use store::Options;
+use store::{Options, Tuning};
 
 /// Two partitions and no threads of the store's own: whoever writes, flushes and compacts.
 pub fn small_options() -> Options {
@@ -16,6 +16,8 @@ pub fn small_options() -> Options {
         segment_bytes: Some(64 << 10),
         disk_reserve_bytes: Some(0),
         background: false,
+        // A run of a build has a few entries.
+        tuning: Tuning { gather_bytes: Some(60), ..Tuning::default() },
         ..Options::default()
     }
 }
