@@ -221,7 +221,8 @@ impl Build {
             self.check_space(inputs.iter().map(|run| run.meta.bytes).sum())?;
             let (number, dir) = (self.next_run, self.place.dir.clone());
             self.next_run += 1;
-            let written = merge_into_run(&self.env, &dir, number, inputs, self.options.on_duplicate)?;
+            let place = (&self.env, &*dir, number);
+            let written = merge_into_run(place, inputs, self.options.on_duplicate, &mut || crate::Result::Ok(()))?;
             self.report.merge_passes += 1;
             self.take_run(written);
         }

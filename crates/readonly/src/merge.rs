@@ -3,34 +3,47 @@
 use crate::arena::Pair;
 use crate::layout;
 use crate::runs::{Run, RunWriter, Written};
-use crate::{OnDuplicate, Result};
+use crate::{Error, OnDuplicate};
 use codec::entry::EntryIter;
 use env::Env;
 use lsm::Merge;
 use std::path::Path;
 
+/// Between so many pairs a merge asks whether it may go on.
+const ASK_EVERY: u32 = 256;
+
 /// Hands the pairs of all runs to `take`, in order.
-pub(crate) fn merge(env: &Env, runs: &[Run], mut take: impl FnMut(Pair<'_>) -> Result<()>) -> Result<()> {
-    let sources = runs.iter().map(|run| Ok(run.reader(env)?.iter(false))).collect::<Result<Vec<_>>>()?;
+pub(crate) fn merge<E: From<Error>>(
+    env: &Env,
+    runs: &[Run],
+    mut take: impl FnMut(Pair<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let sources = runs.iter().map(|run| Ok(run.reader(env)?.iter(false))).collect::<crate::Result<Vec<_>>>()?;
     let mut merge = Merge::new(sources);
-    merge.seek_first()?;
+    merge.seek_first().map_err(Error::from)?;
     while merge.valid() {
         take(Pair { key: layout::user_key(merge.key()), value: merge.value(), rank: merge.seq() })?;
-        merge.next()?;
+        merge.next().map_err(Error::from)?;
     }
     Ok(())
 }
 
-/// Merges runs into one, and removes them.
-pub(crate) fn merge_into_run(
-    env: &Env,
-    dir: &Path,
-    number: u64,
+/// Merges runs into one, and removes them, as long as `go_on` has no objection.
+pub(crate) fn merge_into_run<E: From<Error>>(
+    (env, dir, number): (&Env, &Path, u64),
     runs: Vec<Run>,
     on_duplicate: OnDuplicate,
-) -> Result<Written> {
+    go_on: &mut dyn FnMut() -> Result<(), E>,
+) -> Result<Written, E> {
     let mut writer = RunWriter::create(env, dir, number, on_duplicate)?;
-    merge(env, &runs, |pair| writer.add(pair))?;
+    let mut pairs = 0u32;
+    merge::<E>(env, &runs, |pair| {
+        pairs = pairs.wrapping_add(1);
+        if pairs.is_multiple_of(ASK_EVERY) {
+            go_on()?;
+        }
+        Ok(writer.add(pair)?)
+    })?;
     let written = writer.finish()?;
     runs.into_iter().for_each(|run| run.remove(env));
     Ok(written)

@@ -5,7 +5,7 @@
 use crate::arena::Arena;
 use crate::merge::merge_into_run;
 use crate::runs::{Run, RunWriter};
-use crate::{MAX_BYTES, OnDuplicate, Result, layout};
+use crate::{Error, MAX_BYTES, OnDuplicate, Result, layout};
 use codec::entry::EntryIter;
 use env::Env;
 use lsm::Merge;
@@ -13,7 +13,7 @@ use sst::SstIter;
 use std::path::PathBuf;
 
 /// The most runs that are merged at once. Each takes a block of memory.
-const MERGE_MAX: usize = 64;
+pub(crate) const MERGE_MAX: usize = 64;
 /// All pairs of a key stay, those that came first before the others.
 const ALL: OnDuplicate = OnDuplicate::Error;
 
@@ -26,9 +26,9 @@ const ALL: OnDuplicate = OnDuplicate::Error;
 /// let env = env::Env::in_memory(1);
 /// let mut sorter = Sorter::new(&env, "sort-1".into(), 1 << 20);
 /// for (key, value) in [("b", "1"), ("a", "2"), ("b", "3")] {
-///     sorter.add(key.as_bytes(), value.as_bytes())?;
+///     sorter.add(key.as_bytes(), value.as_bytes(), || readonly::Result::Ok(()))?;
 /// }
-/// let mut sorted = sorter.finish()?;
+/// let mut sorted = sorter.finish(|| readonly::Result::Ok(()))?;
 /// assert_eq!(sorted.next()?, Some((&b"a"[..], &b"2"[..])));
 /// assert_eq!(sorted.next()?, Some((&b"b"[..], &b"1"[..])));
 /// # Ok(())
@@ -37,7 +37,8 @@ const ALL: OnDuplicate = OnDuplicate::Error;
 pub struct Sorter {
     arena: Arena,
     position: u64,
-    runs: Vec<Run>,
+    /// With how often each was merged, most often first.
+    runs: Vec<(u32, Run)>,
     next_run: u64,
     files: Files,
 }
@@ -69,7 +70,7 @@ impl Sorter {
     /// ```
     /// # use readonly::sorter::Sorter;
     /// let sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// assert_eq!(sorter.finish()?.next()?, None);
+    /// assert_eq!(sorter.finish(|| readonly::Result::Ok(()))?.next()?, None);
     /// # readonly::Result::Ok(())
     /// ```
     pub fn new(env: &Env, dir: PathBuf, memory_bytes: usize) -> Self {
@@ -77,28 +78,32 @@ impl Sorter {
         Self { arena: Arena::new(memory_bytes), position: 0, runs: Vec::new(), next_run: 0, files }
     }
 
-    /// Adds a pair.
+    /// Adds a pair. When files have become many they are merged; `go_on` is asked now and then whether to go on.
     ///
     /// ```
     /// # use readonly::sorter::Sorter;
     /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// sorter.add(b"b", b"1")?;
-    /// sorter.add(b"a", b"2")?;
-    /// assert_eq!(sorter.finish()?.next()?, Some((&b"a"[..], &b"2"[..])));
+    /// sorter.add(b"b", b"1", || readonly::Result::Ok(()))?;
+    /// sorter.add(b"a", b"2", || readonly::Result::Ok(()))?;
+    /// assert_eq!(sorter.finish(|| readonly::Result::Ok(()))?.next()?, Some((&b"a"[..], &b"2"[..])));
     /// # readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::PairTooLarge`], or what the operating system refuses.
-    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    /// [`crate::Error::PairTooLarge`], what the operating system refuses, and those of `go_on`: nothing is to be added then.
+    pub fn add<E: From<Error>>(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        mut go_on: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         if key.len() > MAX_BYTES || value.len() > MAX_BYTES {
-            return Err(crate::Error::PairTooLarge {
-                bytes: key.len().max(value.len()) as u64,
-                limit: MAX_BYTES as u64,
-            });
+            let bytes = key.len().max(value.len()) as u64;
+            return Err(Error::PairTooLarge { bytes, limit: MAX_BYTES as u64 }.into());
         }
         if !self.arena.is_empty() && !self.arena.fits(Arena::size_of(key, value)) {
             self.spill()?;
+            self.merge_alike(&mut go_on)?;
         }
         self.arena.push(key, value, self.position);
         self.position += 1;
@@ -118,30 +123,59 @@ impl Sorter {
             writer.add(pair)?;
         }
         self.arena.clear();
-        self.runs.push(writer.finish()?.run);
-        if self.runs.len() == MERGE_MAX {
-            let runs = std::mem::take(&mut self.runs);
-            let merged = merge_into_run(&self.files.env, &self.files.dir, self.next_run, runs, ALL)?;
-            self.next_run += 1;
-            self.runs.push(merged.run);
+        self.runs.push((0, writer.finish()?.run));
+        Ok(())
+    }
+
+    /// Merges runs that were merged equally often, as soon as there are enough of them: so each pair is written once more
+    /// for each 64 times as many runs.
+    fn merge_alike<E: From<Error>>(
+        &mut self,
+        go_on: &mut dyn FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        while let Some((last, _)) = self.runs.last() {
+            let alike = self.runs.iter().rev().take_while(|(merged, _)| merged == last).count();
+            if alike < MERGE_MAX {
+                break;
+            }
+            self.merge_last(alike, go_on)?;
         }
         Ok(())
     }
 
-    /// The pairs in order.
+    /// Merges the last runs, so many of them.
+    fn merge_last<E: From<Error>>(
+        &mut self,
+        count: usize,
+        go_on: &mut dyn FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let last = self.runs.split_off(self.runs.len().saturating_sub(count));
+        let merged = last.iter().map(|(merged, _)| merged + 1).max().unwrap_or(0);
+        let runs = last.into_iter().map(|(_, run)| run).collect();
+        let place = (&self.files.env, &*self.files.dir, self.next_run);
+        let written = merge_into_run(place, runs, ALL, go_on)?;
+        self.next_run += 1;
+        self.runs.push((merged, written.run));
+        Ok(())
+    }
+
+    /// The pairs in order. `go_on` is asked as by [`Sorter::add`].
     ///
     /// ```
     /// # use readonly::sorter::Sorter;
     /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// sorter.add(b"b", b"1")?;
-    /// let mut sorted = sorter.finish()?;
+    /// sorter.add(b"b", b"1", || readonly::Result::Ok(()))?;
+    /// let mut sorted = sorter.finish(|| readonly::Result::Ok(()))?;
     /// assert_eq!(sorted.next()?, Some((&b"b"[..], &b"1"[..])));
     /// # readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// What the operating system refuses.
-    pub fn finish(mut self) -> Result<Sorted> {
+    /// What the operating system refuses, and those of `go_on`.
+    pub fn finish<E: From<Error>>(
+        mut self,
+        mut go_on: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Sorted, E> {
         if self.runs.is_empty() {
             self.arena.sort(ALL);
             return Ok(Sorted { source: Source::Memory(self.arena, 0), _files: self.files });
@@ -149,8 +183,13 @@ impl Sorter {
         if !self.arena.is_empty() {
             self.spill()?;
         }
+        // The memory is for blocks of runs now.
+        self.arena = Arena::new(0);
+        if let Some(more) = self.runs.len().checked_sub(MERGE_MAX).filter(|more| *more > 0) {
+            self.merge_last(more + 1, &mut go_on)?;
+        }
         let env = &self.files.env;
-        let sources = self.runs.iter().map(|run| Ok(run.reader(env)?.iter(false))).collect::<Result<Vec<_>>>()?;
+        let sources = self.runs.iter().map(|(_, run)| Ok(run.reader(env)?.iter(false))).collect::<Result<Vec<_>>>()?;
         let source = Source::Runs { merge: Merge::new(sources), started: false };
         Ok(Sorted { source, _files: self.files })
     }
@@ -177,9 +216,9 @@ impl Sorted {
     /// ```
     /// # use readonly::sorter::Sorter;
     /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// sorter.add(b"b", b"1")?;
-    /// sorter.add(b"a", b"2")?;
-    /// let mut sorted = sorter.finish()?;
+    /// sorter.add(b"b", b"1", || readonly::Result::Ok(()))?;
+    /// sorter.add(b"a", b"2", || readonly::Result::Ok(()))?;
+    /// let mut sorted = sorter.finish(|| readonly::Result::Ok(()))?;
     /// while let Some((key, value)) = sorted.next()? {
     ///     println!("{key:?} {value:?}");
     /// }

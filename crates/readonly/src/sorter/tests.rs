@@ -8,9 +8,9 @@ fn sorted(count: u32, memory: usize) -> (Env, Vec<(Vec<u8>, u32)>) {
     for n in 0..count {
         // Many keys that are equal, out of order.
         let key = (n.wrapping_mul(7919) % 97).to_be_bytes();
-        sorter.add(&key, &n.to_le_bytes()).unwrap();
+        sorter.add(&key, &n.to_le_bytes(), || crate::Result::Ok(())).unwrap();
     }
-    let mut sorted = sorter.finish().unwrap();
+    let mut sorted = sorter.finish(|| crate::Result::Ok(())).unwrap();
     let mut found = Vec::new();
     while let Some((key, value)) = sorted.next().unwrap() {
         found.push((key.to_vec(), u32::from_le_bytes(value.try_into().unwrap())));
@@ -39,9 +39,53 @@ fn a_sorter_that_is_given_up_leaves_no_files() {
     env.fs.create_dir_all(Path::new("db")).unwrap();
     let mut sorter = Sorter::new(&env, "db/sort-1".into(), 1000);
     for n in 0..1000u32 {
-        sorter.add(&n.to_be_bytes(), b"value").unwrap();
+        sorter.add(&n.to_be_bytes(), b"value", || crate::Result::Ok(())).unwrap();
     }
     assert_eq!(env.fs.list(Path::new("db")).unwrap().len(), 1);
     drop(sorter);
     assert!(env.fs.list(Path::new("db")).unwrap().is_empty());
+}
+
+/// Sorts so many pairs in memory for a few, and gives up when asked for the n-th time whether to go on. How often it was.
+fn asked(pairs: u32, give_up_at: u32) -> (u32, crate::Result<Sorted>) {
+    let env = Env::in_memory(1);
+    env.fs.create_dir_all(Path::new("db")).unwrap();
+    let mut asked = 0;
+    let mut go_on = || {
+        asked += 1;
+        if asked == give_up_at { Err(Error::NotReadOnly("given up".into())) } else { Ok(()) }
+    };
+    let mut sorter = Sorter::new(&env, "db/sort-1".into(), 2000);
+    let added = (0..pairs).try_for_each(|n| sorter.add(&(n.wrapping_mul(7919)).to_be_bytes(), b"value", &mut go_on));
+    let sorted = match added {
+        Ok(()) => sorter.finish(&mut go_on),
+        Err(error) => {
+            drop(sorter);
+            Err(error)
+        }
+    };
+    if sorted.is_err() {
+        assert!(env.fs.list(Path::new("db")).unwrap().is_empty(), "no file is left");
+    }
+    (asked, sorted)
+}
+
+#[test]
+fn a_pair_is_merged_once_for_each_64_times_as_many() {
+    // Some 700 runs are merged into ten or so, each pair once.
+    let (times, sorted) = asked(30_000, u32::MAX);
+    assert!((60..=30_000 / 256).contains(&times), "{times}");
+    let mut sorted = sorted.unwrap();
+    let mut before = None;
+    for _ in 0..30_000 {
+        let key = sorted.next().unwrap().unwrap().0.to_vec();
+        assert!(before.as_ref() < Some(&key));
+        before = Some(key);
+    }
+    assert!(sorted.next().unwrap().is_none());
+}
+
+#[test]
+fn a_merge_ends_when_it_is_told_to() {
+    assert!(matches!(asked(30_000, 3), (3, Err(Error::NotReadOnly(_)))));
 }

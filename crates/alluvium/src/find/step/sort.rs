@@ -113,7 +113,8 @@ impl Sorting {
             encode(&item, &mut bytes)?;
             sorter.add(run, &key, &bytes)?;
         }
-        Ok(State::Many(Box::new(sorter.sorter.finish()?)))
+        let sorted = sorter.sorter.finish(|| run.question.limits.check(&run.moment.database.inner.env))?;
+        Ok(State::Many(Box::new(sorted)))
     }
 }
 
@@ -135,7 +136,7 @@ impl Spill {
             Space::at(&run.moment.database.inner.env, store.path(), "the sort", needed).check()?;
         }
         self.unchecked += key.len() + value.len();
-        Ok(self.sorter.add(key, value)?)
+        self.sorter.add(key, value, || run.question.limits.check(&run.moment.database.inner.env))
     }
 }
 
