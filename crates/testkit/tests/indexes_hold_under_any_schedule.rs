@@ -7,10 +7,12 @@ use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Collection, Database, ErrorKind, Map, Value};
 use env::fault::{Op, OpKind};
 use env::mem::CrashStyle;
+use env::sync::atomic::AtomicBool;
 use env::sync::{Arc, Mutex};
 use env::thread::{JoinHandle, spawn};
 use query::index::Definition;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use testkit::World;
 use testkit::indexes::{check_at, check_now, definition};
 use testkit::schedules::{self, small_options};
@@ -62,23 +64,30 @@ const UNIQUE: (&str, &str) = (r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#);
 
 #[test]
 fn documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique() {
-    schedules("documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique", 600, || {
+    schedules("documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique", 300, || {
         let (_world, db, pets) = open();
         let build = pets.start_index(UNIQUE.0, UNIQUE.1).unwrap();
-        // An entry of `y` under the key that `x` has: nobody has deleted it.
-        pets.put("y", r#"{"u":1}"#).unwrap();
-        pets.put("y", r#"{"u":5}"#).unwrap();
-        pets.put("x", r#"{"u":1}"#).unwrap();
-        let writer = pets.clone();
-        let writer = thread(move || {
-            for _ in 0..2 {
-                writer.put("x", r#"{"u":9}"#).unwrap();
-                writer.put("y", r#"{"u":1}"#).unwrap();
-                writer.put("y", r#"{"u":5}"#).unwrap();
-                writer.put("x", r#"{"u":1}"#).unwrap();
+        // Pairs of documents that take turns with a key. The entry of who had it before is there still.
+        let turn = move |db: &Database, pets: &Collection, turn: i32| {
+            let mut batch = db.write_batch();
+            for pair in 0..12 {
+                for which in 0..2 {
+                    let key = if which == turn % 2 { pair } else { 100 + pair };
+                    batch.put(pets, format!("{which} {pair}"), Map::from([("u", Value::from(key))])).unwrap();
+                }
             }
+            batch.commit().unwrap();
+        };
+        turn(&db, &pets, 0);
+        turn(&db, &pets, 1);
+        let (writer, built) = (pets.clone(), Arc::new(AtomicBool::new(false)));
+        let (of, done) = (db.clone(), built.clone());
+        let writer = thread(move || {
+            // Until the end: the check of the build comes last.
+            (0..60).take_while(|_| !done.load(Ordering::SeqCst)).for_each(|now| turn(&of, &writer, now));
         });
         build.finish().unwrap_or_else(|e| panic!("no two documents ever had one key: {e}"));
+        built.store(true, Ordering::SeqCst);
         join([writer]);
         healthy(&db);
     });
