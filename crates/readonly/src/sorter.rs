@@ -13,7 +13,7 @@ use sst::SstIter;
 use std::path::PathBuf;
 
 /// The most runs that are merged at once. Each takes a block of memory.
-pub(crate) const MERGE_MAX: usize = 64;
+const MERGE_MAX: usize = 64;
 /// All pairs of a key stay, those that came first before the others.
 const ALL: OnDuplicate = OnDuplicate::Error;
 
