@@ -106,45 +106,14 @@ impl Projection {
         self.kind == Kind::Exclusion && self.root.is_empty() && self.elem_matches.is_empty()
     }
 
-    /// The fields of the document itself that are looked at; none if that is all but some.
-    pub fn fields(&self) -> Option<Vec<&str>> {
-        if self.kind == Kind::Exclusion {
+    /// The fields of the document itself whose values are enough, so that an index that has them answers without the
+    /// documents; none if that is all but some, or operators choose from them.
+    pub fn needs(&self) -> Option<Vec<&str>> {
+        let chooses = |child: &Child| matches!(child, Child::Slice(_) | Child::Position);
+        if self.kind == Kind::Exclusion || !self.elem_matches.is_empty() {
             return None;
         }
-        let included = self.root.children().iter().map(|(name, _)| &**name);
-        Some(included.chain(self.elem_matches.iter().map(|elem_match| &*elem_match.name)).collect())
-    }
-
-    /// True if [`Projection::of_values`] may answer from the values at these paths, so that documents need not be read.
-    ///
-    /// It includes fields, all of which are at these paths or in what lies there; none by operators.
-    pub fn is_covered_by<'p>(&self, paths: impl IntoIterator<Item = &'p FieldPath>) -> bool {
-        let paths: Vec<Vec<&str>> = paths.into_iter().map(|path| path.names().collect()).collect();
-        self.kind == Kind::Inclusion && self.elem_matches.is_empty() && covers(&self.root, &paths, 0)
-    }
-
-    /// What is returned of a document of which only these values are known, none of them reached through arrays: those of
-    /// an index entry, none where there is nothing. Fields come in the order of the values.
-    ///
-    /// None if that cannot be told: the projection is not [covered](Projection::is_covered_by), or a value is missing
-    /// at a path of several names, where what is around it may be there or not.
-    pub fn of_values(&self, values: &[(&FieldPath, Option<&Value>)]) -> Option<Map> {
-        if !self.is_covered_by(values.iter().map(|(path, _)| *path)) {
-            return None;
-        }
-        let mut known = Map::new();
-        for (path, value) in values {
-            // What leads elsewhere is not looked at.
-            if self.root.get(path.first()).is_none() {
-                continue;
-            }
-            match value {
-                Some(value) => put(&mut known, path, value)?,
-                None if path.depth() > 1 => return None,
-                None => {}
-            }
-        }
-        self.apply(&Document::from_map(&known).ok()?, &Filter::default()).ok()
+        self.root.children().iter().map(|(name, child)| (!chooses(child)).then_some(&**name)).collect()
     }
 }
 
@@ -157,41 +126,6 @@ fn speaks_of(filter: &Map, field: &str) -> bool {
         (path, _) => path.split('.').next() == Some(field),
     };
     filter.entries.iter().any(name_speaks)
-}
-
-/// True if all that a node includes lies at, or in what lies at, one of the paths; `depth` of their names led to it.
-fn covers(node: &Node, paths: &[Vec<&str>], depth: usize) -> bool {
-    node.children().iter().all(|(name, child)| {
-        let here = |path: &&Vec<&str>| path.get(depth) == Some(&&**name);
-        let below: Vec<Vec<&str>> = paths.iter().filter(here).cloned().collect();
-        let known = below.iter().any(|path| path.len() == depth + 1);
-        match child {
-            Child::Whole => known,
-            Child::Fields(inner) => known || covers(inner, &below, depth + 1),
-            Child::Slice(_) | Child::Position => false,
-        }
-    })
-}
-
-/// Puts a value at a path. None if something else is in the way, so that the values are not of one document.
-fn put(map: &mut Map, path: &FieldPath, value: &Value) -> Option<()> {
-    let mut map = map;
-    let mut names = path.names();
-    let last = names.next_back()?;
-    for name in names {
-        if !map.contains(name) {
-            map.push(name, Map::new());
-        }
-        let Some(Value::Map(inner)) = map.get_mut(name) else { return None };
-        map = inner;
-    }
-    match map.get(last) {
-        Some(known) => (known == value).then_some(()),
-        None => {
-            map.push(last, value.clone());
-            Some(())
-        }
-    }
 }
 
 #[cfg(test)]

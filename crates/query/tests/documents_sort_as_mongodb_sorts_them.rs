@@ -48,22 +48,35 @@ fn cases() {
     });
 }
 
+/// A document of which arrays are taken apart, and for each path the value that it had before, where an array lies below it.
+struct Apart {
+    document: Value,
+    whole: Vec<Option<Value>>,
+}
+
 /// The tuples of values that a document is sorted by: all that it has, unless arrays stand side by side.
 ///
-/// An array where a path leads is taken apart once for all paths that lead through it, as often as there are any.
-fn tuples(documents: Vec<(Value, Vec<Value>)>, paths: &[Vec<&str>]) -> Option<Vec<Vec<Value>>> {
+/// An array where a path leads is taken apart once for all paths that lead through it, as often as there are any. A path that
+/// ends above it leads to the whole value.
+fn tuples(documents: Vec<Apart>, paths: &[Vec<&str>]) -> Option<Vec<Vec<Value>>> {
     let mut all = Vec::new();
-    for (document, _) in documents {
+    for Apart { document, mut whole } in documents {
         let arrays: Vec<Vec<&str>> = paths.iter().filter_map(|path| array_on(&document, path)).collect();
         let Some(first) = arrays.first() else {
-            all.push(paths.iter().map(|path| plain(&document, path)).collect());
+            let values = paths.iter().zip(whole);
+            all.push(values.map(|(path, whole)| whole.unwrap_or_else(|| plain(&document, path))).collect());
             continue;
         };
         if arrays.iter().any(|array| array != first) {
             return None;
         }
-        let apart = elements(&document, first).into_iter().map(|document| (document, Vec::new())).collect();
-        all.extend(tuples(apart, paths)?);
+        for (path, whole) in paths.iter().zip(&mut whole) {
+            if whole.is_none() && path.len() < first.len() && first.starts_with(path) {
+                *whole = Some(plain(&document, path));
+            }
+        }
+        let apart = elements(&document, first).into_iter();
+        all.extend(tuples(apart.map(|document| Apart { document, whole: whole.clone() }).collect(), paths)?);
     }
     Some(all)
 }
@@ -126,7 +139,8 @@ fn compare_tuples(sort: &Sort, a: &[Value], b: &[Value]) -> Ordering {
 /// The tuple that comes first.
 fn least(sort: &Sort, map: &Map) -> Option<Vec<Value>> {
     let paths: Vec<Vec<&str>> = sort.parts().iter().map(|part| part.path.names().collect()).collect();
-    let tuples = tuples(vec![(map.clone().into(), Vec::new())], &paths)?;
+    let whole = vec![None; paths.len()];
+    let tuples = tuples(vec![Apart { document: map.clone().into(), whole }], &paths)?;
     tuples.into_iter().min_by(|a, b| compare_tuples(sort, a, b))
 }
 

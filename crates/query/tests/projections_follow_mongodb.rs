@@ -5,7 +5,6 @@ mod common;
 
 use common::arbitrary::document;
 use common::{golden, map_of, stored_document};
-use document::path::FieldPath;
 use document::{Document, Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -92,8 +91,8 @@ proptest! {
         let expected = plain(&map.clone().into(), &[], &split, includes);
         let projected = apply(&projection, &map, &Filter::default()).unwrap();
         prop_assert_eq!(Some(Value::Map(projected.clone())), expected);
-        // What is not among the fields that are looked at has no part in it.
-        if let Some(fields) = projection.fields() {
+        // What is not among the fields that are enough has no part in it.
+        if let Some(fields) = projection.needs() {
             let mut other = map.clone();
             other.entries.retain(|(name, _)| fields.contains(&name.as_str().unwrap()));
             prop_assert_eq!(apply(&projection, &other, &Filter::default()).unwrap(), projected.clone());
@@ -102,46 +101,5 @@ proptest! {
         }
         // Once more takes nothing more away.
         prop_assert_eq!(apply(&projection, &projected, &Filter::default()).unwrap(), projected);
-    }
-
-    /// Values at paths, as an index entry has them, give what the document gives.
-    #[test]
-    fn what_is_covered_needs_no_document(map in document(), paths in paths(), known in paths()) {
-        let Some(projection) = projection(&paths, true) else { return Ok(()) };
-        let known: Vec<FieldPath> = known.iter().map(|path| path.parse().unwrap()).collect();
-        let value: Value = map.clone().into();
-        // No index has one key for a document with arrays on the way.
-        let through_array = |path: &FieldPath| {
-            let names: Vec<&str> = path.names().collect();
-            (1..=names.len()).any(|depth| {
-                let path: FieldPath = names[..depth].join(".").parse().unwrap();
-                path.get(&value).is_some_and(|value| matches!(value, Value::Array(_)))
-            })
-        };
-        if known.iter().any(through_array) {
-            return Ok(());
-        }
-        let values: Vec<_> = known.iter().map(|path| (path, path.get(&value))).collect();
-        let answer = projection.of_values(&values);
-        let covered = projection.is_covered_by(&known);
-        prop_assert!(covered || answer.is_none());
-        if covered && values.iter().all(|(_, value)| value.is_some()) {
-            prop_assert!(answer.is_some());
-        }
-        if let Some(answer) = answer {
-            let expected = apply(&projection, &map, &Filter::default()).unwrap();
-            prop_assert_eq!(sorted(answer.into()), sorted(expected.into()));
-        }
-    }
-}
-
-/// Entries know no order of fields.
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Map(mut map) => {
-            map.entries.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str()));
-            Value::Map(map.entries.into_iter().map(|(name, value)| (name, sorted(value))).collect())
-        }
-        other => other,
     }
 }

@@ -127,7 +127,5 @@ impl Question {
 
 /// The paths whose values are enough for a projection.
 fn needs_of(projection: &Projection) -> Option<Vec<FieldPath>> {
-    let fields: Option<Vec<FieldPath>> = projection.fields()?.into_iter().map(|name| name.parse().ok()).collect();
-    let fields = fields?;
-    projection.is_covered_by(&fields).then_some(fields)
+    projection.needs()?.into_iter().map(|name| name.parse().ok()).collect()
 }
