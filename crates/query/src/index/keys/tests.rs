@@ -156,16 +156,17 @@ fn a_key_has_its_limit() {
     assert_eq!(key(MAX_KEY_BYTES - 2).unwrap_err().code(), 17280);
 }
 
+fn no_array() -> impl Strategy<Value = Value> {
+    document::arbitrary::value().prop_filter("an array has several keys", |value| !matches!(value, Value::Array(_)))
+}
+
 proptest! {
     /// Keys sort as their values do, part by part; and what was stored comes back, type and all.
     #[test]
     fn keys_have_the_order_of_the_values(
-        a in document::arbitrary::value(), b in document::arbitrary::value(),
-        c in document::arbitrary::value(), d in document::arbitrary::value(),
+        a in no_array(), b in no_array(), c in no_array(), d in no_array(),
     ) {
         let index = index(r#"{"x":1,"y":-1}"#, "{}");
-        let plain = |value: &Value| !matches!(value, Value::Array(_));
-        prop_assume!([&a, &b, &c, &d].into_iter().all(plain));
         let of = |x: &Value, y: &Value| {
             let found = index.keys(&Map::from([("x", x.clone()), ("y", y.clone())])).unwrap();
             let (mut plain, mut values) = (Vec::new(), Vec::new());

@@ -128,7 +128,8 @@ fn theirs(pattern: &str, options: &str, text: &str) -> Result<Option<bool>, Stri
         .multi_line(has('m'))
         .dotall(has('s'))
         .extended(has('x'))
-        .build(pattern);
+        // As an optimization it lets `\h*\S` give nothing back, though a no-break space is both.
+        .build(&format!("(*NO_AUTO_POSSESS){pattern}"));
     let regex = built.map_err(|error| error.to_string())?;
     Ok(regex.is_match(text.as_bytes()).ok())
 }
