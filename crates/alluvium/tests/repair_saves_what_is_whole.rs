@@ -253,6 +253,30 @@ fn everything_but_the_sorted_files_is_lost() {
     assert!(report.notes.len() >= 4, "{:?}", report.notes);
 }
 
+/// A file of a flush whose edit is torn counts as never written, since the log has it: but not if the log has not.
+#[test]
+fn files_of_a_torn_edit_count_where_the_log_is_gone() {
+    let (mem, expected, deleted) = database(true);
+    for path in files(&*mem, Path::new("db")) {
+        let name = path.to_string_lossy().into_owned();
+        if name.contains("MANIFEST") {
+            let file = mem.open(&path, OpenMode::ReadWrite).unwrap();
+            file.set_len(file.len().unwrap() - 1).unwrap();
+        } else if name.contains("wal-") {
+            mem.remove(&path).unwrap();
+        }
+    }
+    let report = check(&mem, &expected, &deleted, "torn manifests, no log");
+    let db = open(&env_of(&mem), "new");
+    let of = |name: &str| documents(&db, name.strip_prefix("main.").unwrap());
+    let mut saved = Documents::new();
+    for collection in &report.collections {
+        saved.extend(of(&collection.name));
+        saved.extend(collection.doubtful_in.as_deref().map(of).unwrap_or_default());
+    }
+    assert_eq!(saved, expected, "{report:?}");
+}
+
 #[test]
 fn files_that_a_compaction_has_replaced_bring_nothing_back() {
     let (mem, expected, deleted) = database(true);

@@ -109,7 +109,7 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
     for index in 0..partitions {
         let dir = dir.join(format!("p{index:03}"));
         let noted = log.flushed.get(index as usize).copied().unwrap_or(0);
-        let version = known_version(env, &dir, id, index, noted, &mut found)?;
+        let version = known_version(env, &dir, id, index, log, &mut found)?;
         let mut reading = Reading {
             env,
             dir: &dir,
@@ -148,16 +148,23 @@ fn known_version(
     dir: &Path,
     id: Option<u64>,
     index: u32,
-    noted: Seq,
+    log: &SalvagedLog,
     found: &mut Found,
 ) -> Result<std::result::Result<VersionEdit, BTreeSet<u64>>> {
     let Found { notes, torn, .. } = found;
+    let noted = log.flushed.get(index as usize).copied().unwrap_or(0);
     let all = "the partition is put together from all of its sorted files; one that had vanished is not missed";
     if !env.fs.exists(dir)? {
         notes.push(format!("{} is missing, with all that was in it", dir.display()));
         return Ok(Err(BTreeSet::new()));
     }
     match id.map(|id| lsm::image::read_manifest(env, dir, id, index)).transpose() {
+        Ok(Some(Some(found))) if log.lacks_after(&found.version) && has_newer(env, dir, &found.version)? => {
+            let (name, flushed) = (dir.display(), found.version.flushed_seq.unwrap_or(0));
+            notes.push(format!(
+                "the manifest of {name} ends at number {flushed}, what the log lacks of later ones may be in files: {all}"
+            ));
+        }
         Ok(Some(Some(found))) if found.version.flushed_seq.unwrap_or(0) >= noted => {
             if let Some(tail) = found.dropped {
                 torn.push(format!("{} ended within an edit; nothing is lost by that", tail.path.display()));
@@ -194,6 +201,24 @@ fn known_version(
         }
     }
     Ok(Err(removed))
+}
+
+/// True if there is a sorted file with numbers above those that the version has in files: one that a flush has written whose
+/// edit is lost, or was never there.
+fn has_newer(env: &Env, dir: &Path, version: &VersionEdit) -> Result<bool> {
+    let names = readable(env.fs.list(dir))?.unwrap_or_default();
+    for number in names.iter().filter_map(|entry| lsm::image::sst_number(&entry.name)) {
+        if version.added.iter().any(|file| file.meta.number == number) {
+            continue;
+        }
+        let path = lsm::image::sst_path(dir, number);
+        let walked = readable(sst::walk_file(env, &path, number, &DictionaryRegistry::new(), &mut |_| Ok(())))?;
+        let properties = walked.ok().and_then(|walked| walked.properties);
+        if properties.is_some_and(|properties| properties.meta.max_seq > version.flushed_seq.unwrap_or(0)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 struct Reading<'a> {

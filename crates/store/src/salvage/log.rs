@@ -7,6 +7,7 @@ use crate::Result;
 use crate::batch::{LogRecord, decode_record};
 use codec::entry::Seq;
 use env::Env;
+use lsm::VersionEdit;
 use std::path::{Path, PathBuf};
 use wal::{Group, SegmentHeader, Walk, WalkedSegment};
 
@@ -98,7 +99,7 @@ impl SalvagedLog {
                 Ok(head) => head,
                 Err(why) => {
                     log.notes.push(format!("a segment of the log is lost: {why}"));
-                    log.open_end |= next.is_none();
+                    log.open_end = true;
                     continue;
                 }
             };
@@ -126,6 +127,7 @@ impl SalvagedLog {
     /// A segment's header, if it is whole, says with which number the one before ends.
     fn begin(&mut self, head: &WalkedSegment, first: bool) {
         let Some(header) = head.header else { return };
+        self.open_end = false;
         let last = header.previous.map_or(0, |end| end.last_seq);
         // Before the first that can be read, `needed` tells whether something is missing.
         if first || self.expected == 0 {
@@ -137,6 +139,7 @@ impl SalvagedLog {
     }
 
     fn group(&mut self, group: &Group<'_>) {
+        self.open_end = false;
         if self.expected > 0 {
             self.lose(group.first_seq - 1);
         } else {
@@ -194,7 +197,9 @@ impl SalvagedLog {
         match found.seal {
             Some(seal) => self.lose(seal.last_seq),
             // A segment has a whole header and room for groups before anything is written to it.
-            None => self.open_end |= is_last && found.groups == 0 && self.is_cut(found, known),
+            None if is_last => self.open_end |= found.groups == 0 && self.is_cut(found, known),
+            // It was whole before the next one was begun, whose header or groups may say where it ended.
+            None => self.open_end |= found.tail.is_some() || found.groups == 0 && found.header.is_none(),
         }
     }
 
@@ -210,6 +215,13 @@ impl SalvagedLog {
             self.lost.push(LostNumbers { first: self.expected.max(1), last });
             self.expected = last + 1;
         }
+    }
+
+    /// True if numbers that a version does not have in files may be missing here.
+    pub fn lacks_after(&self, version: &VersionEdit) -> bool {
+        let flushed = version.flushed_seq.unwrap_or(0);
+        let begins_late = self.released > flushed && self.released >= self.needed;
+        self.segments == 0 || self.open_end || begins_late || self.lost.iter().any(|lost| lost.last > flushed)
     }
 
     /// Compares the log with what the files hold: which numbers are lost, and what of the log counts.
