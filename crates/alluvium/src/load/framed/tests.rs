@@ -171,7 +171,8 @@ proptest! {
     #[test]
     fn any_bytes_are_cut_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), slice_bytes in 1usize..40) {
         // Each with the marks around all records, which no slice need have.
-        let framings: [(fn() -> Box<dyn Framing>, &str); 5] = [
+        type Make = fn() -> Box<dyn Framing>;
+        let framings: [(Make, &str); 5] = [
             (|| Box::new(JsonFraming::new(Outer::Array, true)), "[]"),
             (|| Box::new(JsonFraming::new(Outer::Object, false)), "}"),
             (|| Box::new(JsonFraming::new(Outer::Nothing, true)), ""),
