@@ -2,11 +2,11 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test schedules data setup mutants soak sanitize races miri dist deb peers
+.PHONY: help demo test schedules orders data setup mutants soak sanitize races miri dist deb peers
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
-	@echo "make test     format, lints, tidy checks and all tests, those under a seeded scheduler too"
+	@echo "make test     format, lints, tidy checks and all tests, those under a seeded scheduler and in a model of memory too"
 	@echo "make data     fetch the real JSON that the tests load (npm; make test does that, once)"
 	@echo "make dist     a static binary with manual and completions, as target/dist/*.tar.gz (docs/INSTALL.md)"
 	@echo "make deb      a Debian package in target/dist, by cargo-deb"
@@ -34,7 +34,7 @@ test: setup data
 	$(CARGO) xtask tidy
 	tests/mutants/run --check
 	$(CARGO) test --locked --workspace
-	$(MAKE) schedules
+	$(MAKE) schedules orders
 
 # Threads under a seeded scheduler.
 schedules:
@@ -47,6 +47,12 @@ schedules:
 	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule \
 		--test histories_hold_under_any_schedule --test threads_see_whole_batches_under_any_schedule \
 		--test writers_faster_than_the_disk_are_slowed_evenly --test many_writers_to_many_partitions_are_served_alike
+
+# What is small enough, under all orders of its steps and of memory.
+orders:
+	$(CARGO) test --locked -p alluvium-memtable --features loom --test orders
+	$(CARGO) test --locked -p alluvium-sst --features loom --lib orders
+	$(CARGO) test --locked -p alluvium-store --features loom --lib orders
 
 soak:
 	tests/soak/run $(or $(SECONDS),600)

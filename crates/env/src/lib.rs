@@ -15,6 +15,8 @@ pub mod fault;
 mod fs;
 pub mod marks;
 pub mod mem;
+#[cfg(feature = "loom")]
+pub mod orders;
 mod os;
 mod rng;
 #[cfg(feature = "shuttle")]

@@ -2,16 +2,18 @@
 //!
 //! In the manner of `parking_lot`: `lock()` gives the guard, and a panic does not poison.
 //! With the cargo feature `shuttle` the same names run on shuttle's scheduler, which tries
-//! interleavings; such code must then run within `shuttle::check_*`.
+//! interleavings; such code must then run within `shuttle::check_*`. With the feature `loom` they
+//! run in loom's model, which tries all orders that the memory model allows; such code must then run
+//! within [`crate::orders::check`].
 
-#[cfg(not(feature = "shuttle"))]
+#[cfg(not(any(feature = "loom", feature = "shuttle")))]
 mod real;
-#[cfg(feature = "shuttle")]
+#[cfg(any(feature = "loom", feature = "shuttle"))]
 mod simulated;
 
-#[cfg(not(feature = "shuttle"))]
+#[cfg(not(any(feature = "loom", feature = "shuttle")))]
 pub use real::*;
-#[cfg(feature = "shuttle")]
+#[cfg(any(feature = "loom", feature = "shuttle"))]
 pub use simulated::*;
 
 pub use std::sync::Arc;

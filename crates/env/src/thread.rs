@@ -3,12 +3,20 @@
 // This module is where the banned calls of clippy.toml live.
 #![allow(clippy::disallowed_methods)]
 
+#[cfg(all(feature = "loom", not(feature = "shuttle")))]
+use loom::thread as host;
 #[cfg(feature = "shuttle")]
 use shuttle::thread as host;
-#[cfg(not(feature = "shuttle"))]
+#[cfg(not(any(feature = "loom", feature = "shuttle")))]
 use std::thread as host;
 
-pub use host::Scope;
+#[cfg(feature = "shuttle")]
+use shuttle::thread as scoped;
+// Loom has none: what it models starts threads of its own.
+#[cfg(not(feature = "shuttle"))]
+use std::thread as scoped;
+
+pub use scoped::Scope;
 
 use std::any::Any;
 use std::io;
@@ -61,7 +69,7 @@ pub fn scope<'env, F, T>(body: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    host::scope(body)
+    scoped::scope(body)
 }
 
 /// Starts a thread with a name (Linux shows its first 15 bytes).

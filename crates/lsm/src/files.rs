@@ -219,7 +219,7 @@ impl FileHandle {
 impl Drop for FileHandle {
     fn drop(&mut self) {
         // Only noted here: a reader that happens to be the last does no I/O for others.
-        if *self.dropped.get_mut() {
+        if self.dropped.load(Ordering::Acquire) {
             self.home.dropped.lock().push(self.meta.number);
             // After that: whoever finds nothing held can have it removed.
             self.home.held.fetch_sub(1, Ordering::Release);

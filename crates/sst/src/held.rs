@@ -206,6 +206,8 @@ impl Drop for Held {
     }
 }
 
+#[cfg(all(test, feature = "loom"))]
+mod orders;
 #[cfg(all(test, feature = "shuttle"))]
 mod schedules;
 #[cfg(test)]

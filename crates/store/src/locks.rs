@@ -130,6 +130,8 @@ impl Drop for LockGuard {
     }
 }
 
+#[cfg(all(test, feature = "loom"))]
+mod orders;
 #[cfg(all(test, feature = "shuttle"))]
 mod schedules;
 #[cfg(test)]

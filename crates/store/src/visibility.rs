@@ -261,6 +261,8 @@ impl std::fmt::Debug for Snapshot {
     }
 }
 
+#[cfg(all(test, feature = "loom"))]
+mod orders;
 #[cfg(all(test, feature = "shuttle"))]
 mod schedules;
 #[cfg(test)]
