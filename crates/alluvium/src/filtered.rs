@@ -12,6 +12,7 @@ use crate::update::to_write;
 use crate::{Collection, Error, IntoDocument, Result, ReturnDocument, UpdateResult, write};
 use document::{Document, Draft, Map, Value};
 use env::sync::{Mutex, MutexGuard};
+use found::Found;
 use query::filter::Filter;
 use query::update::{Modification, Update};
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 mod bulk;
 mod delete;
+mod found;
 mod modify;
 mod update;
 
@@ -28,8 +30,6 @@ pub use delete::{DeleteResult, DeleteWhere};
 pub use modify::FindAndModify;
 pub use update::UpdateWhere;
 
-/// Keys of documents are gathered up to so many bytes before they are written.
-const KEYS_BYTES_MAX: usize = 16 << 20;
 /// Who is told that a key is taken, and finds nothing that matches, tries again so many times: others may have been faster.
 const UPSERTS_MAX: usize = 16;
 
@@ -131,31 +131,19 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Does it to all that are found, and still match when they are written.
+    /// Does it to all that are found, and still match when they are written. The snapshot is let go before anything is
+    /// written: what is written for long would have it ended.
     fn add_found(&mut self, result: &mut UpdateResult) -> Result<()> {
-        let mut found = match self.answer() {
-            Ok(answer) => Some(answer),
-            Err(Error::NoSuchCollection { .. }) if self.upsert => None,
-            Err(error) => return Err(error),
+        let answer = match self.answer() {
+            Err(Error::NoSuchCollection { .. }) if self.upsert => return Ok(()),
+            answer => answer?,
         };
-        let most = self.collection.store().options().tuning.gather_bytes.unwrap_or(KEYS_BYTES_MAX);
-        while let Some(answer) = &mut found {
-            let (mut keys, mut bytes) = (Vec::new(), 0);
-            while bytes < most {
-                let Some(key) = answer.next_key()? else {
-                    // The snapshot is let go before anything is written.
-                    found = None;
-                    break;
-                };
-                bytes += key.len() + size_of::<Vec<u8>>();
-                keys.push(key);
-            }
-            for key in keys {
-                self.question.limits.check(&self.collection.database.inner.env)?;
-                let done = self.write(&key)?;
-                result.matched_count += u64::from(done.matched);
-                result.modified_count += u64::from(done.matched && done.changed);
-            }
+        let mut found = Found::of(answer, self)?;
+        while let Some(key) = found.next()? {
+            self.question.limits.check(&self.collection.database.inner.env)?;
+            let done = self.write(&key)?;
+            result.matched_count += u64::from(done.matched);
+            result.modified_count += u64::from(done.matched && done.changed);
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ mod statistics;
 mod step;
 
 pub use explain::Explanation;
-use limits::Limits;
+pub(crate) use limits::Limits;
 pub(crate) use moment::Moment;
 pub(crate) use planning::Plans;
 pub(crate) use question::{Owned, Question};

@@ -14,7 +14,7 @@ use env::marks::{Rare, mark};
 use query::index::{Definition, IndexError, Keys};
 use query::update::Update;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use store::{Seq, Store, TreeId};
 
 pub(crate) mod build;
@@ -26,6 +26,7 @@ mod usage;
 
 pub(crate) use build::{Build, finish};
 pub(crate) use entries::Entries;
+pub(crate) use sweep::Swept;
 pub use usage::IndexProgress;
 pub(crate) use usage::{Building, Usage};
 
@@ -57,8 +58,8 @@ pub(crate) struct Index {
     pub building: Arc<Building>,
     /// Who has asked it since the database was opened.
     pub usage: Arc<Usage>,
-    /// The bits of a double: how many keys a document yields, if a sweep has told it; else 0.
-    pub keys_per_document: Arc<AtomicU64>,
+    /// What sweeps have found.
+    pub swept: Arc<Swept>,
 }
 
 impl Index {
@@ -114,7 +115,7 @@ impl Index {
                 built_to,
                 building: Arc::default(),
                 usage: Arc::default(),
-                keys_per_document: Arc::default(),
+                swept: Arc::default(),
             },
         ))
     }

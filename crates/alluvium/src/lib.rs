@@ -60,6 +60,7 @@ mod read;
 mod read_only;
 pub mod repair;
 mod space;
+mod spill;
 mod tasks;
 mod typed;
 mod update;

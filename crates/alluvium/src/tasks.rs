@@ -1,7 +1,7 @@
 //! What a database does by itself beside its store: it goes on with index builds that were interrupted, deletes what
 //! has expired, and sweeps indexes of stale entries.
 //!
-//! The thread holds the database, but not a handle: when the last handle goes, it is told to stop and waited for.
+//! The threads hold the database, but not a handle: when the last handle goes, they are told to stop and waited for.
 
 use crate::Database;
 use crate::database::DatabaseInner;
@@ -67,15 +67,12 @@ impl Database {
         let handle = Arc::new(Handle(Arc::downgrade(&inner)));
         let database = Self { inner, handle: Some(handle) };
         if database.inner.store.options().background {
-            let own = database.without_handle();
             // Those that are declared from now on are built by who declares them.
-            let unfinished = own.inner.catalog.unfinished_indexes();
-            let spawned = env::thread::try_spawn("alluvium-tasks", move || own.run_tasks(unfinished));
-            // Without the thread indexes wait for whoever asks for them, and expired documents stay.
-            match spawned {
-                Ok(thread) => database.inner.tasks.threads.lock().push(thread),
-                Err(error) => log::warn!(target: "alluvium::index", "no thread for background work: {error}"),
+            let unfinished = database.inner.catalog.unfinished_indexes();
+            if !unfinished.is_empty() {
+                database.start_thread("alluvium-builds", move |own| own.run_builds(unfinished));
             }
+            database.start_thread("alluvium-tasks", Self::run_tasks);
         }
         database
     }
@@ -85,7 +82,17 @@ impl Database {
         Self { inner: self.inner.clone(), handle: None }
     }
 
-    fn run_tasks(&self, unfinished: Vec<(FullName, Arc<Index>)>) {
+    /// Without the thread indexes wait for whoever asks for them, and expired documents stay.
+    fn start_thread(&self, name: &'static str, run: impl FnOnce(&Self) + Send + 'static) {
+        let own = self.without_handle();
+        match env::thread::try_spawn(name, move || run(&own)) {
+            Ok(thread) => self.inner.tasks.threads.lock().push(thread),
+            Err(error) => log::warn!(target: "alluvium::index", "no thread for background work: {error}"),
+        }
+    }
+
+    /// Nothing else waits for them: documents expire meanwhile.
+    fn run_builds(&self, unfinished: Vec<(FullName, Arc<Index>)>) {
         match self.finish_all(unfinished) {
             Ok(()) => {}
             Err(error) if error.kind() == crate::ErrorKind::Closed => {
@@ -95,6 +102,9 @@ impl Database {
                 log::warn!(target: "alluvium::index", "an index that was being built is not ready: {error}");
             }
         }
+    }
+
+    fn run_tasks(&self) {
         while self.inner.tasks.wait(EXPIRE_EVERY) {
             if let Err(error) = self.delete_expired() {
                 log::warn!(target: "alluvium::index", "expired documents stay for now: {error}");

@@ -68,10 +68,10 @@ fn opening_goes_on() {
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
 }
 
-/// Builds the index of `a` until so many documents are gone over, or until it is done: how many were.
-fn build_some(db: &Database, documents: u64) -> u64 {
+/// Builds an index until so many documents are gone over, or until it is done: how many were.
+fn build_some(db: &Database, (keys, options): (&str, &str), documents: u64) -> u64 {
     let stop = Arc::new(AtomicBool::new(false));
-    let build = db.collection("pets").start_index(r#"{"a": 1}"#, "{}").unwrap().stop_when(stop.clone());
+    let build = db.collection("pets").start_index(keys, options).unwrap().stop_when(stop.clone());
     let progress = build.progress();
     std::thread::scope(|scope| {
         let built = scope.spawn(|| build.finish());
@@ -88,6 +88,13 @@ fn build_some(db: &Database, documents: u64) -> u64 {
 
 #[test]
 fn it_goes_on_within_a_partition() {
+    goes_on_within_a_partition((r#"{"a": 1}"#, "{}"), DOCUMENTS as usize);
+    // Of few documents, or none, there are entries.
+    goes_on_within_a_partition((r#"{"b": 1}"#, r#"{"sparse": true}"#), 0);
+    goes_on_within_a_partition((r#"{"a": 1}"#, r#"{"partialFilterExpression": {"a": {"$gt": 50}}}"#), 30);
+}
+
+fn goes_on_within_a_partition(index: (&str, &str), entries: usize) {
     let env = env::Env::in_memory(1);
     let open = || {
         let tuning = store::Tuning { gather_bytes: Some(1 << 10), ..store::Tuning::default() };
@@ -98,7 +105,7 @@ fn it_goes_on_within_a_partition() {
     for id in 0..DOCUMENTS {
         db.collection("pets").put(id, Map::from([("a", Value::from(id % 10))])).unwrap();
     }
-    let first = build_some(&db, 500);
+    let first = build_some(&db, index, 500);
     db.close().unwrap();
     let db = open();
     let pets = db.collection("pets");
@@ -107,11 +114,12 @@ fn it_goes_on_within_a_partition() {
         pets.put(id, Map::from([("a", Value::from(77))])).unwrap();
     }
     db.finish_indexes().unwrap();
-    let second = pets.start_index(r#"{"a": 1}"#, "{}").unwrap().progress().documents();
+    let second = pets.start_index(index.0, index.1).unwrap().progress().documents();
     // At most a run is gathered anew.
     let all = DOCUMENTS as u64;
     assert!(first >= 500 && first + second >= all && first + second < all + 200, "{first}, {second} of {all}");
-    assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
+    let name = &pets.indexes().unwrap()[1].name;
+    assert_eq!(pets.index_entries(&db.snapshot(), name, false).unwrap().len(), entries);
     assert_eq!(db.verify().unwrap().len(), 0);
 }
 

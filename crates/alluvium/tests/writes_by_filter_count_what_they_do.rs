@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
 
-use alluvium::{Collection, Database, Error, ErrorKind, ReturnDocument, Value, WriteModel};
+use alluvium::{Collection, Database, Error, ErrorKind, Map, ReturnDocument, Value, WriteModel};
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 fn open() -> (Database, Collection) {
     let db = Database::builder().env(env::Env::in_memory(1)).partitions(3).open(Path::new("db")).unwrap();
@@ -223,4 +225,38 @@ fn what_fails_midway_says_how_much_was_done() {
         panic!("one fails")
     };
     assert_eq!((result.modified_count, result.matched_count, result.inserted_count, errors.len()), (7, 7, 1, 1));
+}
+
+#[test]
+fn it_lasts_longer_than_any_snapshot() {
+    const DOCUMENTS: i32 = 10_000;
+    let tuning = store::Tuning { gather_bytes: Some(256), ..store::Tuning::default() };
+    let options = store::Options { tuning, snapshot_max_age: Duration::from_secs(60), ..store::Options::default() };
+    let clock = Arc::new(env::ManualClock::new());
+    let env = env::Env { clock: clock.clone(), ..env::Env::in_memory(1) };
+    let db = Database::builder().env(env.clone()).options(options).partitions(2).open(Path::new("db")).unwrap();
+    let pets = db.collection("pets");
+    let mut batch = db.write_batch();
+    for id in 0..DOCUMENTS {
+        batch.put(&pets, id, Map::from([("age", Value::from(id % 7)), ("n", Value::from(0))])).unwrap();
+    }
+    batch.commit().unwrap();
+    let spilled = env::marks::count(env::marks::Rare::KeysSpilled);
+    let result = std::thread::scope(|scope| {
+        let update = pets.update_many(r#"{"age": {"$gt": 0}}"#, r#"{"$inc": {"n": 1}}"#);
+        let updated = scope.spawn(|| update.run());
+        // Once some have been written, all snapshots there are come to their end.
+        while !updated.is_finished() && pets.find_one(r#"{"n": 1}"#).unwrap().is_none() {}
+        clock.advance(Duration::from_secs(3600));
+        while !updated.is_finished() {
+            db.flush().unwrap();
+        }
+        updated.join().unwrap().unwrap()
+    });
+    let expected = (0..DOCUMENTS).filter(|id| id % 7 > 0).count() as u64;
+    assert_eq!((result.matched_count, result.modified_count), (expected, expected));
+    assert_eq!(pets.count_documents(r#"{"n": 1}"#).unwrap(), expected);
+    assert!(env::marks::count(env::marks::Rare::KeysSpilled) > spilled);
+    let left = env.fs.list(Path::new("db")).unwrap();
+    assert!(!left.iter().any(|entry| entry.name.starts_with(store::SORT_PREFIX)), "{left:?}");
 }

@@ -78,6 +78,7 @@ rare_paths! {
     StaleEntry: "a stale index entry was told by its document",
     PlanForgotten: "a plan turned out wrong and was forgotten",
     SortSpilled: "a sort went on in files",
+    KeysSpilled: "keys of documents to be written by a filter went into files",
     // Indexes.
     BuildResumed: "the build of an index went on after an end",
     BuildResumedWithin: "the build of an index went on within a partition",

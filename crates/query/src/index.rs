@@ -34,3 +34,5 @@ pub const MAX_PARTS: usize = 32;
 pub const MAX_KEY_BYTES: usize = 8 << 10;
 /// The most keys that one document may yield under one index.
 pub const MAX_KEYS: usize = 1 << 20;
+/// The most bytes that the keys of a document in an index have together: twice the longest document.
+pub const MAX_KEYS_BYTES: usize = 32 << 20;

@@ -26,9 +26,9 @@ const ALL: OnDuplicate = OnDuplicate::Error;
 /// let env = env::Env::in_memory(1);
 /// let mut sorter = Sorter::new(&env, "sort-1".into(), 1 << 20);
 /// for (key, value) in [("b", "1"), ("a", "2"), ("b", "3")] {
-///     sorter.add(key.as_bytes(), value.as_bytes(), || readonly::Result::Ok(()))?;
+///     sorter.add(key.as_bytes(), value.as_bytes(), |_| readonly::Result::Ok(()))?;
 /// }
-/// let mut sorted = sorter.finish(|| readonly::Result::Ok(()))?;
+/// let mut sorted = sorter.finish(|_| readonly::Result::Ok(()))?;
 /// assert_eq!(sorted.next()?, Some((&b"a"[..], &b"2"[..])));
 /// assert_eq!(sorted.next()?, Some((&b"b"[..], &b"1"[..])));
 /// # Ok(())
@@ -70,7 +70,7 @@ impl Sorter {
     /// ```
     /// # use readonly::sorter::Sorter;
     /// let sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// assert_eq!(sorter.finish(|| readonly::Result::Ok(()))?.next()?, None);
+    /// assert_eq!(sorter.finish(|_| readonly::Result::Ok(()))?.next()?, None);
     /// # readonly::Result::Ok(())
     /// ```
     pub fn new(env: &Env, dir: PathBuf, memory_bytes: usize) -> Self {
@@ -78,14 +78,16 @@ impl Sorter {
         Self { arena: Arena::new(memory_bytes), position: 0, runs: Vec::new(), next_run: 0, files }
     }
 
-    /// Adds a pair. When files have become many they are merged; `go_on` is asked now and then whether to go on.
+    /// Adds a pair. When files have become many they are merged. `go_on` is asked whether to go on: with the bytes that are
+    /// about to be needed on disk before files are written or merged (what is merged stays until that is done), and now and
+    /// then with 0.
     ///
     /// ```
     /// # use readonly::sorter::Sorter;
     /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// sorter.add(b"b", b"1", || readonly::Result::Ok(()))?;
-    /// sorter.add(b"a", b"2", || readonly::Result::Ok(()))?;
-    /// assert_eq!(sorter.finish(|| readonly::Result::Ok(()))?.next()?, Some((&b"a"[..], &b"2"[..])));
+    /// sorter.add(b"b", b"1", |_| readonly::Result::Ok(()))?;
+    /// sorter.add(b"a", b"2", |_| readonly::Result::Ok(()))?;
+    /// assert_eq!(sorter.finish(|_| readonly::Result::Ok(()))?.next()?, Some((&b"a"[..], &b"2"[..])));
     /// # readonly::Result::Ok(())
     /// ```
     ///
@@ -95,14 +97,14 @@ impl Sorter {
         &mut self,
         key: &[u8],
         value: &[u8],
-        mut go_on: impl FnMut() -> std::result::Result<(), E>,
+        mut go_on: impl FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         if key.len() > MAX_BYTES || value.len() > MAX_BYTES {
             let bytes = key.len().max(value.len()) as u64;
             return Err(Error::PairTooLarge { bytes, limit: MAX_BYTES as u64 }.into());
         }
         if !self.arena.is_empty() && !self.arena.fits(Arena::size_of(key, value)) {
-            self.spill()?;
+            self.spill(&mut go_on)?;
             self.merge_alike(&mut go_on)?;
         }
         self.arena.push(key, value, self.position);
@@ -111,7 +113,15 @@ impl Sorter {
     }
 
     /// Writes what is in memory as a run.
-    fn spill(&mut self) -> Result<()> {
+    fn spill<E: From<Error>>(
+        &mut self,
+        go_on: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        go_on(self.arena.used() as u64)?;
+        self.write_run().map_err(E::from)
+    }
+
+    fn write_run(&mut self) -> Result<()> {
         if !self.files.made {
             self.files.made = true;
             self.files.env.fs.create_dir_all(&self.files.dir)?;
@@ -131,7 +141,7 @@ impl Sorter {
     /// for each 64 times as many runs.
     fn merge_alike<E: From<Error>>(
         &mut self,
-        go_on: &mut dyn FnMut() -> std::result::Result<(), E>,
+        go_on: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         while let Some((last, _)) = self.runs.last() {
             let alike = self.runs.iter().rev().take_while(|(merged, _)| merged == last).count();
@@ -147,13 +157,14 @@ impl Sorter {
     fn merge_last<E: From<Error>>(
         &mut self,
         count: usize,
-        go_on: &mut dyn FnMut() -> std::result::Result<(), E>,
+        go_on: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let last = self.runs.split_off(self.runs.len().saturating_sub(count));
         let merged = last.iter().map(|(merged, _)| merged + 1).max().unwrap_or(0);
+        go_on(last.iter().map(|(_, run)| run.meta.bytes).sum())?;
         let runs = last.into_iter().map(|(_, run)| run).collect();
         let place = (&self.files.env, &*self.files.dir, self.next_run);
-        let written = merge_into_run(place, runs, ALL, go_on)?;
+        let written = merge_into_run(place, runs, ALL, &mut || go_on(0))?;
         self.next_run += 1;
         self.runs.push((merged, written.run));
         Ok(())
@@ -164,8 +175,8 @@ impl Sorter {
     /// ```
     /// # use readonly::sorter::Sorter;
     /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// sorter.add(b"b", b"1", || readonly::Result::Ok(()))?;
-    /// let mut sorted = sorter.finish(|| readonly::Result::Ok(()))?;
+    /// sorter.add(b"b", b"1", |_| readonly::Result::Ok(()))?;
+    /// let mut sorted = sorter.finish(|_| readonly::Result::Ok(()))?;
     /// assert_eq!(sorted.next()?, Some((&b"b"[..], &b"1"[..])));
     /// # readonly::Result::Ok(())
     /// ```
@@ -174,14 +185,14 @@ impl Sorter {
     /// What the operating system refuses, and those of `go_on`.
     pub fn finish<E: From<Error>>(
         mut self,
-        mut go_on: impl FnMut() -> std::result::Result<(), E>,
+        mut go_on: impl FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<Sorted, E> {
         if self.runs.is_empty() {
             self.arena.sort(ALL);
             return Ok(Sorted { source: Source::Memory(self.arena, 0), _files: self.files });
         }
         if !self.arena.is_empty() {
-            self.spill()?;
+            self.spill(&mut go_on)?;
         }
         // The memory is for blocks of runs now.
         self.arena = Arena::new(0);
@@ -216,9 +227,9 @@ impl Sorted {
     /// ```
     /// # use readonly::sorter::Sorter;
     /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// sorter.add(b"b", b"1", || readonly::Result::Ok(()))?;
-    /// sorter.add(b"a", b"2", || readonly::Result::Ok(()))?;
-    /// let mut sorted = sorter.finish(|| readonly::Result::Ok(()))?;
+    /// sorter.add(b"b", b"1", |_| readonly::Result::Ok(()))?;
+    /// sorter.add(b"a", b"2", |_| readonly::Result::Ok(()))?;
+    /// let mut sorted = sorter.finish(|_| readonly::Result::Ok(()))?;
     /// while let Some((key, value)) = sorted.next()? {
     ///     println!("{key:?} {value:?}");
     /// }

@@ -258,11 +258,14 @@ fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superbloc
     Ok((superblock, true))
 }
 
-/// Removes what sorts left that were under way when the process ended.
+/// Removes what sorts left that were under way when the process ended. One that is still there, of a database that was
+/// closed in this process, removes its files itself.
 fn remove_sorts(env: &Env, path: &Path) -> Result<()> {
     let is_sort = |entry: &env::DirEntry| entry.is_dir && entry.name.starts_with(SORT_PREFIX);
-    let left = env.fs.list(path)?.into_iter().filter(is_sort);
-    left.map(|entry| entry.name).try_for_each(|name| remove_tree(env, &path.join(name), true))
+    for entry in env.fs.list(path)?.iter().filter(|entry| is_sort(entry)) {
+        let _left = remove_tree(env, &path.join(&entry.name), true);
+    }
+    Ok(())
 }
 
 pub(crate) fn remove_tree(env: &Env, path: &Path, is_dir: bool) -> Result<()> {

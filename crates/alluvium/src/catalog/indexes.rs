@@ -51,7 +51,7 @@ impl Catalog {
             built_to: None,
             building: Arc::default(),
             usage: Arc::default(),
-            keys_per_document: Arc::default(),
+            swept: Arc::default(),
         };
         let documents = (entry.documents, describe_documents(name, entry.system));
         let trees = store.change_trees(1, |ids| {

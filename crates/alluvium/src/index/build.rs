@@ -25,6 +25,10 @@ use store::{Bounds, EntryRun, TreeId};
 /// The most bytes of a run of entries that is gathered in memory.
 const RUN_BYTES_MAX: usize = 64 << 20;
 
+/// A run ends after a document for each so many bytes that it may have, also where few documents have entries: its
+/// snapshot would be ended if it were kept for long, and a build that goes on begins after the last run.
+const DOCUMENT_BYTES: usize = 16;
+
 /// So many documents are gone over before somebody who wants to stop is heard.
 const STOP_EVERY: u64 = 256;
 
@@ -65,6 +69,7 @@ pub(crate) fn finish(build: &Build<'_>) -> Result<Arc<Index>> {
         // Renamed meanwhile: it goes on under the new name, with the partitions that are left.
         match (&built, db.inner.catalog.holder_of(index.tree)) {
             (Err(Error::NoSuchCollection { .. } | Error::NoSuchIndex { .. }), Some(now)) if now != name => name = now,
+            (Err(Error::Store(store::Error::NoSuchTree(_))), None) => return Err(dropped(&name, index)),
             _ => return built,
         }
     }
@@ -89,12 +94,12 @@ fn finish_under(build: &Build<'_>) -> Result<Arc<Index>> {
             }
             built
         }
-        None => {
-            let dropped =
-                || Error::NoSuchIndex { collection: name.to_string(), index: index.definition.name().to_owned() };
-            Err(index.building.failed().unwrap_or_else(dropped))
-        }
+        None => Err(index.building.failed().unwrap_or_else(|| dropped(name, index))),
     }
+}
+
+fn dropped(name: &FullName, index: &Index) -> Error {
+    Error::NoSuchIndex { collection: name.to_string(), index: index.definition.name().to_owned() }
 }
 
 /// True if documents do not go with the index: trying again would not help.
@@ -138,6 +143,8 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32, after: Option
     let Build { db, name, index, .. } = *build;
     let (store, progress) = (&db.inner.store, index.building.progress());
     let limit = gather_bytes(store).min(RUN_BYTES_MAX);
+    let most_documents = (limit / DOCUMENT_BYTES).max(1);
+    let _charge = store.charge(limit);
     let mut run = EntryRun::new(index.tree);
     let mut from = Bounds::all();
     if let Some(key) = after {
@@ -146,12 +153,13 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32, after: Option
     }
     loop {
         build.check_stop()?;
+        // Its runs are debt, as writes are. What it gathers is paid for by the cache: memory that others wait for is not held.
+        drop(store.admit(0)?);
         // A snapshot of its own for each run: one that is kept for long would be ended.
         let snapshot = store.snapshot();
-        let admitted = store.admit(limit)?;
         let mut marks: Vec<(TreeId, u32)> = Vec::new();
         let mut scan = store.scan_partition(open.documents, partition, from.clone(), &snapshot)?;
-        let mut next = None;
+        let (mut next, mut documents) = (None, 0);
         loop {
             let version = match scan.next()? {
                 None => break,
@@ -172,13 +180,13 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32, after: Option
                 // What is gathered is thrown away: the partition begins anew.
                 build.check_stop()?;
             }
-            if run.bytes() >= limit {
+            documents += 1;
+            if run.bytes() >= limit || documents >= most_documents {
                 next = Some(key);
                 break;
             }
         }
         drop((scan, snapshot));
-        drop(admitted);
         if !marks.is_empty() {
             mark_multikey(store, open, &marks)?;
         }

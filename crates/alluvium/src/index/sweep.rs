@@ -17,13 +17,44 @@ use crate::read::decode;
 use crate::{Database, Result};
 use env::marks::{Rare, mark};
 use hashbrown::HashMap;
+use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use store::{Bounds, Seq};
 
 /// The bytes that a document takes among the numbers, about.
 const NUMBER_BYTES: usize = 32;
+
+/// What sweeps have found of an index since the database was opened.
+#[derive(Debug, Default)]
+pub(crate) struct Swept {
+    /// The bits of a double: how many entries there are to a document when none is stale; 0 if that is not known.
+    keys_per_document: AtomicU64,
+    /// The same, with what the last sweep had to leave.
+    left_per_document: AtomicU64,
+    /// One more than the snapshot for which it left that, or 0.
+    withheld_by: AtomicU64,
+}
+
+impl Swept {
+    fn note(&self, per_document: f64, withheld_by: Option<Seq>) {
+        let bits = per_document.max(f64::MIN_POSITIVE).to_bits();
+        self.left_per_document.store(bits, Ordering::Relaxed);
+        self.withheld_by.store(withheld_by.map_or(0, |seq| seq + 1), Ordering::Relaxed);
+        if withheld_by.is_none() {
+            self.keys_per_document.store(bits, Ordering::Relaxed);
+        }
+    }
+
+    /// How many entries to a document a sweep would leave now, as far as the last one tells. `oldest` is the oldest snapshot.
+    fn expected(&self, oldest: Option<Seq>) -> Option<f64> {
+        let withheld_by = self.withheld_by.load(Ordering::Relaxed);
+        let still = withheld_by > 0 && oldest.is_some_and(|oldest| oldest < withheld_by);
+        let known = if still { &self.left_per_document } else { &self.keys_per_document };
+        Some(f64::from_bits(known.load(Ordering::Relaxed))).filter(|known| *known > 0.0)
+    }
+}
 
 /// The numbers of the last full writes of documents with keys in a range, by the hashes of the keys.
 struct Numbers {
@@ -34,6 +65,8 @@ struct Numbers {
     visible: Seq,
     /// Ascending.
     live: Vec<Seq>,
+    /// The oldest snapshot that sees an entry which could go without it.
+    withheld_by: Cell<Option<Seq>>,
 }
 
 impl Numbers {
@@ -52,7 +85,11 @@ impl Numbers {
     /// True if a live snapshot sees what was written under `from`, and not what was under `to`.
     fn between(&self, from: Seq, to: Seq) -> bool {
         let at = self.live.partition_point(|&snapshot| snapshot < from);
-        self.live.get(at).is_some_and(|&snapshot| snapshot < to)
+        let sees = self.live.get(at).copied().filter(|&snapshot| snapshot < to);
+        if let Some(seq) = sees {
+            self.withheld_by.set(older(self.withheld_by.get(), Some(seq)));
+        }
+        sees.is_some()
     }
 
     fn may_go(&self, index: &Index, entry: &[u8], seq: Seq) -> bool {
@@ -68,24 +105,36 @@ impl Numbers {
     }
 }
 
+/// The older of two snapshots.
+fn older(one: Option<Seq>, other: Option<Seq>) -> Option<Seq> {
+    one.into_iter().chain(other).min()
+}
+
 /// Says that a sweep is to end where it stands.
 type Stopping<'a> = &'a dyn Fn() -> bool;
 
 /// So many documents are gone over before somebody who wants to stop is heard.
 const STOP_EVERY: usize = 4096;
 
-/// Sweeps the indexes of a collection that are ready. Returns how many entries are gone from files.
-fn sweep(db: &Database, name: &FullName, stopping: Stopping<'_>) -> Result<u64> {
+/// Sweeps the indexes of a collection that are ready. Returns how many entries are gone from files, and the oldest snapshot for
+/// which some had to stay.
+fn sweep(db: &Database, name: &FullName, stopping: Stopping<'_>) -> Result<(u64, Option<Seq>)> {
     let store = &db.inner.store;
-    let Some(open) = db.inner.catalog.find(store, name)? else { return Ok(0) };
+    let Some(open) = db.inner.catalog.find(store, name)? else { return Ok((0, None)) };
     let ready: Vec<Arc<Index>> = open.indexes().indexes.iter().filter(|index| index.ready.is_some()).cloned().collect();
-    let mut dropped = 0;
+    let (mut gone, mut withheld_by) = (0, None);
     for partition in 0..store.partitions() {
-        if !ready.is_empty() && !stopping() {
-            dropped += sweep_partition(db, &open, &ready, partition, stopping)?;
+        if ready.is_empty() || stopping() {
+            break;
+        }
+        match sweep_partition(db, &open, &ready, partition, stopping) {
+            Ok((from_here, by)) => (gone, withheld_by) = (gone + from_here, older(withheld_by, by)),
+            // Dropped meanwhile.
+            Err(crate::Error::Store(store::Error::NoSuchTree(_))) => break,
+            Err(error) => return Err(error),
         }
     }
-    Ok(dropped)
+    Ok((gone, withheld_by))
 }
 
 fn sweep_partition(
@@ -94,14 +143,14 @@ fn sweep_partition(
     ready: &[Arc<Index>],
     partition: u32,
     stopping: Stopping<'_>,
-) -> Result<u64> {
+) -> Result<(u64, Option<Seq>)> {
     let store = &db.inner.store;
     let bytes = gather_bytes(store);
+    // The cache makes room for the numbers.
+    let _charge = store.charge(bytes);
     let mut from = Bound::Unbounded;
-    let mut dropped = 0;
+    let (mut dropped, mut withheld_by) = (0, None);
     loop {
-        // Paid for as a batch is: the numbers are memory of the same budget.
-        let _admitted = store.admit(bytes)?;
         let numbers = gather(db, open, partition, from, bytes / NUMBER_BYTES, stopping)?;
         for index in ready {
             let may_go = |entry: &[u8], seq: Seq| numbers.may_go(index, entry, seq);
@@ -116,9 +165,10 @@ fn sweep_partition(
                 Err(error) => return Err(error.into()),
             }
         }
+        withheld_by = older(withheld_by, numbers.withheld_by.get());
         match numbers.to {
             Bound::Included(to) if !stopping() => from = Bound::Excluded(to),
-            _ => return Ok(dropped),
+            _ => return Ok((dropped, withheld_by)),
         }
     }
 }
@@ -150,7 +200,7 @@ fn gather(
     }
     // While the snapshot is held: what begins to live later does so at it or above.
     let live = store.live_snapshots();
-    Ok(Numbers { full, from, to, visible: snapshot.seq(), live })
+    Ok(Numbers { full, from, to, visible: snapshot.seq(), live, withheld_by: Cell::new(None) })
 }
 
 /// Documents that are looked at to tell how many keys one yields, before a sweep has told it.
@@ -159,15 +209,32 @@ const SAMPLE: usize = 256;
 const FEW: f64 = 10_000.0;
 
 /// Sweeps the indexes of collections where one holds a quarter more entries than its documents yield. How many are gone.
+/// A collection where that fails keeps the others from nothing; the first error is told.
 pub(crate) fn sweep_where_due(db: &Database) -> Result<u64> {
-    let mut gone = 0;
+    let stopping = || db.inner.tasks.stopping();
+    sweep_each(db, |name| {
+        if !is_due(db, name)? {
+            return Ok(0);
+        }
+        let (gone, withheld_by) = sweep(db, name, &stopping)?;
+        if !stopping() {
+            note_swept(db, name, withheld_by)?;
+        }
+        Ok(gone)
+    })
+}
+
+fn sweep_each(db: &Database, sweep: impl Fn(&FullName) -> Result<u64>) -> Result<u64> {
+    let (mut gone, mut first) = (0, Ok(()));
     for name in collections(db) {
-        if is_due(db, &name)? {
-            gone += sweep(db, &name, &|| db.inner.tasks.stopping())?;
-            note_keys(db, &name)?;
+        match sweep(&name) {
+            Ok(here) => gone += here,
+            // Dropped meanwhile.
+            Err(crate::Error::Store(store::Error::NoSuchTree(_))) => {}
+            Err(error) => first = first.and(Err(error)),
         }
     }
-    Ok(gone)
+    first.map(|()| gone)
 }
 
 fn collections(db: &Database) -> Vec<FullName> {
@@ -189,10 +256,9 @@ fn is_due(db: &Database, name: &FullName) -> Result<bool> {
     Ok(false)
 }
 
-/// How many keys a document yields, on average: as the last sweep has found, or as the first documents do.
+/// How many entries there would be to a document after a sweep: as the last one has found, or as the first documents yield.
 fn keys_per_document(db: &Database, name: &FullName, open: &Open, index: &Index) -> Result<f64> {
-    let known = f64::from_bits(index.keys_per_document.load(Ordering::Relaxed));
-    if known > 0.0 {
+    if let Some(known) = index.swept.expected(db.inner.store.live_snapshots().first().copied()) {
         return Ok(known);
     }
     let mut scan = db.inner.store.scan(open.documents, Bounds::all(), None)?;
@@ -207,13 +273,12 @@ fn keys_per_document(db: &Database, name: &FullName, open: &Open, index: &Index)
 }
 
 /// Takes note of how many entries there are to a document, after a sweep.
-fn note_keys(db: &Database, name: &FullName) -> Result<()> {
+fn note_swept(db: &Database, name: &FullName, withheld_by: Option<Seq>) -> Result<()> {
     let store = &db.inner.store;
     let Some(open) = db.inner.catalog.find(store, name)? else { return Ok(()) };
     let documents = store.tree_stats(open.documents)?.keys.max(1) as f64;
     for index in open.indexes().indexes.iter().filter(|index| index.ready.is_some()) {
-        let keys = store.tree_stats(index.tree)?.keys as f64 / documents;
-        index.keys_per_document.store(keys.max(f64::MIN_POSITIVE).to_bits(), Ordering::Relaxed);
+        index.swept.note(store.tree_stats(index.tree)?.keys as f64 / documents, withheld_by);
     }
     Ok(())
 }
@@ -246,7 +311,7 @@ impl Database {
     /// As [`Database::sweep_indexes`], until `stop` is set.
     pub(crate) fn sweep_indexes_unless(&self, stop: &AtomicBool) -> Result<u64> {
         let stopping = || stop.load(Ordering::Relaxed) || self.inner.tasks.stopping();
-        collections(self).iter().map(|name| sweep(self, name, &stopping)).sum()
+        sweep_each(self, |name| Ok(sweep(self, name, &stopping)?.0))
     }
 }
 

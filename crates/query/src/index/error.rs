@@ -21,7 +21,8 @@ pub enum IndexError {
     /// A number in a path means an element of an array, and a field of its maps too.
     #[error("{0}")]
     AmbiguousPath(String),
-    /// An index key is longer than [`crate::index::MAX_KEY_BYTES`], or there are more than [`crate::index::MAX_KEYS`].
+    /// An index key is longer than [`crate::index::MAX_KEY_BYTES`], or there are more than [`crate::index::MAX_KEYS`], or of more
+    /// bytes than [`crate::index::MAX_KEYS_BYTES`].
     #[error("{0}")]
     KeyTooLong(String),
     /// The index on `_id` is to be dropped.

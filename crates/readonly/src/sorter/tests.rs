@@ -8,9 +8,9 @@ fn sorted(count: u32, memory: usize) -> (Env, Vec<(Vec<u8>, u32)>) {
     for n in 0..count {
         // Many keys that are equal, out of order.
         let key = (n.wrapping_mul(7919) % 97).to_be_bytes();
-        sorter.add(&key, &n.to_le_bytes(), || crate::Result::Ok(())).unwrap();
+        sorter.add(&key, &n.to_le_bytes(), |_| crate::Result::Ok(())).unwrap();
     }
-    let mut sorted = sorter.finish(|| crate::Result::Ok(())).unwrap();
+    let mut sorted = sorter.finish(|_| crate::Result::Ok(())).unwrap();
     let mut found = Vec::new();
     while let Some((key, value)) = sorted.next().unwrap() {
         found.push((key.to_vec(), u32::from_le_bytes(value.try_into().unwrap())));
@@ -39,7 +39,7 @@ fn a_sorter_that_is_given_up_leaves_no_files() {
     env.fs.create_dir_all(Path::new("db")).unwrap();
     let mut sorter = Sorter::new(&env, "db/sort-1".into(), 1000);
     for n in 0..1000u32 {
-        sorter.add(&n.to_be_bytes(), b"value", || crate::Result::Ok(())).unwrap();
+        sorter.add(&n.to_be_bytes(), b"value", |_| crate::Result::Ok(())).unwrap();
     }
     assert_eq!(env.fs.list(Path::new("db")).unwrap().len(), 1);
     drop(sorter);
@@ -51,8 +51,9 @@ fn asked(pairs: u32, give_up_at: u32) -> (u32, crate::Result<Sorted>) {
     let env = Env::in_memory(1);
     env.fs.create_dir_all(Path::new("db")).unwrap();
     let mut asked = 0;
-    let mut go_on = || {
-        asked += 1;
+    let mut go_on = |needed| {
+        // Before a run is written too, and before a merge.
+        asked += u32::from(needed == 0);
         if asked == give_up_at { Err(Error::NotReadOnly("given up".into())) } else { Ok(()) }
     };
     let mut sorter = Sorter::new(&env, "db/sort-1".into(), 2000);
@@ -83,6 +84,33 @@ fn a_pair_is_merged_once_for_each_64_times_as_many() {
         before = Some(key);
     }
     assert!(sorted.next().unwrap().is_none());
+}
+
+#[test]
+fn it_says_what_it_is_about_to_write() {
+    let env = Env::in_memory(1);
+    let dir = Path::new("db/sort-1");
+    env.fs.create_dir_all(Path::new("db")).unwrap();
+    let on_disk = || -> u64 {
+        let files = env.fs.list(dir).unwrap_or_default();
+        files.iter().map(|file| env.fs.open(&dir.join(&file.name), env::OpenMode::Read).unwrap().len().unwrap()).sum()
+    };
+    let (mut promised, mut most) = (0, 0);
+    let mut go_on = |needed: u64| {
+        if needed > 0 {
+            promised = on_disk() + needed;
+            most = most.max(needed);
+        }
+        // A run's headers and index are no pairs.
+        assert!(on_disk() <= promised + 1000, "{} on disk, {promised} were told", on_disk());
+        crate::Result::Ok(())
+    };
+    let mut sorter = Sorter::new(&env, dir.to_owned(), 2000);
+    for n in 0..10_000u32 {
+        sorter.add(&n.wrapping_mul(7919).to_be_bytes(), &n.to_le_bytes(), &mut go_on).unwrap();
+    }
+    let _sorted = sorter.finish(&mut go_on).unwrap();
+    assert!(most > 20_000, "{most} bytes for a merge of 64 runs");
 }
 
 #[test]

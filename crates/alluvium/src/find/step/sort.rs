@@ -1,13 +1,13 @@
 //! Documents in order: the first few in memory, more than fit there in files.
 
 use super::{Item, Run, Step};
-use crate::{Error, Result, Space};
+use crate::spill::Spill;
+use crate::{Error, Result};
 use codec::varint;
 use document::{Document, Value, encoding};
 use env::marks::{Rare, mark};
 use query::sort::{SortError, TopK};
-use readonly::sorter::{Sorted, Sorter};
-use std::path::PathBuf;
+use readonly::sorter::Sorted;
 use store::Charge;
 
 /// The most bytes of memory that a sort takes: MongoDB's limit.
@@ -93,50 +93,23 @@ impl Sorting {
         mark(Rare::SortSpilled);
         self.charge.resize(self.bytes_max);
         let mut bytes = Vec::new();
-        let mut sorter = Spill {
-            sorter: Sorter::new(&run.moment.database.inner.env, folder(run), self.bytes_max),
-            unchecked: usize::MAX,
-            bytes_max: self.bytes_max,
-        };
+        let mut spill = Spill::new(&run.moment.database.inner, "the sort", self.bytes_max);
         // What is taken first stays first among equals.
         for (key, item) in top.into_sorted() {
             encode(&item, &mut bytes)?;
-            sorter.add(run, &key, &bytes)?;
+            spill.add(&run.question.limits, &key, &bytes)?;
         }
         encode(&next.1, &mut bytes)?;
-        sorter.add(run, next.0, &bytes)?;
+        spill.add(&run.question.limits, next.0, &bytes)?;
         let mut key = Vec::new();
         while let Some(item) = self.input.next(run)? {
             key.clear();
             let Some(document) = &item.document else { continue };
             run.question.sort.put_key(document, &mut key)?;
             encode(&item, &mut bytes)?;
-            sorter.add(run, &key, &bytes)?;
+            spill.add(&run.question.limits, &key, &bytes)?;
         }
-        let sorted = sorter.sorter.finish(|| run.question.limits.check(&run.moment.database.inner.env))?;
-        Ok(State::Many(Box::new(sorted)))
-    }
-}
-
-/// What goes into files, if the disk has room for it.
-struct Spill {
-    sorter: Sorter,
-    /// Bytes that were added since it was asked whether there is room.
-    unchecked: usize,
-    bytes_max: usize,
-}
-
-impl Spill {
-    fn add(&mut self, run: &Run, key: &[u8], value: &[u8]) -> Result<()> {
-        if self.unchecked >= self.bytes_max {
-            self.unchecked = 0;
-            // The next run, and what is merged with it; writes keep their reserve.
-            let store = run.moment.store();
-            let needed = store.disk_reserve_bytes().saturating_add(2 * self.bytes_max as u64);
-            Space::at(&run.moment.database.inner.env, store.path(), "the sort", needed).check()?;
-        }
-        self.unchecked += key.len() + value.len();
-        self.sorter.add(key, value, || run.question.limits.check(&run.moment.database.inner.env))
+        Ok(State::Many(Box::new(spill.finish(&run.question.limits)?)))
     }
 }
 
@@ -144,12 +117,6 @@ impl Item {
     fn none() -> Self {
         Self { key: Vec::new(), document: None, whole: false }
     }
-}
-
-/// A folder of its own for the files of a sort, in the database's.
-fn folder(run: &Run) -> PathBuf {
-    let inner = &run.moment.database.inner;
-    inner.store.path().join(format!("{}{:016x}", store::SORT_PREFIX, inner.env.rng.next_u64()))
 }
 
 /// A document as bytes: whether it is whole, its key, and then its row; or the values that are known of it.

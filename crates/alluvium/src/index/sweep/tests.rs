@@ -3,32 +3,70 @@ use super::*;
 use document::{Map, Value};
 use std::path::Path;
 
+const DOCUMENTS: i32 = 20_000;
+
+fn open() -> Database {
+    Database::builder().env(env::Env::in_memory(3)).memory(64 << 20).open(Path::new("db")).unwrap()
+}
+
+/// Puts documents with two tags each; what they had in another round becomes stale, once the old documents are merged away.
+fn fill(db: &Database, name: &str, round: i32) {
+    let tags = |id: i32| Value::from_iter([id * 7 + round, id * 7 + round + 1]);
+    let maps: Vec<_> = (0..DOCUMENTS).map(|id| (id, Map::from([("tags", tags(id))]))).collect();
+    for chunk in maps.chunks(1000) {
+        let mut batch = db.write_batch();
+        chunk.iter().for_each(|(id, map)| batch.put(&db.collection(name), *id, map.clone()).unwrap());
+        batch.commit().unwrap();
+    }
+    db.flush().unwrap();
+    db.store().compact().unwrap();
+}
+
 #[test]
 fn a_sweep_is_due_when_a_quarter_is_stale() {
-    let db = Database::builder().env(env::Env::in_memory(3)).memory(64 << 20).open(Path::new("db")).unwrap();
-    let pets = db.collection("pets");
-    pets.create_index(r#"{"tags": 1}"#).unwrap();
-    let fill = |round: i32, from: i32| {
-        let tags = |id: i32| Value::from_iter([id * 7 + round, id * 7 + round + 1]);
-        let maps = (from..20_000).map(|id| (id, Map::from([("tags", tags(id))])));
-        for chunk in &chunks(maps.collect::<Vec<_>>()) {
-            let mut batch = db.write_batch();
-            chunk.iter().for_each(|(id, map)| batch.put(&pets, *id, map.clone()).unwrap());
-            batch.commit().unwrap();
-        }
-    };
-    fill(0, 0);
-    db.flush().unwrap();
+    let db = open();
+    db.collection("pets").create_index(r#"{"tags": 1}"#).unwrap();
+    fill(&db, "pets", 0);
     assert_eq!(sweep_where_due(&db).unwrap(), 0, "two keys a document are what its tags yield");
-    fill(3, 0);
-    db.flush().unwrap();
-    // Until the old documents are merged away, nobody can tell.
-    db.store().compact().unwrap();
+    fill(&db, "pets", 3);
     let gone = sweep_where_due(&db).unwrap();
     assert_eq!(gone, 40_000);
     assert_eq!(sweep_where_due(&db).unwrap(), 0);
 }
 
-fn chunks(all: Vec<(i32, Map)>) -> Vec<Vec<(i32, Map)>> {
-    all.chunks(1000).map(<[_]>::to_vec).collect()
+#[test]
+fn what_a_snapshot_kept_is_swept_when_it_has_gone() {
+    let db = open();
+    db.collection("pets").create_index(r#"{"tags": 1}"#).unwrap();
+    fill(&db, "pets", 0);
+    let snapshot = db.snapshot();
+    fill(&db, "pets", 3);
+    assert_eq!(sweep_where_due(&db).unwrap(), 0, "the snapshot sees them");
+    let due = || collections(&db).iter().any(|name| is_due(&db, name).unwrap());
+    assert!(!due(), "as long as the snapshot lives, a sweep finds the same");
+    drop(snapshot);
+    db.store().compact().unwrap();
+    assert!(due());
+    assert_eq!(sweep_where_due(&db).unwrap(), 40_000);
+    assert!(!due());
+}
+
+#[test]
+fn a_damaged_collection_keeps_no_other_from_being_swept() {
+    let db = open();
+    for name in ["apes", "pets"] {
+        db.collection(name).create_index(r#"{"tags": 1}"#).unwrap();
+        fill(&db, name, 0);
+        fill(&db, name, 3);
+    }
+    let apes = FullName::parse("apes").unwrap();
+    let tree = db.inner.catalog.find(&db.inner.store, &apes).unwrap().unwrap().documents;
+    let mut batch = db.store().batch();
+    batch.put(tree, b"", b"no document");
+    db.store().write(batch, store::Durability::Periodic).unwrap();
+    assert_eq!(sweep_where_due(&db).unwrap_err().kind(), crate::ErrorKind::Corruption);
+    let entries = |name: &str| db.collection(name).index_stats().unwrap()[0].entries;
+    // Estimates.
+    let (apes, pets) = (entries("apes"), entries("pets"));
+    assert!(apes > 70_000 && pets < 50_000, "{apes}, {pets}");
 }

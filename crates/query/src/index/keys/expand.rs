@@ -1,7 +1,7 @@
 //! All keys of a document: one for each combination of elements that its arrays give the parts.
 
 use super::{IndexKey, Keys, is_natural, put_part};
-use crate::index::{Definition, IndexError, MAX_KEY_BYTES, MAX_KEYS, Order};
+use crate::index::{Definition, IndexError, MAX_KEY_BYTES, MAX_KEYS, MAX_KEYS_BYTES, Order};
 use codec::varint;
 use document::path::{FieldPath, array_index};
 use document::{Map, Value, encoding};
@@ -64,19 +64,46 @@ struct Meeting<'a> {
 pub(super) struct Expansion<'d> {
     index: &'d Definition,
     found: Keys,
+    /// The bytes of the keys found, equal ones included.
+    bytes: usize,
+    /// Equal keys are put together when there are more than so many keys, or bytes.
+    room: (usize, usize),
 }
 
 impl<'d> Expansion<'d> {
     /// The keys of a document, ascending, each once.
     pub(super) fn of(index: &'d Definition, document: &Map) -> Result<Keys, IndexError> {
-        let mut expansion = Self { index, found: Keys::default() };
+        let mut expansion = Self { index, found: Keys::default(), bytes: 0, room: (MAX_KEYS, MAX_KEYS_BYTES) };
         expansion.expand(&vec![At::Open(0); index.parts().len()], Some(document))?;
-        let mut found = expansion.found;
-        if found.keys.len() > 1 {
-            found.keys.sort_unstable();
-            found.keys.dedup_by(|a, b| a.bytes == b.bytes);
+        expansion.distinct();
+        Ok(expansion.found)
+    }
+
+    /// Puts equal keys together.
+    fn distinct(&mut self) {
+        let keys = &mut self.found.keys;
+        if keys.len() > 1 {
+            keys.sort_unstable();
+            keys.dedup_by(|a, b| a.bytes == b.bytes);
+            self.bytes = keys.iter().map(|key| key.bytes.len() + key.values.len()).sum();
         }
-        Ok(found)
+    }
+
+    /// Makes room where equal keys take it; an error if those that differ are too many. Each time that this is done, half as many
+    /// more as are there have come at least.
+    fn make_room(&mut self) -> Result<(), IndexError> {
+        self.distinct();
+        let (keys, bytes) = (self.found.keys.len(), self.bytes);
+        if keys > MAX_KEYS || bytes > MAX_KEYS_BYTES {
+            let limit = match keys > MAX_KEYS {
+                true => format!("{MAX_KEYS} keys"),
+                false => format!("{MAX_KEYS_BYTES} bytes of keys"),
+            };
+            let name = self.index.name();
+            return Err(IndexError::KeyTooLong(format!("a document has more than {limit} in the index {name}")));
+        }
+        self.room = (MAX_KEYS.max(keys + keys / 2), MAX_KEYS_BYTES.max(bytes + bytes / 2));
+        Ok(())
     }
 
     fn path(&self, part: usize) -> &'d FieldPath {
@@ -197,12 +224,6 @@ impl<'d> Expansion<'d> {
             let what = format!("a key of the index {name} has {} bytes; the limit is {MAX_KEY_BYTES}", bytes.len());
             return Err(IndexError::KeyTooLong(what));
         }
-        if self.found.keys.len() >= MAX_KEYS {
-            let name = self.index.name();
-            return Err(IndexError::KeyTooLong(format!(
-                "a document has more than {MAX_KEYS} keys in the index {name}"
-            )));
-        }
         let mut values = Vec::new();
         if missing != 0 || !natural {
             varint::put_u64(&mut values, missing);
@@ -216,7 +237,11 @@ impl<'d> Expansion<'d> {
             });
             encoding::encode(&Value::Array(exact.collect()), &mut values);
         }
+        self.bytes += bytes.len() + values.len();
         self.found.keys.push(IndexKey { bytes, values });
-        Ok(())
+        match self.found.keys.len() > self.room.0 || self.bytes > self.room.1 {
+            true => self.make_room(),
+            false => Ok(()),
+        }
     }
 }

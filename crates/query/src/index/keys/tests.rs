@@ -181,3 +181,22 @@ proptest! {
         prop_assert_eq!(index.values(&one.bytes, &one.values).unwrap(), vec![Some(a), Some(b)]);
     }
 }
+
+#[test]
+fn keys_of_one_document_have_a_limit_together() {
+    let index = index(r#"{"tags": 1, "text": 1}"#, "{}");
+    let document = |tags: i32, distinct: i32| {
+        let text = Value::from("x".repeat(8000));
+        Map::from([("tags", Value::from_iter((0..tags).map(|n| n % distinct))), ("text", text)])
+    };
+    assert_eq!(index.keys(&document(4000, 4000)).unwrap().keys.len(), 4000);
+    // Equal ones count once, though they come to 400 MB.
+    assert_eq!(index.keys(&document(50_000, 7)).unwrap().keys.len(), 7);
+    let error = index.keys(&document(50_000, 5000)).unwrap_err().to_string();
+    assert!(error.contains("more than 33554432 bytes of keys"), "{error}");
+    let tags = self::index(r#"{"tags": 1}"#, "{}");
+    let many = |distinct: i32| Map::from([("tags", Value::from_iter((0..1_200_000).map(|n| n % distinct)))]);
+    assert_eq!(tags.keys(&many(3)).unwrap().keys.len(), 3);
+    let error = tags.keys(&many(2_000_000)).unwrap_err().to_string();
+    assert!(error.contains("more than 1048576 keys"), "{error}");
+}

@@ -1,0 +1,70 @@
+//! The keys of what matches, in the order in which it was found: the first in memory, more than fit there in files.
+
+use super::Job;
+use crate::Result;
+use crate::find::Answer;
+use crate::spill::Spill;
+use env::marks::{Rare, mark};
+use readonly::sorter::Sorted;
+use store::{Charge, Store};
+
+/// The most bytes of memory that keys take.
+const BYTES_MAX: usize = 16 << 20;
+/// What a key takes in memory beside its bytes.
+const OVERHEAD: usize = size_of::<Vec<u8>>();
+
+/// The keys of documents that are to be written.
+pub(super) struct Found {
+    source: Source,
+    /// The memory that they take.
+    _charge: Charge,
+}
+
+enum Source {
+    Few(std::vec::IntoIter<Vec<u8>>),
+    Many(Box<Sorted>),
+}
+
+impl Found {
+    /// All that an answer gives.
+    pub fn of(mut answer: Answer, job: &Job<'_>) -> Result<Self> {
+        let database = &job.collection.database.inner;
+        let (most, mut charge) = (bytes_max(&database.store), database.store.charge(0));
+        let (mut keys, mut bytes) = (Vec::new(), 0);
+        while bytes < most {
+            let Some(key) = answer.next_key()? else {
+                return Ok(Self { source: Source::Few(keys.into_iter()), _charge: charge });
+            };
+            bytes += key.len() + OVERHEAD;
+            if bytes > charge.bytes() {
+                charge.resize((2 * bytes).min(most));
+            }
+            keys.push(key);
+        }
+        mark(Rare::KeysSpilled);
+        let mut spill = Spill::new(database, "what was found", most);
+        let mut position = 0u64;
+        let mut add = |key: &[u8]| {
+            position += 1;
+            spill.add(&job.question.limits, &position.to_be_bytes(), key)
+        };
+        keys.drain(..).try_for_each(|key| add(&key))?;
+        while let Some(key) = answer.next_key()? {
+            add(&key)?;
+        }
+        drop(answer);
+        Ok(Self { source: Source::Many(Box::new(spill.finish(&job.question.limits)?)), _charge: charge })
+    }
+
+    pub fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        Ok(match &mut self.source {
+            Source::Few(keys) => keys.next(),
+            Source::Many(sorted) => sorted.next()?.map(|(_, key)| key.to_vec()),
+        })
+    }
+}
+
+fn bytes_max(store: &Store) -> usize {
+    let options = store.options();
+    options.tuning.gather_bytes.unwrap_or(BYTES_MAX.min(options.memory_bytes / 16))
+}
