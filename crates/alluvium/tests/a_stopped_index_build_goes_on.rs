@@ -202,3 +202,31 @@ fn a_build_goes_on_under_another_name() {
     assert_eq!(db.finish_indexes().unwrap_err().kind(), ErrorKind::DuplicateKey);
     assert_eq!(db.collection("pets").indexes().unwrap().len(), 3);
 }
+
+#[test]
+fn a_build_leaves_the_disk_its_reserve() {
+    const RESERVE: u64 = 1 << 20;
+    let disk = Arc::new(env::mem::MemFs::new());
+    let clock = Arc::new(env::ManualClock::new());
+    let env = env::Env { fs: disk.clone(), clock, rng: Arc::new(env::SeededRng::new(1)) };
+    let db = Database::builder().env(env.clone()).memory(8 << 20).disk_reserve(RESERVE).open("db").unwrap();
+    let pets = db.collection("pets");
+    for chunk in 0..10 {
+        let mut batch = db.write_batch();
+        for id in chunk * 1000..(chunk + 1) * 1000 {
+            batch.put(&pets, id, Map::from([("a", Value::from(format!("{id:x}").repeat(30)))])).unwrap();
+        }
+        batch.commit().unwrap();
+    }
+    db.compact().unwrap();
+    let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap();
+    // Room for some of the index, and the reserve.
+    disk.set_capacity(disk.used_bytes() + RESERVE + (200 << 10));
+    let error = build.finish().unwrap_err();
+    assert!(error.kind() == ErrorKind::NoSpace && error.to_string().contains("are kept"), "{error}");
+    let free = env.fs.available_bytes(Path::new("db")).unwrap();
+    assert!(free >= RESERVE, "{free} bytes are left of {RESERVE}");
+    disk.set_capacity(u64::MAX);
+    pets.create_index(r#"{"a": 1}"#).unwrap();
+    assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), 10_000);
+}

@@ -4,7 +4,7 @@
 
 use alluvium::Value;
 use alluvium::repair::{self, RepairOptions, RepairReport};
-use alluvium::{Database, Durability, ErrorKind, Map};
+use alluvium::{Compression, Database, Durability, ErrorKind, Map};
 use env::fault::{Fault, FaultFs, OpKind};
 use env::mem::MemFs;
 use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
@@ -467,4 +467,127 @@ fn what_was_folded_is_whole_though_the_log_has_its_last_delta() {
     }
     let report = check(&mem, &expected, &[], "folded");
     assert!(report.is_whole() && report.documents() == 1, "{report:?}");
+}
+
+/// Fills a database and flushes it; then puts other documents and flushes again, where every tree gets files of
+/// its own. The disk as it is after a kill at each change of the second flush, and what the database holds.
+fn killed_in_a_flush() -> (Vec<Arc<MemFs>>, Documents) {
+    let mem = Arc::new(MemFs::new());
+    let disk = Arc::new(FaultFs::over(mem.clone()));
+    let env = Env { fs: disk.clone(), ..env_of(&mem) };
+    let tuning = store::Tuning { small_tree_bytes: Some(1), ..store::Tuning::default() };
+    let sizes = Options { memory_bytes: 8 << 20, partitions: Some(2), background: false, ..Options::default() };
+    let options = Options { compression: Compression::None, tuning, ..sizes };
+    let db = Database::builder().env(env).options(options).open("db").unwrap();
+    let put = |name: &str, n: i64, round: i64| {
+        let map = format!(r#"{{"n":{n},"round":{round},"t":"{name} {n} in round {round}."}}"#);
+        db.collection(name).with_durability(Durability::Sync).put(n, map).unwrap();
+    };
+    (0..40).for_each(|n| put("pets", n, 0));
+    db.flush().unwrap();
+    (0..40).for_each(|n| put("pets", n, 1));
+    db.flush().unwrap();
+    (100..140).for_each(|n| put("apes", n, 2));
+    (200..240).for_each(|n| put("pets", n, 2));
+    let expected = [documents(&db, "pets"), documents(&db, "apes")].into_iter().flatten().collect();
+    let clones = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let (taken, of) = (clones.clone(), mem.clone());
+    disk.set_hook(Some(Arc::new(move |_op| taken.lock().unwrap().push(Arc::new(of.kill_clone())))));
+    db.flush().unwrap();
+    disk.set_hook(None);
+    let clones = std::mem::take(&mut *clones.lock().unwrap());
+    (clones, expected)
+}
+
+/// Changes the document of round 2 with this number where it stands in the log; false if that has been let go.
+fn damage_log(mem: &MemFs, n: i64) -> bool {
+    let text = format!("{n} in round 2.");
+    for path in files(mem, Path::new("db/wal")) {
+        let bytes = read(mem, &path);
+        if let Some(at) = bytes.windows(text.len()).position(|window| window == text.as_bytes()) {
+            mem.open(&path, OpenMode::ReadWrite).unwrap().write_at(b"x", at as u64).unwrap();
+            return true;
+        }
+    }
+    false
+}
+
+fn is_manifest(path: &Path) -> bool {
+    path.file_name().unwrap().to_string_lossy().starts_with("MANIFEST")
+}
+
+#[test]
+fn a_flush_that_was_cut_off_takes_nothing_from_the_log() {
+    let (clones, expected) = killed_in_a_flush();
+    assert!(clones.len() > 20);
+    let mut damaged = 0;
+    for (at, mem) in clones.iter().enumerate() {
+        for lost_manifest in [false, true] {
+            let mem = Arc::new(mem.kill_clone());
+            if lost_manifest {
+                let manifests = files(&*mem, Path::new("db")).into_iter().filter(|path| is_manifest(path));
+                manifests.for_each(|path| mem.remove(&path).unwrap());
+            }
+            damaged += i32::from(damage_log(&mem, 120));
+            let what = format!("killed at change {at} of a flush, manifest lost: {lost_manifest}");
+            let report = check(&mem, &expected, &[], &what);
+            let saved = report.documents() + report.doubtful();
+            assert!(saved >= expected.len() as u64 - 1, "{what}: {saved} are saved\n{report:?}");
+        }
+    }
+    assert!(damaged > 20, "{damaged} logs were damaged");
+}
+
+#[test]
+fn a_listed_file_is_missed_though_others_are_not_listed() {
+    let (clones, expected) = killed_in_a_flush();
+    for (at, mem) in clones.iter().enumerate() {
+        // With what the second round has put over the first.
+        let mut newer = files(&**mem, Path::new("db"));
+        newer.retain(|path| path.extension().is_some_and(|ending| ending == "sst"));
+        newer.retain(|path| read(&**mem, path).windows(10).any(|window| window == b"in round 1"));
+        assert_eq!(newer.len(), 2);
+        let mem = Arc::new(mem.kill_clone());
+        newer.iter().for_each(|path| mem.remove(path).unwrap());
+        let _also = damage_log(&mem, 120);
+        let report = check(&mem, &expected, &[], &format!("killed at change {at} of a flush"));
+        assert!(report.losses.iter().any(|loss| loss.what.contains("missing")), "{report:?}");
+        assert!(report.documents() + report.doubtful() >= 119, "{report:?}");
+    }
+}
+
+#[test]
+fn the_index_of_documents_that_are_in_the_log_takes_none_of_them() {
+    let mem = Arc::new(MemFs::new());
+    let db = open(&env_of(&mem), "db");
+    let pets = db.collection("pets").with_durability(Durability::Sync);
+    for n in 0..60 {
+        pets.put(n, format!(r#"{{"n":{n},"t":"{n} in round 2."}}"#)).unwrap();
+    }
+    pets.create_index(r#"{"n": 1}"#).unwrap();
+    let expected = documents(&db, "pets");
+    db.close().unwrap();
+    for path in files(&*mem, Path::new("db")).into_iter().filter(|path| is_manifest(path)) {
+        mem.remove(&path).unwrap();
+    }
+    assert!(damage_log(&mem, 30));
+    let report = check(&mem, &expected, &[], "with an index, and without manifests");
+    assert!(report.documents() + report.doubtful() >= 59, "{report:?}");
+}
+
+#[test]
+fn large_documents_with_small_updates_are_copied() {
+    let mem = Arc::new(MemFs::new());
+    let db = open(&env_of(&mem), "db");
+    let pets = db.collection("pets");
+    let text = |n: i64| format!("{:x}", n.wrapping_mul(0x5e37_79b9_7f4a_7c15)).repeat(8_000);
+    for n in 0..40 {
+        pets.put(n, format!(r#"{{"n":{n},"t":"{}"}}"#, text(n))).unwrap();
+    }
+    db.flush().unwrap();
+    pets.update_many("{}", r#"{"$set": {"n": 7}}"#).run().unwrap();
+    let expected = documents(&db, "pets");
+    db.close().unwrap();
+    let report = check(&mem, &expected, &[], "large documents");
+    assert!(report.is_whole() && report.documents() == 40, "{report:?}");
 }

@@ -173,12 +173,30 @@ impl Store {
         let Some(partition) = inner.partitions.get(partition as usize) else {
             return Err(Error::InvalidOption { name: "partition", must_be: "one that the store has" });
         };
+        self.need_space(run.bytes() as u64)?;
         let done = partition.ingest(run.sorted()).map_err(Error::from);
         // Before anybody can note that it is there: see `Inner::pin`.
         inner.holds.note_ingest();
         inner.measure_debt();
         inner.workers.signal();
         inner.ended(done)
+    }
+
+    /// Refuses files of so many bytes that do not come from the log, if they took the reserve that flushes and compactions
+    /// need: the log keeps to it by itself.
+    fn need_space(&self, bytes: u64) -> Result<()> {
+        let (env, path, kept) = (&self.inner.env, &self.inner.path, self.disk_reserve_bytes());
+        // Where nobody knows how much is free, writing will tell.
+        let Ok(free) = env.fs.available_bytes(path) else { return Ok(()) };
+        if kept == 0 || free >= bytes.saturating_add(kept) {
+            return Ok(());
+        }
+        let what = format!(
+            "{free} bytes are free, {bytes} are needed, and {kept} are kept so that flushes and compactions can \
+             finish (disk_reserve_bytes)"
+        );
+        let full = std::io::Error::new(std::io::ErrorKind::StorageFull, what);
+        Err(Error::NoSpace(Box::new(env::Error::io("make a run of sorted files in", path, full).into())))
     }
 
     /// As [`Store::scan`], over one partition.

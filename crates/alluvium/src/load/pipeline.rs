@@ -109,7 +109,7 @@ struct Load<'a> {
     stop: Arc<AtomicBool>,
     rejects: Mutex<Option<Box<dyn Write + Send>>>,
     name: String,
-    id_seed: u32,
+    id_seed: u64,
     cutter: Mutex<Cutter>,
     columns: Option<Arc<Columns>>,
     state: Mutex<State>,
@@ -145,7 +145,7 @@ pub(crate) fn run(collection: &Collection, input: Input, options: LoadOptions) -
         collection: collection.full_name()?,
         shapes: open.shapes.clone(),
         memory_bytes: store.options().memory_bytes,
-        random: collection.database.inner.env.rng.next_u64() as u32,
+        random: collection.database.inner.env.rng.next_u64(),
         before,
     };
     let target = Target::Collection(CollectionTarget {
@@ -165,7 +165,7 @@ pub(crate) fn run_build(target: &BuildTarget, input: Input, options: LoadOptions
         collection: target.name.clone(),
         shapes: target.shapes.clone(),
         memory_bytes: target.memory_bytes,
-        random: target.env.rng.next_u64() as u32,
+        random: target.env.rng.next_u64(),
         before: Mark::default(),
     };
     go(Target::Build(target), plan, input, options)
@@ -177,7 +177,7 @@ struct Plan {
     shapes: Arc<ShapeTable>,
     memory_bytes: usize,
     /// For generated `_id`s, where the input has no identity.
-    random: u32,
+    random: u64,
     before: Mark,
 }
 
@@ -185,7 +185,7 @@ fn go(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) ->
     let before = plan.before;
     let rejects = options.rejects.take();
     let slice_bytes = (plan.memory_bytes / 64).clamp(64 << 10, 2 << 20);
-    let id_seed = input.identity.map_or(plan.random, |identity| identity.number() as u32);
+    let id_seed = input.identity.map_or(plan.random, |identity| identity.number());
     let opened = open_input(&input.name, input.source, &options.format, before, slice_bytes)?;
     let load = Load {
         target,
@@ -451,11 +451,13 @@ impl Load<'_> {
         }
     }
 
-    /// The `_id` of a document that has none: the same on every run over the same input.
+    /// The `_id` of a document that has none: the same on every run over the same input, and another than those of any
+    /// other input. Seven bytes tell the input, and which terabyte of it, five the place in there.
     fn generated_id(&self, offset: u64) -> [u8; 12] {
+        let terabyte = self.id_seed.wrapping_add(offset >> 40).to_be_bytes();
         let mut id = [0; 12];
-        id[..4].copy_from_slice(&self.id_seed.to_be_bytes());
-        id[4..].copy_from_slice(&offset.to_be_bytes());
+        id[..7].copy_from_slice(&terabyte[1..]);
+        id[7..].copy_from_slice(&offset.to_be_bytes()[3..]);
         id
     }
 

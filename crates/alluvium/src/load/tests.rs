@@ -1,5 +1,6 @@
 use super::*;
-use crate::Database;
+use crate::{Database, Value};
+use std::collections::BTreeSet;
 use std::io::Cursor;
 
 fn database(seed: u64) -> (env::Env, Database) {
@@ -106,6 +107,24 @@ fn generated_ids_depend_on_the_file_and_the_place_alone() {
     }
     assert_eq!(runs[0], runs[1]);
     assert_eq!(runs[0].len(), 3);
+}
+
+#[test]
+fn generated_ids_tell_the_input_by_seven_bytes() {
+    let (env, db) = database(8);
+    for n in 0..20 {
+        let name = format!("{n}.jsonl");
+        write_file(&env, &name, format!("{{\"n\":{n}}}\n{{\"n\":{n}}}\n").as_bytes());
+        let input = Input::file(&env, name.as_ref()).unwrap();
+        db.collection("c").load(input, LoadOptions::default()).unwrap();
+    }
+    let ids = db.collection("c").scan().run().unwrap().map(|document| match document.unwrap().id() {
+        Value::ObjectId(id) => id.to_vec(),
+        other => panic!("{other:?}"),
+    });
+    let ids: Vec<Vec<u8>> = ids.collect();
+    let parts = |from: usize, to: usize| ids.iter().map(|id| id[from..to].to_vec()).collect::<BTreeSet<_>>();
+    assert_eq!((ids.len(), parts(0, 7).len(), parts(4, 7).len(), parts(7, 12).len()), (40, 20, 20, 2));
 }
 
 #[test]

@@ -78,10 +78,7 @@ impl<'a> Rows<'a> {
         let mut certain = Pending::new(self.database, &self.name);
         let mut others = Pending::new(self.database, &self.doubtful_name);
         let mut failed = None;
-        self.salvage.scan(documents, &mut |key| {
-            if failed.is_some() {
-                return Ok(());
-            }
+        let scanned = self.salvage.scan(documents, &mut |key| {
             let doubtful = doubtful || key.doubtful;
             let put = match self.decode(key) {
                 Ok(None) => Ok(()),
@@ -103,11 +100,11 @@ impl<'a> Rows<'a> {
                 }
             };
             failed = put.and_then(|()| check_stop(options)).err();
-            Ok(())
-        })?;
-        if let Some(error) = failed {
-            return Err(error);
-        }
+            // Whatever it was, it ends the scan.
+            if failed.is_some() { Err(store::Error::Closed) } else { Ok(()) }
+        });
+        failed.map_or(Ok(()), Err)?;
+        scanned?;
         certain.write()?;
         others.write()?;
         copied.doubtful_in = (copied.doubtful > 0).then(|| self.doubtful_name.clone());
@@ -161,10 +158,17 @@ impl Pending {
     }
 
     fn put(&mut self, id: Value, map: Map, key: &SalvagedKey<'_>) -> Result<()> {
+        // All that it was put together from: its row may be far longer than the update that came last.
+        let row = key.versions.iter().position(|version| version.kind != Kind::Delta);
+        let parts = key.versions.iter().take(row.map_or(usize::MAX, |row| row + 1));
+        let bytes: usize = parts.map(|version| version.value.len()).sum();
+        if self.documents >= BATCH_DOCUMENTS || self.documents > 0 && self.bytes + bytes > BATCH_BYTES {
+            self.write()?;
+        }
         self.batch.put(&self.collection, id, map)?;
         self.documents += 1;
-        self.bytes += key.versions.first().map_or(0, |version| version.value.len());
-        if self.documents >= BATCH_DOCUMENTS || self.bytes >= BATCH_BYTES { self.write() } else { Ok(()) }
+        self.bytes += bytes;
+        Ok(())
     }
 
     fn write(&mut self) -> Result<()> {

@@ -152,6 +152,12 @@ impl<'a> Building<'a> {
 
     /// Removes what was made; what cannot be removed is removed by the next attempt.
     pub fn abandon(self) {
+        // The lock goes last: until then nobody else begins there.
+        for entry in self.env.fs.list(&self.dir).unwrap_or_default() {
+            if entry.name != LOCK_NAME {
+                let _left = remove_tree(self.env, &self.dir.join(&entry.name), entry.is_dir);
+            }
+        }
         let _left = remove_tree(self.env, &self.dir, true);
     }
 }

@@ -26,9 +26,17 @@ pub(super) struct SalvagedPartition {
     _dictionaries: Vec<Arc<Dictionary>>,
     /// Everything up to this number was in files.
     pub flushed: Seq,
+    /// Numbers above that which are in files, too, of some keys: the highest, by tree. A flush that was under way has written
+    /// some of its files, and entries of an index that is built have the numbers of older writes.
+    pub reaches: BTreeMap<u32, Seq>,
 }
 
 impl SalvagedPartition {
+    /// True if files hold something of a tree that is as new as this number, or newer: perhaps what came after it.
+    pub fn may_have_newer(&self, key: &[u8], seq: Seq) -> bool {
+        self.reaches.get(&tree_of(key)).is_some_and(|highest| *highest >= seq)
+    }
+
     pub fn trees(&self) -> impl Iterator<Item = u32> {
         self.trees.iter().copied()
     }
@@ -61,6 +69,37 @@ impl SalvagedPartition {
 fn tree_of(key: &[u8]) -> u32 {
     key.first_chunk().map_or(0, |tree| u32::from_be_bytes(*tree))
 }
+
+/// What is left of a damaged file: it is read once more when it is scanned.
+#[derive(Default)]
+struct Left {
+    /// The lowest and the highest key.
+    keys: Option<KeyRange>,
+    trees: BTreeSet<u32>,
+}
+
+impl Left {
+    fn add(&mut self, key: &[u8]) {
+        match &mut self.keys {
+            None => self.keys = Some((key.to_vec(), key.to_vec())),
+            Some((low, _)) if key < low.as_slice() => *low = key.to_vec(),
+            Some((_, high)) if key > high.as_slice() => {
+                high.clear();
+                high.extend_from_slice(key);
+            }
+            Some(_) => {}
+        }
+        self.trees.insert(tree_of(key));
+    }
+
+    fn source(self, path: PathBuf, number: u64) -> Option<Source> {
+        let (smallest, largest) = self.keys?;
+        Some(Source { content: Content::Damaged { path, number }, smallest, largest, replaced: None })
+    }
+}
+
+/// Why a file is left out.
+const OTHER: &str = "this is another file than the manifest names, and is left out";
 
 fn loaded(entries: Vec<OwnedEntry>) -> Option<Source> {
     let (smallest, largest) = (entries.first()?.key.clone(), entries.last()?.key.clone());
@@ -120,29 +159,39 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
             trees: BTreeSet::new(),
             defined: Defined::new(),
             flushed: noted,
+            reaches: BTreeMap::new(),
             found: &mut found,
         };
-        let mut ranges = RangeSet::default();
-        match version {
+        let ranges = match version {
             Ok(version) => {
                 reading.named(&version)?;
-                ranges = version.ranges;
+                version.ranges
             }
-            Err(removed) => {
-                reading.all(&removed)?;
+            Err(Outdated { removed, version }) => {
+                reading.all(&removed, version.as_ref())?;
                 reading.found.unlisted = true;
+                // What hides lower numbers does so for good.
+                version.map(|version| version.ranges).unwrap_or_default()
             }
-        }
-        let Reading { registry, dictionaries, sources, trees, defined, flushed, .. } = reading;
+        };
+        let Reading { registry, dictionaries: _dictionaries, sources, trees, defined, flushed, reaches, .. } = reading;
         let partition =
-            SalvagedPartition { sources, trees, ranges, defined, registry, _dictionaries: dictionaries, flushed };
+            SalvagedPartition { sources, trees, ranges, defined, registry, _dictionaries, flushed, reaches };
         found.partitions.push(partition);
     }
     Ok(found)
 }
 
-/// The version that the manifest names. If that is not whole or too old: the files that are known to be
-/// removed.
+/// What is known of a partition whose manifest is not whole, or too old.
+#[derive(Default)]
+struct Outdated {
+    /// Files that are known to be removed.
+    removed: BTreeSet<u64>,
+    /// How it was at some time, if the manifest tells that.
+    version: Option<VersionEdit>,
+}
+
+/// The version that the manifest names, or what else is known.
 fn known_version(
     env: &Env,
     dir: &Path,
@@ -150,20 +199,22 @@ fn known_version(
     index: u32,
     log: &SalvagedLog,
     found: &mut Found,
-) -> Result<std::result::Result<VersionEdit, BTreeSet<u64>>> {
+) -> Result<std::result::Result<VersionEdit, Outdated>> {
     let Found { notes, torn, .. } = found;
     let noted = log.flushed.get(index as usize).copied().unwrap_or(0);
     let all = "the partition is put together from all of its sorted files; one that had vanished is not missed";
     if !env.fs.exists(dir)? {
         notes.push(format!("{} is missing, with all that was in it", dir.display()));
-        return Ok(Err(BTreeSet::new()));
+        return Ok(Err(Outdated::default()));
     }
+    let mut outdated = Outdated::default();
     match id.map(|id| lsm::image::read_manifest(env, dir, id, index)).transpose() {
         Ok(Some(Some(found))) if log.lacks_after(&found.version) && has_newer(env, dir, &found.version)? => {
             let (name, flushed) = (dir.display(), found.version.flushed_seq.unwrap_or(0));
             notes.push(format!(
                 "the manifest of {name} ends at number {flushed}, what the log lacks of later ones may be in files: {all}"
             ));
+            outdated.version = Some(found.version);
         }
         Ok(Some(Some(found))) if found.version.flushed_seq.unwrap_or(0) >= noted => {
             if let Some(tail) = found.dropped {
@@ -174,6 +225,7 @@ fn known_version(
         Ok(Some(Some(found))) => {
             let (name, flushed) = (dir.display(), found.version.flushed_seq.unwrap_or(0));
             notes.push(format!("the manifest of {name} ends at number {flushed}, and files reach to {noted}: {all}"));
+            outdated.version = Some(found.version);
         }
         Ok(Some(None)) => notes.push(format!("the manifest of {} is missing: {all}", dir.display())),
         Ok(None) => notes.push(format!("nobody knows which database {} belongs to: {all}", dir.display())),
@@ -192,15 +244,14 @@ fn known_version(
             notes.push(format!("{error}: {all}"));
         }
     }
-    let mut removed = BTreeSet::new();
     for path in manifests(env, dir)? {
         if let Ok(walked) = readable(lsm::image::walk_manifest(env, &path, id.map(|id| (id, index))))?
             && !walked.foreign
         {
-            removed.extend(walked.edits.iter().flat_map(|(_, edit)| edit.removed.iter().copied()));
+            outdated.removed.extend(walked.edits.iter().flat_map(|(_, edit)| edit.removed.iter().copied()));
         }
     }
-    Ok(Err(removed))
+    Ok(Err(outdated))
 }
 
 /// True if there is a sorted file with numbers above those that the version has in files: one that a flush has written whose
@@ -231,6 +282,7 @@ struct Reading<'a> {
     trees: BTreeSet<u32>,
     defined: Defined,
     flushed: Seq,
+    reaches: BTreeMap<u32, Seq>,
     found: &'a mut Found,
 }
 
@@ -254,7 +306,7 @@ impl Reading<'_> {
                 }
             };
             if walked.footer.is_some_and(|footer| footer.checksum != file.meta.footer_checksum) {
-                self.lose_file(file, &path, "this is another file than the manifest names, and is left out");
+                self.lose_file(file, &path, OTHER);
             } else if walked.lost.is_empty() {
                 self.whole(path, file.meta.number, &file.meta.smallest, &file.meta.largest);
             } else {
@@ -263,21 +315,23 @@ impl Reading<'_> {
         }
         // Once more, now that every dictionary is known that any file has brought.
         for (path, file) in damaged {
-            let (walked, entries) = match readable(self.load(&path, file.meta.number))? {
-                Ok(loaded) => loaded,
+            let (walked, left) = match readable(self.left_of(&path, file.meta.number))? {
+                Ok(found) => found,
                 Err(why) => {
                     self.lose_file(file, &path, &why);
                     continue;
                 }
             };
             self.lose_blocks(&path, &walked, file.meta.max_seq, &file.meta.smallest, &file.meta.largest);
-            self.sources.extend(loaded(entries));
+            self.sources.extend(left.source(path, file.meta.number));
         }
         Ok(())
     }
 
-    /// Reads all files that there are, but for those that are known to be removed.
-    fn all(&mut self, removed: &BTreeSet<u64>) -> Result<()> {
+    /// Reads all files that there are, but for those that are known to be removed. Of those that a version of some time names,
+    /// one that is missing, and was not replaced since, is lost.
+    fn all(&mut self, removed: &BTreeSet<u64>, version: Option<&VersionEdit>) -> Result<()> {
+        self.flushed = self.flushed.max(version.and_then(|version| version.flushed_seq).unwrap_or(0));
         if !self.env.fs.exists(self.dir)? {
             self.lose_all(self.dir, "the directory of the partition is missing");
             return Ok(());
@@ -290,54 +344,80 @@ impl Reading<'_> {
             }
         };
         let numbers: BTreeSet<u64> = names.iter().filter_map(|entry| lsm::image::sst_number(&entry.name)).collect();
+        let listed: BTreeMap<u64, &AddedFile> =
+            version.iter().flat_map(|version| &version.added).map(|file| (file.meta.number, file)).collect();
         let mut walked = BTreeMap::new();
         for number in numbers.difference(removed) {
             let path = lsm::image::sst_path(self.dir, *number);
-            match readable(self.walk(&path, *number))? {
-                Ok(file) => drop(walked.insert(*number, file)),
-                Err(why) => self.lose_all(&path, &why),
+            match (readable(self.walk(&path, *number))?, listed.get(number)) {
+                (Ok(found), Some(file)) if found.footer.is_some_and(|f| f.checksum != file.meta.footer_checksum) => {
+                    self.lose_file(file, &path, OTHER);
+                }
+                (Ok(found), _) => drop(walked.insert(*number, found)),
+                (Err(why), Some(file)) => self.lose_file(file, &path, &why),
+                (Err(why), None) => self.lose_all(&path, &why),
             }
         }
+        let mut replaced = self.replaced_by(&walked);
+        for (number, file) in listed {
+            if !numbers.contains(&number) && !removed.contains(&number) && !replaced.contains_key(&number) {
+                self.lose_file(file, &lsm::image::sst_path(self.dir, number), "the file is missing");
+            }
+        }
+        for (number, file) in walked {
+            let before = self.sources.len();
+            self.take(number, &file)?;
+            for source in &mut self.sources[before..] {
+                source.replaced = replaced.remove(&number);
+            }
+        }
+        Ok(())
+    }
+
+    /// Which files others have replaced, and in which keys; and how far files reach.
+    fn replaced_by(&mut self, walked: &BTreeMap<u64, WalkedFile>) -> BTreeMap<u64, Vec<KeyRange>> {
         let mut replaced: BTreeMap<u64, Vec<KeyRange>> = BTreeMap::new();
-        for properties in walked.values().filter_map(|file| file.properties.as_ref()) {
-            let range = (properties.meta.smallest.clone(), properties.meta.largest.clone());
+        for file in walked.values() {
+            let Some(properties) = &file.properties else { continue };
             for input in &properties.inputs {
-                replaced.entry(*input).or_default().push(range.clone());
+                let ranges = replaced.entry(*input).or_default();
+                // Of what the other has lost, this may be the last copy: then all of it is doubtful.
+                if !file.lost.iter().any(|lost| lost.entries) {
+                    ranges.push((properties.meta.smallest.clone(), properties.meta.largest.clone()));
+                }
             }
             for number in &properties.replaced {
                 // By files that need not be there any more, nor have had the same keys: all of it is doubtful.
                 replaced.entry(*number).or_default();
             }
-            // Memtables are flushed in their order: all before it is in files too.
-            self.flushed = self.flushed.max(properties.meta.max_seq);
+            for tree in &properties.trees {
+                let highest = self.reaches.entry(*tree).or_default();
+                *highest = properties.meta.max_seq.max(*highest);
+            }
             self.trees.extend(&properties.trees);
         }
-        for (number, file) in walked {
-            let path = lsm::image::sst_path(self.dir, number);
-            let before = self.sources.len();
-            match &file.properties {
-                Some(properties) if file.lost.is_empty() => {
-                    self.whole(path, number, &properties.meta.smallest, &properties.meta.largest);
-                }
-                properties => {
-                    let (again, entries) = match readable(self.load(&path, number))? {
-                        Ok(loaded) => loaded,
-                        Err(why) => {
-                            self.lose_all(&path, &why);
-                            continue;
-                        }
-                    };
-                    let meta = properties.as_ref().map(|properties| &properties.meta);
-                    let (low, high) = meta.map_or((&[][..], &[][..]), |meta| (&meta.smallest, &meta.largest));
-                    self.lose_blocks(&path, &again, meta.map_or(MAX_SEQ, |meta| meta.max_seq), low, high);
-                    self.trees.extend(entries.iter().map(|entry| tree_of(&entry.key)));
-                    self.sources.extend(loaded(entries));
-                }
-            }
-            for source in &mut self.sources[before..] {
-                source.replaced = replaced.remove(&number);
-            }
+        replaced
+    }
+
+    /// Takes what is whole of a file that no version describes.
+    fn take(&mut self, number: u64, file: &WalkedFile) -> Result<()> {
+        let path = lsm::image::sst_path(self.dir, number);
+        let meta = file.properties.as_ref().map(|properties| &properties.meta);
+        if let (Some(meta), true) = (meta, file.lost.is_empty()) {
+            self.whole(path, number, &meta.smallest, &meta.largest);
+            return Ok(());
         }
+        let (again, left) = match readable(self.left_of(&path, number))? {
+            Ok(found) => found,
+            Err(why) => {
+                self.lose_all(&path, &why);
+                return Ok(());
+            }
+        };
+        let (low, high) = meta.map_or((&[][..], &[][..]), |meta| (&meta.smallest, &meta.largest));
+        self.lose_blocks(&path, &again, meta.map_or(MAX_SEQ, |meta| meta.max_seq), low, high);
+        self.trees.extend(&left.trees);
+        self.sources.extend(left.source(path, number));
         Ok(())
     }
 
@@ -353,16 +433,16 @@ impl Reading<'_> {
         Ok(walked)
     }
 
-    /// Reads what is left of a damaged file.
-    fn load(&mut self, path: &Path, number: u64) -> env::Result<(WalkedFile, Vec<OwnedEntry>)> {
-        let mut entries = Vec::new();
+    /// Looks what is left of a damaged file.
+    fn left_of(&mut self, path: &Path, number: u64) -> env::Result<(WalkedFile, Left)> {
+        let mut left = Left::default();
         let walked = sst::walk_file(self.env, path, number, &self.registry, &mut |block| {
             block.each(&mut |entry| {
-                entries.push(OwnedEntry::of(&entry));
+                left.add(entry.key);
                 Ok(())
             })
         })?;
-        Ok((walked, entries))
+        Ok((walked, left))
     }
 
     fn whole(&mut self, path: PathBuf, number: u64, smallest: &[u8], largest: &[u8]) {

@@ -227,7 +227,9 @@ impl SalvagedLog {
     /// Compares the log with what the files hold: which numbers are lost, and what of the log counts.
     pub fn finish(&mut self, partitions: &mut [SalvagedPartition]) {
         let flushed: Vec<Seq> = partitions.iter().zip(&self.flushed).map(|(p, noted)| p.flushed.max(*noted)).collect();
-        let (lowest, highest) = (flushed.iter().min().copied(), flushed.iter().max().copied().unwrap_or(0));
+        let lowest = flushed.iter().min().copied();
+        let reached = partitions.iter().flat_map(|partition| partition.reaches.values());
+        let highest = flushed.iter().chain(reached).max().copied().unwrap_or(0);
         if self.segments == 0 {
             let dir = self.dir.display();
             self.notes
@@ -254,7 +256,11 @@ impl SalvagedLog {
             partition.flushed = *flushed;
             // With a gap, an old write in the log may have been deleted in the gap; in the files it was.
             entries.retain(|entry| whole || entry.seq > *flushed);
-            entries.iter_mut().for_each(|entry| entry.latest = whole);
+            for entry in entries {
+                entry.latest = whole;
+                // What came after it may be in files, where a delete of a key with nothing else leaves nothing.
+                entry.outrun = !whole && partition.may_have_newer(&entry.key, entry.seq);
+            }
         }
     }
 }

@@ -18,12 +18,14 @@ pub(super) struct OwnedEntry {
     pub value: Vec<u8>,
     /// It stands in the log, and the log has no gap.
     pub latest: bool,
+    /// It stands in the log, which has a gap, and files may have had something newer.
+    pub outrun: bool,
 }
 
 impl OwnedEntry {
     pub fn of(entry: &Entry<'_>) -> Self {
         let (key, value) = (entry.key.to_vec(), entry.value.to_vec());
-        Self { key, seq: entry.seq, kind: entry.kind, value, latest: false }
+        Self { key, seq: entry.seq, kind: entry.kind, value, latest: false, outrun: false }
     }
 }
 
@@ -37,7 +39,9 @@ pub(super) type KeyRange = (Vec<u8>, Vec<u8>);
 pub(super) enum Content {
     /// A file that is whole.
     File { path: PathBuf, number: u64 },
-    /// What is left of another, or the log; sorted.
+    /// Another, of which blocks are left.
+    Damaged { path: PathBuf, number: u64 },
+    /// The log; sorted.
     Loaded(Vec<OwnedEntry>),
 }
 
@@ -58,6 +62,8 @@ struct Open<'a> {
 
 enum Position<'a> {
     File(Box<SstIter>),
+    /// What is left of a file within the keys that are asked for, and the next place there.
+    Left(Vec<OwnedEntry>, usize),
     Loaded(&'a [OwnedEntry]),
 }
 
@@ -65,7 +71,15 @@ impl Open<'_> {
     fn at(&self) -> Option<(&[u8], Seq)> {
         match &self.position {
             Position::File(iter) => iter.valid().then(|| (iter.key(), iter.seq())),
-            Position::Loaded(rest) => rest.first().map(|entry| (entry.key.as_slice(), entry.seq)),
+            Position::Left(..) | Position::Loaded(_) => self.owned().map(|entry| (entry.key.as_slice(), entry.seq)),
+        }
+    }
+
+    fn owned(&self) -> Option<&OwnedEntry> {
+        match &self.position {
+            Position::File(_) => None,
+            Position::Left(entries, at) => entries.get(*at),
+            Position::Loaded(rest) => rest.first(),
         }
     }
 
@@ -77,12 +91,12 @@ impl Open<'_> {
                 Some(Version { seq, kind, value, latest: false, replaced })
             }
             Position::File(_) => None,
-            Position::Loaded(rest) => rest.first().map(|entry| Version {
+            Position::Left(..) | Position::Loaded(_) => self.owned().map(|entry| Version {
                 seq: entry.seq,
                 kind: entry.kind,
                 value: entry.value.clone(),
                 latest: entry.latest,
-                replaced,
+                replaced: replaced || entry.outrun,
             }),
         }
     }
@@ -90,6 +104,7 @@ impl Open<'_> {
     fn next(&mut self) -> Result<()> {
         match &mut self.position {
             Position::File(iter) => iter.next()?,
+            Position::Left(_, at) => *at += 1,
             Position::Loaded(rest) => *rest = rest.get(1..).unwrap_or(&[]),
         }
         Ok(())
@@ -114,7 +129,7 @@ pub(super) fn scan(
         let mut key = lowest(&open).map(<[u8]>::to_vec);
         // A file is opened when its turn comes, so that few are open at once.
         while let Some(next) = waiting.pop_if(|next| key.as_ref().is_none_or(|key| next.smallest <= *key)) {
-            open.push(open_at(env, next, registry, low)?);
+            open.push(open_at(env, next, registry, (low, high))?);
             open.retain(|source| source.at().is_some_and(|(key, _)| key < high));
             key = lowest(&open).map(<[u8]>::to_vec);
         }
@@ -153,13 +168,30 @@ fn lowest<'a>(open: &'a [Open<'_>]) -> Option<&'a [u8]> {
     open.iter().filter_map(Open::at).min_by(|a, b| compare(a.0, a.1, b.0, b.1)).map(|(key, _)| key)
 }
 
-fn open_at<'a>(env: &Env, source: &'a Source, registry: &DictionaryRegistry, low: &[u8]) -> Result<Open<'a>> {
+fn open_at<'a>(
+    env: &Env,
+    source: &'a Source,
+    registry: &DictionaryRegistry,
+    (low, high): (&[u8], &[u8]),
+) -> Result<Open<'a>> {
     let position = match &source.content {
         Content::File { path, number } => {
             let reader = Reader::open_unlisted(env, path, *number, Arc::new(NoCache), registry)?;
             let mut iter = Arc::new(reader).iter(false);
             iter.seek(low, codec::entry::MAX_SEQ)?;
             Position::File(Box::new(iter))
+        }
+        Content::Damaged { path, number } => {
+            let mut left = Vec::new();
+            sst::walk_file(env, path, *number, registry, &mut |block| {
+                block.each(&mut |entry| {
+                    if low <= entry.key && entry.key < high {
+                        left.push(OwnedEntry::of(&entry));
+                    }
+                    Ok(())
+                })
+            })?;
+            Position::Left(left, 0)
         }
         Content::Loaded(entries) => {
             let from = entries.partition_point(|entry| entry.key.as_slice().cmp(low) == Ordering::Less);
