@@ -490,12 +490,12 @@ fn killed_in_a_flush() -> (Vec<Arc<MemFs>>, Documents) {
     (100..140).for_each(|n| put("apes", n, 2));
     (200..240).for_each(|n| put("pets", n, 2));
     let expected = [documents(&db, "pets"), documents(&db, "apes")].into_iter().flatten().collect();
-    let clones = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let clones = Arc::new(env::sync::Mutex::new(Vec::new()));
     let (taken, of) = (clones.clone(), mem.clone());
-    disk.set_hook(Some(Arc::new(move |_op| taken.lock().unwrap().push(Arc::new(of.kill_clone())))));
+    disk.set_hook(Some(Arc::new(move |_op| taken.lock().push(Arc::new(of.kill_clone())))));
     db.flush().unwrap();
     disk.set_hook(None);
-    let clones = std::mem::take(&mut *clones.lock().unwrap());
+    let clones = std::mem::take(&mut *clones.lock());
     (clones, expected)
 }
 

@@ -124,7 +124,7 @@ fn generated_ids_tell_the_input_by_seven_bytes() {
     });
     let ids: Vec<Vec<u8>> = ids.collect();
     let parts = |from: usize, to: usize| ids.iter().map(|id| id[from..to].to_vec()).collect::<BTreeSet<_>>();
-    assert_eq!((ids.len(), parts(0, 7).len(), parts(4, 7).len(), parts(7, 12).len()), (40, 20, 20, 2));
+    assert_eq!((ids.len(), parts(0, 7).len(), parts(4, 7).len(), parts(7, 12).len()), (40, 20, 20, 3));
 }
 
 #[test]
