@@ -2,6 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::fold::Folds;
+use crate::index::Gathering;
 use crate::names::FullName;
 use crate::past::Past;
 use crate::tasks::{Handle, Tasks};
@@ -27,6 +28,8 @@ pub(crate) struct DatabaseInner {
     pub catalog: Catalog,
     pub env: Env,
     pub tasks: Tasks,
+    /// Who gathers entries of indexes in memory.
+    pub gathering: Gathering,
 }
 
 /// A moment of the whole database. It never changes; reads at it see what was visible then, under the
@@ -107,7 +110,7 @@ impl Database {
         let catalog = Catalog::load(&store, folds)?;
         // If it cannot be done now, a later flush does it.
         let _later = store.discard_damage();
-        Ok(Self::start(DatabaseInner { store, catalog, env, tasks: Tasks::default() }))
+        Ok(Self::start(DatabaseInner { store, catalog, env, tasks: Tasks::default(), gathering: Gathering::default() }))
     }
 
     /// What opening found: whether the last close was clean, what was replayed, what was lost.

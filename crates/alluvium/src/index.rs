@@ -19,6 +19,7 @@ use store::{Seq, Store, TreeId};
 
 pub(crate) mod build;
 mod entries;
+mod gathering;
 pub(crate) mod scan;
 pub(crate) mod sweep;
 mod unique;
@@ -26,6 +27,7 @@ mod usage;
 
 pub(crate) use build::{Build, finish};
 pub(crate) use entries::Entries;
+pub(crate) use gathering::Gathering;
 pub(crate) use sweep::Swept;
 pub use usage::IndexProgress;
 pub(crate) use usage::{Building, Usage};

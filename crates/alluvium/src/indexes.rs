@@ -3,6 +3,7 @@
 mod stats;
 
 pub use stats::IndexStats;
+pub(crate) use stats::stale_share;
 
 use crate::find::Moment;
 use crate::index::scan::IndexScan;

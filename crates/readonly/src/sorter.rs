@@ -196,8 +196,8 @@ impl Sorter {
         }
         // The memory is for blocks of runs now.
         self.arena = Arena::new(0);
-        if let Some(more) = self.runs.len().checked_sub(MERGE_MAX).filter(|more| *more > 0) {
-            self.merge_last(more + 1, &mut go_on)?;
+        while self.runs.len() > MERGE_MAX {
+            self.merge_last((self.runs.len() - MERGE_MAX + 1).min(MERGE_MAX), &mut go_on)?;
         }
         let env = &self.files.env;
         let sources = self.runs.iter().map(|(_, run)| Ok(run.reader(env)?.iter(false))).collect::<Result<Vec<_>>>()?;

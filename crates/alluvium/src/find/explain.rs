@@ -59,8 +59,8 @@ impl Explanation {
             entries_validated: sum.validated,
             entries_stale: sum.stale,
             seeks: sum.seeks,
-            blocks_looked_up: report.counts.blocks.looked_up,
-            blocks_read: report.counts.blocks.read,
+            blocks_looked_up: report.counts.spent.blocks.looked_up,
+            blocks_read: report.counts.spent.blocks.read,
             time,
             collection: moment.name.to_string(),
             filter: question.filter.to_map(),
@@ -131,14 +131,14 @@ impl Explained {
     fn to_map(&self) -> Map {
         let (mut map, counts) = (self.stage.clone(), &self.counts);
         map.push("nReturned", count(counts.returned));
-        map.push("executionTimeMicros", count(u64::try_from(counts.time.as_micros()).unwrap_or(u64::MAX)));
+        map.push("executionTimeMicros", count(u64::try_from(counts.spent.time.as_micros()).unwrap_or(u64::MAX)));
         let some = [
             ("keysExamined", counts.keys),
             ("docsExamined", counts.documents),
             ("entriesValidated", counts.validated),
             ("entriesStale", counts.stale),
             ("seeks", counts.seeks),
-            ("blocksRead", counts.blocks.read),
+            ("blocksRead", counts.spent.blocks.read),
         ];
         some.iter().filter(|(_, number)| *number > 0).for_each(|(name, number)| map.push(*name, count(*number)));
         let mut inputs: Vec<Value> = self.inputs.iter().map(|input| Value::Map(input.to_map())).collect();
@@ -160,15 +160,15 @@ impl Explained {
             ("stale", counts.stale),
             // One is no news.
             ("seeks", if counts.seeks > 1 { counts.seeks } else { 0 }),
-            ("blocks read", counts.blocks.read),
+            ("blocks read", counts.spent.blocks.read),
         ];
         let some = some.iter().filter(|(_, number)| *number > 0).map(|(name, number)| format!("{number} {name}"));
         let some: Vec<String> = some.collect();
         if !some.is_empty() {
             write!(f, " ({})", some.join(", "))?;
         }
-        if !counts.time.is_zero() {
-            write!(f, " {} us", counts.time.as_micros())?;
+        if !counts.spent.time.is_zero() {
+            write!(f, " {} us", counts.spent.time.as_micros())?;
         }
         writeln!(f)?;
         self.inputs.iter().try_for_each(|input| input.write(f, indent + 2))

@@ -9,7 +9,7 @@ use document::{Map, Value};
 use env::marks::{Rare, mark};
 use env::sync::Mutex;
 use hashbrown::HashMap;
-use query::plan::{self, Hint, KeyRange, Needs, Plan, Query};
+use query::plan::{self, Hint, KeyRange, Needs, Plan, Query, Rejected};
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 use std::ops::Bound;
@@ -134,8 +134,8 @@ impl plan::Estimator for Shares<'_> {
     }
 }
 
-/// The plan of a question at a moment.
-pub(crate) fn plan(moment: &Moment, question: &Question) -> Result<Planned> {
+/// The plan of a question at a moment. `explains`: with what was not taken, and why; nothing of it is remembered.
+pub(crate) fn plan(moment: &Moment, question: &Question, explains: bool) -> Result<Planned> {
     let indexes = moment.open.indexes();
     let statistics = moment.open.statistics.get(moment, &indexes);
     let mut usable = Vec::with_capacity(indexes.indexes.len());
@@ -182,7 +182,7 @@ pub(crate) fn plan(moment: &Moment, question: &Question) -> Result<Planned> {
         return Ok(Planned { plan: Arc::new(plan), indexes, form: None, cached: false });
     }
     let form: Arc<str> = form_of(question).into();
-    let (plan, cached) = remembered(&moment.open.plans, &indexes, &form, query, &collection)?;
+    let (plan, cached) = remembered(&moment.open.plans, &indexes, &form, (query, explains), &collection)?;
     Ok(Planned { plan: Arc::new(plan), indexes, form: Some(form), cached })
 }
 
@@ -190,15 +190,19 @@ fn remembered(
     plans: &Plans,
     indexes: &IndexSet,
     form: &Arc<str>,
-    query: Query<'_>,
+    (query, explains): (Query<'_>, bool),
     collection: &plan::Collection<'_>,
 ) -> Result<(Plan, bool)> {
     let (taken, dear) = plans.known(indexes, form, |form| (form.index.clone(), form.dear.clone()));
     if let Some(name) = &taken {
         let hinted = Query { hint: Some(Hint::Name(name)), ..query.clone() };
         // What is taken anyhow need not be looked into.
-        let known = plan::Collection { estimator: None, ..collection.clone() };
-        if let Ok(plan) = plan::plan(&hinted, &known) {
+        let estimator = collection.estimator.filter(|_| explains);
+        let known = plan::Collection { estimator, ..collection.clone() };
+        if let Ok(mut plan) = plan::plan(&hinted, &known) {
+            if explains {
+                plan.rejected = beside(name, plan::plan(&query, collection)?);
+            }
             return Ok((plan, true));
         }
     }
@@ -225,9 +229,25 @@ fn remembered(
             plan = Plan { rejected, ..other };
         }
     }
-    let index = index_of(&plan.root);
-    plans.known(indexes, form, |form| form.index = index);
+    if !explains {
+        let index = index_of(&plan.root);
+        plans.known(indexes, form, |form| form.index = index);
+    }
     Ok((plan, false))
+}
+
+/// What is not taken beside the index that was taken before for questions of this form: what planning anew rejects, and what it
+/// would take, if that is another.
+fn beside(taken: &str, anew: Plan) -> Vec<Rejected> {
+    let Plan { root, cost, mut rejected } = anew;
+    rejected.retain(|way| way.way.strip_prefix("index ") != Some(taken));
+    let index = index_of(&root);
+    if index.as_deref() != Some(taken) {
+        let way = index.map_or_else(|| root.words(), |name| format!("index {name}"));
+        let why = format!("the index {taken} was taken before for such a question, and has not turned out wrong");
+        rejected.insert(0, Rejected { way, cost: Some(cost), why });
+    }
+    rejected
 }
 
 /// The index that a plan goes through, if it is one.
@@ -241,7 +261,7 @@ fn index_of(node: &plan::Node) -> Option<String> {
     }
 }
 
-/// Takes note of what a plan has cost that was carried out to its end.
+/// Takes note of what a plan has cost so far, if that is more than was estimated for all of it.
 pub(crate) fn learn(moment: &Moment, planned: &Planned, report: &Report) {
     let Some(form) = &planned.form else { return };
     let (mut keys, mut documents) = (0, 0);

@@ -83,9 +83,36 @@ pub(crate) struct Counts {
     pub stale: u64,
     /// Ranges of entries that were begun, each by a seek.
     pub seeks: u64,
-    /// Only of questions that are explained, as are the blocks; those of the steps below it included.
+    /// That of the steps below it included.
+    pub spent: Spent,
+}
+
+/// Time and blocks, only of questions that are explained.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Spent {
     pub time: Duration,
     pub blocks: BlockCounts,
+}
+
+impl Spent {
+    fn and(self, other: Self) -> Self {
+        let mut sum = self;
+        sum.time += other.time;
+        sum.blocks += other.blocks;
+        sum
+    }
+
+    /// Adds what `work` takes.
+    fn measured<T>(&mut self, run: &mut Run, work: impl FnOnce(&mut Run) -> T) -> T {
+        if !run.timed {
+            return work(run);
+        }
+        let (started, blocks) = (run.now(), BlockCounts::of_thread());
+        let done = work(run);
+        self.time += run.now().saturating_sub(started);
+        self.blocks += BlockCounts::of_thread() - blocks;
+        done
+    }
 }
 
 /// What a step and those below it did.
@@ -99,8 +126,7 @@ pub(crate) struct Report {
 pub(crate) struct Step {
     work: Work,
     returned: u64,
-    time: Duration,
-    blocks: BlockCounts,
+    spent: Spent,
 }
 
 enum Work {
@@ -141,21 +167,13 @@ impl Step {
                 Work::Limit { input, skip: *skip, left: limit.unwrap_or(u64::MAX) }
             }
         };
-        Ok(Self { work, returned: 0, time: Duration::ZERO, blocks: BlockCounts::default() })
+        Ok(Self { work, returned: 0, spent: Spent::default() })
     }
 
     /// The next document.
     pub fn next(&mut self, run: &mut Run) -> Result<Option<Item>> {
-        if !run.timed {
-            let item = self.work.next(run)?;
-            self.returned += u64::from(item.is_some());
-            return Ok(item);
-        }
-        let (started, blocks) = (run.now(), BlockCounts::of_thread());
-        let item = self.work.next(run);
-        self.time += run.now().saturating_sub(started);
-        self.blocks += BlockCounts::of_thread() - blocks;
-        let item = item?;
+        let Self { work, spent, .. } = self;
+        let item = spent.measured(run, |run| work.next(run))?;
         self.returned += u64::from(item.is_some());
         Ok(item)
     }
@@ -163,7 +181,7 @@ impl Step {
     /// What it and the steps below it did so far.
     pub fn report(&self) -> Report {
         let (mut counts, inputs) = self.work.report();
-        (counts.returned, counts.time, counts.blocks) = (self.returned, self.time, self.blocks);
+        (counts.returned, counts.spent) = (self.returned, self.spent);
         Report { counts, inputs }
     }
 }
@@ -216,6 +234,15 @@ pub(crate) struct Answer {
     run: Run,
     planned: Planned,
     root: Step,
+    /// What the plan turned out to cost was told.
+    told: bool,
+}
+
+impl Drop for Answer {
+    // One that is given up, or ended for its time, is the very one whose plan may be wrong.
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 impl Answer {
@@ -224,11 +251,11 @@ impl Answer {
         let env = &moment.database.inner.env;
         let started = env.clock.now();
         question.limits.begin(env);
-        let planned = planning::plan(&moment, &question)?;
+        let planned = planning::plan(&moment, &question, timed)?;
         let question = Arc::new(question);
         let run = Run { moment, question, started, ticks: 0, timed };
         let root = Step::new(&run, &planned, &planned.plan.root)?;
-        Ok(Self { run, planned, root })
+        Ok(Self { run, planned, root, told: false })
     }
 
     pub fn moment(&self) -> &Arc<Moment> {
@@ -284,6 +311,9 @@ impl Answer {
 
     /// What the plan turned out to cost is told to the plans of the collection.
     fn end(&mut self) {
+        if std::mem::replace(&mut self.told, true) {
+            return;
+        }
         planning::learn(&self.run.moment, &self.planned, &self.root.report());
     }
 }

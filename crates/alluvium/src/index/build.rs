@@ -66,6 +66,10 @@ pub(crate) fn finish(build: &Build<'_>) -> Result<Arc<Index>> {
     let mut name = build.name.clone();
     loop {
         let built = finish_under(&Build { name: &name, ..*build });
+        if matches!(built, Err(Error::Store(store::Error::NoSuchTree(_)))) {
+            // The tree goes before its name does.
+            db.inner.catalog.settle(&db.inner.store)?;
+        }
         // Renamed meanwhile: it goes on under the new name, with the partitions that are left.
         match (&built, db.inner.catalog.holder_of(index.tree)) {
             (Err(Error::NoSuchCollection { .. } | Error::NoSuchIndex { .. }), Some(now)) if now != name => name = now,
@@ -83,7 +87,7 @@ fn finish_under(build: &Build<'_>) -> Result<Arc<Index>> {
     match now {
         Some(now) if now.ready.is_some() => Ok(now),
         Some(now) => {
-            let built = build_all(&Build { index: &now, ..*build });
+            let built = build_all(&Build { index: &now, ..*build }, &open);
             if let Err(error) = &built
                 && ends_the_index(error)
             {
@@ -107,10 +111,9 @@ fn ends_the_index(error: &Error) -> bool {
     matches!(error, Error::Index(_) | Error::DuplicateIndexKey { .. })
 }
 
-fn build_all(build: &Build<'_>) -> Result<Arc<Index>> {
+fn build_all(build: &Build<'_>, open: &Open) -> Result<Arc<Index>> {
     let Build { db, name, index, .. } = *build;
     let (store, catalog) = (&db.inner.store, &db.inner.catalog);
-    let open = catalog.require(store, name)?;
     let mut built = index.built.clone();
     if !built.is_empty() {
         mark(Rare::BuildResumed);
@@ -124,14 +127,14 @@ fn build_all(build: &Build<'_>) -> Result<Arc<Index>> {
             continue;
         }
         let from = built_to.as_ref().filter(|(within, _)| *within == partition).map(|(_, key)| key.clone());
-        build_partition(build, &open, partition, from)?;
+        build_partition(build, open, partition, from)?;
         built.push(partition);
         catalog.update_index(store, name, index.tree, |index| {
             (index.built, index.built_to) = (built.clone(), None);
         })?;
     }
     if index.definition.is_unique() {
-        check_unique(build, &open)?;
+        check_unique(build, open)?;
     }
     // Everything in the runs has numbers up to here.
     let ready = store.visible();
@@ -144,7 +147,7 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32, after: Option
     let (store, progress) = (&db.inner.store, index.building.progress());
     let limit = gather_bytes(store).min(RUN_BYTES_MAX);
     let most_documents = (limit / DOCUMENT_BYTES).max(1);
-    let _charge = store.charge(limit);
+    let _place = db.inner.gathering.enter(store, limit, || build.check_stop())?;
     let mut run = EntryRun::new(index.tree);
     let mut from = Bounds::all();
     if let Some(key) = after {

@@ -13,8 +13,8 @@
 use super::{Index, gather_bytes};
 use crate::catalog::Open;
 use crate::names::FullName;
-use crate::read::decode;
 use crate::{Database, Result};
+use due::is_due;
 use env::marks::{Rare, mark};
 use hashbrown::HashMap;
 use std::cell::Cell;
@@ -29,7 +29,7 @@ const NUMBER_BYTES: usize = 32;
 /// What sweeps have found of an index since the database was opened.
 #[derive(Debug, Default)]
 pub(crate) struct Swept {
-    /// The bits of a double: how many entries there are to a document when none is stale; 0 if that is not known.
+    /// The bits of a double: how many entries there are to a document when none is stale, as far as it is known; 0 if it is not.
     keys_per_document: AtomicU64,
     /// The same, with what the last sweep had to leave.
     left_per_document: AtomicU64,
@@ -45,6 +45,11 @@ impl Swept {
         if withheld_by.is_none() {
             self.keys_per_document.store(bits, Ordering::Relaxed);
         }
+    }
+
+    /// Takes note of how many there are when none is stale, as a sample tells. What a snapshot withholds is withheld still.
+    fn note_live(&self, per_document: f64) {
+        self.keys_per_document.store(per_document.max(f64::MIN_POSITIVE).to_bits(), Ordering::Relaxed);
     }
 
     /// How many entries to a document a sweep would leave now, as far as the last one tells. `oldest` is the oldest snapshot.
@@ -146,8 +151,8 @@ fn sweep_partition(
 ) -> Result<(u64, Option<Seq>)> {
     let store = &db.inner.store;
     let bytes = gather_bytes(store);
-    // The cache makes room for the numbers.
-    let _charge = store.charge(bytes);
+    let check = || if stopping() { Err(crate::Error::Stopped) } else { Ok(()) };
+    let Ok(_place) = db.inner.gathering.enter(store, bytes, check) else { return Ok((0, None)) };
     let mut from = Bound::Unbounded;
     let (mut dropped, mut withheld_by) = (0, None);
     loop {
@@ -203,11 +208,6 @@ fn gather(
     Ok(Numbers { full, from, to, visible: snapshot.seq(), live, withheld_by: Cell::new(None) })
 }
 
-/// Documents that are looked at to tell how many keys one yields, before a sweep has told it.
-const SAMPLE: usize = 256;
-/// Stale entries that are not worth a sweep, however few documents there are.
-const FEW: f64 = 10_000.0;
-
 /// Sweeps the indexes of collections where one holds a quarter more entries than its documents yield. How many are gone.
 /// A collection where that fails keeps the others from nothing; the first error is told.
 pub(crate) fn sweep_where_due(db: &Database) -> Result<u64> {
@@ -241,35 +241,6 @@ fn collections(db: &Database) -> Vec<FullName> {
     let mut names: Vec<FullName> = db.inner.catalog.ready_indexes().into_iter().map(|(name, _)| name).collect();
     names.dedup();
     names
-}
-
-fn is_due(db: &Database, name: &FullName) -> Result<bool> {
-    let store = &db.inner.store;
-    let Some(open) = db.inner.catalog.find(store, name)? else { return Ok(false) };
-    let documents = store.tree_stats(open.documents)?.keys as f64;
-    for index in open.indexes().indexes.iter().filter(|index| index.ready.is_some()) {
-        let entries = store.tree_stats(index.tree)?.keys as f64;
-        if entries > documents + FEW && entries > documents * keys_per_document(db, name, &open, index)? * 1.25 + FEW {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// How many entries there would be to a document after a sweep: as the last one has found, or as the first documents yield.
-fn keys_per_document(db: &Database, name: &FullName, open: &Open, index: &Index) -> Result<f64> {
-    if let Some(known) = index.swept.expected(db.inner.store.live_snapshots().first().copied()) {
-        return Ok(known);
-    }
-    let mut scan = db.inner.store.scan(open.documents, Bounds::all(), None)?;
-    let (mut documents, mut keys) = (0usize, 0usize);
-    while documents < SAMPLE
-        && let Some((key, row)) = scan.next()?
-    {
-        documents += 1;
-        keys += index.keys_of(&decode(&open.shapes, name, key, row.to_vec())?)?.keys.len();
-    }
-    Ok(keys as f64 / documents.max(1) as f64)
 }
 
 /// Takes note of how many entries there are to a document, after a sweep.
@@ -314,6 +285,8 @@ impl Database {
         sweep_each(self, |name| Ok(sweep(self, name, &stopping)?.0))
     }
 }
+
+mod due;
 
 #[cfg(test)]
 mod tests;

@@ -120,6 +120,12 @@ fn stats(moment: &Arc<Moment>, index: &Arc<Index>) -> Result<IndexStats> {
     })
 }
 
+/// About the part of an index's entries that is stale, 0 to 1.
+pub(crate) fn stale_share(moment: &Arc<Moment>, index: &Arc<Index>) -> Result<f64> {
+    let sample = sample(moment, index)?;
+    Ok(sample.stale as f64 / sample.keys.max(1) as f64)
+}
+
 /// Looks at entries all over the index, if there are many, or at all.
 fn sample(moment: &Arc<Moment>, index: &Arc<Index>) -> Result<Examined> {
     let scan = |bounds| IndexScan::new(moment.clone(), index.clone(), bounds);

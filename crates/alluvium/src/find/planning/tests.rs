@@ -16,8 +16,13 @@ fn a_form_is_without_values() {
 }
 
 fn taken(c: &Collection, filter: &str) -> (Option<String>, bool) {
+    taken_for(c, filter, None)
+}
+
+fn taken_for(c: &Collection, filter: &str, limit: Option<u64>) -> (Option<String>, bool) {
     let moment = Moment::of(c, None).unwrap();
-    let planned = super::plan(&moment, &Question::new(Asked::new(filter)).unwrap()).unwrap();
+    let asked = Asked { limit, ..Asked::new(filter) };
+    let planned = super::plan(&moment, &Question::new(asked).unwrap(), false).unwrap();
     (super::index_of(&planned.plan.root), planned.cached)
 }
 
@@ -42,6 +47,73 @@ fn plans_are_remembered_until_they_turn_out_wrong_or_indexes_change() {
     assert_eq!(taken(&c, &question(1)), (Some("other_1".to_owned()), true));
     c.create_index(r#"{"third": 1}"#).unwrap();
     assert_eq!(taken(&c, &question(1)), (few, false));
+}
+
+/// Most values of `few` are rare, and one is not.
+fn skewed() -> (Database, Collection) {
+    let db = Database::builder().env(Env::in_memory(1)).partitions(2).open("db").unwrap();
+    let c = db.collection("c");
+    let few = |n: i32| if n % 2 == 0 { 0 } else { n };
+    let text = |n: i32| format!(r#"{{"_id": {n}, "few": {}, "other": {}, "late": {}}}"#, few(n), n % 20, n / 7000);
+    c.insert_many((0..8000).map(text)).unwrap();
+    c.create_index(r#"{"few": 1}"#).unwrap();
+    c.create_index(r#"{"other": 1}"#).unwrap();
+    (db, c)
+}
+
+#[test]
+fn a_plan_whose_answer_is_given_up_may_turn_out_wrong() {
+    let (_db, c) = skewed();
+    let question = |few: i32| format!(r#"{{"few": {few}, "other": {{"$in": [2, 3]}}, "late": 1}}"#);
+    let few = Some("few_1".to_owned());
+    assert_eq!(taken_for(&c, &question(1), Some(1)), (few.clone(), false));
+    // Some 3,500 entries are looked at before one matches; nobody asks for a second.
+    assert!(c.find_one(question(0)).unwrap().is_some());
+    assert_ne!(taken_for(&c, &question(1), Some(1)).0, few);
+}
+
+#[test]
+fn what_was_not_taken_is_explained_each_time() {
+    let (_db, c) = skewed();
+    let filter = r#"{"few": 3, "other": 3}"#;
+    let rejected = || {
+        let map = c.find(filter).explain().unwrap().to_map();
+        let planner = map.get("queryPlanner").unwrap().as_map().unwrap().clone();
+        let ways = planner.get("rejectedPlans").unwrap().as_array().unwrap().len();
+        (planner.get("fromPlanCache").unwrap().clone(), ways)
+    };
+    let (cached, ways) = rejected();
+    assert!(ways > 0);
+    assert_eq!((cached, rejected()), (false.into(), (false.into(), ways)), "to explain is no question");
+    assert_eq!(taken(&c, filter), (Some("few_1".to_owned()), false));
+    assert_eq!(taken(&c, filter), (Some("few_1".to_owned()), true));
+    let question = Question::new(Asked::new(filter)).unwrap();
+    let moment = Moment::of(&c, None).unwrap();
+    let planned = super::plan(&moment, &question, true).unwrap();
+    assert!(planned.cached && planned.plan.rejected.len() == ways, "{:?}", planned.plan.rejected);
+}
+
+#[test]
+fn what_was_taken_before_is_named_where_another_is_cheaper_now() {
+    let root = |index: &str| {
+        let (_db, c) = skewed();
+        let filter = if index == "few_1" { r#"{"few": 3, "other": 3}"# } else { r#"{"other": 3}"# };
+        let moment = Moment::of(&c, None).unwrap();
+        (*super::plan(&moment, &Question::new(Asked::new(filter)).unwrap(), true).unwrap().plan).clone()
+    };
+    let ways = |taken: &str| super::beside(taken, root("few_1")).into_iter().map(|way| way.way).collect::<Vec<_>>();
+    assert!(ways("few_1").iter().all(|way| way != "index few_1"));
+    assert!(ways("other_1")[0] == "index few_1" && ways("other_1").iter().all(|way| way != "index other_1"));
+}
+
+#[test]
+fn the_steps_of_a_fetch_are_timed_apart() {
+    let (db, c) = skewed();
+    db.compact().unwrap();
+    let explained = c.find(r#"{"other": 3}"#).hint("other_1").explain().unwrap().to_map();
+    let stages = explained.get("executionStats").unwrap().as_map().unwrap().get("executionStages").unwrap();
+    let scan = stages.as_map().unwrap().get("inputStage").unwrap().as_map().unwrap();
+    assert!(scan.get("blocksRead").is_some(), "{scan:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Entries of an index within the bounds of a plan.
 
 use super::documents::{bounds_of, in_order};
-use super::{Counts, Run};
+use super::{Counts, Run, Spent};
 use crate::find::planning::Planned;
 use crate::find::seen::Seen;
 use crate::index::scan::IndexScan;
@@ -32,6 +32,8 @@ pub(crate) struct Entries {
     jump_after: u32,
     /// Documents that were returned, if they may come several times.
     seen: Option<Seen>,
+    /// On the way from entry to entry.
+    spent: Spent,
 }
 
 impl Entries {
@@ -58,25 +60,33 @@ impl Entries {
             passed,
             jump_after,
             seen,
+            spent: Spent::default(),
         })
     }
 
     /// Moves to the next entry within the bounds, proved or not. Returns the scan that stands on it.
     pub fn advance(&mut self, run: &mut Run) -> Result<Option<&mut IndexScan>> {
+        let mut spent = self.spent;
+        let found = spent.measured(run, |run| self.move_on(run));
+        self.spent = spent;
+        Ok(if found? { self.scan.as_mut() } else { None })
+    }
+
+    /// Moves to the next entry within the bounds; false if there is none.
+    fn move_on(&mut self, run: &mut Run) -> Result<bool> {
         loop {
             if !self.started {
-                let Some(range) = self.ranges.pop() else { return Ok(None) };
+                let Some(range) = self.ranges.pop() else { return Ok(false) };
                 self.seek(range);
             }
             run.tick()?;
-            let Some(scan) = &mut self.scan else { return Ok(None) };
+            let Some(scan) = &mut self.scan else { return Ok(false) };
             if !scan.advance()? {
                 self.started = false;
             } else if !self.is_passed_over() {
-                break;
+                return Ok(true);
             }
         }
-        Ok(self.scan.as_mut())
     }
 
     fn seek(&mut self, range: KeyRange) {
@@ -201,6 +211,7 @@ impl Entries {
             validated: examined.validated,
             stale: examined.stale,
             seeks: examined.seeks,
+            spent: self.spent,
             ..Counts::default()
         }
     }

@@ -1,7 +1,7 @@
 //! Documents by entries of indexes, and answers from the entries alone.
 
 use super::entries::Entries;
-use super::{Counts, Item, Report, Run};
+use super::{Counts, Item, Report, Run, Spent};
 use crate::Result;
 use crate::find::planning::Planned;
 use crate::find::seen::Seen;
@@ -49,7 +49,7 @@ impl Fetch {
 fn split(counts: Counts) -> (Counts, Vec<Report>) {
     // An entry that is within all bounds is asked for its document.
     let returned = counts.documents;
-    let below = Counts { keys: counts.keys, seeks: counts.seeks, returned, ..Counts::default() };
+    let below = Counts { keys: counts.keys, seeks: counts.seeks, returned, spent: counts.spent, ..Counts::default() };
     (Counts { keys: 0, seeks: 0, ..counts }, vec![Report { counts: below, inputs: Vec::new() }])
 }
 
@@ -215,14 +215,13 @@ impl Both {
 
     pub fn report(&self) -> (Counts, Vec<Report>) {
         let below = |entries: &Entries| {
-            let Counts { keys, seeks, .. } = entries.counts();
-            Report { counts: Counts { keys, seeks, returned: keys, ..Counts::default() }, inputs: Vec::new() }
+            let Counts { keys, seeks, spent, .. } = entries.counts();
+            Report { counts: Counts { keys, seeks, returned: keys, spent, ..Counts::default() }, inputs: Vec::new() }
         };
         let counts = Counts { documents: self.documents, stale: self.stale, ..Counts::default() };
-        let both = Report {
-            counts: Counts { returned: self.documents, ..Counts::default() },
-            inputs: vec![below(&self.first), below(&self.second)],
-        };
+        let inputs = vec![below(&self.first), below(&self.second)];
+        let spent = inputs.iter().fold(Spent::default(), |sum, input| sum.and(input.counts.spent));
+        let both = Report { counts: Counts { returned: self.documents, spent, ..Counts::default() }, inputs };
         (counts, vec![both])
     }
 }
