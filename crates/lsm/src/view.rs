@@ -10,6 +10,8 @@ use env::{Error, Result};
 use memtable::Memtable;
 use std::sync::Arc;
 
+mod invariants;
+
 /// The memtables and files of a partition at one moment. Holds them for as long as it lives.
 pub struct View {
     pub(crate) active: Arc<Memtable>,

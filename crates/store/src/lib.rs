@@ -21,6 +21,7 @@ mod holds;
 mod indexes;
 mod ingest;
 mod inspect;
+mod invariants;
 mod locks;
 mod maintenance;
 mod multivalue;

@@ -169,6 +169,24 @@ impl Visibility {
         self.inner.lock().snapshots.keys().next().map(|(seq, _)| *seq)
     }
 
+    /// What does not hold, if anything: for tests.
+    pub fn broken_invariant(&self) -> Option<String> {
+        let inner = self.inner.lock();
+        let (visible, told) = (inner.visible, self.visible());
+        if told != visible {
+            return Some(format!("readers are told that {told} is visible, and it is {visible}"));
+        }
+        let mut above = visible;
+        for Pending { last, applied } in &inner.pending {
+            if *last <= above || (*applied && above == visible) {
+                return Some(format!("a batch that ends at {last} (applied: {applied}) waits above {above}"));
+            }
+            above = *last;
+        }
+        let newest = inner.snapshots.keys().next_back().map(|(seq, _)| *seq);
+        newest.filter(|seq| *seq > visible).map(|seq| format!("a snapshot at {seq}, above what is visible, {visible}"))
+    }
+
     /// Live snapshots.
     pub fn snapshot_count(&self) -> usize {
         self.inner.lock().snapshots.len()

@@ -29,6 +29,9 @@ use std::sync::Arc;
 /// So many checkpoints are made in a life at most.
 const CHECKPOINTS: usize = 3;
 
+/// So often somebody looks at the invariants in a life at most.
+const LOOKS: usize = 200;
+
 /// How large a history is.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
@@ -223,8 +226,10 @@ fn live(db: &Database, env: &Env, shared: &Shared, rng: &mut fastrand::Rng, clie
         };
         let threads: Vec<_> = seeds.into_iter().enumerate().map(run).collect();
         let (over, keeper) = (&over, scope.spawn(|| maintain(db, env, shared, &over, keeper)));
+        let watcher = scope.spawn(|| watch(db, shared, over));
         let joined: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
         over.store(true, Ordering::SeqCst);
+        watcher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let restored = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let calls = joined.into_iter().map(|calls| calls.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         calls.flatten().chain(restored).collect()
@@ -273,6 +278,18 @@ fn maintain(db: &Database, env: &Env, shared: &Shared, over: &AtomicBool, seed: 
         }
     }
     calls
+}
+
+/// Looks whether all that must hold at any moment does, between whatever steps of the others.
+fn watch(db: &Database, shared: &Shared, over: &AtomicBool) {
+    for _ in 0..LOOKS {
+        if over.load(Ordering::SeqCst) || shared.stopped() {
+            break;
+        }
+        let broken = db.store().broken_invariant().expect("a good disk");
+        assert!(broken.is_none(), "{broken:?}");
+        env::thread::yield_now();
+    }
 }
 
 /// The machine has stopped, or closes in peace: the disk, what is found on it, and the history with that at its end.

@@ -165,6 +165,7 @@ impl Runner {
         self.rng = sequence::rng_of(self.seed, number);
         self.world.clock.advance(Duration::from_millis(self.rng.u64(0..40)));
         self.operation();
+        self.check_invariants();
         if self.mix == Mix::All {
             self.forget_ended();
             self.check_indexes();
@@ -172,6 +173,12 @@ impl Runner {
                 self.check_derived();
             }
         }
+    }
+
+    /// What must hold at any moment, also while background threads are in the middle of something.
+    fn check_invariants(&self) {
+        let broken = self.db().store().broken_invariant().unwrap_or_else(|e| panic!("looking for files: {e}"));
+        assert!(broken.is_none(), "{broken:?}");
     }
 
     /// Does the random operations of these numbers and then compares everything.
