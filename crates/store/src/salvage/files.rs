@@ -255,7 +255,7 @@ fn known_version(
 }
 
 /// True if there is a sorted file with numbers above those that the version has in files: one that a flush has written whose
-/// edit is lost, or was never there.
+/// edit is lost, or was never there. One that cannot be read may have them.
 fn has_newer(env: &Env, dir: &Path, version: &VersionEdit) -> Result<bool> {
     let names = readable(env.fs.list(dir))?.unwrap_or_default();
     for number in names.iter().filter_map(|entry| lsm::image::sst_number(&entry.name)) {
@@ -264,12 +264,18 @@ fn has_newer(env: &Env, dir: &Path, version: &VersionEdit) -> Result<bool> {
         }
         let path = lsm::image::sst_path(dir, number);
         let walked = readable(sst::walk_file(env, &path, number, &DictionaryRegistry::new(), &mut |_| Ok(())))?;
-        let properties = walked.ok().and_then(|walked| walked.properties);
-        if properties.is_some_and(|properties| properties.meta.max_seq > version.flushed_seq.unwrap_or(0)) {
+        let newest = walked.map_or(MAX_SEQ, |walked| newest_in(&walked).unwrap_or(0));
+        if newest > version.flushed_seq.unwrap_or(0) {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// The highest number in a file, as its properties say, or in what is left of it.
+fn newest_in(file: &WalkedFile) -> Option<Seq> {
+    let properties = file.properties.as_ref().map(|properties| properties.meta.max_seq);
+    properties.or(file.numbers.map(|(_, highest)| highest))
 }
 
 struct Reading<'a> {
@@ -359,14 +365,14 @@ impl Reading<'_> {
             }
         }
         let mut replaced = self.replaced_by(&walked);
-        for (number, file) in listed {
-            if !numbers.contains(&number) && !removed.contains(&number) && !replaced.contains_key(&number) {
-                self.lose_file(file, &lsm::image::sst_path(self.dir, number), "the file is missing");
+        for (number, file) in &listed {
+            if !numbers.contains(number) && !removed.contains(number) && !replaced.contains_key(number) {
+                self.lose_file(file, &lsm::image::sst_path(self.dir, *number), "the file is missing");
             }
         }
         for (number, file) in walked {
             let before = self.sources.len();
-            self.take(number, &file)?;
+            self.take(number, &file, listed.get(&number).copied())?;
             for source in &mut self.sources[before..] {
                 source.replaced = replaced.remove(&number);
             }
@@ -390,33 +396,44 @@ impl Reading<'_> {
                 // By files that need not be there any more, nor have had the same keys: all of it is doubtful.
                 replaced.entry(*number).or_default();
             }
-            for tree in &properties.trees {
-                let highest = self.reaches.entry(*tree).or_default();
-                *highest = properties.meta.max_seq.max(*highest);
-            }
-            self.trees.extend(&properties.trees);
+            self.reach(&properties.trees, properties.meta.max_seq);
         }
         replaced
     }
 
-    /// Takes what is whole of a file that no version describes.
-    fn take(&mut self, number: u64, file: &WalkedFile) -> Result<()> {
+    /// A file of these trees reaches up to this number.
+    fn reach<'t>(&mut self, trees: impl IntoIterator<Item = &'t u32>, newest: Seq) {
+        for tree in trees {
+            let highest = self.reaches.entry(*tree).or_default();
+            *highest = newest.max(*highest);
+            self.trees.insert(*tree);
+        }
+    }
+
+    /// Takes what is whole of a file. What it does not say itself any more, a version of some time may say that lists it.
+    fn take(&mut self, number: u64, file: &WalkedFile, listed: Option<&AddedFile>) -> Result<()> {
         let path = lsm::image::sst_path(self.dir, number);
         let meta = file.properties.as_ref().map(|properties| &properties.meta);
         if let (Some(meta), true) = (meta, file.lost.is_empty()) {
             self.whole(path, number, &meta.smallest, &meta.largest);
             return Ok(());
         }
-        let (again, left) = match readable(self.left_of(&path, number))? {
-            Ok(found) => found,
-            Err(why) => {
+        let (again, left) = match (readable(self.left_of(&path, number))?, listed) {
+            (Ok(found), _) => found,
+            (Err(why), Some(file)) => {
+                self.lose_file(file, &path, &why);
+                return Ok(());
+            }
+            (Err(why), None) => {
                 self.lose_all(&path, &why);
                 return Ok(());
             }
         };
+        let meta = meta.or(listed.map(|file| &file.meta));
         let (low, high) = meta.map_or((&[][..], &[][..]), |meta| (&meta.smallest, &meta.largest));
         self.lose_blocks(&path, &again, meta.map_or(MAX_SEQ, |meta| meta.max_seq), low, high);
-        self.trees.extend(&left.trees);
+        let newest = meta.map(|meta| meta.max_seq).or(newest_in(&again)).unwrap_or(0);
+        self.reach(left.trees.iter().chain(listed.iter().flat_map(|file| &file.trees)), newest);
         self.sources.extend(left.source(path, number));
         Ok(())
     }
@@ -451,6 +468,7 @@ impl Reading<'_> {
     }
 
     fn lose_file(&mut self, file: &AddedFile, path: &Path, what: &str) {
+        self.trees.extend(&file.trees);
         self.found.losses.push(Loss {
             path: path.to_owned(),
             offset: 0,
