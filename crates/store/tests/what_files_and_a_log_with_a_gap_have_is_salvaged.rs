@@ -126,6 +126,18 @@ fn a_newer_file_that_cannot_be_opened_is_named() {
 }
 
 #[test]
+fn a_newer_file_counts_beside_a_manifest_whose_header_is_damaged() {
+    let with = forgotten(0);
+    let manifest: Copies = copies(&*with.mem, "db/p000", "MANIFEST");
+    for at in [0, 12, 20, 28, 36] {
+        put_back(&*with.mem, "db/p000", "MANIFEST", &manifest);
+        disk::flip(&*with.mem, &manifest.last().unwrap().0, at);
+        let salvage = with.check(0, &format!("byte {at} of the header"));
+        assert!(salvage.losses.is_empty(), "byte {at}: {:?}", salvage.losses);
+    }
+}
+
+#[test]
 fn what_the_manifest_says_of_a_file_bounds_what_it_lost() {
     let with = forgotten(1);
     disk::cut_end(&with.mem, &with.listed);

@@ -191,6 +191,9 @@ struct Outdated {
     version: Option<VersionEdit>,
 }
 
+/// What is said where the files of a partition are not those that a manifest names.
+const ALL: &str = "the partition is put together from all of its sorted files; one that had vanished is not missed";
+
 /// The version that the manifest names, or what else is known.
 fn known_version(
     env: &Env,
@@ -200,49 +203,26 @@ fn known_version(
     log: &SalvagedLog,
     found: &mut Found,
 ) -> Result<std::result::Result<VersionEdit, Outdated>> {
-    let Found { notes, torn, .. } = found;
     let noted = log.flushed.get(index as usize).copied().unwrap_or(0);
-    let all = "the partition is put together from all of its sorted files; one that had vanished is not missed";
     if !env.fs.exists(dir)? {
-        notes.push(format!("{} is missing, with all that was in it", dir.display()));
+        found.notes.push(format!("{} is missing, with all that was in it", dir.display()));
         return Ok(Err(Outdated::default()));
     }
     let mut outdated = Outdated::default();
-    match id.map(|id| lsm::image::read_manifest(env, dir, id, index)).transpose() {
-        Ok(Some(Some(found))) if log.lacks_after(&found.version) && has_newer(env, dir, &found.version)? => {
-            let (name, flushed) = (dir.display(), found.version.flushed_seq.unwrap_or(0));
-            notes.push(format!(
-                "the manifest of {name} ends at number {flushed}, what the log lacks of later ones may be in files: {all}"
-            ));
-            outdated.version = Some(found.version);
-        }
-        Ok(Some(Some(found))) if found.version.flushed_seq.unwrap_or(0) >= noted => {
-            if let Some(tail) = found.dropped {
-                torn.push(format!("{} ended within an edit; nothing is lost by that", tail.path.display()));
-            }
-            return Ok(Ok(found.version));
-        }
-        Ok(Some(Some(found))) => {
-            let (name, flushed) = (dir.display(), found.version.flushed_seq.unwrap_or(0));
-            notes.push(format!("the manifest of {name} ends at number {flushed}, and files reach to {noted}: {all}"));
-            outdated.version = Some(found.version);
-        }
-        Ok(Some(None)) => notes.push(format!("the manifest of {} is missing: {all}", dir.display())),
-        Ok(None) => notes.push(format!("nobody knows which database {} belongs to: {all}", dir.display())),
-        Err(error) => {
-            // A newer format is an error here, a flipped bit is not.
-            if let (Some(path), Some(id)) = (manifests(env, dir)?.last(), id) {
-                let walked = readable(lsm::image::walk_manifest(env, path, Some((id, index))))?;
-                if let Ok(walked) = walked
-                    && walked.edits_are_whole()
-                    && walked.version.flushed_seq.unwrap_or(0) >= noted
-                {
-                    notes.push(format!("{error}; what follows the header is whole, and is used"));
-                    return Ok(Ok(walked.version));
-                }
-            }
-            notes.push(format!("{error}: {all}"));
-        }
+    if let Some((version, tail)) = last_version(env, dir, id, index, &mut found.notes)? {
+        let flushed = version.flushed_seq.unwrap_or(0);
+        let why = if flushed < noted {
+            format!("and files reach to {noted}")
+        } else if log.lacks_after(&version) && has_newer(env, dir, &version)? {
+            "what the log lacks of later ones may be in files".to_owned()
+        } else {
+            found
+                .torn
+                .extend(tail.map(|tail| format!("{} ended within an edit; nothing is lost by that", tail.display())));
+            return Ok(Ok(version));
+        };
+        found.notes.push(format!("the manifest of {} ends at number {flushed}, {why}: {ALL}", dir.display()));
+        outdated.version = Some(version);
     }
     for path in manifests(env, dir)? {
         if let Ok(walked) = readable(lsm::image::walk_manifest(env, &path, id.map(|id| (id, index))))?
@@ -252,6 +232,34 @@ fn known_version(
         }
     }
     Ok(Err(outdated))
+}
+
+/// The version that the manifest ends with, also where its header is damaged: all that this says is known. With it, the
+/// manifest whose last edit is torn and was left out.
+fn last_version(
+    env: &Env,
+    dir: &Path,
+    id: Option<u64>,
+    index: u32,
+    notes: &mut Vec<String>,
+) -> Result<Option<(VersionEdit, Option<PathBuf>)>> {
+    match id.map(|id| lsm::image::read_manifest(env, dir, id, index)).transpose() {
+        Ok(Some(Some(found))) => return Ok(Some((found.version, found.dropped.map(|tail| tail.path)))),
+        Ok(Some(None)) => notes.push(format!("the manifest of {} is missing: {ALL}", dir.display())),
+        Ok(None) => notes.push(format!("nobody knows which database {} belongs to: {ALL}", dir.display())),
+        Err(error) => {
+            // A newer format is an error here, a flipped bit is not.
+            if let (Some(path), Some(id)) = (manifests(env, dir)?.last(), id)
+                && let Ok(walked) = readable(lsm::image::walk_manifest(env, path, Some((id, index))))?
+                && walked.edits_are_whole()
+            {
+                notes.push(format!("{error}; what follows the header is whole, and is used"));
+                return Ok(Some((walked.version, None)));
+            }
+            notes.push(format!("{error}: {ALL}"));
+        }
+    }
+    Ok(None)
 }
 
 /// True if there is a sorted file with numbers above those that the version has in files: one that a flush has written whose
