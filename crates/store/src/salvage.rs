@@ -150,7 +150,7 @@ impl Salvage {
         };
         let mut log = SalvagedLog::read(env, &dir.join(LOG_DIR), id, partitions)?;
         let mut found = files::read(env, dir, id, partitions, &log)?;
-        log.finish(&mut found.partitions);
+        log.finish(env, &mut found.partitions)?;
         notes.append(&mut log.notes);
         notes.append(&mut found.notes);
         for (partition, entries) in found.partitions.iter_mut().zip(log.entries) {

@@ -157,6 +157,39 @@ fn the_trees_of_a_listed_file_that_is_missing_are_known() {
     assert!(salvage.trees().contains(&with.trees[0].0), "{:?}", salvage.trees());
 }
 
+/// A key is put, and deleted where the log has a gap; both are flushed, and then all that says so is lost.
+#[test]
+fn what_a_gap_may_have_deleted_is_doubtful_whatever_tree_is_newer() {
+    for (older, cut) in [(false, false), (true, false), (true, true)] {
+        let mem = Arc::new(MemFs::new());
+        let store = open(&mem);
+        let trees = store.create_trees(&[b"first", b"second"]).unwrap();
+        if older {
+            write(&store, trees[0], "stays", Some("a value"));
+            store.flush().unwrap();
+        }
+        write(&store, trees[0], "goes", Some("what was deleted"));
+        write(&store, trees[0], "goes", None);
+        write(&store, trees[1], "other", Some("the last"));
+        let log = copies(&*mem, "db/wal", "wal-");
+        store.flush().unwrap();
+        assert!(!store.get(trees[0], b"goes", &mut Vec::new()).unwrap());
+        let mem = Arc::new(mem.kill_clone());
+        put_back(&*mem, "db/p000", "MANIFEST", &Copies::new());
+        put_back(&*mem, "db/wal", "wal-", &log);
+        disk::damage_log(&mem, "goes");
+        if cut {
+            disk::cut_end(&mem, sorted(&mem).last().unwrap());
+        }
+        let salvage = salvage(&mem);
+        let what = format!("an older file: {older}, cut: {cut}: {:?}", salvage.losses);
+        let found = left_in(&salvage, trees[0]);
+        assert_eq!(found["goes"], ("what was deleted".to_owned(), true), "{what}");
+        assert_eq!(found.get("stays").is_some_and(|(_, doubtful)| !doubtful), older, "{what}");
+        assert_eq!(left_in(&salvage, trees[1])["other"].0, "the last", "{what}");
+    }
+}
+
 #[test]
 fn an_index_that_was_built_makes_nothing_doubtful() {
     for registered in [false, true] {

@@ -5,6 +5,7 @@ use super::log::{SalvagedLog, most_frequent, readable};
 use super::merge::{self, Content, KeyRange, OwnedEntry, Source, Visit};
 use crate::Result;
 use crate::definitions::{Defined, unpack};
+use crate::trees::{SYSTEM, indexed_tree};
 use codec::entry::{Kind, MAX_SEQ, Seq};
 use codec::ranges::RangeSet;
 use env::Env;
@@ -32,9 +33,21 @@ pub(super) struct SalvagedPartition {
 }
 
 impl SalvagedPartition {
-    /// True if files hold something of a tree that is as new as this number, or newer: perhaps what came after it.
-    pub fn may_have_newer(&self, key: &[u8], seq: Seq) -> bool {
-        self.reaches.get(&tree_of(key)).is_some_and(|highest| *highest >= seq)
+    /// Up to which number files reach that are not just of indexes: what came after an older write may have been in them, and
+    /// a delete of a key with nothing else leaves nothing, in whatever file.
+    pub fn reached(&self, indexes: &BTreeSet<u32>) -> Seq {
+        let others = self.reaches.iter().filter(|(tree, _)| !indexes.contains(tree));
+        others.map(|(_, highest)| *highest).max().unwrap_or(0)
+    }
+
+    /// The trees of indexes that the registry in this partition tells of.
+    pub fn indexes(&self, env: &Env) -> Result<BTreeSet<u32>> {
+        let mut found = BTreeSet::new();
+        self.scan(env, SYSTEM.0, &mut |key, _| {
+            found.extend(index_of(key));
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     pub fn trees(&self) -> impl Iterator<Item = u32> {
@@ -64,6 +77,11 @@ impl SalvagedPartition {
             }
         })
     }
+}
+
+/// The tree of an index that an internal key is the mark of. Ids are never given again, so it was one if it is dropped, too.
+pub(super) fn index_of(key: &[u8]) -> Option<u32> {
+    indexed_tree(key.strip_prefix(&SYSTEM.0.to_be_bytes())?).map(|tree| tree.0)
 }
 
 fn tree_of(key: &[u8]) -> u32 {

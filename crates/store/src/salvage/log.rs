@@ -1,13 +1,14 @@
 //! What is whole of the log.
 
 use super::LostNumbers;
-use super::files::SalvagedPartition;
+use super::files::{SalvagedPartition, index_of};
 use super::merge::OwnedEntry;
 use crate::Result;
 use crate::batch::{LogRecord, decode_record};
 use codec::entry::Seq;
 use env::Env;
 use lsm::VersionEdit;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wal::{Group, SegmentHeader, Walk, WalkedSegment};
 
@@ -225,7 +226,7 @@ impl SalvagedLog {
     }
 
     /// Compares the log with what the files hold: which numbers are lost, and what of the log counts.
-    pub fn finish(&mut self, partitions: &mut [SalvagedPartition]) {
+    pub fn finish(&mut self, env: &Env, partitions: &mut [SalvagedPartition]) -> Result<()> {
         let flushed: Vec<Seq> = partitions.iter().zip(&self.flushed).map(|(p, noted)| p.flushed.max(*noted)).collect();
         let lowest = flushed.iter().min().copied();
         let reached = partitions.iter().flat_map(|partition| partition.reaches.values());
@@ -252,15 +253,24 @@ impl SalvagedLog {
         let whole = self.lost.is_empty();
         // What every partition has in files is not lost with the log.
         self.lost.retain(|lost| lowest.is_none_or(|lowest| lost.last > lowest));
+        let indexes = if whole { BTreeSet::new() } else { self.indexes(env, partitions)? };
         for ((entries, flushed), partition) in self.entries.iter_mut().zip(&flushed).zip(partitions) {
             partition.flushed = *flushed;
+            let reached = partition.reached(&indexes);
             // With a gap, an old write in the log may have been deleted in the gap; in the files it was.
             entries.retain(|entry| whole || entry.seq > *flushed);
             for entry in entries {
                 entry.latest = whole;
-                // What came after it may be in files, where a delete of a key with nothing else leaves nothing.
-                entry.outrun = !whole && partition.may_have_newer(&entry.key, entry.seq);
+                entry.outrun = !whole && entry.seq <= reached;
             }
         }
+        Ok(())
+    }
+
+    /// The trees of indexes, as far as anybody tells: they are built of documents that are older than their files.
+    fn indexes(&self, env: &Env, partitions: &[SalvagedPartition]) -> Result<BTreeSet<u32>> {
+        let mut found = partitions.first().map_or(Ok(BTreeSet::new()), |registry| registry.indexes(env))?;
+        found.extend(self.entries.iter().flatten().filter_map(|entry| index_of(&entry.key)));
+        Ok(found)
     }
 }
