@@ -1,15 +1,15 @@
 //! What is whole of the sorted files, and which of them count.
 
-use super::Loss;
 use super::log::{SalvagedLog, most_frequent, readable};
 use super::merge::{self, Content, KeyRange, OwnedEntry, Source, Visit};
+use super::{Loss, Version};
 use crate::Result;
 use crate::definitions::{Defined, unpack};
 use crate::trees::{SYSTEM, indexed_tree};
 use codec::entry::{Kind, MAX_SEQ, Seq};
 use codec::ranges::RangeSet;
 use env::Env;
-use lsm::{AddedFile, VersionEdit};
+use lsm::{AddedFile, NUMBERLESS, VersionEdit};
 use sst::{Dictionary, DictionaryRegistry, WalkedFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,8 +19,13 @@ use std::sync::Arc;
 pub(super) struct SalvagedPartition {
     sources: Vec<Source>,
     trees: BTreeSet<u32>,
-    /// The range tombstones of the manifest, where it is whole, and of the log.
+    /// The range tombstones of the manifest, if it is whole, and of the log.
     ranges: RangeSet,
+    /// Those of a manifest that is older than files are, or of a log with a gap where there is none: some may have been
+    /// forgotten before the newest files were written.
+    older_ranges: RangeSet,
+    /// The manifest is whole, and names all files.
+    pub listed: bool,
     /// What values use, as the files say that hold them.
     pub defined: Defined,
     registry: DictionaryRegistry,
@@ -58,9 +63,13 @@ impl SalvagedPartition {
     pub fn take_log(&mut self, entries: Vec<OwnedEntry>) {
         let (ranges, mut entries): (Vec<_>, Vec<_>) =
             entries.into_iter().partition(|entry| entry.kind == Kind::RangeDelete);
-        let ranges = ranges.iter().map(|range| RangeSet::one(&range.key, &range.value, range.seq)).collect();
-        // Nobody reads anything but the latest.
-        self.ranges = self.ranges.join(&RangeSet::union(ranges, &[MAX_SEQ]), &[MAX_SEQ]);
+        let listed = self.listed;
+        let (now, older): (Vec<_>, Vec<_>) = ranges.into_iter().partition(|range| range.latest || listed);
+        for (all, ranges) in [(&mut self.ranges, now), (&mut self.older_ranges, older)] {
+            let ranges = ranges.iter().map(|range| RangeSet::one(&range.key, &range.value, range.seq)).collect();
+            // Nobody reads anything but the latest.
+            *all = all.join(&RangeSet::union(ranges, &[MAX_SEQ]), &[MAX_SEQ]);
+        }
         entries.sort_by(|a, b| codec::entry::compare(&a.key, a.seq, &b.key, b.seq));
         self.trees.extend(entries.iter().map(|entry| tree_of(&entry.key)));
         self.sources.extend(loaded(entries));
@@ -70,10 +79,16 @@ impl SalvagedPartition {
         let (low, high) = (tree.to_be_bytes(), tree.saturating_add(1).to_be_bytes());
         merge::scan(env, &self.sources, &self.registry, (&low, &high), &mut |key, versions| {
             let cover = self.ranges.cover(key, MAX_SEQ);
+            let older = cover.max(self.older_ranges.cover(key, MAX_SEQ));
             // Newest first; what a range tombstone hides is gone.
-            match &versions[..versions.partition_point(|version| version.seq > cover)] {
-                [] => Ok(()),
-                left => visit(key, left),
+            let above = |cover: Seq| &versions[..versions.partition_point(|version| version.seq > cover)];
+            match (above(older), above(cover)) {
+                // It may have come after the tombstone, and have lost its number when that was forgotten.
+                ([], [.., lowest]) if lowest.seq == NUMBERLESS => {
+                    visit(key, &[Version { replaced: true, ..lowest.clone() }])
+                }
+                ([], _) => Ok(()),
+                (left, _) => visit(key, left),
             }
         })
     }
@@ -180,21 +195,32 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
             reaches: BTreeMap::new(),
             found: &mut found,
         };
-        let ranges = match version {
+        let listed = version.is_ok();
+        let (ranges, older_ranges) = match version {
             Ok(version) => {
                 reading.named(&version)?;
-                version.ranges
+                (version.ranges, RangeSet::default())
             }
             Err(Outdated { removed, version }) => {
                 reading.all(&removed, version.as_ref())?;
                 reading.found.unlisted = true;
                 // What hides lower numbers does so for good.
-                version.map(|version| version.ranges).unwrap_or_default()
+                (RangeSet::default(), version.map(|version| version.ranges).unwrap_or_default())
             }
         };
         let Reading { registry, dictionaries: _dictionaries, sources, trees, defined, flushed, reaches, .. } = reading;
-        let partition =
-            SalvagedPartition { sources, trees, ranges, defined, registry, _dictionaries, flushed, reaches };
+        let partition = SalvagedPartition {
+            sources,
+            trees,
+            ranges,
+            older_ranges,
+            listed,
+            defined,
+            registry,
+            _dictionaries,
+            flushed,
+            reaches,
+        };
         found.partitions.push(partition);
     }
     Ok(found)

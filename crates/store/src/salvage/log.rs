@@ -5,7 +5,7 @@ use super::files::{SalvagedPartition, index_of};
 use super::merge::OwnedEntry;
 use crate::Result;
 use crate::batch::{LogRecord, decode_record};
-use codec::entry::Seq;
+use codec::entry::{Kind, Seq};
 use env::Env;
 use lsm::VersionEdit;
 use std::collections::BTreeSet;
@@ -257,8 +257,10 @@ impl SalvagedLog {
         for ((entries, flushed), partition) in self.entries.iter_mut().zip(&flushed).zip(partitions) {
             partition.flushed = *flushed;
             let reached = partition.reached(&indexes);
-            // With a gap, an old write in the log may have been deleted in the gap; in the files it was.
-            entries.retain(|entry| whole || entry.seq > *flushed);
+            // With a gap, an old write in the log may have been deleted in the gap; in the files it was. What a range
+            // hides it hides for good, but a manifest that is whole has the range itself, or has forgotten it.
+            let ranges_too = !partition.listed;
+            entries.retain(|entry| whole || entry.seq > *flushed || ranges_too && entry.kind == Kind::RangeDelete);
             for entry in entries {
                 entry.latest = whole;
                 entry.outrun = !whole && entry.seq <= reached;
