@@ -1,9 +1,11 @@
 //! What is whole of the sorted files, and which of them count.
 
+use super::left::LeftFile;
 use super::log::{SalvagedLog, most_frequent, readable};
 use super::merge::{self, Content, KeyRange, OwnedEntry, Source, Visit};
 use super::{Loss, Version};
 use crate::Result;
+use crate::checkpoint::unless_stopped;
 use crate::definitions::{Defined, unpack};
 use crate::trees::{SYSTEM, indexed_tree};
 use codec::entry::{Kind, MAX_SEQ, Seq};
@@ -14,6 +16,7 @@ use sst::{Dictionary, DictionaryRegistry, WalkedFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What is left of a partition.
 pub(super) struct SalvagedPartition {
@@ -46,9 +49,9 @@ impl SalvagedPartition {
     }
 
     /// The trees of indexes that the registry in this partition tells of.
-    pub fn indexes(&self, env: &Env) -> Result<BTreeSet<u32>> {
+    pub fn indexes(&self, env: &Env, stop: &AtomicBool) -> Result<BTreeSet<u32>> {
         let mut found = BTreeSet::new();
-        self.scan(env, SYSTEM.0, &mut |key, _| {
+        self.scan(env, stop, SYSTEM.0, &mut |key, _| {
             found.extend(index_of(key));
             Ok(())
         })?;
@@ -75,9 +78,8 @@ impl SalvagedPartition {
         self.sources.extend(loaded(entries));
     }
 
-    pub fn scan(&self, env: &Env, tree: u32, visit: &mut Visit<'_>) -> Result<()> {
-        let (low, high) = (tree.to_be_bytes(), tree.saturating_add(1).to_be_bytes());
-        merge::scan(env, &self.sources, &self.registry, (&low, &high), &mut |key, versions| {
+    pub fn scan(&self, env: &Env, stop: &AtomicBool, tree: u32, visit: &mut Visit<'_>) -> Result<()> {
+        merge::scan(env, stop, &self.sources, &self.registry, tree, &mut |key, versions| {
             let cover = self.ranges.cover(key, MAX_SEQ);
             let older = cover.max(self.older_ranges.cover(key, MAX_SEQ));
             // Newest first; what a range tombstone hides is gone.
@@ -99,36 +101,8 @@ pub(super) fn index_of(key: &[u8]) -> Option<u32> {
     indexed_tree(key.strip_prefix(&SYSTEM.0.to_be_bytes())?).map(|tree| tree.0)
 }
 
-fn tree_of(key: &[u8]) -> u32 {
+pub(super) fn tree_of(key: &[u8]) -> u32 {
     key.first_chunk().map_or(0, |tree| u32::from_be_bytes(*tree))
-}
-
-/// What is left of a damaged file: it is read once more when it is scanned.
-#[derive(Default)]
-struct Left {
-    /// The lowest and the highest key.
-    keys: Option<KeyRange>,
-    trees: BTreeSet<u32>,
-}
-
-impl Left {
-    fn add(&mut self, key: &[u8]) {
-        match &mut self.keys {
-            None => self.keys = Some((key.to_vec(), key.to_vec())),
-            Some((low, _)) if key < low.as_slice() => *low = key.to_vec(),
-            Some((_, high)) if key > high.as_slice() => {
-                high.clear();
-                high.extend_from_slice(key);
-            }
-            Some(_) => {}
-        }
-        self.trees.insert(tree_of(key));
-    }
-
-    fn source(self, path: PathBuf, number: u64) -> Option<Source> {
-        let (smallest, largest) = self.keys?;
-        Some(Source { content: Content::Damaged { path, number }, smallest, largest, replaced: None })
-    }
 }
 
 /// Why a file is left out.
@@ -184,6 +158,7 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
         let version = known_version(env, &dir, id, index, log, &mut found)?;
         let mut reading = Reading {
             env,
+            stop: &log.stop,
             dir: &dir,
             index,
             registry: DictionaryRegistry::new(),
@@ -257,7 +232,7 @@ fn known_version(
         let flushed = version.flushed_seq.unwrap_or(0);
         let why = if flushed < noted {
             format!("and files reach to {noted}")
-        } else if log.lacks_after(&version) && has_newer(env, dir, &version)? {
+        } else if log.lacks_after(&version) && has_newer(env, &log.stop, dir, &version)? {
             "what the log lacks of later ones may be in files".to_owned()
         } else {
             found
@@ -308,12 +283,13 @@ fn last_version(
 
 /// True if there is a sorted file with numbers above those that the version has in files: one that a flush has written whose
 /// edit is lost, or was never there. One that cannot be read may have them.
-fn has_newer(env: &Env, dir: &Path, version: &VersionEdit) -> Result<bool> {
+fn has_newer(env: &Env, stop: &AtomicBool, dir: &Path, version: &VersionEdit) -> Result<bool> {
     let names = readable(env.fs.list(dir))?.unwrap_or_default();
     for number in names.iter().filter_map(|entry| lsm::image::sst_number(&entry.name)) {
         if version.added.iter().any(|file| file.meta.number == number) {
             continue;
         }
+        unless_stopped(stop)?;
         let path = lsm::image::sst_path(dir, number);
         let walked = readable(sst::walk_file(env, &path, number, &DictionaryRegistry::new(), &mut |_| Ok(())))?;
         let newest = walked.map_or(MAX_SEQ, |walked| newest_in(&walked).unwrap_or(0));
@@ -332,6 +308,7 @@ fn newest_in(file: &WalkedFile) -> Option<Seq> {
 
 struct Reading<'a> {
     env: &'a Env,
+    stop: &'a AtomicBool,
     dir: &'a Path,
     index: u32,
     registry: DictionaryRegistry,
@@ -356,7 +333,7 @@ impl Reading<'_> {
                 self.lose_file(file, &path, "the file is missing");
                 continue;
             }
-            let walked = match readable(self.walk(&path, file.meta.number))? {
+            let walked = match self.walk(&path, file.meta.number)? {
                 Ok(walked) => walked,
                 Err(why) => {
                     self.lose_file(file, &path, &why);
@@ -373,7 +350,7 @@ impl Reading<'_> {
         }
         // Once more, now that every dictionary is known that any file has brought.
         for (path, file) in damaged {
-            let (walked, left) = match readable(self.left_of(&path, file.meta.number))? {
+            let (walked, left) = match self.left_of(&path, file.meta.number)? {
                 Ok(found) => found,
                 Err(why) => {
                     self.lose_file(file, &path, &why);
@@ -381,7 +358,7 @@ impl Reading<'_> {
                 }
             };
             self.lose_blocks(&path, &walked, file.meta.max_seq, &file.meta.smallest, &file.meta.largest);
-            self.sources.extend(left.source(path, file.meta.number));
+            self.take_left(left);
         }
         Ok(())
     }
@@ -407,7 +384,7 @@ impl Reading<'_> {
         let mut walked = BTreeMap::new();
         for number in numbers.difference(removed) {
             let path = lsm::image::sst_path(self.dir, *number);
-            match (readable(self.walk(&path, *number))?, listed.get(number)) {
+            match (self.walk(&path, *number)?, listed.get(number)) {
                 (Ok(found), Some(file)) if found.footer.is_some_and(|f| f.checksum != file.meta.footer_checksum) => {
                     self.lose_file(file, &path, OTHER);
                 }
@@ -470,7 +447,7 @@ impl Reading<'_> {
             self.whole(path, number, &meta.smallest, &meta.largest);
             return Ok(());
         }
-        let (again, left) = match (readable(self.left_of(&path, number))?, listed) {
+        let (again, left) = match (self.left_of(&path, number)?, listed) {
             (Ok(found), _) => found,
             (Err(why), Some(file)) => {
                 self.lose_file(file, &path, &why);
@@ -486,12 +463,16 @@ impl Reading<'_> {
         self.lose_blocks(&path, &again, meta.map_or(MAX_SEQ, |meta| meta.max_seq), low, high);
         let newest = meta.map(|meta| meta.max_seq).or(newest_in(&again)).unwrap_or(0);
         self.reach(left.trees.iter().chain(listed.iter().flat_map(|file| &file.trees)), newest);
-        self.sources.extend(left.source(path, number));
+        self.take_left(left);
         Ok(())
     }
 
-    fn walk(&mut self, path: &Path, number: u64) -> env::Result<WalkedFile> {
-        let walked = sst::walk_file(self.env, path, number, &self.registry, &mut |_| Ok(()))?;
+    fn walk(&mut self, path: &Path, number: u64) -> Result<std::result::Result<WalkedFile, String>> {
+        unless_stopped(self.stop)?;
+        let walked = match readable(sst::walk_file(self.env, path, number, &self.registry, &mut |_| Ok(())))? {
+            Ok(walked) => walked,
+            Err(why) => return Ok(Err(why)),
+        };
         self.dictionaries.extend(walked.dictionary.clone());
         self.dictionaries.dedup_by_key(|dictionary| dictionary.id());
         for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
@@ -499,19 +480,23 @@ impl Reading<'_> {
         }
         self.found.files += 1;
         self.found.blocks += walked.data_blocks;
-        Ok(walked)
+        Ok(Ok(walked))
     }
 
     /// Looks what is left of a damaged file.
-    fn left_of(&mut self, path: &Path, number: u64) -> env::Result<(WalkedFile, Left)> {
-        let mut left = Left::default();
-        let walked = sst::walk_file(self.env, path, number, &self.registry, &mut |block| {
-            block.each(&mut |entry| {
-                left.add(entry.key);
-                Ok(())
-            })
-        })?;
-        Ok((walked, left))
+    fn left_of(&self, path: &Path, number: u64) -> Result<std::result::Result<(WalkedFile, LeftFile), String>> {
+        unless_stopped(self.stop)?;
+        readable(LeftFile::read(self.env, path, number, &self.registry))
+    }
+
+    fn take_left(&mut self, left: LeftFile) {
+        let keys = left.keys();
+        self.sources.extend(keys.map(|(smallest, largest)| Source {
+            content: Content::Damaged(left),
+            smallest,
+            largest,
+            replaced: None,
+        }));
     }
 
     fn whole(&mut self, path: PathBuf, number: u64, smallest: &[u8], largest: &[u8]) {
