@@ -90,8 +90,7 @@ impl Database {
         }
     }
 
-    /// The `_id`s of documents that have expired, some of them.
-    /// The first documents that have expired, at most so many.
+    /// The `_id`s of the first documents that have expired, at most so many.
     fn expired(&self, collection: &Collection, index: &Arc<Index>, cutoff_ms: i64, most: usize) -> Result<Vec<Value>> {
         let snapshot = self.snapshot();
         let open = collection.open()?;

@@ -36,7 +36,7 @@ const MOST_NAMED: usize = 1000;
 pub struct RepairOptions {
     /// The memory budget of the new database in bytes; `None`: the usual one.
     pub memory_bytes: Option<usize>,
-    /// Set to true by anybody, the repair ends with [`Error::Stopped`], and leaves nothing.
+    /// Set to true by anybody, the repair ends with [`Error::Stopped`], in the time that one file takes, and leaves nothing.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -206,7 +206,7 @@ pub fn describe_range(loss: &Loss) -> String {
 /// [`crate::ErrorKind::NoSpace`]; what reading and writing say. Damage is no error: it is in the report.
 pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Result<RepairReport> {
     refuse_read_only(env, from)?;
-    let mut salvage = Salvage::read(env, from)?;
+    let mut salvage = Salvage::read_unless(env, from, &options.stop)?;
     store::make_whole(env, to, |dir| {
         // Nobody writes to it before it is whole, and on a disk that fills up before nothing is left of it.
         let mut builder = Database::builder().env(env.clone()).partitions(salvage.partitions()).disk_reserve(0);

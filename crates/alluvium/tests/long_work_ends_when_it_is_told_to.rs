@@ -1,9 +1,13 @@
-//! A count, a check and a compaction end when somebody asks for it, say so, and leave everything as whole as it was.
+//! A count, a check, a compaction and a repair end when somebody asks for it, say so, and leave everything as whole as it was.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use alluvium::repair::{self, RepairOptions};
 use alluvium::{Database, ErrorKind};
-use env::Env;
-use std::sync::atomic::AtomicBool;
+use env::fault::{Fault, FaultFs, OpKind};
+use env::{Env, Fs};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::Options;
 
 fn database(env: &Env) -> Database {
@@ -40,11 +44,25 @@ fn before_it_has_done_anything() {
 }
 
 #[test]
+fn a_repair_before_it_has_read_any_sorted_file() {
+    let env = Env::in_memory(8);
+    database(&env).close().unwrap();
+    let disk = Arc::new(FaultFs::new(env.fs.clone()));
+    disk.inject(Fault::nth(1).of(OpKind::Open).on(".sst").from_then_on());
+    let watched = Env { fs: disk.clone(), ..env };
+    let options = RepairOptions::default();
+    options.stop.store(true, Ordering::Relaxed);
+    let stopped = repair::repair(&watched, Path::new("db"), Path::new("new"), &options).unwrap_err();
+    assert_eq!((stopped.kind(), disk.fired()), (ErrorKind::Stopped, 0), "sorted files were opened");
+    assert!(!disk.exists(Path::new("new")).unwrap() && !disk.exists(Path::new("new.incomplete")).unwrap());
+}
+
+#[test]
 fn in_the_midst_of_it() {
     let db = database(&Env::in_memory(6));
     let (stop, pets) = (AtomicBool::new(false), db.collection("pets"));
     env::thread::scope(|threads| {
-        threads.spawn(|| stop.store(true, std::sync::atomic::Ordering::Relaxed));
+        threads.spawn(|| stop.store(true, Ordering::Relaxed));
         // Again and again, until the other thread has run.
         while db.verify_unless(&stop).is_ok() && pets.count_unless(&stop).is_ok() && db.compact_unless(&stop).is_ok() {
             pets.put(1000, "{}").unwrap();

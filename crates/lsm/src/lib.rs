@@ -44,7 +44,7 @@ pub use iter::PartitionIter;
 pub use manifest::DroppedTail;
 pub use manifest::walk::WalkedManifest;
 pub use merge::Merge;
-pub use options::{Options, Policy, Shared};
+pub use options::{NUMBERLESS, Options, Policy, Shared};
 pub use partition::Partition;
 pub use stats::{Debt, FileInfo, Stats, Verified};
 pub use superseded::Superseded;

@@ -8,6 +8,9 @@ use sst::{Compression, DictionaryRegistry, WriterOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The number of what has none of its own any more ([`Policy::needs_numbers`]): it takes no space.
+pub const NUMBERLESS: Seq = 1;
+
 /// The options of all partitions of a store. `Default` suits documents and budgets from 64 MiB.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -96,7 +99,7 @@ pub trait Policy: Send + Sync {
     }
 
     /// False if nobody asks when the keys of a tree were written: what every snapshot sees, and lies
-    /// lowest, then gets number 1, which takes no space. Default: true.
+    /// lowest, then gets the number [`NUMBERLESS`]. Default: true.
     fn needs_numbers(&self, tree: u32) -> bool {
         let _ = tree;
         true

@@ -40,7 +40,7 @@ pub use properties::Properties;
 pub use reader::Reader;
 pub use sampler::Sampler;
 pub use verify::CheckEntry;
-pub use walk::{FooterFacts, LostBlock, WalkedBlock, WalkedFile, walk_file};
+pub use walk::{BlockReader, FooterFacts, LostBlock, WalkedBlock, WalkedFile, walk_file};
 pub use writer::Writer;
 
 use std::sync::Arc;

@@ -4,8 +4,11 @@
 //! Where they are not, blocks are found by their checksums, which are seeded with the place: from the end of
 //! the one before, every length is tried.
 
+mod again;
 mod index_file;
 mod trial;
+
+pub use again::BlockReader;
 
 use crate::block::{Block, Cursor, PADDING, Shape};
 use crate::compress::{Decoders, Method};
@@ -61,14 +64,18 @@ impl WalkedBlock<'_> {
     /// What `visit` returns.
     pub fn each(&self, visit: &mut dyn FnMut(Entry<'_>) -> Result<()>) -> Result<()> {
         let Some(block) = self.block.filter(|_| self.role == name_of(Role::Data)) else { return Ok(()) };
-        let mut cursor = Cursor::new();
-        cursor.move_to(block, 0);
-        loop {
-            let (key, seq, kind) = (cursor.key(), cursor.seq(), cursor.kind());
-            visit(Entry { key, seq, kind, value: cursor.value(block) })?;
-            if !cursor.next(block) {
-                return Ok(());
-            }
+        each_entry(block, visit)
+    }
+}
+
+fn each_entry(block: &Block, visit: &mut dyn FnMut(Entry<'_>) -> Result<()>) -> Result<()> {
+    let mut cursor = Cursor::new();
+    cursor.move_to(block, 0);
+    loop {
+        let (key, seq, kind) = (cursor.key(), cursor.seq(), cursor.kind());
+        visit(Entry { key, seq, kind, value: cursor.value(block) })?;
+        if !cursor.next(block) {
+            return Ok(());
         }
     }
 }

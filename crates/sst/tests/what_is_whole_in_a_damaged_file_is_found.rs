@@ -4,9 +4,10 @@
 
 mod common;
 
+use codec::entry::Entry;
 use common::{Fixture, Owned, sorted};
 use env::fault::{Fault, FaultFs, OpKind};
-use sst::{Compression, Dictionary, DictionaryRegistry, WalkedFile, WriterOptions};
+use sst::{BlockReader, Compression, Dictionary, DictionaryRegistry, WalkedFile, WriterOptions};
 use std::sync::Arc;
 
 fn entries() -> Vec<Owned> {
@@ -36,15 +37,26 @@ fn variants() -> Vec<(&'static str, WriterOptions)> {
 
 /// Walks the file, and checks what is found. Returns how many entries are missing.
 fn walk(fixture: &Fixture, model: &[Owned], registry: &DictionaryRegistry, what: &str) -> (usize, WalkedFile) {
-    let mut seen = Vec::new();
+    let (mut seen, mut places) = (Vec::new(), Vec::new());
     let number = fixture.meta.number;
     let walked = sst::walk_file(&fixture.env, &fixture.path, number, registry, &mut |block| {
+        places.extend((block.role == "data").then_some((block.offset, block.bytes as u32)));
         block.each(&mut |entry| {
             seen.push((entry.key.to_vec(), entry.seq, entry.kind, entry.value.to_vec()));
             Ok(())
         })
     })
     .unwrap();
+    let mut again = BlockReader::open(&fixture.env, &fixture.path, number, walked.dictionary.clone()).unwrap();
+    let mut once_more = Vec::new();
+    for (offset, bytes) in places {
+        let visit = &mut |entry: Entry<'_>| {
+            once_more.push((entry.key.to_vec(), entry.seq, entry.kind, entry.value.to_vec()));
+            Ok(())
+        };
+        again.each(offset, bytes, visit).unwrap();
+    }
+    assert!(once_more == seen, "{what}: a block is not found again as it was");
     let all: Vec<_> = model.iter().map(|e| (e.key.clone(), e.seq, e.kind, e.value.clone())).collect();
     assert!(seen.is_sorted_by(|a, b| (&a.0, b.1) < (&b.0, a.1)), "{what}");
     assert!(seen.iter().all(|entry| all.contains(entry)), "{what}: something that was not written");

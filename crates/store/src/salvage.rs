@@ -6,10 +6,12 @@
 //! something newer of it, such as the tombstone of a key that would come back.
 
 mod files;
+mod left;
 mod log;
 mod merge;
 
 use crate::checkpoint::listing::Listing;
+use crate::checkpoint::unless_stopped;
 use crate::open::{LOCK_NAME, LOG_DIR};
 use crate::superblock::{self, Superblock};
 use crate::{Error, Result};
@@ -18,6 +20,8 @@ use env::{Env, FileLock};
 use log::SalvagedLog;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A part of a sorted file that cannot be read, or a whole one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +87,7 @@ pub struct SalvagedKey<'a> {
 pub struct Salvage {
     pub(super) env: Env,
     dir: PathBuf,
+    stop: Arc<AtomicBool>,
     partitions: Vec<files::SalvagedPartition>,
     /// See [`files::Found`].
     unlisted: bool,
@@ -123,6 +128,23 @@ impl Salvage {
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::IsCheckpoint`], [`Error::InUse`], a newer format, and what reading says.
     pub fn read(env: &Env, dir: &Path) -> Result<Self> {
+        Self::read_unless(env, dir, &Arc::default())
+    }
+
+    /// As [`Salvage::read`], until somebody sets `stop`; [`Salvage::scan`] hears it too. Looked at between files.
+    ///
+    /// ```
+    /// # use store::{Error, Options, Salvage, Store};
+    /// # let env = env::Env::in_memory(1);
+    /// # Store::open(env.clone(), "db".as_ref(), Options::default())?.close()?;
+    /// let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    /// assert!(matches!(Salvage::read_unless(&env, "db".as_ref(), &stop), Err(Error::Stopped)));
+    /// # store::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Salvage::read`]; [`Error::Stopped`] if it was stopped.
+    pub fn read_unless(env: &Env, dir: &Path, stop: &Arc<AtomicBool>) -> Result<Self> {
         let lock = lock(env, dir)?;
         let mut notes = Vec::new();
         let superblock = match Superblock::read(env, dir) {
@@ -148,9 +170,9 @@ impl Salvage {
             Some(found) => Some(found.database_id),
             None => log::id_of(env, &dir.join(LOG_DIR))?.or(files::id_of(env, dir, partitions)?),
         };
-        let mut log = SalvagedLog::read(env, &dir.join(LOG_DIR), id, partitions)?;
+        let mut log = SalvagedLog::read(env, &dir.join(LOG_DIR), id, partitions, stop)?;
         let mut found = files::read(env, dir, id, partitions, &log)?;
-        log.finish(&mut found.partitions);
+        log.finish(env, &mut found.partitions)?;
         notes.append(&mut log.notes);
         notes.append(&mut found.notes);
         for (partition, entries) in found.partitions.iter_mut().zip(log.entries) {
@@ -160,7 +182,8 @@ impl Salvage {
         let mut torn = log.torn;
         torn.append(&mut found.torn);
         let files::Found { partitions, unlisted, losses, files, blocks, .. } = found;
-        Ok(Self { env, dir, partitions, unlisted, losses, lost_numbers, notes, torn, files, blocks, _lock: lock })
+        let stop = stop.clone();
+        Ok(Self { env, dir, stop, partitions, unlisted, losses, lost_numbers, notes, torn, files, blocks, _lock: lock })
     }
 
     /// The directory.
@@ -290,12 +313,13 @@ impl Salvage {
     /// ```
     ///
     /// # Errors
-    /// What reading says, and what `visit` returns.
+    /// What reading says, what `visit` returns, and [`Error::Stopped`] if it was stopped ([`Salvage::read_unless`]).
     pub fn scan(&self, tree: u32, visit: &mut dyn FnMut(&SalvagedKey<'_>) -> Result<()>) -> Result<()> {
         for (index, partition) in (0..).zip(&self.partitions) {
+            unless_stopped(&self.stop)?;
             let losses: Vec<&Loss> =
                 self.losses.iter().filter(|loss| loss.partition == index && loss.entries).collect();
-            partition.scan(&self.env, tree, &mut |key, versions| {
+            partition.scan(&self.env, &self.stop, tree, &mut |key, versions| {
                 let doubtful = is_doubtful(&losses, key, versions);
                 visit(&SalvagedKey { tree, key: key.get(4..).unwrap_or(&[]), versions, doubtful })
             })?;

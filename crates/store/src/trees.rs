@@ -47,6 +47,12 @@ pub(crate) fn index_key(id: TreeId) -> Vec<u8> {
     key
 }
 
+/// The tree that a key of the registry marks as one of index entries, if it is such a key.
+pub(crate) fn indexed_tree(key: &[u8]) -> Option<TreeId> {
+    let id = key.strip_prefix(b"i")?.try_into().ok()?;
+    Some(TreeId(u32::from_be_bytes(id)))
+}
+
 /// A change of the set of trees; it rides with the batch that writes it down.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SchemaChange {

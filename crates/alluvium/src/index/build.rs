@@ -180,7 +180,7 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32, after: Option
                 run.push(&[found.bytes.as_slice(), &key].concat(), scan.version(), &found.values);
             }
             if progress.add().is_multiple_of(STOP_EVERY) {
-                // What is gathered is thrown away: the partition begins anew.
+                // What is gathered is thrown away: the run begins anew, behind the last one that is noted.
                 build.check_stop()?;
             }
             documents += 1;

@@ -13,7 +13,7 @@ use super::sweep::Drops;
 use crate::chain::{Base, Chain};
 use crate::ranges::Pass;
 use crate::retention::{Retention, Verdict};
-use crate::{Policy, Superseded, tree_of};
+use crate::{NUMBERLESS, Policy, Superseded, tree_of};
 use codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use env::{Error, Result};
 
@@ -205,7 +205,7 @@ impl<'a, 'o> Copy<'a, 'o> {
         // Not under a range tombstone, which may be older.
         let plain =
             self.retention.seen_by_all() && (self.at_bottom)(entry.key) && !self.retention.is_covered(entry.key);
-        if plain { Entry { seq: 1, ..entry } } else { entry }
+        if plain { Entry { seq: NUMBERLESS, ..entry } } else { entry }
     }
 
     /// The chain ends without a full write of its stripe; `next` is the next entry's key.

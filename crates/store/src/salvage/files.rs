@@ -1,25 +1,34 @@
 //! What is whole of the sorted files, and which of them count.
 
-use super::Loss;
+use super::left::LeftFile;
 use super::log::{SalvagedLog, most_frequent, readable};
 use super::merge::{self, Content, KeyRange, OwnedEntry, Source, Visit};
+use super::{Loss, Version};
 use crate::Result;
+use crate::checkpoint::unless_stopped;
 use crate::definitions::{Defined, unpack};
+use crate::trees::{SYSTEM, indexed_tree};
 use codec::entry::{Kind, MAX_SEQ, Seq};
 use codec::ranges::RangeSet;
 use env::Env;
-use lsm::{AddedFile, VersionEdit};
+use lsm::{AddedFile, NUMBERLESS, VersionEdit};
 use sst::{Dictionary, DictionaryRegistry, WalkedFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What is left of a partition.
 pub(super) struct SalvagedPartition {
     sources: Vec<Source>,
     trees: BTreeSet<u32>,
-    /// The range tombstones of the manifest, where it is whole, and of the log.
+    /// The range tombstones of the manifest, if it is whole, and of the log.
     ranges: RangeSet,
+    /// Those of a manifest that is older than files are, or of a log with a gap where there is none: some may have been
+    /// forgotten before the newest files were written.
+    older_ranges: RangeSet,
+    /// The manifest is whole, and names all files.
+    pub listed: bool,
     /// What values use, as the files say that hold them.
     pub defined: Defined,
     registry: DictionaryRegistry,
@@ -32,9 +41,21 @@ pub(super) struct SalvagedPartition {
 }
 
 impl SalvagedPartition {
-    /// True if files hold something of a tree that is as new as this number, or newer: perhaps what came after it.
-    pub fn may_have_newer(&self, key: &[u8], seq: Seq) -> bool {
-        self.reaches.get(&tree_of(key)).is_some_and(|highest| *highest >= seq)
+    /// Up to which number files reach that are not just of indexes: what came after an older write may have been in them, and
+    /// a delete of a key with nothing else leaves nothing, in whatever file.
+    pub fn reached(&self, indexes: &BTreeSet<u32>) -> Seq {
+        let others = self.reaches.iter().filter(|(tree, _)| !indexes.contains(tree));
+        others.map(|(_, highest)| *highest).max().unwrap_or(0)
+    }
+
+    /// The trees of indexes that the registry in this partition tells of.
+    pub fn indexes(&self, env: &Env, stop: &AtomicBool) -> Result<BTreeSet<u32>> {
+        let mut found = BTreeSet::new();
+        self.scan(env, stop, SYSTEM.0, &mut |key, _| {
+            found.extend(index_of(key));
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     pub fn trees(&self) -> impl Iterator<Item = u32> {
@@ -45,57 +66,43 @@ impl SalvagedPartition {
     pub fn take_log(&mut self, entries: Vec<OwnedEntry>) {
         let (ranges, mut entries): (Vec<_>, Vec<_>) =
             entries.into_iter().partition(|entry| entry.kind == Kind::RangeDelete);
-        let ranges = ranges.iter().map(|range| RangeSet::one(&range.key, &range.value, range.seq)).collect();
-        // Nobody reads anything but the latest.
-        self.ranges = self.ranges.join(&RangeSet::union(ranges, &[MAX_SEQ]), &[MAX_SEQ]);
+        let listed = self.listed;
+        let (now, older): (Vec<_>, Vec<_>) = ranges.into_iter().partition(|range| range.latest || listed);
+        for (all, ranges) in [(&mut self.ranges, now), (&mut self.older_ranges, older)] {
+            let ranges = ranges.iter().map(|range| RangeSet::one(&range.key, &range.value, range.seq)).collect();
+            // Nobody reads anything but the latest.
+            *all = all.join(&RangeSet::union(ranges, &[MAX_SEQ]), &[MAX_SEQ]);
+        }
         entries.sort_by(|a, b| codec::entry::compare(&a.key, a.seq, &b.key, b.seq));
         self.trees.extend(entries.iter().map(|entry| tree_of(&entry.key)));
         self.sources.extend(loaded(entries));
     }
 
-    pub fn scan(&self, env: &Env, tree: u32, visit: &mut Visit<'_>) -> Result<()> {
-        let (low, high) = (tree.to_be_bytes(), tree.saturating_add(1).to_be_bytes());
-        merge::scan(env, &self.sources, &self.registry, (&low, &high), &mut |key, versions| {
+    pub fn scan(&self, env: &Env, stop: &AtomicBool, tree: u32, visit: &mut Visit<'_>) -> Result<()> {
+        merge::scan(env, stop, &self.sources, &self.registry, tree, &mut |key, versions| {
             let cover = self.ranges.cover(key, MAX_SEQ);
+            let older = cover.max(self.older_ranges.cover(key, MAX_SEQ));
             // Newest first; what a range tombstone hides is gone.
-            match &versions[..versions.partition_point(|version| version.seq > cover)] {
-                [] => Ok(()),
-                left => visit(key, left),
+            let above = |cover: Seq| &versions[..versions.partition_point(|version| version.seq > cover)];
+            match (above(older), above(cover)) {
+                // It may have come after the tombstone, and have lost its number when that was forgotten.
+                ([], [.., lowest]) if lowest.seq == NUMBERLESS => {
+                    visit(key, &[Version { replaced: true, ..lowest.clone() }])
+                }
+                ([], _) => Ok(()),
+                (left, _) => visit(key, left),
             }
         })
     }
 }
 
-fn tree_of(key: &[u8]) -> u32 {
+/// The tree of an index that an internal key is the mark of. Ids are never given again, so it was one if it is dropped, too.
+pub(super) fn index_of(key: &[u8]) -> Option<u32> {
+    indexed_tree(key.strip_prefix(&SYSTEM.0.to_be_bytes())?).map(|tree| tree.0)
+}
+
+pub(super) fn tree_of(key: &[u8]) -> u32 {
     key.first_chunk().map_or(0, |tree| u32::from_be_bytes(*tree))
-}
-
-/// What is left of a damaged file: it is read once more when it is scanned.
-#[derive(Default)]
-struct Left {
-    /// The lowest and the highest key.
-    keys: Option<KeyRange>,
-    trees: BTreeSet<u32>,
-}
-
-impl Left {
-    fn add(&mut self, key: &[u8]) {
-        match &mut self.keys {
-            None => self.keys = Some((key.to_vec(), key.to_vec())),
-            Some((low, _)) if key < low.as_slice() => *low = key.to_vec(),
-            Some((_, high)) if key > high.as_slice() => {
-                high.clear();
-                high.extend_from_slice(key);
-            }
-            Some(_) => {}
-        }
-        self.trees.insert(tree_of(key));
-    }
-
-    fn source(self, path: PathBuf, number: u64) -> Option<Source> {
-        let (smallest, largest) = self.keys?;
-        Some(Source { content: Content::Damaged { path, number }, smallest, largest, replaced: None })
-    }
 }
 
 /// Why a file is left out.
@@ -151,6 +158,7 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
         let version = known_version(env, &dir, id, index, log, &mut found)?;
         let mut reading = Reading {
             env,
+            stop: &log.stop,
             dir: &dir,
             index,
             registry: DictionaryRegistry::new(),
@@ -162,21 +170,32 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
             reaches: BTreeMap::new(),
             found: &mut found,
         };
-        let ranges = match version {
+        let listed = version.is_ok();
+        let (ranges, older_ranges) = match version {
             Ok(version) => {
                 reading.named(&version)?;
-                version.ranges
+                (version.ranges, RangeSet::default())
             }
             Err(Outdated { removed, version }) => {
                 reading.all(&removed, version.as_ref())?;
                 reading.found.unlisted = true;
                 // What hides lower numbers does so for good.
-                version.map(|version| version.ranges).unwrap_or_default()
+                (RangeSet::default(), version.map(|version| version.ranges).unwrap_or_default())
             }
         };
         let Reading { registry, dictionaries: _dictionaries, sources, trees, defined, flushed, reaches, .. } = reading;
-        let partition =
-            SalvagedPartition { sources, trees, ranges, defined, registry, _dictionaries, flushed, reaches };
+        let partition = SalvagedPartition {
+            sources,
+            trees,
+            ranges,
+            older_ranges,
+            listed,
+            defined,
+            registry,
+            _dictionaries,
+            flushed,
+            reaches,
+        };
         found.partitions.push(partition);
     }
     Ok(found)
@@ -191,6 +210,9 @@ struct Outdated {
     version: Option<VersionEdit>,
 }
 
+/// What is said where the files of a partition are not those that a manifest names.
+const ALL: &str = "the partition is put together from all of its sorted files; one that had vanished is not missed";
+
 /// The version that the manifest names, or what else is known.
 fn known_version(
     env: &Env,
@@ -200,49 +222,26 @@ fn known_version(
     log: &SalvagedLog,
     found: &mut Found,
 ) -> Result<std::result::Result<VersionEdit, Outdated>> {
-    let Found { notes, torn, .. } = found;
     let noted = log.flushed.get(index as usize).copied().unwrap_or(0);
-    let all = "the partition is put together from all of its sorted files; one that had vanished is not missed";
     if !env.fs.exists(dir)? {
-        notes.push(format!("{} is missing, with all that was in it", dir.display()));
+        found.notes.push(format!("{} is missing, with all that was in it", dir.display()));
         return Ok(Err(Outdated::default()));
     }
     let mut outdated = Outdated::default();
-    match id.map(|id| lsm::image::read_manifest(env, dir, id, index)).transpose() {
-        Ok(Some(Some(found))) if log.lacks_after(&found.version) && has_newer(env, dir, &found.version)? => {
-            let (name, flushed) = (dir.display(), found.version.flushed_seq.unwrap_or(0));
-            notes.push(format!(
-                "the manifest of {name} ends at number {flushed}, what the log lacks of later ones may be in files: {all}"
-            ));
-            outdated.version = Some(found.version);
-        }
-        Ok(Some(Some(found))) if found.version.flushed_seq.unwrap_or(0) >= noted => {
-            if let Some(tail) = found.dropped {
-                torn.push(format!("{} ended within an edit; nothing is lost by that", tail.path.display()));
-            }
-            return Ok(Ok(found.version));
-        }
-        Ok(Some(Some(found))) => {
-            let (name, flushed) = (dir.display(), found.version.flushed_seq.unwrap_or(0));
-            notes.push(format!("the manifest of {name} ends at number {flushed}, and files reach to {noted}: {all}"));
-            outdated.version = Some(found.version);
-        }
-        Ok(Some(None)) => notes.push(format!("the manifest of {} is missing: {all}", dir.display())),
-        Ok(None) => notes.push(format!("nobody knows which database {} belongs to: {all}", dir.display())),
-        Err(error) => {
-            // A newer format is an error here, a flipped bit is not.
-            if let (Some(path), Some(id)) = (manifests(env, dir)?.last(), id) {
-                let walked = readable(lsm::image::walk_manifest(env, path, Some((id, index))))?;
-                if let Ok(walked) = walked
-                    && walked.edits_are_whole()
-                    && walked.version.flushed_seq.unwrap_or(0) >= noted
-                {
-                    notes.push(format!("{error}; what follows the header is whole, and is used"));
-                    return Ok(Ok(walked.version));
-                }
-            }
-            notes.push(format!("{error}: {all}"));
-        }
+    if let Some((version, tail)) = last_version(env, dir, id, index, &mut found.notes)? {
+        let flushed = version.flushed_seq.unwrap_or(0);
+        let why = if flushed < noted {
+            format!("and files reach to {noted}")
+        } else if log.lacks_after(&version) && has_newer(env, &log.stop, dir, &version)? {
+            "what the log lacks of later ones may be in files".to_owned()
+        } else {
+            found
+                .torn
+                .extend(tail.map(|tail| format!("{} ended within an edit; nothing is lost by that", tail.display())));
+            return Ok(Ok(version));
+        };
+        found.notes.push(format!("the manifest of {} ends at number {flushed}, {why}: {ALL}", dir.display()));
+        outdated.version = Some(version);
     }
     for path in manifests(env, dir)? {
         if let Ok(walked) = readable(lsm::image::walk_manifest(env, &path, id.map(|id| (id, index))))?
@@ -254,26 +253,62 @@ fn known_version(
     Ok(Err(outdated))
 }
 
+/// The version that the manifest ends with, also where its header is damaged: all that this says is known. With it, the
+/// manifest whose last edit is torn and was left out.
+fn last_version(
+    env: &Env,
+    dir: &Path,
+    id: Option<u64>,
+    index: u32,
+    notes: &mut Vec<String>,
+) -> Result<Option<(VersionEdit, Option<PathBuf>)>> {
+    match id.map(|id| lsm::image::read_manifest(env, dir, id, index)).transpose() {
+        Ok(Some(Some(found))) => return Ok(Some((found.version, found.dropped.map(|tail| tail.path)))),
+        Ok(Some(None)) => notes.push(format!("the manifest of {} is missing: {ALL}", dir.display())),
+        Ok(None) => notes.push(format!("nobody knows which database {} belongs to: {ALL}", dir.display())),
+        Err(error) => {
+            // A newer format is an error here, a flipped bit is not.
+            if let (Some(path), Some(id)) = (manifests(env, dir)?.last(), id)
+                && let Ok(walked) = readable(lsm::image::walk_manifest(env, path, Some((id, index))))?
+                && walked.edits_are_whole()
+            {
+                notes.push(format!("{error}; what follows the header is whole, and is used"));
+                return Ok(Some((walked.version, None)));
+            }
+            notes.push(format!("{error}: {ALL}"));
+        }
+    }
+    Ok(None)
+}
+
 /// True if there is a sorted file with numbers above those that the version has in files: one that a flush has written whose
-/// edit is lost, or was never there.
-fn has_newer(env: &Env, dir: &Path, version: &VersionEdit) -> Result<bool> {
+/// edit is lost, or was never there. One that cannot be read may have them.
+fn has_newer(env: &Env, stop: &AtomicBool, dir: &Path, version: &VersionEdit) -> Result<bool> {
     let names = readable(env.fs.list(dir))?.unwrap_or_default();
     for number in names.iter().filter_map(|entry| lsm::image::sst_number(&entry.name)) {
         if version.added.iter().any(|file| file.meta.number == number) {
             continue;
         }
+        unless_stopped(stop)?;
         let path = lsm::image::sst_path(dir, number);
         let walked = readable(sst::walk_file(env, &path, number, &DictionaryRegistry::new(), &mut |_| Ok(())))?;
-        let properties = walked.ok().and_then(|walked| walked.properties);
-        if properties.is_some_and(|properties| properties.meta.max_seq > version.flushed_seq.unwrap_or(0)) {
+        let newest = walked.map_or(MAX_SEQ, |walked| newest_in(&walked).unwrap_or(0));
+        if newest > version.flushed_seq.unwrap_or(0) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
+/// The highest number in a file, as its properties say, or in what is left of it.
+fn newest_in(file: &WalkedFile) -> Option<Seq> {
+    let properties = file.properties.as_ref().map(|properties| properties.meta.max_seq);
+    properties.or(file.numbers.map(|(_, highest)| highest))
+}
+
 struct Reading<'a> {
     env: &'a Env,
+    stop: &'a AtomicBool,
     dir: &'a Path,
     index: u32,
     registry: DictionaryRegistry,
@@ -298,7 +333,7 @@ impl Reading<'_> {
                 self.lose_file(file, &path, "the file is missing");
                 continue;
             }
-            let walked = match readable(self.walk(&path, file.meta.number))? {
+            let walked = match self.walk(&path, file.meta.number)? {
                 Ok(walked) => walked,
                 Err(why) => {
                     self.lose_file(file, &path, &why);
@@ -315,7 +350,7 @@ impl Reading<'_> {
         }
         // Once more, now that every dictionary is known that any file has brought.
         for (path, file) in damaged {
-            let (walked, left) = match readable(self.left_of(&path, file.meta.number))? {
+            let (walked, left) = match self.left_of(&path, file.meta.number)? {
                 Ok(found) => found,
                 Err(why) => {
                     self.lose_file(file, &path, &why);
@@ -323,7 +358,7 @@ impl Reading<'_> {
                 }
             };
             self.lose_blocks(&path, &walked, file.meta.max_seq, &file.meta.smallest, &file.meta.largest);
-            self.sources.extend(left.source(path, file.meta.number));
+            self.take_left(left);
         }
         Ok(())
     }
@@ -349,7 +384,7 @@ impl Reading<'_> {
         let mut walked = BTreeMap::new();
         for number in numbers.difference(removed) {
             let path = lsm::image::sst_path(self.dir, *number);
-            match (readable(self.walk(&path, *number))?, listed.get(number)) {
+            match (self.walk(&path, *number)?, listed.get(number)) {
                 (Ok(found), Some(file)) if found.footer.is_some_and(|f| f.checksum != file.meta.footer_checksum) => {
                     self.lose_file(file, &path, OTHER);
                 }
@@ -359,14 +394,14 @@ impl Reading<'_> {
             }
         }
         let mut replaced = self.replaced_by(&walked);
-        for (number, file) in listed {
-            if !numbers.contains(&number) && !removed.contains(&number) && !replaced.contains_key(&number) {
-                self.lose_file(file, &lsm::image::sst_path(self.dir, number), "the file is missing");
+        for (number, file) in &listed {
+            if !numbers.contains(number) && !removed.contains(number) && !replaced.contains_key(number) {
+                self.lose_file(file, &lsm::image::sst_path(self.dir, *number), "the file is missing");
             }
         }
         for (number, file) in walked {
             let before = self.sources.len();
-            self.take(number, &file)?;
+            self.take(number, &file, listed.get(&number).copied())?;
             for source in &mut self.sources[before..] {
                 source.replaced = replaced.remove(&number);
             }
@@ -390,39 +425,54 @@ impl Reading<'_> {
                 // By files that need not be there any more, nor have had the same keys: all of it is doubtful.
                 replaced.entry(*number).or_default();
             }
-            for tree in &properties.trees {
-                let highest = self.reaches.entry(*tree).or_default();
-                *highest = properties.meta.max_seq.max(*highest);
-            }
-            self.trees.extend(&properties.trees);
+            self.reach(&properties.trees, properties.meta.max_seq);
         }
         replaced
     }
 
-    /// Takes what is whole of a file that no version describes.
-    fn take(&mut self, number: u64, file: &WalkedFile) -> Result<()> {
+    /// A file of these trees reaches up to this number.
+    fn reach<'t>(&mut self, trees: impl IntoIterator<Item = &'t u32>, newest: Seq) {
+        for tree in trees {
+            let highest = self.reaches.entry(*tree).or_default();
+            *highest = newest.max(*highest);
+            self.trees.insert(*tree);
+        }
+    }
+
+    /// Takes what is whole of a file. What it does not say itself any more, a version of some time may say that lists it.
+    fn take(&mut self, number: u64, file: &WalkedFile, listed: Option<&AddedFile>) -> Result<()> {
         let path = lsm::image::sst_path(self.dir, number);
         let meta = file.properties.as_ref().map(|properties| &properties.meta);
         if let (Some(meta), true) = (meta, file.lost.is_empty()) {
             self.whole(path, number, &meta.smallest, &meta.largest);
             return Ok(());
         }
-        let (again, left) = match readable(self.left_of(&path, number))? {
-            Ok(found) => found,
-            Err(why) => {
+        let (again, left) = match (self.left_of(&path, number)?, listed) {
+            (Ok(found), _) => found,
+            (Err(why), Some(file)) => {
+                self.lose_file(file, &path, &why);
+                return Ok(());
+            }
+            (Err(why), None) => {
                 self.lose_all(&path, &why);
                 return Ok(());
             }
         };
+        let meta = meta.or(listed.map(|file| &file.meta));
         let (low, high) = meta.map_or((&[][..], &[][..]), |meta| (&meta.smallest, &meta.largest));
         self.lose_blocks(&path, &again, meta.map_or(MAX_SEQ, |meta| meta.max_seq), low, high);
-        self.trees.extend(&left.trees);
-        self.sources.extend(left.source(path, number));
+        let newest = meta.map(|meta| meta.max_seq).or(newest_in(&again)).unwrap_or(0);
+        self.reach(left.trees.iter().chain(listed.iter().flat_map(|file| &file.trees)), newest);
+        self.take_left(left);
         Ok(())
     }
 
-    fn walk(&mut self, path: &Path, number: u64) -> env::Result<WalkedFile> {
-        let walked = sst::walk_file(self.env, path, number, &self.registry, &mut |_| Ok(()))?;
+    fn walk(&mut self, path: &Path, number: u64) -> Result<std::result::Result<WalkedFile, String>> {
+        unless_stopped(self.stop)?;
+        let walked = match readable(sst::walk_file(self.env, path, number, &self.registry, &mut |_| Ok(())))? {
+            Ok(walked) => walked,
+            Err(why) => return Ok(Err(why)),
+        };
         self.dictionaries.extend(walked.dictionary.clone());
         self.dictionaries.dedup_by_key(|dictionary| dictionary.id());
         for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
@@ -430,19 +480,23 @@ impl Reading<'_> {
         }
         self.found.files += 1;
         self.found.blocks += walked.data_blocks;
-        Ok(walked)
+        Ok(Ok(walked))
     }
 
     /// Looks what is left of a damaged file.
-    fn left_of(&mut self, path: &Path, number: u64) -> env::Result<(WalkedFile, Left)> {
-        let mut left = Left::default();
-        let walked = sst::walk_file(self.env, path, number, &self.registry, &mut |block| {
-            block.each(&mut |entry| {
-                left.add(entry.key);
-                Ok(())
-            })
-        })?;
-        Ok((walked, left))
+    fn left_of(&self, path: &Path, number: u64) -> Result<std::result::Result<(WalkedFile, LeftFile), String>> {
+        unless_stopped(self.stop)?;
+        readable(LeftFile::read(self.env, path, number, &self.registry))
+    }
+
+    fn take_left(&mut self, left: LeftFile) {
+        let keys = left.keys();
+        self.sources.extend(keys.map(|(smallest, largest)| Source {
+            content: Content::Damaged(left),
+            smallest,
+            largest,
+            replaced: None,
+        }));
     }
 
     fn whole(&mut self, path: PathBuf, number: u64, smallest: &[u8], largest: &[u8]) {
@@ -451,6 +505,7 @@ impl Reading<'_> {
     }
 
     fn lose_file(&mut self, file: &AddedFile, path: &Path, what: &str) {
+        self.trees.extend(&file.trees);
         self.found.losses.push(Loss {
             path: path.to_owned(),
             offset: 0,

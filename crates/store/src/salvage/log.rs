@@ -1,14 +1,18 @@
 //! What is whole of the log.
 
 use super::LostNumbers;
-use super::files::SalvagedPartition;
+use super::files::{SalvagedPartition, index_of};
 use super::merge::OwnedEntry;
 use crate::Result;
 use crate::batch::{LogRecord, decode_record};
-use codec::entry::Seq;
+use crate::checkpoint::unless_stopped;
+use codec::entry::{Kind, Seq};
 use env::Env;
 use lsm::VersionEdit;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use wal::{Group, SegmentHeader, Walk, WalkedSegment};
 
 /// The log of a damaged store.
@@ -32,6 +36,8 @@ pub(super) struct SalvagedLog {
     segments: usize,
     /// Nobody knows where it ended.
     open_end: bool,
+    /// Reading ends if somebody sets it.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// The database that most segments name.
@@ -67,11 +73,9 @@ pub(super) fn most_frequent(ids: Vec<u64>) -> Option<u64> {
 }
 
 impl SalvagedLog {
-    pub fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32) -> Result<Self> {
-        let count = partitions as usize;
-        let dir_of_log = dir.to_owned();
-        let mut log =
-            Self { entries: vec![Vec::new(); count], flushed: vec![0; count], dir: dir_of_log, ..Self::default() };
+    pub fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, stop: &Arc<AtomicBool>) -> Result<Self> {
+        let (entries, flushed) = (vec![Vec::new(); partitions as usize], vec![0; partitions as usize]);
+        let mut log = Self { entries, flushed, dir: dir.to_owned(), stop: stop.clone(), ..Self::default() };
         let segments = match env.fs.exists(dir)? {
             true => readable(wal::list_segments(env, dir))?.unwrap_or_else(|why| {
                 log.notes.push(why);
@@ -83,6 +87,7 @@ impl SalvagedLog {
         let mut before: Option<u64> = None;
         let mut followed = false;
         for (at, (number, path)) in segments.iter().enumerate() {
+            unless_stopped(stop)?;
             let next = segments.get(at + 1).filter(|(next, _)| *next == number + 1);
             // The header of the next one says where this one ends: nothing behind that ever counted.
             let limit = match next {
@@ -225,7 +230,7 @@ impl SalvagedLog {
     }
 
     /// Compares the log with what the files hold: which numbers are lost, and what of the log counts.
-    pub fn finish(&mut self, partitions: &mut [SalvagedPartition]) {
+    pub fn finish(&mut self, env: &Env, partitions: &mut [SalvagedPartition]) -> Result<()> {
         let flushed: Vec<Seq> = partitions.iter().zip(&self.flushed).map(|(p, noted)| p.flushed.max(*noted)).collect();
         let lowest = flushed.iter().min().copied();
         let reached = partitions.iter().flat_map(|partition| partition.reaches.values());
@@ -252,15 +257,26 @@ impl SalvagedLog {
         let whole = self.lost.is_empty();
         // What every partition has in files is not lost with the log.
         self.lost.retain(|lost| lowest.is_none_or(|lowest| lost.last > lowest));
+        let indexes = if whole { BTreeSet::new() } else { self.indexes(env, partitions)? };
         for ((entries, flushed), partition) in self.entries.iter_mut().zip(&flushed).zip(partitions) {
             partition.flushed = *flushed;
-            // With a gap, an old write in the log may have been deleted in the gap; in the files it was.
-            entries.retain(|entry| whole || entry.seq > *flushed);
+            let reached = partition.reached(&indexes);
+            // With a gap, an old write in the log may have been deleted in the gap; in the files it was. What a range
+            // hides it hides for good, but a manifest that is whole has the range itself, or has forgotten it.
+            let ranges_too = !partition.listed;
+            entries.retain(|entry| whole || entry.seq > *flushed || ranges_too && entry.kind == Kind::RangeDelete);
             for entry in entries {
                 entry.latest = whole;
-                // What came after it may be in files, where a delete of a key with nothing else leaves nothing.
-                entry.outrun = !whole && partition.may_have_newer(&entry.key, entry.seq);
+                entry.outrun = !whole && entry.seq <= reached;
             }
         }
+        Ok(())
+    }
+
+    /// The trees of indexes, as far as anybody tells: they are built of documents that are older than their files.
+    fn indexes(&self, env: &Env, partitions: &[SalvagedPartition]) -> Result<BTreeSet<u32>> {
+        let mut found = partitions.first().map_or(Ok(BTreeSet::new()), |registry| registry.indexes(env, &self.stop))?;
+        found.extend(self.entries.iter().flatten().filter_map(|entry| index_of(&entry.key)));
+        Ok(found)
     }
 }

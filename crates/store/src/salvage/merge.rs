@@ -1,13 +1,16 @@
 //! The entries of many files in one order.
 
 use super::Version;
+use super::left::{LeftFile, LeftIter};
 use crate::Result;
+use crate::checkpoint::unless_stopped;
 use codec::entry::{Entry, EntryIter, Kind, Seq, compare};
 use env::Env;
 use sst::{DictionaryRegistry, NoCache, Reader, SstIter};
 use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// An entry, owned.
 #[derive(Debug, Clone)]
@@ -40,7 +43,7 @@ pub(super) enum Content {
     /// A file that is whole.
     File { path: PathBuf, number: u64 },
     /// Another, of which blocks are left.
-    Damaged { path: PathBuf, number: u64 },
+    Damaged(LeftFile),
     /// The log; sorted.
     Loaded(Vec<OwnedEntry>),
 }
@@ -62,8 +65,7 @@ struct Open<'a> {
 
 enum Position<'a> {
     File(Box<SstIter>),
-    /// What is left of a file within the keys that are asked for, and the next place there.
-    Left(Vec<OwnedEntry>, usize),
+    Left(Box<LeftIter<'a>>),
     Loaded(&'a [OwnedEntry]),
 }
 
@@ -71,14 +73,14 @@ impl Open<'_> {
     fn at(&self) -> Option<(&[u8], Seq)> {
         match &self.position {
             Position::File(iter) => iter.valid().then(|| (iter.key(), iter.seq())),
-            Position::Left(..) | Position::Loaded(_) => self.owned().map(|entry| (entry.key.as_slice(), entry.seq)),
+            Position::Left(_) | Position::Loaded(_) => self.owned().map(|entry| (entry.key.as_slice(), entry.seq)),
         }
     }
 
     fn owned(&self) -> Option<&OwnedEntry> {
         match &self.position {
             Position::File(_) => None,
-            Position::Left(entries, at) => entries.get(*at),
+            Position::Left(iter) => iter.at(),
             Position::Loaded(rest) => rest.first(),
         }
     }
@@ -91,7 +93,7 @@ impl Open<'_> {
                 Some(Version { seq, kind, value, latest: false, replaced })
             }
             Position::File(_) => None,
-            Position::Left(..) | Position::Loaded(_) => self.owned().map(|entry| Version {
+            Position::Left(_) | Position::Loaded(_) => self.owned().map(|entry| Version {
                 seq: entry.seq,
                 kind: entry.kind,
                 value: entry.value.clone(),
@@ -104,21 +106,23 @@ impl Open<'_> {
     fn next(&mut self) -> Result<()> {
         match &mut self.position {
             Position::File(iter) => iter.next()?,
-            Position::Left(_, at) => *at += 1,
+            Position::Left(iter) => iter.next()?,
             Position::Loaded(rest) => *rest = rest.get(1..).unwrap_or(&[]),
         }
         Ok(())
     }
 }
 
-/// Calls `visit` with the versions of each key from `low` to below `high`, newest first.
+/// Calls `visit` with the versions of each key of a tree, newest first, unless it is stopped.
 pub(super) fn scan(
     env: &Env,
+    stop: &AtomicBool,
     sources: &[Source],
     registry: &DictionaryRegistry,
-    (low, high): (&[u8], &[u8]),
+    tree: u32,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
+    let (low, high) = (&tree.to_be_bytes()[..], &tree.saturating_add(1).to_be_bytes()[..]);
     let mut waiting: Vec<&Source> =
         sources.iter().filter(|source| source.largest.as_slice() >= low && source.smallest.as_slice() < high).collect();
     waiting.sort_by(|a, b| b.smallest.cmp(&a.smallest));
@@ -129,7 +133,8 @@ pub(super) fn scan(
         let mut key = lowest(&open).map(<[u8]>::to_vec);
         // A file is opened when its turn comes, so that few are open at once.
         while let Some(next) = waiting.pop_if(|next| key.as_ref().is_none_or(|key| next.smallest <= *key)) {
-            open.push(open_at(env, next, registry, (low, high))?);
+            unless_stopped(stop)?;
+            open.push(open_at(env, next, registry, tree)?);
             open.retain(|source| source.at().is_some_and(|(key, _)| key < high));
             key = lowest(&open).map(<[u8]>::to_vec);
         }
@@ -168,12 +173,8 @@ fn lowest<'a>(open: &'a [Open<'_>]) -> Option<&'a [u8]> {
     open.iter().filter_map(Open::at).min_by(|a, b| compare(a.0, a.1, b.0, b.1)).map(|(key, _)| key)
 }
 
-fn open_at<'a>(
-    env: &Env,
-    source: &'a Source,
-    registry: &DictionaryRegistry,
-    (low, high): (&[u8], &[u8]),
-) -> Result<Open<'a>> {
+fn open_at<'a>(env: &Env, source: &'a Source, registry: &DictionaryRegistry, tree: u32) -> Result<Open<'a>> {
+    let low = &tree.to_be_bytes()[..];
     let position = match &source.content {
         Content::File { path, number } => {
             let reader = Reader::open_unlisted(env, path, *number, Arc::new(NoCache), registry)?;
@@ -181,18 +182,7 @@ fn open_at<'a>(
             iter.seek(low, codec::entry::MAX_SEQ)?;
             Position::File(Box::new(iter))
         }
-        Content::Damaged { path, number } => {
-            let mut left = Vec::new();
-            sst::walk_file(env, path, *number, registry, &mut |block| {
-                block.each(&mut |entry| {
-                    if low <= entry.key && entry.key < high {
-                        left.push(OwnedEntry::of(&entry));
-                    }
-                    Ok(())
-                })
-            })?;
-            Position::Left(left, 0)
-        }
+        Content::Damaged(left) => Position::Left(Box::new(left.iter(env, tree)?)),
         Content::Loaded(entries) => {
             let from = entries.partition_point(|entry| entry.key.as_slice().cmp(low) == Ordering::Less);
             Position::Loaded(&entries[from..])

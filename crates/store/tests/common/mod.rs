@@ -1,5 +1,8 @@
 //! A file system that forbids, or tells of its disks, what a test wants.
 #![allow(dead_code)]
+#![allow(clippy::unwrap_used)]
+
+pub mod disk;
 
 use env::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
 use std::io::ErrorKind;
