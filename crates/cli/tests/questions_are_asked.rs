@@ -78,6 +78,20 @@ fn how_an_answer_is_found_is_explained() {
 }
 
 #[test]
+fn documents_are_handed_over_in_batches() {
+    let place = pets();
+    let all = place.good(&["find", "db", "pets"]);
+    for size in ["1", "7", "50", "1000"] {
+        assert_eq!(place.good(&["find", "db", "pets", "--batch-size", size]), all, "{size}");
+    }
+    let ended = place.run_with(&["shell", "db"], b"find pets --batch-size 3 --limit 4\n");
+    assert_eq!((ended.code, ended.out.lines().count()), (Some(0), 4), "{}", ended.err);
+    for size in ["0", "-1", "many"] {
+        assert!(place.bad(2, &["find", "db", "pets", "--batch-size", size]).contains("--batch-size"), "{size}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let place = pets();
     for (code, arguments, said) in [
