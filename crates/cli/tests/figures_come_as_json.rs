@@ -48,6 +48,25 @@ fn figures_come_as_json() {
 }
 
 #[test]
+fn wrong_arguments_are_told_as_json() {
+    let place = Place::new();
+    for (arguments, said) in [
+        (&["count", "db", "--json"][..], "COLLECTION"),
+        (&["find", "db", "c", "--json", "--limit", "many"], "many"),
+        (&["nonsense", "--json"], "nonsense"),
+        (&["count", "db", "c", "--json", "--config", "missing.toml"], "missing.toml"),
+    ] {
+        let error = place.bad(if said == "missing.toml" { 3 } else { 2 }, arguments);
+        assert_eq!(error.lines().count(), 1, "{error}");
+        let told: serde_json::Value = serde_json::from_str(&error).expect("JSON");
+        let text = told["error"].as_str().expect("a text");
+        assert!(text.contains(said) && !text.contains("Usage"), "{text}");
+        assert!(told["exit_code"] == 2 || said == "missing.toml", "{told}");
+    }
+    assert!(place.good(&["count", "--json", "--help"]).contains("Usage"));
+}
+
+#[test]
 fn progress_comes_as_lines_of_json() {
     let place = Place::new();
     place.comments("c.jsonl", 20_000);
