@@ -153,6 +153,11 @@ impl Filter {
             _ => None,
         })
     }
+
+    /// True if each of the filter's conditions demands a value at a path: [`Filter::equalities`] are all that it says.
+    pub fn is_equalities(&self) -> bool {
+        self.equalities().count() == self.clauses.len()
+    }
 }
 
 /// The filter as JSON in its one form; types that JSON does not have as Extended JSON.
