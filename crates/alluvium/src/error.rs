@@ -127,9 +127,21 @@ pub enum Error {
         /// The `_id` of the document that has it, as extended JSON.
         id: String,
     },
-    /// An index is wrong by itself, or cannot take a document.
+    /// An index is wrong by itself, or cannot be built over a document.
     #[error(transparent)]
     Index(#[from] IndexError),
+    /// An index cannot take a document that is to be written.
+    #[error("document {id} of {collection}: index {index}: {error}")]
+    IndexOf {
+        /// The collection's full name.
+        collection: String,
+        /// The `_id` of the document, as extended JSON.
+        id: String,
+        /// The index.
+        index: String,
+        /// Why not.
+        error: IndexError,
+    },
     /// There is an index that is nearly the same.
     #[error("{what}")]
     IndexConflict {
@@ -351,7 +363,7 @@ impl Error {
             Self::Plan(error) => (error.code(), error.code_name()),
             Self::Distinct(error) => (error.code(), error.code_name()),
             Self::Update(error) | Self::UpdateOf { error, .. } => (error.code(), error.code_name()),
-            Self::Index(error) => (error.code(), error.code_name()),
+            Self::Index(error) | Self::IndexOf { error, .. } => (error.code(), error.code_name()),
             Self::IndexConflict { code: 86, .. } => (86, "IndexKeySpecsConflict"),
             Self::IndexConflict { .. } => (85, "IndexOptionsConflict"),
             Self::NoSuchIndex { .. } => (27, "IndexNotFound"),
@@ -408,6 +420,7 @@ impl Error {
             | Self::Plan(_)
             | Self::Distinct(_)
             | Self::Index(_)
+            | Self::IndexOf { .. }
             | Self::IndexConflict { .. }
             | Self::Load(_)
             | Self::Export(_)

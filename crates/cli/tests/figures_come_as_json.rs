@@ -67,6 +67,19 @@ fn wrong_arguments_are_told_as_json() {
 }
 
 #[test]
+fn a_load_that_an_index_refuses_has_mongodbs_code() {
+    let place = Place::new();
+    place.good(&["put", "db", "c", "0", "{}"]);
+    place.good(&["index", "create", "db", "c", r#"{"x": 1, "y": 1}"#]);
+    place.write("in.jsonl", "{\"_id\":1}\n{\"_id\":2,\"x\":[1],\"y\":[2]}\n");
+    let error = place.bad(1, &["load", "db", "c", "in.jsonl", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(error.lines().last().expect("a line")).expect("JSON");
+    assert_eq!((&told["code"], &told["code_name"]), (&171.into(), &"CannotIndexParallelArrays".into()), "{told}");
+    let said = "in.jsonl line 2: document 2 of main.c: index x_1_y_1: cannot index parallel arrays: x and y";
+    assert!(told["error"].as_str().is_some_and(|text| text.starts_with(said)), "{told}");
+}
+
+#[test]
 fn progress_comes_as_lines_of_json() {
     let place = Place::new();
     place.comments("c.jsonl", 20_000);
