@@ -325,7 +325,7 @@ impl Where {
     }
 
     fn max_time(&mut self, time: Duration) {
-        self.asked.limits.max_time = Some(time);
+        self.asked.limits.set_max_time(time);
     }
 
     fn stop_when(&mut self, stop: Arc<AtomicBool>) {

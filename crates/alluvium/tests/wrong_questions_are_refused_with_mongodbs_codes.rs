@@ -109,6 +109,19 @@ impl Clock for Hasty {
 }
 
 #[test]
+fn a_limit_of_zero_is_none() {
+    let (_db, c) = open(Env::in_memory(1));
+    assert_eq!(c.find("{}").limit(0).run().unwrap().count(), 20);
+    assert_eq!(c.find("{}").limit(3).limit(0).count().unwrap(), 20);
+    assert_eq!(c.find("{}").skip(5).limit(0).count().unwrap(), 15);
+    assert_eq!(c.find("{}").limit(0).explain().unwrap().returned, 20);
+    assert_eq!(c.find("{}").limit(0).explain_count().unwrap().returned, 20);
+    assert_eq!(c.find("{}").limit(0).sort(r#"{"n": -1}"#).run().unwrap().count(), 20);
+    assert_eq!(c.find("{}").limit(0).distinct("n").unwrap(), c.find("{}").distinct("n").unwrap());
+    assert!(c.find("{}").limit(0).first().unwrap().is_some());
+}
+
+#[test]
 fn what_takes_too_long_ends_by_name() {
     let mut env = Env::in_memory(1);
     env.clock = Arc::new(Hasty(AtomicU64::new(0)));
@@ -117,6 +130,11 @@ fn what_takes_too_long_ends_by_name() {
     let error = c.find("{}").max_time(brief).run().unwrap().find_map(Result::err).expect("it takes longer");
     assert_eq!((error.kind(), code(error)), (ErrorKind::TimedOut, 50));
     assert_eq!(c.find("{}").max_time(Duration::from_secs(3600)).count().unwrap(), 20);
+    // Zero is no limit.
+    assert_eq!(c.find("{}").max_time(brief).max_time(Duration::ZERO).run().unwrap().flatten().count(), 20);
+    let none = c.update_many(r#"{"n": {"$lt": 0}}"#, r#"{"$set": {"n": 0}}"#).max_time(Duration::ZERO).run();
+    assert_eq!(none.unwrap().matched_count, 0);
+    assert_eq!(c.delete_many(r#"{"n": {"$lt": 0}}"#).max_time(Duration::ZERO).run().unwrap().deleted_count, 0);
     let update = c.update_many("{}", r#"{"$set": {"n": 0}}"#).max_time(brief).run();
     assert_eq!(code(update.unwrap_err()), 50);
     assert_eq!(c.count_documents(r#"{"n": 0}"#).unwrap(), 1, "nothing has changed");

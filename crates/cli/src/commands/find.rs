@@ -3,7 +3,7 @@
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
-use crate::settings::questions::{self, QuestionArgs, map_of};
+use crate::settings::questions::{self, QuestionArgs, map_of, whole};
 use crate::signals::Stop;
 use clap::value_parser;
 use document::json::Format;
@@ -31,10 +31,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON")]
     projection: Option<String>,
     /// Pass over so many documents
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole)]
     skip: u64,
-    /// At most so many documents
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// At most so many documents; 0 is no limit
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     limit: Option<u64>,
     /// Fetch and print so many documents at once; the default is as many as the output takes
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..))]
