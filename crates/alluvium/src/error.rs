@@ -158,6 +158,16 @@ pub enum Error {
         /// The name that was asked for.
         index: String,
     },
+    /// Several indexes have the keys by which one is meant.
+    #[error("collection {collection} has several indexes with the keys {keys}: name one of {names}")]
+    AmbiguousKeys {
+        /// The collection's full name.
+        collection: String,
+        /// The keys, as extended JSON.
+        keys: String,
+        /// The names of the indexes.
+        names: String,
+    },
     /// There is no such collection.
     #[error("there is no collection {name}{}", suggestion(.nearest))]
     NoSuchCollection {
@@ -366,6 +376,7 @@ impl Error {
             Self::Index(error) | Self::IndexOf { error, .. } => (error.code(), error.code_name()),
             Self::IndexConflict { code: 86, .. } => (86, "IndexKeySpecsConflict"),
             Self::IndexConflict { .. } => (85, "IndexOptionsConflict"),
+            Self::AmbiguousKeys { .. } => (181, "AmbiguousIndexKeyPattern"),
             Self::NoSuchIndex { .. } => (27, "IndexNotFound"),
             Self::NoSuchCollection { .. } => (26, "NamespaceNotFound"),
             Self::CollectionExists(_) => (48, "NamespaceExists"),
@@ -422,6 +433,7 @@ impl Error {
             | Self::Index(_)
             | Self::IndexOf { .. }
             | Self::IndexConflict { .. }
+            | Self::AmbiguousKeys { .. }
             | Self::Load(_)
             | Self::Export(_)
             | Self::OtherContent { .. }

@@ -40,6 +40,12 @@ impl From<&str> for Hint {
     }
 }
 
+impl From<&String> for Hint {
+    fn from(text: &String) -> Self {
+        Self(Value::from(text.as_str()))
+    }
+}
+
 impl From<String> for Hint {
     fn from(text: String) -> Self {
         Self(Value::from(text))

@@ -225,6 +225,26 @@ fn indexes_that_are_nearly_the_same() {
 }
 
 #[test]
+fn an_index_is_dropped_by_its_keys_if_it_is_the_only_one_with_them() {
+    let (_db, c) = open(Env::in_memory(1));
+    c.create_index(r#"{"n": 1}"#).unwrap();
+    c.create_index(r#"{"b": 1, "a": -1}"#).unwrap();
+    let error = c.drop_index(r#"{"n": 1}"#).unwrap_err();
+    assert!(error.to_string().contains("name one of sparse, n_1"), "{error}");
+    assert_eq!(error.code(), Some((181, "AmbiguousIndexKeyPattern")));
+    assert_eq!(code(c.drop_index(r#"{"a": -1, "b": 1}"#).unwrap_err()), 27);
+    assert_eq!(code(c.drop_index(r#"{"_id": 1}"#).unwrap_err()), 72);
+    assert_eq!(code(c.drop_index("{bad").unwrap_err()), 9);
+    c.drop_index(r#"{"b": 1.0, "a": -1}"#).unwrap();
+    c.drop_index("sparse").unwrap();
+    c.drop_index(alluvium::Map::from([("n", 1)])).unwrap();
+    // A name is a name, whatever it begins with.
+    c.create_index_with(r#"{"x": 1}"#, r#"{"name": "{x"}"#).unwrap();
+    c.drop_index("{x").unwrap();
+    assert_eq!(c.indexes().unwrap().len(), 1);
+}
+
+#[test]
 fn who_waits_for_an_index_that_cannot_be_built_is_told_why() {
     let (_db, c) = open(Env::in_memory(1));
     let builds = [(); 2].map(|()| c.start_index(r#"{"t": 1, "u": 1}"#, "{}").unwrap());
