@@ -265,14 +265,14 @@ impl Collection {
 
     fn insert_maps(&self, open: &Open, maps: &[Map]) -> Result<()> {
         let (store, name) = (self.store(), self.name()?);
-        let mut encoded = Encoded::new(store, open);
+        let mut encoded = Encoded::new(store, open, name);
         for map in maps {
             encoded.put(open, map, None)?;
         }
         encoded.prepare(store, open)?;
         let _admitted = store.admit(encoded.bytes(open))?;
         let locks = encoded.lock(store, open, LockMode::Exclusive);
-        encoded.refuse_existing(store, open, name, maps)?;
+        encoded.refuse_existing(store, open, maps)?;
         encoded.entries.check_unique(store, open, name)?;
         encoded.commit_locked(store, open, self.durability, &locks)
     }
@@ -299,9 +299,9 @@ impl Collection {
         let mut map = document.into_map()?;
         write::set_id(&mut map, id.into())?;
         self.retry(|open| {
-            let mut encoded = Encoded::new(self.store(), open);
+            let mut encoded = Encoded::new(self.store(), open, self.name()?);
             encoded.put(open, &map, None)?;
-            encoded.commit_blind(self.store(), open, self.name()?, self.durability)
+            encoded.commit_blind(self.store(), open, self.durability)
         })
     }
 
@@ -325,9 +325,9 @@ impl Collection {
     pub fn delete(&self, id: impl Into<Value>) -> Result<()> {
         let key = write::id_key(&id.into())?;
         self.retry_existing(|open| {
-            let mut encoded = Encoded::new(self.store(), open);
+            let mut encoded = Encoded::new(self.store(), open, self.name()?);
             encoded.delete(open, &key);
-            encoded.commit_blind(self.store(), open, self.name()?, self.durability)
+            encoded.commit_blind(self.store(), open, self.durability)
         })
     }
 

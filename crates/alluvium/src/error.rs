@@ -127,9 +127,21 @@ pub enum Error {
         /// The `_id` of the document that has it, as extended JSON.
         id: String,
     },
-    /// An index is wrong by itself, or cannot take a document.
+    /// An index is wrong by itself, or cannot be built over a document.
     #[error(transparent)]
     Index(#[from] IndexError),
+    /// An index cannot take a document that is to be written.
+    #[error("document {id} of {collection}: index {index}: {error}")]
+    IndexOf {
+        /// The collection's full name.
+        collection: String,
+        /// The `_id` of the document, as extended JSON.
+        id: String,
+        /// The index.
+        index: String,
+        /// Why not.
+        error: IndexError,
+    },
     /// There is an index that is nearly the same.
     #[error("{what}")]
     IndexConflict {
@@ -145,6 +157,16 @@ pub enum Error {
         collection: String,
         /// The name that was asked for.
         index: String,
+    },
+    /// Several indexes have the keys by which one is meant.
+    #[error("collection {collection} has several indexes with the keys {keys}: name one of {names}")]
+    AmbiguousKeys {
+        /// The collection's full name.
+        collection: String,
+        /// The keys, as extended JSON.
+        keys: String,
+        /// The names of the indexes.
+        names: String,
     },
     /// There is no such collection.
     #[error("there is no collection {name}{}", suggestion(.nearest))]
@@ -351,9 +373,10 @@ impl Error {
             Self::Plan(error) => (error.code(), error.code_name()),
             Self::Distinct(error) => (error.code(), error.code_name()),
             Self::Update(error) | Self::UpdateOf { error, .. } => (error.code(), error.code_name()),
-            Self::Index(error) => (error.code(), error.code_name()),
+            Self::Index(error) | Self::IndexOf { error, .. } => (error.code(), error.code_name()),
             Self::IndexConflict { code: 86, .. } => (86, "IndexKeySpecsConflict"),
             Self::IndexConflict { .. } => (85, "IndexOptionsConflict"),
+            Self::AmbiguousKeys { .. } => (181, "AmbiguousIndexKeyPattern"),
             Self::NoSuchIndex { .. } => (27, "IndexNotFound"),
             Self::NoSuchCollection { .. } => (26, "NamespaceNotFound"),
             Self::CollectionExists(_) => (48, "NamespaceExists"),
@@ -408,7 +431,9 @@ impl Error {
             | Self::Plan(_)
             | Self::Distinct(_)
             | Self::Index(_)
+            | Self::IndexOf { .. }
             | Self::IndexConflict { .. }
+            | Self::AmbiguousKeys { .. }
             | Self::Load(_)
             | Self::Export(_)
             | Self::OtherContent { .. }

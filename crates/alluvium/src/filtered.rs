@@ -7,6 +7,7 @@
 //! unique index.
 
 use crate::find::{Answer, Asked, Explanation, Hint, Moment, Question};
+use crate::index::is_asked_for;
 use crate::modify::Write;
 use crate::update::to_write;
 use crate::{Collection, Error, IntoDocument, Result, ReturnDocument, UpdateResult, write};
@@ -30,7 +31,8 @@ pub use delete::{DeleteResult, DeleteWhere};
 pub use modify::FindAndModify;
 pub use update::UpdateWhere;
 
-/// Who is told that a key is taken, and finds nothing that matches, tries again so many times: others may have been faster.
+/// Who is told that a key is taken which the filter asks for, and finds nothing that matches, tries again so many times: others
+/// may have been faster.
 const UPSERTS_MAX: usize = 16;
 
 /// Locks on filters, by their hashes: two that are equal have one lock.
@@ -229,14 +231,33 @@ impl Job<'_> {
         Ok(to_write(update, &context, changed))
     }
 
-    /// As [`Job::insert`], but `None` also if others took the key, which was so `refused` times before: to be searched again.
+    /// As [`Job::insert`], but `None` also if others took the key that the filter asks for, which was so `refused` times before:
+    /// to be searched again.
     fn insert_or_retry(&mut self, refused: &mut usize) -> Result<Option<Done>> {
         match self.insert() {
-            Err(error @ (Error::DuplicateKey { .. } | Error::DuplicateIndexKey { .. })) => {
+            Err(error) if *refused + 1 < UPSERTS_MAX && self.asks_for_taken(&error) => {
                 *refused += 1;
-                if *refused == UPSERTS_MAX { Err(error) } else { Ok(None) }
+                Ok(None)
             }
             result => result,
+        }
+    }
+
+    /// True if a key is taken, and whoever has it matches the filter, so that a search finds it: as in MongoDB, if the filter
+    /// demands that key and nothing else. Any other document stays in the way of what would be inserted.
+    fn asks_for_taken(&self, error: &Error) -> bool {
+        let filter = &self.question.filter;
+        match error {
+            Error::DuplicateKey { .. } => {
+                let mut demanded = filter.equalities().map(|(path, _)| path);
+                filter.is_equalities() && demanded.next() == Some("_id") && demanded.next().is_none()
+            }
+            Error::DuplicateIndexKey { index, key, .. } => {
+                let indexes = self.collection.open().map(|open| open.indexes());
+                // One that was dropped since is in nobody's way.
+                indexes.is_ok_and(|set| set.find(index).is_none_or(|index| is_asked_for(filter, index, key)))
+            }
+            _ => false,
         }
     }
 
@@ -304,7 +325,7 @@ impl Where {
     }
 
     fn max_time(&mut self, time: Duration) {
-        self.asked.limits.max_time = Some(time);
+        self.asked.limits.set_max_time(time);
     }
 
     fn stop_when(&mut self, stop: Arc<AtomicBool>) {

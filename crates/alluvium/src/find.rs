@@ -40,6 +40,12 @@ impl From<&str> for Hint {
     }
 }
 
+impl From<&String> for Hint {
+    fn from(text: &String) -> Self {
+        Self(Value::from(text.as_str()))
+    }
+}
+
 impl From<String> for Hint {
     fn from(text: String) -> Self {
         Self(Value::from(text))
@@ -143,7 +149,7 @@ impl Find {
         self
     }
 
-    /// At most so many documents.
+    /// At most so many documents; 0 is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
@@ -153,7 +159,7 @@ impl Find {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn limit(mut self, documents: u64) -> Self {
-        self.asked.limit = Some(documents);
+        self.asked.limit = Some(documents).filter(|documents| *documents > 0);
         self
     }
 
@@ -202,7 +208,7 @@ impl Find {
         self
     }
 
-    /// Ends with [`crate::Error::MaxTimeExpired`] once the question has taken this long, counted from `run`.
+    /// Ends with [`crate::Error::MaxTimeExpired`] once the question has taken this long, counted from `run`; zero is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
@@ -213,7 +219,7 @@ impl Find {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
-        self.asked.limits.max_time = Some(time);
+        self.asked.limits.set_max_time(time);
         self
     }
 
@@ -308,7 +314,7 @@ impl Find {
     /// # Errors
     /// As [`Find::run`] and its cursor.
     pub fn first(mut self) -> Result<Option<Document>> {
-        self.asked.limit = Some(self.asked.limit.unwrap_or(1).min(1));
+        self.asked.limit = Some(1);
         self.run()?.next().transpose()
     }
 

@@ -5,10 +5,12 @@ mod stats;
 pub use stats::IndexStats;
 pub(crate) use stats::stale_share;
 
-use crate::find::Moment;
+use crate::error::id_text;
+use crate::find::{Hint, Moment};
 use crate::index::scan::IndexScan;
 use crate::index::{self, Build, Index, IndexProgress};
 use crate::{Collection, Error, IntoDocument, Result, Snapshot};
+use document::compare::equal;
 use document::{Map, Value};
 use query::index::Definition;
 use std::sync::Arc;
@@ -92,7 +94,7 @@ impl Collection {
         Ok(IndexBuild { collection: self.clone(), index: Some(index), added, stop: None })
     }
 
-    /// Drops an index by its name, at once; its space is given back in the background.
+    /// Drops an index by its name or its keys, at once; its space is given back in the background.
     ///
     /// ```
     /// # fn main() -> alluvium::Result<()> {
@@ -101,18 +103,60 @@ impl Collection {
     /// let pets = db.collection("pets");
     /// let name = pets.create_index(r#"{"kind": 1}"#)?;
     /// pets.drop_index(&name)?;
-    /// assert!(pets.drop_index(&name).is_err());
+    /// assert!(pets.drop_index(r#"{"kind": 1}"#).is_err());
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::NoSuchIndex`], [`crate::Error::NoSuchCollection`]; [`crate::IndexError::CannotDropId`]; as for any write.
-    pub fn drop_index(&self, name: &str) -> Result<()> {
-        if name == "_id_" && self.existing()?.is_some() {
+    /// As [`Collection::index_name`]; [`crate::IndexError::CannotDropId`]; as for any write.
+    pub fn drop_index(&self, index: impl Into<Hint>) -> Result<()> {
+        let name = self.index_name(index)?;
+        if name == ID_INDEX {
             return Err(query::index::IndexError::CannotDropId.into());
         }
-        self.database.inner.catalog.drop_indexes(self.store(), self.name()?, Some(name))
+        self.database.inner.catalog.drop_indexes(self.store(), self.name()?, Some(&name))
+    }
+
+    /// The name of the index that has this name, or these keys.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index_with(r#"{"kind": 1, "age": -1}"#, r#"{"name": "by_kind"}"#)?;
+    /// assert_eq!(pets.index_name(r#"{"kind": 1, "age": -1}"#)?, "by_kind");
+    /// assert!(pets.index_name(r#"{"kind": 1}"#).is_err());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchIndex`], [`crate::Error::NoSuchCollection`]; [`crate::Error::AmbiguousKeys`] if several indexes
+    /// have these keys; [`crate::Error::Json`].
+    pub fn index_name(&self, index: impl Into<Hint>) -> Result<String> {
+        let set = self.open()?.indexes();
+        let keys = match index.into().0 {
+            // A name may begin as keys do.
+            Value::String(name) if name == ID_INDEX || set.find(&name).is_some() => return Ok(name),
+            Value::String(text) if text.trim_start().starts_with('{') => text.as_str().into_map()?,
+            Value::Map(keys) => keys,
+            other => return Err(self.no_such_index(other.as_str().unwrap_or_default())),
+        };
+        let all = set.indexes.iter().map(|index| (index.definition.name(), index.definition.keys_map()));
+        let all = std::iter::once((ID_INDEX, Map::from([("_id", Value::from(1))]))).chain(all);
+        let names: Vec<&str> = all.filter(|(_, known)| same_keys(known, &keys)).map(|(name, _)| name).collect();
+        let shown = || id_text(&Value::Map(keys.clone()));
+        match names[..] {
+            [] => Err(self.no_such_index(&shown())),
+            [name] => Ok(name.to_owned()),
+            _ => Err(Error::AmbiguousKeys { collection: self.full_name()?, keys: shown(), names: names.join(", ") }),
+        }
+    }
+
+    fn no_such_index(&self, index: &str) -> Error {
+        match self.full_name() {
+            Ok(collection) => Error::NoSuchIndex { collection, index: index.to_owned() },
+            Err(error) => error,
+        }
     }
 
     /// Drops all indexes but that on `_id`.
@@ -185,6 +229,15 @@ impl Collection {
         }
         Ok(found)
     }
+}
+
+/// The index that every collection has.
+const ID_INDEX: &str = "_id_";
+
+/// True if these are the same paths in one order, each with the same order.
+fn same_keys(a: &Map, b: &Map) -> bool {
+    let same = |(a, b): (&(Value, Value), &(Value, Value))| a.0 == b.0 && equal(&a.1, &b.1);
+    a.len() == b.len() && a.entries.iter().zip(&b.entries).all(same)
 }
 
 /// An index key, the key of the document's `_id`, and the values of the parts, `None` for what is missing.

@@ -176,7 +176,7 @@ impl Collection {
         let (store, name) = (self.store(), self.name()?);
         let reader = Reader { store, open: open.clone(), name, snapshot: None };
         // The indexes first: what is read belongs to these or later ones, of which the batch will be told.
-        let mut encoded = Encoded::new(store, open);
+        let mut encoded = Encoded::new(store, open, name);
         let Some((before, deltas)) = reader.get_chained(key, id)? else {
             store.check_writable()?;
             return Ok(Attempt::Done(false));

@@ -122,12 +122,12 @@ impl Collection {
         let id = id.into();
         let key = write::id_key(&id)?;
         let blind = self.retry_existing(|open| {
-            let mut encoded = Encoded::new(self.store(), open);
+            let mut encoded = Encoded::new(self.store(), open, self.name()?);
             if encoded.entries.set().is_touched_by(&update) {
                 return Ok(false);
             }
             encoded.batch.delta(open.documents, &key, &delta);
-            encoded.commit_blind(self.store(), open, self.name()?, self.durability)?;
+            encoded.commit_blind(self.store(), open, self.durability)?;
             Ok(true)
         })?;
         match if blind { Ok(true) } else { self.apply_checked(id, &update) } {

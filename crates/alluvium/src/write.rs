@@ -73,7 +73,9 @@ fn check_size(size: usize) -> Result<()> {
 }
 
 /// A batch of one collection, with what has to be remembered until it is visible.
-pub(crate) struct Encoded {
+pub(crate) struct Encoded<'n> {
+    /// The collection's name.
+    name: &'n FullName,
     pub batch: WriteBatch,
     /// The keys of the documents, in their order.
     pub keys: Vec<Vec<u8>>,
@@ -84,13 +86,13 @@ pub(crate) struct Encoded {
     pub entries: Entries,
 }
 
-impl Encoded {
+impl<'n> Encoded<'n> {
     /// A batch under the indexes that the collection has now.
-    pub fn new(store: &Store, open: &Open) -> Self {
+    pub fn new(store: &Store, open: &Open, name: &'n FullName) -> Self {
         let mut batch = store.batch();
         let entries = Entries::new(open.indexes());
         batch.expect_schema(open.documents, entries.schema());
-        Self { batch, keys: Vec::new(), new_shapes: Vec::new(), shapes_put: 0, row: Vec::new(), entries }
+        Self { name, batch, keys: Vec::new(), new_shapes: Vec::new(), shapes_put: 0, row: Vec::new(), entries }
     }
 
     /// Adds a put of a document that has its `_id`.
@@ -100,7 +102,7 @@ impl Encoded {
         encode_row(map, &open.shapes, id_copy, &mut self.row, &mut self.new_shapes)
             .map_err(|e| Error::InvalidDocument(e.to_string()))?;
         self.batch.put(open.documents, &key, &self.row);
-        self.entries.put(&mut self.batch, &key, map)?;
+        self.entries.put(&mut self.batch, &key, map, self.name)?;
         self.keys.push(key);
         Ok(())
     }
@@ -119,7 +121,7 @@ impl Encoded {
         encode_row(&map, &open.shapes, id_copy.as_deref(), &mut self.row, &mut self.new_shapes)
             .map_err(|e| Error::InvalidDocument(e.to_string()))?;
         self.batch.put(open.documents, &key, &self.row);
-        self.entries.change(&mut self.batch, &key, before, Some(&map), true)?;
+        self.entries.change(&mut self.batch, (&key, self.name), before, Some(&map), true)?;
         self.keys.push(key);
         Ok(())
     }
@@ -144,7 +146,7 @@ impl Encoded {
                 }
             }
         }
-        self.entries.change(&mut self.batch, key, before, Some(&fields), false)
+        self.entries.change(&mut self.batch, (key, self.name), before, Some(&fields), false)
     }
 
     /// Adds a put of a changed document; `key` is that of the document as it was.
@@ -173,7 +175,7 @@ impl Encoded {
     /// Adds a delete of a document that was read.
     pub fn delete_found(&mut self, open: &Open, key: &[u8], before: &Document) -> Result<()> {
         self.batch.delete(open.documents, key);
-        self.entries.change(&mut self.batch, key, before, None, true)
+        self.entries.change(&mut self.batch, (key, self.name), before, None, true)
     }
 
     /// What is to be seen to before the first lock is taken: see [`mark_multikey`].
@@ -193,7 +195,7 @@ impl Encoded {
 
     /// Errors if one of the documents is in the collection, or twice in the batch. The caller holds
     /// exclusive locks on the keys. Nobody is told that a document is there when it may be one whose outcome is unknown.
-    pub fn refuse_existing(&self, store: &Store, open: &Open, name: &FullName, maps: &[Map]) -> Result<()> {
+    pub fn refuse_existing(&self, store: &Store, open: &Open, maps: &[Map]) -> Result<()> {
         let mut sorted: Vec<&Vec<u8>> = self.keys.iter().collect();
         sorted.sort_unstable();
         let any_twice = sorted.windows(2).any(|two| two[0] == two[1]);
@@ -205,7 +207,7 @@ impl Encoded {
             if (any_twice && twice(key)) || store.contains(open.documents, key)? {
                 store.check_writable()?;
                 let id = map.get(ID).map(id_text).unwrap_or_default();
-                return Err(Error::DuplicateKey { collection: name.to_string(), id });
+                return Err(Error::DuplicateKey { collection: self.name.to_string(), id });
             }
         }
         Ok(())
@@ -233,13 +235,13 @@ impl Encoded {
     }
 
     /// Writes a batch that does not depend on what is there, but for unique keys.
-    pub fn commit_blind(mut self, store: &Store, open: &Open, name: &FullName, durability: Durability) -> Result<()> {
+    pub fn commit_blind(mut self, store: &Store, open: &Open, durability: Durability) -> Result<()> {
         self.prepare(store, open)?;
         let bytes = self.bytes(open);
         if self.entries.has_claims() {
             let _admitted = store.admit(bytes)?;
             let locks = self.lock(store, open, LockMode::Shared);
-            self.entries.check_unique(store, open, name)?;
+            self.entries.check_unique(store, open, self.name)?;
             return self.commit_locked(store, open, durability, &locks);
         }
         store.write(self.batch, durability)?;

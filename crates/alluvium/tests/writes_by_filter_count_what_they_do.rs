@@ -164,6 +164,62 @@ fn upserts_of_the_same_make_one_document() {
     }
 }
 
+/// Filters that say the same in other words are not kept apart by a lock: who was slower is told that the key is taken, and
+/// finds the document when it searches again.
+#[test]
+fn upserts_of_a_unique_key_in_many_words_make_one_document() {
+    const ROUNDS: i64 = 100;
+    let (_db, c) = open();
+    c.create_index_with(r#"{"a.b": 1, "k": -1}"#, r#"{"unique": true}"#).unwrap();
+    let words = [
+        r#"{"k": N, "a.b": 1}"#,
+        r#"{"k": {"$in": [N]}, "a.b": {"$eq": 1}}"#,
+        r#"{"k": N.0, "a.b": 1.0}"#,
+        r#"{"a.b": {"$in": [1.0]}, "k": N}"#,
+    ];
+    let threads: Vec<_> = words
+        .map(|words| {
+            let c = c.clone();
+            std::thread::spawn(move || {
+                for n in 0..ROUNDS {
+                    let filter = words.replace('N', &n.to_string());
+                    c.update_one(filter, r#"{"$inc": {"n": 1}}"#).upsert(true).run().unwrap();
+                }
+            })
+        })
+        .into_iter()
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(c.count().unwrap(), ROUNDS as u64);
+    assert_eq!(c.count_documents(r#"{"n": 4}"#).unwrap(), ROUNDS as u64);
+}
+
+#[test]
+fn a_key_that_the_filter_does_not_ask_for_is_reported_at_once() {
+    let (_db, c) = open();
+    c.create_index_with(r#"{"k": 1}"#, r#"{"unique": true}"#).unwrap();
+    c.create_index(r#"{"n": 1}"#).unwrap();
+    c.insert_one(r#"{"_id": 1, "k": 5, "n": 1}"#).unwrap();
+    let uses = || c.index_stats().unwrap().iter().find(|index| index.name == "n_1").unwrap().uses;
+    for (filter, update) in [
+        (r#"{"n": 7}"#, r#"{"$set": {"k": 5}}"#),
+        (r#"{"n": 7, "k": 5}"#, r#"{"$set": {"x": 5}}"#),
+        (r#"{"n": {"$gt": 7}, "k": 5}"#, r#"{"$set": {"x": 5}}"#),
+        (r#"{"n": 7, "_id": 1}"#, r#"{"$set": {"k": 6}}"#),
+        (r#"{"k": 6}"#, r#"{"$set": {"k": 5}}"#),
+        (r#"{"k": [5, 6]}"#, r#"{"$set": {"x": 5}}"#),
+    ] {
+        for many in [false, true] {
+            let before = uses();
+            let write = if many { c.update_many(filter, update) } else { c.update_one(filter, update) };
+            let error = write.hint("n_1").upsert(true).run().unwrap_err();
+            assert_eq!(error.code().unwrap().0, 11000, "{filter} {update}: {error}");
+            assert!(uses() - before <= 2, "{filter} {update}: {} searches", uses() - before);
+        }
+    }
+    assert_eq!(c.count().unwrap(), 1);
+}
+
 #[test]
 fn bulk_writes_tell_of_each_write() {
     let (_db, c) = open();

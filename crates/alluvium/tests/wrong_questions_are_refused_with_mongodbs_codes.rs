@@ -109,6 +109,19 @@ impl Clock for Hasty {
 }
 
 #[test]
+fn a_limit_of_zero_is_none() {
+    let (_db, c) = open(Env::in_memory(1));
+    assert_eq!(c.find("{}").limit(0).run().unwrap().count(), 20);
+    assert_eq!(c.find("{}").limit(3).limit(0).count().unwrap(), 20);
+    assert_eq!(c.find("{}").skip(5).limit(0).count().unwrap(), 15);
+    assert_eq!(c.find("{}").limit(0).explain().unwrap().returned, 20);
+    assert_eq!(c.find("{}").limit(0).explain_count().unwrap().returned, 20);
+    assert_eq!(c.find("{}").limit(0).sort(r#"{"n": -1}"#).run().unwrap().count(), 20);
+    assert_eq!(c.find("{}").limit(0).distinct("n").unwrap(), c.find("{}").distinct("n").unwrap());
+    assert!(c.find("{}").limit(0).first().unwrap().is_some());
+}
+
+#[test]
 fn what_takes_too_long_ends_by_name() {
     let mut env = Env::in_memory(1);
     env.clock = Arc::new(Hasty(AtomicU64::new(0)));
@@ -117,6 +130,11 @@ fn what_takes_too_long_ends_by_name() {
     let error = c.find("{}").max_time(brief).run().unwrap().find_map(Result::err).expect("it takes longer");
     assert_eq!((error.kind(), code(error)), (ErrorKind::TimedOut, 50));
     assert_eq!(c.find("{}").max_time(Duration::from_secs(3600)).count().unwrap(), 20);
+    // Zero is no limit.
+    assert_eq!(c.find("{}").max_time(brief).max_time(Duration::ZERO).run().unwrap().flatten().count(), 20);
+    let none = c.update_many(r#"{"n": {"$lt": 0}}"#, r#"{"$set": {"n": 0}}"#).max_time(Duration::ZERO).run();
+    assert_eq!(none.unwrap().matched_count, 0);
+    assert_eq!(c.delete_many(r#"{"n": {"$lt": 0}}"#).max_time(Duration::ZERO).run().unwrap().deleted_count, 0);
     let update = c.update_many("{}", r#"{"$set": {"n": 0}}"#).max_time(brief).run();
     assert_eq!(code(update.unwrap_err()), 50);
     assert_eq!(c.count_documents(r#"{"n": 0}"#).unwrap(), 1, "nothing has changed");
@@ -204,6 +222,26 @@ fn indexes_that_are_nearly_the_same() {
     }
     let names: Vec<String> = c.indexes().unwrap().iter().map(|index| index.name.clone()).collect();
     assert_eq!(names, ["_id_", "sparse", "n_1", "both", "unique", "partial", "n_-1"]);
+}
+
+#[test]
+fn an_index_is_dropped_by_its_keys_if_it_is_the_only_one_with_them() {
+    let (_db, c) = open(Env::in_memory(1));
+    c.create_index(r#"{"n": 1}"#).unwrap();
+    c.create_index(r#"{"b": 1, "a": -1}"#).unwrap();
+    let error = c.drop_index(r#"{"n": 1}"#).unwrap_err();
+    assert!(error.to_string().contains("name one of sparse, n_1"), "{error}");
+    assert_eq!(error.code(), Some((181, "AmbiguousIndexKeyPattern")));
+    assert_eq!(code(c.drop_index(r#"{"a": -1, "b": 1}"#).unwrap_err()), 27);
+    assert_eq!(code(c.drop_index(r#"{"_id": 1}"#).unwrap_err()), 72);
+    assert_eq!(code(c.drop_index("{bad").unwrap_err()), 9);
+    c.drop_index(r#"{"b": 1.0, "a": -1}"#).unwrap();
+    c.drop_index("sparse").unwrap();
+    c.drop_index(alluvium::Map::from([("n", 1)])).unwrap();
+    // A name is a name, whatever it begins with.
+    c.create_index_with(r#"{"x": 1}"#, r#"{"name": "{x"}"#).unwrap();
+    c.drop_index("{x").unwrap();
+    assert_eq!(c.indexes().unwrap().len(), 1);
 }
 
 #[test]

@@ -49,9 +49,11 @@ pub(crate) fn definition() -> clap::Command {
 /// The program: parses the arguments, runs the command, says what went wrong, and gives the exit code (`docs/ERRORS.md`).
 pub fn main() -> ExitCode {
     let env = Env::os();
+    let json = wants_json(std::env::args_os());
     let (cli, config) = match resolve(&env, &config::variable, std::env::args_os().collect()) {
         Ok(Ok(resolved)) => resolved,
-        Ok(Err(failure)) => return failed(&failure),
+        Ok(Err(failure)) => return failed(&failure, json),
+        Err(error) if json && error.use_stderr() => return failed(&refused(&error), json),
         Err(error) => {
             // A closed pipe is no error here either: `alluvium help | head`.
             let _nobody_reads = error.print();
@@ -61,21 +63,25 @@ pub fn main() -> ExitCode {
     logging::start(&env, cli.log.unwrap_or(Level::Warn));
     match cli.command.run(&config) {
         Ok(()) => ExitCode::from(exit::OK),
-        Err(failure) if wants_json(std::env::args_os()) => {
-            complain_as_json(&failure);
-            ExitCode::from(failure.exit_code())
-        }
-        Err(failure) => failed(&failure),
+        Err(failure) => failed(&failure, json),
     }
 }
 
 /// True if the command was asked to print JSON.
-fn wants_json(arguments: impl Iterator<Item = OsString>) -> bool {
-    arguments.take_while(|argument| argument != "--").any(|argument| argument == "--json")
+pub(crate) fn wants_json(arguments: impl IntoIterator<Item = impl PartialEq<str>>) -> bool {
+    arguments.into_iter().take_while(|argument| *argument != *"--").any(|argument| argument == *"--json")
 }
 
-/// Writes the failure to standard error as a line of JSON, with MongoDB's code where it has one.
-fn complain_as_json(failure: &Failure) {
+/// Arguments that the parser refuses: why, without how they are used.
+fn refused(error: &clap::Error) -> Failure {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    Failure::Usage(text.split("\n\nUsage:").next().unwrap_or(text).trim_end().to_owned())
+}
+
+/// Writes the failure to standard error as a line of JSON, with MongoDB's code where it has one, and the line of a script
+/// where it is of one.
+pub(crate) fn complain_as_json(failure: &Failure, line: Option<u64>) {
     let text = failure.to_string();
     if text.is_empty() {
         return;
@@ -84,6 +90,9 @@ fn complain_as_json(failure: &Failure) {
     if let Some((code, name)) = failure.code() {
         error["code"] = code.into();
         error["code_name"] = name.into();
+    }
+    if let Some(line) = line {
+        error["line"] = line.into();
     }
     // Nobody is left to tell if standard error is closed.
     let _closed = writeln!(std::io::stderr(), "{error}");
@@ -105,8 +114,12 @@ pub(crate) fn resolve(
     Ok(Ok((Cli::from_arg_matches(&matches)?, config)))
 }
 
-fn failed(failure: &Failure) -> ExitCode {
-    complain(failure);
+fn failed(failure: &Failure, json: bool) -> ExitCode {
+    if json {
+        complain_as_json(failure, None)
+    } else {
+        complain(failure)
+    }
     ExitCode::from(failure.exit_code())
 }
 

@@ -75,7 +75,12 @@ impl Output {
     }
 
     /// Hands over what is buffered.
-    pub(crate) fn finish(mut self) -> Outcome {
+    pub(crate) fn flush(&mut self) -> Outcome {
         self.out.flush().map_err(|error| Failure::stdout(&error))
+    }
+
+    /// Hands over what is buffered, at the end.
+    pub(crate) fn finish(mut self) -> Outcome {
+        self.flush()
     }
 }

@@ -63,6 +63,27 @@ fn what_fails_is_named_with_its_line_and_the_first_failure_is_the_exit_code() {
 }
 
 #[test]
+fn a_line_that_asks_for_json_fails_with_json() {
+    let place = Place::new();
+    place.good(&["put", "db", "pets", "rex", "{\"a\":\"x\"}"]);
+    let script =
+        "find pets {\"a\": {\"$near\": 1}} --json\ncount pets --json --hint\ndelete pets tom --json\nget pets tom\n";
+    let ended = run(&place, &[], script);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    let lines: Vec<&str> = ended.err.lines().collect();
+    let told =
+        |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+    let filter = told(lines[0]);
+    assert_eq!((&filter["code"], &filter["exit_code"], &filter["line"]), (&2.into(), &1.into(), &1.into()), "{filter}");
+    assert!(filter["error"].as_str().is_some_and(|text| text.contains("$near")), "{filter}");
+    let parser = told(lines[1]);
+    assert_eq!((&parser["exit_code"], &parser["line"]), (&2.into(), &2.into()), "{parser}");
+    assert!(parser["error"].as_str().is_some_and(|text| text.contains("--hint")), "{parser}");
+    assert_eq!(told(lines[2])["exit_code"], 3, "{}", lines[2]);
+    assert_eq!(lines[3], "alluvium: line 4: not found: \"tom\"");
+}
+
+#[test]
 fn what_does_not_go_in_a_shell_says_so() {
     let place = Place::new();
     assert!(place.bad(3, &["shell", "db"]).contains("no Alluvium database"));

@@ -48,6 +48,38 @@ fn figures_come_as_json() {
 }
 
 #[test]
+fn wrong_arguments_are_told_as_json() {
+    let place = Place::new();
+    for (arguments, said) in [
+        (&["count", "db", "--json"][..], "COLLECTION"),
+        (&["find", "db", "c", "--json", "--limit", "many"], "many"),
+        (&["nonsense", "--json"], "nonsense"),
+        (&["count", "db", "c", "--json", "--config", "missing.toml"], "missing.toml"),
+    ] {
+        let error = place.bad(if said == "missing.toml" { 3 } else { 2 }, arguments);
+        assert_eq!(error.lines().count(), 1, "{error}");
+        let told: serde_json::Value = serde_json::from_str(&error).expect("JSON");
+        let text = told["error"].as_str().expect("a text");
+        assert!(text.contains(said) && !text.contains("Usage"), "{text}");
+        assert!(told["exit_code"] == 2 || said == "missing.toml", "{told}");
+    }
+    assert!(place.good(&["count", "--json", "--help"]).contains("Usage"));
+}
+
+#[test]
+fn a_load_that_an_index_refuses_has_mongodbs_code() {
+    let place = Place::new();
+    place.good(&["put", "db", "c", "0", "{}"]);
+    place.good(&["index", "create", "db", "c", r#"{"x": 1, "y": 1}"#]);
+    place.write("in.jsonl", "{\"_id\":1}\n{\"_id\":2,\"x\":[1],\"y\":[2]}\n");
+    let error = place.bad(1, &["load", "db", "c", "in.jsonl", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(error.lines().last().expect("a line")).expect("JSON");
+    assert_eq!((&told["code"], &told["code_name"]), (&171.into(), &"CannotIndexParallelArrays".into()), "{told}");
+    let said = "in.jsonl line 2: document 2 of main.c: index x_1_y_1: cannot index parallel arrays: x and y";
+    assert!(told["error"].as_str().is_some_and(|text| text.starts_with(said)), "{told}");
+}
+
+#[test]
 fn progress_comes_as_lines_of_json() {
     let place = Place::new();
     place.comments("c.jsonl", 20_000);

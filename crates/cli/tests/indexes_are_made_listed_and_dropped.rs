@@ -111,6 +111,24 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
+fn an_index_is_dropped_by_its_keys() {
+    let place = pets();
+    let create = |arguments: &[&str]| place.good(&[&["index", "create", "db", "pets"], arguments].concat());
+    create(&[r#"{"b": 1, "a": 1}"#, "--name", "both"]);
+    create(&[r#"{"chip": 1}"#]);
+    create(&[r#"{"chip": 1}"#, "--sparse", "--name", "few"]);
+    // None is dropped if one of them is not there, or may be another one.
+    let both = r#"{"b":1,"a":1}"#;
+    assert!(place.bad(3, &["index", "drop", "db", "pets", both, r#"{"a":1}"#]).contains("no index {\"a\":1}"));
+    let error = place.bad(1, &["index", "drop", "db", "pets", both, r#"{"chip":1}"#]);
+    assert!(error.contains("name one of chip_1, few"), "{error}");
+    assert!(place.bad(1, &["index", "drop", "db", "pets", both, r#"{"_id":1}"#]).contains("cannot be dropped"));
+    assert!(place.run(&["index", "drop", "db", "pets", "{bad"]).err.contains("INDEX must be JSON"));
+    assert_eq!(place.good(&["index", "drop", "db", "pets", both, "both", "few"]), "dropped 2 indexes\n");
+    assert_eq!(place.good(&["index", "drop", "db", "pets", r#"{"chip": 1}"#]), "dropped 1 index\n");
+}
+
+#[test]
 fn a_shell_makes_indexes_too() {
     let place = pets();
     let script = "use pets\nindex create {\"kind\": 1} --name by_kind\nindex list\nindex drop by_kind\nindex list\n";

@@ -78,6 +78,41 @@ fn how_an_answer_is_found_is_explained() {
 }
 
 #[test]
+fn documents_are_handed_over_in_batches() {
+    let place = pets();
+    let all = place.good(&["find", "db", "pets"]);
+    for size in ["1", "7", "50", "1000"] {
+        assert_eq!(place.good(&["find", "db", "pets", "--batch-size", size]), all, "{size}");
+    }
+    let ended = place.run_with(&["shell", "db"], b"find pets --batch-size 3 --limit 4\n");
+    assert_eq!((ended.code, ended.out.lines().count()), (Some(0), 4), "{}", ended.err);
+    for size in ["0", "-1", "many"] {
+        assert!(place.bad(2, &["find", "db", "pets", "--batch-size", size]).contains("--batch-size"), "{size}");
+    }
+}
+
+#[test]
+fn zero_is_no_limit() {
+    let place = pets();
+    assert_eq!(place.good(&["find", "db", "pets", "--limit", "0"]).lines().count(), 50);
+    let explained = place.json(&["find", "db", "pets", "--limit", "0", "--explain", "--json"]);
+    assert_eq!(explained["executionStats"]["nReturned"], 50, "{explained}");
+    assert_eq!(place.good(&["find", "db", "pets", "--max-time", "0", "--limit", "2"]).lines().count(), 2);
+    assert_eq!(place.good(&["count", "db", "pets", "{}", "--max-time", "0"]), "50\n");
+    assert_eq!(place.good(&["distinct", "db", "pets", "kind", "--max-time", "0"]).lines().count(), 3);
+    let set = r#"{"$set": {"seen": true}}"#;
+    place.good(&["update", "db", "pets", "--where", r#"{"_id": 1}"#, set, "--max-time", "0"]);
+    place.good(&["delete", "db", "pets", "--where", r#"{"_id": 1}"#, "--max-time", "0"]);
+    let ended = place.run_with(&["shell", "db"], b"find pets --limit 0 --max-time 0\n");
+    assert_eq!((ended.code, ended.out.lines().count()), (Some(0), 49), "{}", ended.err);
+    for option in ["--limit", "--skip", "--max-time"] {
+        let error = place.bad(2, &["find", "db", "pets", option, "-5"]);
+        assert!(error.contains("'-5'") && error.contains(option), "{error}");
+        assert!(error.contains("it takes a whole number, 0 or more"), "{error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let place = pets();
     for (code, arguments, said) in [

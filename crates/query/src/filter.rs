@@ -48,7 +48,7 @@ pub(crate) mod types;
 
 pub use error::FilterError;
 use node::Decoded;
-use tree::{Clause, Condition, Path};
+use tree::{Clause, Condition, Demands, Path};
 
 /// The largest filter, as BSON. MongoDB's limit of documents.
 pub const MAX_FILTER_BYTES: usize = 16 << 20;
@@ -61,6 +61,7 @@ pub const MAX_FILTER_BYTES: usize = 16 << 20;
 pub struct Filter {
     /// All hold for a document that matches. In one order, none twice.
     pub(crate) clauses: Vec<Clause>,
+    pub(crate) demands: Demands,
 }
 
 impl Filter {
@@ -83,7 +84,7 @@ impl Filter {
     /// A filter of these conditions.
     pub(crate) fn of(mut clauses: Vec<Clause>) -> Self {
         print::sort(&mut clauses);
-        Self { clauses }
+        Self { clauses, demands: Demands::default() }
     }
 
     /// True if the document matches. Of it no more is decoded than the conditions look at.
@@ -143,15 +144,15 @@ impl Filter {
     }
 
     /// The values that the filter demands at paths without positions, for a document that an upsert inserts: conditions
-    /// `$eq`, and `$in` of one value, that are not inside `$or`, `$nor` or `$not`. In the order of their paths; a path may
-    /// come twice.
+    /// `$eq`, and `$in` of one value, that are not inside `$or` of several, `$nor` or `$not`. As they were written: a path may
+    /// come twice, also with the same value.
     pub fn equalities(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.clauses.iter().filter_map(|clause| match clause {
-            Clause::Field { path, condition: Condition::Test(test) } => {
-                test.only_value().map(|value| (&*path.text, value))
-            }
-            _ => None,
-        })
+        self.demands.0.iter().map(|(path, value)| (&**path, value))
+    }
+
+    /// True if each of the filter's conditions demands a value at a path: [`Filter::equalities`] are all that it says.
+    pub fn is_equalities(&self) -> bool {
+        self.equalities().count() == self.clauses.len()
     }
 }
 

@@ -170,7 +170,8 @@ impl Encoded {
 
     fn put(&mut self, group: usize, key: &[u8], map: &Map) -> Result<()> {
         self.row(group, key, map)?;
-        self.groups[group].entries.put(&mut self.batch, key, map)
+        let EncodedGroup { entries, name, .. } = &mut self.groups[group];
+        entries.put(&mut self.batch, key, map, name)
     }
 
     /// Takes note of an insert, or refuses it if the batch itself has put the document. `left` is what it has made of it.
@@ -218,7 +219,8 @@ impl Encoded {
         }
         let document = Document::from_map(&before).map_err(|e| Error::InvalidDocument(e.to_string()))?;
         self.row(group, key, &after)?;
-        self.groups[group].entries.change(&mut self.batch, key, &document, Some(&after), true)?;
+        let EncodedGroup { entries, name, .. } = &mut self.groups[group];
+        entries.change(&mut self.batch, (key, name), &document, Some(&after), true)?;
         Ok(Some(after))
     }
 

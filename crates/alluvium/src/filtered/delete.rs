@@ -41,7 +41,7 @@ impl DeleteWhere {
     }
 
     /// Ends with [`crate::Error::MaxTimeExpired`] once it has taken this long, counted from `run`: while it searches, or
-    /// between two documents. Those that were deleted stay so.
+    /// between two documents. Those that were deleted stay so. Zero is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;

@@ -110,7 +110,8 @@ impl FindAndModify {
         self
     }
 
-    /// Ends with [`crate::Error::MaxTimeExpired`] if no document is found to be written for this long, counted from `run`.
+    /// Ends with [`crate::Error::MaxTimeExpired`] if no document is found to be written for this long, counted from `run`. Zero
+    /// is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;

@@ -80,7 +80,7 @@ impl UpdateWhere {
     }
 
     /// Ends with [`crate::Error::MaxTimeExpired`] once it has taken this long, counted from `run`: while it searches, or
-    /// between two documents. Those that were updated stay so.
+    /// between two documents. Those that were updated stay so. Zero is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;

@@ -18,6 +18,11 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
+    /// It may take so long; zero is no limit.
+    pub fn set_max_time(&mut self, time: Duration) {
+        self.max_time = (!time.is_zero()).then_some(time);
+    }
+
     /// The time runs from now on, if it did not before: what asks several times has one time for all of them.
     pub fn begin(&mut self, env: &Env) {
         if let (Some(time), None) = (self.max_time, self.deadline) {

@@ -1,7 +1,9 @@
 //! Entries of documents, put into a batch behind the documents.
 
 use super::{Index, IndexSet};
-use crate::Result;
+use crate::names::FullName;
+use crate::read::key_text;
+use crate::{Error, Result};
 use document::{Document, Map};
 use hashbrown::HashMap;
 use query::index::Keys;
@@ -55,8 +57,8 @@ impl Entries {
         self.set.indexes.is_empty()
     }
 
-    /// The batch has put the document: adds its entries.
-    pub fn put(&mut self, batch: &mut WriteBatch, id: &[u8], document: &Map) -> Result<()> {
+    /// The batch has put the document of the collection `name`: adds its entries.
+    pub fn put(&mut self, batch: &mut WriteBatch, id: &[u8], document: &Map, name: &FullName) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
@@ -72,15 +74,16 @@ impl Entries {
                 batch.put_entry(index.tree, &self.entry, &self.value);
                 continue;
             }
-            let keys = index.keys(document)?;
+            let keys = index.keys(document).map_err(|error| refused(error, index, id, name))?;
             self.put_keys_of(batch, id, index, &keys);
         }
         Ok(())
     }
 
-    /// The keys of a document, for [`Entries::put_keys`].
-    pub fn keys_of(&self, document: &Document) -> Result<Vec<Keys>> {
-        self.set.indexes.iter().map(|index| index.keys_of(document)).collect()
+    /// The keys of a document of the collection `name`, for [`Entries::put_keys`].
+    pub fn keys_of(&self, id: &[u8], document: &Document, name: &FullName) -> Result<Vec<Keys>> {
+        let keys = |index: &Arc<Index>| index.keys_of(document).map_err(|error| refused(error, index, id, name));
+        self.set.indexes.iter().map(keys).collect()
     }
 
     /// The batch has deleted the document without looking, or changed what no index reads.
@@ -103,7 +106,7 @@ impl Entries {
     pub fn change(
         &mut self,
         batch: &mut WriteBatch,
-        id: &[u8],
+        (id, name): (&[u8], &FullName),
         before: &Document,
         after: Option<&Map>,
         full: bool,
@@ -112,7 +115,8 @@ impl Entries {
         let set = self.set.clone();
         for index in &set.indexes {
             let old = index.old_keys_of(before)?;
-            let new = after.map(|after| index.keys(after)).transpose()?.unwrap_or_default();
+            let new = after.map(|after| index.keys(after)).transpose();
+            let new = new.map_err(|error| refused(error, index, id, name))?.unwrap_or_default();
             let is_in = |keys: &Keys, key: &[u8]| keys.keys.binary_search_by(|k| k.bytes.as_slice().cmp(key)).ok();
             for key in &old.keys {
                 if is_in(&new, &key.bytes).is_none() {
@@ -190,5 +194,18 @@ impl Entries {
     /// The keys to be locked, each exclusively: also those that are yielded in between.
     pub fn claimed(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
         self.claims.values().flatten().chain(&self.replaced).map(|claim| (claim.index.tree, claim.key.as_slice()))
+    }
+}
+
+/// Names the document that an index cannot take, and the index.
+fn refused(error: Error, index: &Index, id: &[u8], name: &FullName) -> Error {
+    match error {
+        Error::Index(error) => Error::IndexOf {
+            collection: name.to_string(),
+            id: key_text(id),
+            index: index.definition.name().to_owned(),
+            error,
+        },
+        error => error,
     }
 }

@@ -14,6 +14,7 @@ use crate::{Error, Result};
 use document::Value;
 use env::marks::{Rare, mark};
 use hashbrown::HashMap;
+use query::filter::Filter;
 use std::ops::Bound;
 use store::{Bounds, Snapshot, Store, TreeId};
 
@@ -116,12 +117,36 @@ pub(super) fn yields(
 /// The error for a document whose key another one has.
 pub(super) fn duplicate_key(name: &FullName, index: &Index, key: &[u8], other: &[u8]) -> Error {
     let values = index.definition.values(key, &[]).unwrap_or_default();
-    let parts = index.definition.parts().iter().zip(values);
-    let parts = parts.map(|(part, value)| format!("{}: {}", part.path, id_text(&value.unwrap_or(Value::Null))));
     Error::DuplicateIndexKey {
         collection: name.to_string(),
         index: index.definition.name().to_owned(),
-        key: format!("{{{}}}", parts.collect::<Vec<_>>().join(", ")),
+        key: shown(index, values.into_iter().map(Option::unwrap_or_default)),
         id: key_text(other),
     }
+}
+
+/// A key of an index with these values.
+fn shown(index: &Index, values: impl Iterator<Item = Value>) -> String {
+    let parts = index.definition.parts().iter().zip(values);
+    let parts = parts.map(|(part, value)| format!("{}: {}", part.path, id_text(&value)));
+    format!("{{{}}}", parts.collect::<Vec<_>>().join(", "))
+}
+
+/// True if a filter demands one value at each path of the index, and nothing else, and these are the key that an error shows:
+/// then the document that has it is one that the filter asks for.
+pub(crate) fn is_asked_for(filter: &Filter, index: &Index, key: &str) -> bool {
+    let parts = index.definition.parts();
+    if !filter.is_equalities() || filter.equalities().count() != parts.len() {
+        return false;
+    }
+    let demanded = |path: &str| filter.equalities().find(|(demanded, _)| *demanded == path);
+    // As an entry would have it.
+    let kept = |value: &Value| {
+        let mut bytes = Vec::new();
+        document::key::encode(value, &mut bytes);
+        document::key::decode(&mut &bytes[..]).unwrap_or_default()
+    };
+    let values: Option<Vec<Value>> =
+        parts.iter().map(|part| demanded(part.path.as_str()).map(|(_, value)| kept(value))).collect();
+    values.is_some_and(|values| shown(index, values.into_iter()) == key)
 }

@@ -196,6 +196,11 @@ impl Format {
     pub(crate) fn counts_lines(&self) -> bool {
         !matches!(self, Self::Bson)
     }
+
+    /// What errors count, as a word.
+    pub(crate) fn counted(&self) -> &'static str {
+        if self.counts_lines() { "line" } else { "document" }
+    }
 }
 
 /// The ending of a name in small letters, without that of its compression.

@@ -11,8 +11,6 @@ use super::slice::Slice;
 use super::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
 use crate::catalog::Open;
 use crate::{Collection, Durability, Error, MAX_DOCUMENT_BYTES, Result};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use document::shape::{Shape, ShapeTable};
 use document::speculate::{Encoded, Encoder, LineError};
 use document::{Map, Value};
@@ -24,9 +22,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
 
+mod bad;
 mod records;
 mod target;
 
+use bad::{BadLine, Refused};
 pub(crate) use target::{BuildTarget, explain};
 use target::{CollectionTarget, Rows, Target};
 
@@ -64,22 +64,6 @@ struct Place {
     offset: u64,
     /// The characters of its line that stand before it.
     column: u64,
-}
-
-struct BadLine {
-    /// Where the next run goes on if this one ends here.
-    place: Place,
-    refused: Refused,
-    text: Vec<u8>,
-}
-
-/// What is wrong, and where.
-struct Refused {
-    /// Within the slice, from 0.
-    line: u64,
-    /// From 1.
-    column: u64,
-    reason: String,
 }
 
 impl Parsed {
@@ -415,7 +399,7 @@ impl Load<'_> {
                     }
                 }
                 if let Err(error) = parsed.rows.put(&parsed.keys[start..], row) {
-                    return self.refuse(place.refused(error.to_string()), start, place, text, parsed);
+                    return self.refuse(place.refused_by(error), start, place, text, parsed);
                 }
                 parsed.key_ends.push(parsed.keys.len());
                 parsed.lines.push(place);
@@ -441,6 +425,7 @@ impl Load<'_> {
                     line: place.line + json.line as u64 - 1,
                     column: before + json.column as u64,
                     reason: json.reason.to_string(),
+                    error: None,
                 }
             }
             LineError::MissingId if self.settings.id_field != "_id" => {
@@ -505,51 +490,6 @@ impl Load<'_> {
             Target::Collection(target) => self.write_to_collection(target, parsed, before),
             Target::Build(target) => self.write_to_build(target, parsed, before),
         }
-    }
-
-    fn bad_line(&self, bad: &BadLine, base: u64) -> Error {
-        let Refused { line, column, reason } = &bad.refused;
-        let (name, line) = (&self.name, base + line + 1);
-        if !self.settings.format.counts_lines() {
-            return Error::Load(format!("{name} document {line} (from byte {}): {reason}", bad.place.offset));
-        }
-        Error::Load(format!("{name} line {line} column {column}: {reason}"))
-    }
-
-    /// Writes rejected lines: a line of JSON for each.
-    fn reject(&self, bad: &[BadLine], base: u64) -> Result<()> {
-        if self.settings.on_bad == OnBad::Error || bad.is_empty() {
-            return Ok(());
-        }
-        Progress::add(&self.progress.rejected, bad.len() as u64);
-        let mut rejects = self.rejects.lock();
-        let Some(out) = rejects.as_mut() else { return Ok(()) };
-        for bad in bad {
-            let Refused { line, column, reason } = &bad.refused;
-            let line = match self.settings.format.counts_lines() {
-                true => serde_json::json!({
-                    "line": base + line + 1,
-                    "column": column,
-                    "reason": reason,
-                    "text": String::from_utf8_lossy(&bad.text),
-                }),
-                false => serde_json::json!({
-                    "document": base + line + 1,
-                    "byte": bad.place.offset,
-                    "reason": reason,
-                    "base64": STANDARD.encode(&bad.text),
-                }),
-            };
-            writeln!(out, "{line}").map_err(|e| Error::Load(format!("cannot write rejects: {e}")))?;
-        }
-        Ok(())
-    }
-}
-
-impl Place {
-    /// A record that is refused as a whole.
-    fn refused(self, reason: String) -> Refused {
-        Refused { line: self.line, column: self.column + 1, reason }
     }
 }
 

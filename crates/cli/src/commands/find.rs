@@ -3,8 +3,9 @@
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
-use crate::settings::questions::{self, QuestionArgs, map_of};
+use crate::settings::questions::{self, QuestionArgs, map_of, whole};
 use crate::signals::Stop;
+use clap::value_parser;
 use document::json::Format;
 
 /// Arguments of `find`.
@@ -30,11 +31,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON")]
     projection: Option<String>,
     /// Pass over so many documents
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole)]
     skip: u64,
-    /// At most so many documents
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// At most so many documents; 0 is no limit
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     limit: Option<u64>,
+    /// Fetch and print so many documents at once; the default is as many as the output takes
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..))]
+    batch_size: Option<u32>,
     #[command(flatten)]
     question: QuestionArgs,
     /// Print one field a line instead of one document a line
@@ -67,10 +71,16 @@ impl Args {
             if self.question.explain {
                 return questions::print(&find.explain()?, self.json);
             }
+            if let Some(size) = self.batch_size {
+                find = find.batch_size(size as usize);
+            }
             let mut out = Output::new();
-            for document in find.run()? {
+            for (n, document) in (1_u64..).zip(find.run()?) {
                 stop.check()?;
                 out.document(&document?, format)?;
+                if self.batch_size.is_some_and(|size| n % u64::from(size) == 0) {
+                    out.flush()?;
+                }
             }
             out.finish()
         })

@@ -5,7 +5,7 @@ mod definition;
 mod history;
 mod words;
 
-use crate::app::complain;
+use crate::app::{complain, complain_as_json, wants_json};
 use crate::config::Config;
 use crate::exit::{Failure, INTERRUPTED, Outcome};
 use crate::session;
@@ -112,10 +112,10 @@ impl Shell<'_> {
                 Ok(Next::Command) => {}
                 Ok(Next::Exit) => return Ok(()),
                 Err(Failure::BrokenPipe) => return Ok(()),
-                Err(Failure::Interrupted(text)) => {
-                    complain(&Failure::Other(if text.is_empty() { "stopped".to_owned() } else { text }));
+                Err(Failure::Interrupted(text)) if text.is_empty() => {
+                    tell(&Failure::Interrupted("stopped".to_owned()), &line, None);
                 }
-                Err(failure) => complain(&failure),
+                Err(failure) => tell(&failure, &line, None),
             }
         }
     }
@@ -134,22 +134,26 @@ impl Shell<'_> {
                 Split::Open(..) => Err(Failure::Usage("the script ends within a quote or bracket".to_owned())),
                 Split::Whole(..) => self.stop.check().and_then(|()| self.line(&text)),
             };
-            text.clear();
+            let command = std::mem::take(&mut text);
             if self.stop.is_set() {
-                return Err(interrupted(outcome.err(), begins_at));
+                let failure = interrupted(outcome.err(), begins_at);
+                if !prints_json(&command) {
+                    return Err(failure);
+                }
+                complain_as_json(&failure, Some(begins_at));
+                return Err(failure.told());
             }
             let exit = match outcome {
                 Ok(next) => next == Next::Exit,
                 Err(failure @ (Failure::BrokenPipe | Failure::Interrupted(_))) => return Err(failure),
                 Err(failure) => {
-                    let told = failure.to_string();
-                    complain(&Failure::Other(format!("line {begins_at}: {told}")));
-                    first.get_or_insert(failure);
+                    tell(&failure, &command, Some(begins_at));
+                    first.get_or_insert(failure.told());
                     strict
                 }
             };
             if exit || read == 0 {
-                return first.map_or(Ok(()), |failure| Err(failure.told()));
+                return first.map_or(Ok(()), Err);
             }
             begins_at = line + 1;
         }
@@ -222,6 +226,21 @@ impl Reader {
             assert!(begins <= pos && line.is_char_boundary(begins), "{line:?} at {pos}: from {begins}");
         }
     }
+}
+
+/// Says what failed: as JSON if the command was to print that, else with the line of the script that it stands in.
+fn tell(failure: &Failure, command: &str, line: Option<u64>) {
+    match line {
+        _ if prints_json(command) => complain_as_json(failure, line),
+        Some(line) => complain(&Failure::Other(format!("line {line}: {failure}"))),
+        None => complain(failure),
+    }
+}
+
+/// True if what is typed asks for JSON.
+fn prints_json(command: &str) -> bool {
+    let (Split::Whole(words, _) | Split::Open(words, _)) = words::split(command);
+    wants_json(words)
 }
 
 /// A script that was interrupted ends there, also if the command of this line had come to its end.

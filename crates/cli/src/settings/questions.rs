@@ -15,8 +15,8 @@ pub(crate) struct QuestionArgs {
     /// Use this index, whatever it costs: its name or its keys; {"$natural": 1} scans all documents
     #[arg(long, value_name = "INDEX")]
     pub(crate) hint: Option<String>,
-    /// End with an error after so many milliseconds
-    #[arg(long, value_name = "MS")]
+    /// End with an error after so many milliseconds; 0 is no limit
+    #[arg(long, value_name = "MS", allow_negative_numbers = true, value_parser = whole)]
     pub(crate) max_time: Option<u64>,
     /// Answer the question, and print how that was done, in place of the answer
     #[arg(long)]
@@ -41,6 +41,11 @@ impl QuestionArgs {
     pub(crate) fn is_given(&self) -> bool {
         self.hint.is_some() || self.max_time.is_some() || self.explain
     }
+}
+
+/// A number that is not negative.
+pub(crate) fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "it takes a whole number, 0 or more".to_owned())
 }
 
 /// Refuses read-only stores, which answer by `_id` alone.

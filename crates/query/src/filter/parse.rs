@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::bits::{Bits, Wanted, truncated};
 use super::pattern::Pattern;
-use super::tree::{Clause, Comparison, Condition, In, Operand, Path, Test};
+use super::tree::{Clause, Comparison, Condition, Demands, In, Operand, Path, Test};
 use super::types::TypeSet;
 use super::{ElementFilter, Filter, FilterError, Form};
 use crate::location::is_reference_name;
@@ -55,20 +55,26 @@ pub(super) enum Level {
 
 /// A document of conditions that all hold. It nests no deeper than [`MAX_DEPTH`], which bounds the recursion.
 pub(super) fn filter(map: &Map, level: Level) -> Result<Filter> {
-    let mut clauses = Vec::with_capacity(map.len());
+    let mut all = Filter { clauses: Vec::with_capacity(map.len()), ..Filter::default() };
     for (name, operand) in &map.entries {
         let name = name.as_str().ok_or_else(|| bad("a filter has a name that is no string"))?;
         match name {
-            "$and" => clauses.extend(list(name, operand, level)?.into_iter().flat_map(|filter| filter.clauses)),
-            "$or" => clauses.extend(or(list(name, operand, level)?)),
-            "$nor" => clauses.extend(nor(list(name, operand, level)?)),
+            "$and" => list(name, operand, level)?.into_iter().for_each(|filter| add(&mut all, filter)),
+            "$or" => add(&mut all, or(list(name, operand, level)?)),
+            "$nor" => all.clauses.extend(nor(list(name, operand, level)?)),
             "$comment" => {}
-            name if level == Level::Element && is_reference_name(name) => field(name, operand, &mut clauses)?,
+            name if level == Level::Element && is_reference_name(name) => field(name, operand, &mut all)?,
             name if name.starts_with('$') => return Err(unknown_at_top(name)),
-            name => field(name, operand, &mut clauses)?,
+            name => field(name, operand, &mut all)?,
         }
     }
-    Ok(Filter::of(clauses))
+    Ok(Filter { demands: all.demands, ..Filter::of(all.clauses) })
+}
+
+/// Both must hold.
+fn add(filter: &mut Filter, other: Filter) {
+    filter.clauses.extend(other.clauses);
+    filter.demands.0.extend(other.demands.0);
 }
 
 fn list(name: &str, operand: &Value, level: Level) -> Result<Vec<Filter>> {
@@ -82,7 +88,7 @@ fn list(name: &str, operand: &Value, level: Level) -> Result<Vec<Filter>> {
 }
 
 /// Branches within branches are taken out; a single one is no choice.
-fn or(filters: Vec<Filter>) -> Vec<Clause> {
+fn or(filters: Vec<Filter>) -> Filter {
     let mut branches = Vec::with_capacity(filters.len());
     for mut filter in filters {
         match &mut filter.clauses[..] {
@@ -94,8 +100,12 @@ fn or(filters: Vec<Filter>) -> Vec<Clause> {
         branches = lists(branches);
     }
     match <[Filter; 1]>::try_from(branches) {
-        Ok([only]) => only.clauses,
-        Err(branches) => vec![Clause::Or(branches)],
+        Ok([only]) => only,
+        Err(mut branches) => {
+            // Neither is demanded.
+            branches.iter_mut().for_each(|branch| branch.demands = Demands::default());
+            Filter { clauses: vec![Clause::Or(branches)], ..Filter::default() }
+        }
     }
 }
 
@@ -136,7 +146,8 @@ fn lists(branches: Vec<Filter>) -> Vec<Filter> {
     for (path, (at, values, patterns)) in listed {
         if values.len() + patterns.len() > 1 {
             let condition = Condition::Test(Test::In(In::new(values, patterns)));
-            rest[at] = Filter { clauses: vec![Clause::Field { path: Path::new(&path), condition }] };
+            rest[at] =
+                Filter { clauses: vec![Clause::Field { path: Path::new(&path), condition }], ..Filter::default() };
         }
     }
     rest
@@ -155,6 +166,7 @@ fn is_listable(value: &Value) -> bool {
 fn nor(filters: Vec<Filter>) -> Vec<Clause> {
     let (mut clauses, mut branches) = (Vec::new(), Vec::new());
     for mut filter in filters {
+        filter.demands = Demands::default();
         match filter.clauses.pop() {
             Some(Clause::Field { path, condition }) if filter.clauses.is_empty() => {
                 let conditions = match condition {
@@ -176,13 +188,23 @@ fn nor(filters: Vec<Filter>) -> Vec<Clause> {
     clauses
 }
 
-fn field(name: &str, operand: &Value, clauses: &mut Vec<Clause>) -> Result<()> {
+fn field(name: &str, operand: &Value, filter: &mut Filter) -> Result<()> {
     let path = path(name)?;
+    let mut demands = Vec::new();
     let conditions = match operand {
-        Value::Map(map) if is_operators(map) => conditions(name, map)?,
-        value => vec![Condition::Test(equality(name, value)?)],
+        Value::Map(map) if is_operators(map) => {
+            let mut all = operators(name, map, &mut demands)?;
+            super::print::sort_conditions(&mut all);
+            all
+        }
+        value => {
+            let test = equality(name, value)?;
+            demands.extend(test.only_value().cloned());
+            vec![Condition::Test(test)]
+        }
     };
-    clauses.extend(conditions.into_iter().map(|condition| Clause::Field { path: path.clone(), condition }));
+    filter.demands.0.extend(demands.into_iter().map(|value| (path.text.clone(), value)));
+    filter.clauses.extend(conditions.into_iter().map(|condition| Clause::Field { path: path.clone(), condition }));
     Ok(())
 }
 
@@ -232,14 +254,16 @@ fn operand(field: &str, name: &str, value: &Value) -> Result<Operand> {
 
 /// The operators for one value, in one order.
 fn conditions(field: &str, map: &Map) -> Result<Vec<Condition>> {
-    let mut all = operators(field, map)?;
+    let mut all = operators(field, map, &mut Vec::new())?;
     super::print::sort_conditions(&mut all);
     Ok(all)
 }
 
-fn operators(field: &str, map: &Map) -> Result<Vec<Condition>> {
+/// The operators for one value, and what they demand that it is, as it is written: not by negating twice.
+fn operators(field: &str, map: &Map, demands: &mut Vec<Value>) -> Result<Vec<Condition>> {
     let mut all = Vec::with_capacity(map.len());
     for (name, operand) in &map.entries {
+        let before = all.len();
         let name =
             name.as_str().ok_or_else(|| bad(format!("an operator for '{field}' has a name that is no string")))?;
         match name {
@@ -255,8 +279,17 @@ fn operators(field: &str, map: &Map) -> Result<Vec<Condition>> {
             "$options" if map.contains("$regex") => {}
             name => all.push(Condition::Test(test(field, name, operand)?)),
         }
+        demands.extend(all[before..].iter().filter(|_| name != "$not").filter_map(demanded).cloned());
     }
     Ok(all)
+}
+
+/// The value that a condition demands.
+fn demanded(condition: &Condition) -> Option<&Value> {
+    match condition {
+        Condition::Test(test) => test.only_value(),
+        Condition::Not(_) => None,
+    }
 }
 
 /// What must not hold.

@@ -10,6 +10,19 @@ use super::pattern::Pattern;
 use super::types::TypeSet;
 use super::{ElementFilter, Filter};
 
+/// The values that a filter demands at paths, as often as that was written. Filters that match the same are equal, whatever
+/// they demand.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Demands(pub Vec<(Box<str>, Value)>);
+
+impl PartialEq for Demands {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Demands {}
+
 /// One of the conditions that a document must all meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Clause {

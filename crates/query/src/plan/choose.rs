@@ -406,7 +406,7 @@ fn same_keys(keys: &document::Map, hint: &document::Map) -> bool {
 /// The filter without some of its clauses.
 fn without(filter: &Filter, clauses: &[usize]) -> Filter {
     let rest = filter.clauses.iter().enumerate().filter(|(at, _)| !clauses.contains(at));
-    Filter { clauses: rest.map(|(_, clause)| clause.clone()).collect() }
+    Filter { clauses: rest.map(|(_, clause)| clause.clone()).collect(), ..Filter::default() }
 }
 
 /// An index is used only if every document that matches has entries in it.

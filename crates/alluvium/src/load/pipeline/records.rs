@@ -53,7 +53,8 @@ impl Load<'_> {
         }
         if let (false, Some(broken)) = (parsed.fatal, &slice.broken) {
             let place = Place { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
-            let refused = Refused { line: broken.line, column: broken.column, reason: broken.reason.clone() };
+            let refused =
+                Refused { line: broken.line, column: broken.column, reason: broken.reason.clone(), error: None };
             parsed.bad.push(BadLine { place, refused, text: Vec::new() });
             parsed.fatal = true;
         }
@@ -167,7 +168,8 @@ impl Load<'_> {
             let keys = parsed.keys.len();
             row.clear();
             let text = &slice.bytes[start..at(reader.position().byte()).max(start)];
-            let bad = |(field, reason): BadField| Refused { line: place.line, column: field as u64, reason };
+            let bad =
+                |(field, reason): BadField| Refused { line: place.line, column: field as u64, reason, error: None };
             let encoded = columns.document(&fields).map_err(bad);
             let encoded = encoded.and_then(|map| self.encode(map, false, place, &mut row, parsed));
             self.take(encoded, keys, place, &row, text.trim_ascii_end(), parsed);

@@ -55,12 +55,13 @@ pub(super) enum Rows {
 pub(super) struct BatchRows {
     batch: WriteBatch,
     open: Arc<Open>,
+    name: FullName,
     entries: Entries,
 }
 
 impl BatchRows {
-    fn new(batch: WriteBatch, open: &Arc<Open>) -> Self {
-        Self { batch, open: open.clone(), entries: Entries::new(open.indexes()) }
+    fn new(batch: WriteBatch, open: &Arc<Open>, name: &FullName) -> Self {
+        Self { batch, open: open.clone(), name: name.clone(), entries: Entries::new(open.indexes()) }
     }
 
     #[inline]
@@ -71,7 +72,7 @@ impl BatchRows {
         }
         let damaged = |e: document::row::RowError| Error::InvalidDocument(e.to_string());
         let document = Document::from_row(&self.open.shapes, key, row).map_err(damaged)?;
-        let keys = self.entries.keys_of(&document)?;
+        let keys = self.entries.keys_of(key, &document, &self.name)?;
         self.batch.put(self.open.documents, key, row);
         self.entries.put_keys(&mut self.batch, key, &keys);
         Ok(())
@@ -79,7 +80,7 @@ impl BatchRows {
 
     /// The same rows, with entries for the indexes that there are now.
     fn made_again(self, store: &Store) -> Result<Self> {
-        let mut again = Self::new(store.batch(), &self.open);
+        let mut again = Self::new(store.batch(), &self.open, &self.name);
         again.batch.reserve(self.batch.encoded_bytes());
         for (key, row) in self.batch.puts(self.open.documents) {
             again.put(key, row)?;
@@ -108,7 +109,7 @@ impl Left {
         self.rows.entries.keep(|id| kept.contains(id));
         if self.rows.entries.replaces() {
             // Of several puts of a document another is left: its keys are locked, too.
-            let none = BatchRows::new(target.store.batch(), &target.open);
+            let none = BatchRows::new(target.store.batch(), &target.open, &target.name);
             self.rows = std::mem::replace(&mut self.rows, none).made_again(target.store)?;
         }
         Ok(())
@@ -136,7 +137,7 @@ impl Target<'_> {
             Self::Collection(target) => {
                 let mut batch = target.store.batch();
                 batch.reserve(bytes);
-                Rows::Batch(Box::new(BatchRows::new(batch, &target.open)))
+                Rows::Batch(Box::new(BatchRows::new(batch, &target.open, &target.name)))
             }
             Self::Build(_) => Rows::Plain(Vec::with_capacity(bytes)),
         }
@@ -355,7 +356,6 @@ impl Load<'_> {
 
     /// What is counted in the input, and the number of a document.
     fn place_of(&self, parsed: &Parsed, at: usize, base: u64) -> (&'static str, u64) {
-        let what = if self.settings.format.counts_lines() { "line" } else { "document" };
-        (what, base + parsed.lines[at].line + 1)
+        (self.settings.format.counted(), base + parsed.lines[at].line + 1)
     }
 }

@@ -3,7 +3,9 @@
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
+use crate::settings::questions::map_of;
 use crate::text;
+use alluvium::{Collection, Error};
 use std::collections::HashSet;
 
 /// Arguments of `index drop`.
@@ -12,13 +14,14 @@ use std::collections::HashSet;
        alluvium index drop [OPTIONS] <DB> <COLLECTION> --all")]
 #[command(after_help = "Examples:
   alluvium index drop my.db comments author_1
+  alluvium index drop my.db comments '{\"author\": 1, \"created\": -1}'
   alluvium index drop my.db comments --all
 
 No document is changed. The space of an index is given back in the background.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The names, as `index list` shows them
+    /// Names or keys, as `index list` shows them
     #[arg(value_name = "INDEX", required_unless_present = "all", conflicts_with = "all")]
     indexes: Vec<String>,
     /// All but that on _id
@@ -39,13 +42,11 @@ impl Args {
                 collection.drop_indexes()?;
                 return Ok(there);
             }
-            let there = collection.indexes()?;
-            let known = |name: &&String| there.iter().any(|index| index.name == **name && index.name != "_id_");
-            // Dropping it says why it cannot be dropped.
-            let wrong = self.indexes.iter().find(|name| !known(name));
-            let mut names: Vec<&String> = wrong.into_iter().chain(&self.indexes).collect();
+            let mut names = self.indexes.iter().map(|index| name_of(collection, index)).collect::<Outcome<Vec<_>>>()?;
             let mut seen = HashSet::new();
-            names.retain(|name| seen.insert(*name));
+            names.retain(|name| seen.insert(name.clone()));
+            // First the one that cannot be dropped, which says why.
+            names.sort_by_key(|name| name != "_id_");
             names.iter().try_for_each(|name| collection.drop_index(name))?;
             Ok(names.len() as u64)
         })?;
@@ -56,5 +57,13 @@ impl Args {
             false => out.text(&format!("dropped {} indexes\n", text::count(dropped)))?,
         }
         out.finish()
+    }
+}
+
+/// The name of the index that has this name, or these keys.
+fn name_of(collection: &Collection, index: &str) -> Outcome<String> {
+    match collection.index_name(index) {
+        Err(Error::Json(_)) => Ok(collection.index_name(map_of("INDEX", index)?)?),
+        name => Ok(name?),
     }
 }

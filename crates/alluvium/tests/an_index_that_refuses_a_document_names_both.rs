@@ -1,0 +1,77 @@
+//! Whatever writes a document that an index cannot take: the error names the document and the index, and has MongoDB's code.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+use alluvium::load::{Format, Input, LoadOptions};
+use alluvium::{Collection, Database, Error, ErrorKind, Result, WriteModel};
+use std::path::Path;
+
+fn open() -> (Database, Collection) {
+    let db = Database::builder().env(env::Env::in_memory(1)).partitions(2).open(Path::new("db")).unwrap();
+    let t = db.collection("t");
+    t.create_index(r#"{"x": 1, "y": 1}"#).unwrap();
+    t.create_index(r#"{"h": "hashed"}"#).unwrap();
+    t.create_index(r#"{"long": 1}"#).unwrap();
+    t.put(3, r#"{"x": [1, 2], "n": 1}"#).unwrap();
+    (db, t)
+}
+
+fn load(t: &Collection, document: &str) -> Result<()> {
+    let options = LoadOptions { format: Format::JsonLines, ..LoadOptions::default() };
+    let lines = format!("{{\"_id\": \"before\"}}\n{document}\n");
+    t.load(Input::stream("lines", std::io::Cursor::new(lines.into_bytes())), options).map(drop)
+}
+
+#[test]
+fn every_write_names_document_and_index() {
+    let (db, t) = open();
+    let whole = r#"{"_id": 3, "x": [1, 2], "y": [3]}"#;
+    let set = r#"{"$set": {"y": [3]}}"#;
+    let batch = |apply: bool| {
+        let mut batch = db.write_batch();
+        if apply {
+            batch.apply(&t, 3, set)?
+        } else {
+            batch.put(&t, 3, whole)?
+        }
+        batch.commit()
+    };
+    let writes: [(&str, Result<()>); 12] = [
+        ("put", t.put(3, whole)),
+        ("insert", t.insert_one(whole).map(drop)),
+        ("update", t.update(3, set).map(drop)),
+        ("upsert", t.upsert(3, set).map(drop)),
+        ("replace", t.replace(3, whole).map(drop)),
+        ("update one", t.update_one(r#"{"n": 1}"#, set).run().map(drop)),
+        ("update many", t.update_many(r#"{"n": 1}"#, set).run().map(drop)),
+        ("find and update", t.find_one_and_update(r#"{"n": 1}"#, set).run().map(drop)),
+        ("bulk", t.bulk_write([WriteModel::insert_one(whole)]).run().map(drop)),
+        ("batch", batch(false)),
+        ("batch that reads", batch(true)),
+        ("load", load(&t, whole)),
+    ];
+    for (how, write) in writes {
+        let error = write.unwrap_err();
+        let said = "document 3 of main.t: index x_1_y_1: cannot index parallel arrays: x and y";
+        assert!(error.to_string().contains(said), "{how}: {error}");
+        assert_eq!(error.code(), Some((171, "CannotIndexParallelArrays")), "{how}");
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{how}");
+    }
+    assert_eq!(t.get(3).unwrap().unwrap().to_string(), r#"{"_id":3,"x":[1,2],"n":1}"#);
+    assert!(matches!(load(&t, whole), Err(Error::LoadOf { line: 2, .. })));
+    // What is blind leaves the document as it is.
+    t.apply(3, set).unwrap();
+}
+
+#[test]
+fn whatever_the_reason_is() {
+    let (_db, t) = open();
+    let long = format!(r#"{{"long": "{}"}}"#, "x".repeat(9000));
+    for (document, said, code) in [
+        (r#"{"h": [1]}"#, "index h_hashed: a hashed index cannot be over arrays, and h has one", 16766),
+        (&*long, "index long_1: a key of the index long_1 has ", 17280),
+    ] {
+        let error = t.put("tom", document).unwrap_err();
+        assert!(error.to_string().starts_with(&format!(r#"document "tom" of main.t: {said}"#)), "{error}");
+        assert_eq!(error.code().unwrap().0, code, "{error}");
+    }
+}
