@@ -97,7 +97,7 @@ impl FaultFs {
         Self { inner, mem: None, control: Arc::new(control) }
     }
 
-    /// Over a file system in memory, which can lose pages at a failed sync.
+    /// Over a file system in memory, which can lose pages and entries at a failed sync.
     pub fn over(mem: Arc<MemFs>) -> Self {
         Self { mem: Some(Arc::clone(&mem)), ..Self::new(mem) }
     }
@@ -204,7 +204,15 @@ impl Fs for FaultFs {
     }
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {
-        self.control.run(OpKind::SyncDir, "sync", dir, || self.inner.sync_dir(dir))
+        let Some(failure) = self.control.begin(OpKind::SyncDir, dir) else {
+            return self.inner.sync_dir(dir);
+        };
+        match (failure.effect, &self.mem) {
+            (Effect::All, _) => self.inner.sync_dir(dir)?,
+            (Effect::LosePages, Some(mem)) => mem.forget_dir(dir)?,
+            _ => {}
+        }
+        Err(Error::io("sync", dir, failure.error))
     }
 
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {

@@ -125,8 +125,14 @@ pub fn create_dir_durably(fs: &Arc<dyn Fs>, path: &Path) -> Result<()> {
         at = parent_of(at);
         parents.push(at);
     }
+    let made = !fs.exists(path)?;
     fs.create_dir_all(path)?;
-    parents.into_iter().try_for_each(|parent| fs.sync_dir(parent))
+    let synced = parents.into_iter().try_for_each(|parent| fs.sync_dir(parent));
+    if synced.is_err() && made {
+        // The name may be lost, whatever the next sync says: the next attempt has to make it anew.
+        let _left = fs.remove_dir(path);
+    }
+    synced
 }
 
 /// The directory that holds `path`: of a single name, the one that the process works in.

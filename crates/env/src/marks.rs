@@ -34,6 +34,7 @@ rare_paths! {
     TornLog: "a torn tail of the log was cut off",
     TornManifest: "a torn tail of a manifest was cut off",
     UnfinishedSegment: "a log segment that was being made was removed",
+    SegmentInDoubt: "a log segment that nobody had written to was made again",
     UnfinishedCreation: "a database that was being created was begun again",
     LeftOvers: "files that no manifest names were removed",
     CrashDuringRecovery: "a second crash came during recovery",

@@ -101,6 +101,16 @@ impl MemFs {
         };
         Ok(Arc::new(MemFile::open(shared, node, path, writable)))
     }
+
+    /// What a [`Fs::sync_dir`] does that fails on a system which then takes the directory for clean:
+    /// one sees its entries as before, no later sync makes those durable that are new since the last
+    /// one that went well, and a crash loses them. Removals may still become durable.
+    pub(crate) fn forget_dir(&self, dir: &Path) -> Result<()> {
+        let mut names = self.shared.names.write();
+        let id = names.dir(dir).at("sync", dir)?;
+        names.forget_dir(id);
+        Ok(())
+    }
 }
 
 impl Default for MemFs {

@@ -4,9 +4,9 @@
 use crate::ranges::Covered;
 use crate::{AddedFile, Charge, Owner, Shared};
 use codec::entry::Seq;
-use env::Result;
 use env::sync::Mutex;
 use env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use env::{Error, Result};
 use sst::{FileMeta, Reader};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ pub(crate) struct Home {
     /// Set when an edit may or may not have become durable (the manifest may name any file then), and
     /// when the partition is closed: no file is removed.
     frozen: AtomicBool,
+    /// Syncs of the directory that have failed. Held during each, so that whoever comes after one knows of it.
+    failed_syncs: Mutex<u64>,
 }
 
 impl Home {
@@ -41,7 +43,34 @@ impl Home {
             removing: Mutex::new(()),
             held: AtomicUsize::new(0),
             frozen: AtomicBool::new(false),
+            failed_syncs: Mutex::new(0),
         })
+    }
+
+    /// How many syncs of the directory have failed. Whoever makes files asks before the first of them.
+    pub fn failed_syncs(&self) -> u64 {
+        *self.failed_syncs.lock()
+    }
+
+    /// Makes the names of files durable that were made since so many syncs had failed. One that fails may lose them all,
+    /// also those of other threads, and is told to one alone: what the next one says is of no use to them.
+    pub fn sync_names(&self, failed_before: u64) -> Result<()> {
+        let mut failed = self.failed_syncs.lock();
+        if let Err(error) = self.shared.env.fs.sync_dir(&self.dir) {
+            *failed += 1;
+            return Err(error);
+        }
+        drop(failed);
+        self.check_names(failed_before)
+    }
+
+    /// The second half of [`Home::sync_names`], for names that were synced elsewhere.
+    pub fn check_names(&self, failed_before: u64) -> Result<()> {
+        if self.failed_syncs() == failed_before {
+            return Ok(());
+        }
+        let what = std::io::Error::other("another sync has failed, and may have lost names that are new");
+        Err(Error::io("sync", &self.dir, what))
     }
 
     /// The path of a file.

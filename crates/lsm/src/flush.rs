@@ -37,9 +37,10 @@ impl Partition {
         };
         let run = view.version.next_run;
         let began = self.shared().env.clock.now();
+        let failed_syncs = self.home.failed_syncs();
         let (files, ranges) = self.write_memtable(memtable, &view.version, run, last_seq)?;
         let edit = VersionEdit { flushed_seq: Some(last_seq), next_run: Some(run + 1), ..ranges };
-        let result = self.install_flush(memtable, run, edit, &files);
+        let result = self.install_flush(memtable, run, edit, (&files, failed_syncs));
         match &result {
             Ok(()) => {
                 let bytes: u64 = files.iter().map(|file| file.meta.bytes).sum();
@@ -92,9 +93,16 @@ impl Partition {
         Ok((files, VersionEdit { ranges, thinned, superseded, ..VersionEdit::default() }))
     }
 
-    fn install_flush(&self, memtable: &Arc<Memtable>, run: u64, edit: VersionEdit, files: &[AddedFile]) -> Result<()> {
+    /// Makes files, which were made since so many syncs of the directory had failed, part of the partition.
+    fn install_flush(
+        &self,
+        memtable: &Arc<Memtable>,
+        run: u64,
+        edit: VersionEdit,
+        (files, failed_syncs): (&[AddedFile], u64),
+    ) -> Result<()> {
         if !files.is_empty() {
-            self.shared().env.fs.sync_dir(&self.home.dir)?;
+            self.home.sync_names(failed_syncs)?;
         }
         self.shared().policy.before_edit(edit.flushed_seq.unwrap_or(0))?;
         let mut added = files.to_vec();

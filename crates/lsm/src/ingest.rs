@@ -22,6 +22,7 @@ impl Partition {
         self.check_usable()?;
         let version = self.view().version.clone();
         let run = version.next_run;
+        let failed_syncs = self.home.failed_syncs();
         let mut output = Output::new(&self.home, Plan::new(run, Vec::new(), &version));
         let mut last_seq = 0;
         for entry in entries {
@@ -32,7 +33,7 @@ impl Partition {
         if files.is_empty() {
             return Ok(());
         }
-        let result = self.install_files(run, last_seq, &files);
+        let result = self.install_files(run, last_seq, (&files, failed_syncs));
         match &result {
             Ok(()) => Counters::add(&self.counters.bytes_flushed, files.iter().map(|file| file.meta.bytes).sum()),
             // Once poisoned, the manifest may name them.
@@ -42,8 +43,9 @@ impl Partition {
         result
     }
 
-    fn install_files(&self, run: u64, max_seq: u64, files: &[crate::AddedFile]) -> Result<()> {
-        self.shared().env.fs.sync_dir(&self.home.dir)?;
+    /// Makes files, which were made since so many syncs of the directory had failed, part of the partition.
+    fn install_files(&self, run: u64, max_seq: u64, (files, failed_syncs): (&[crate::AddedFile], u64)) -> Result<()> {
+        self.home.sync_names(failed_syncs)?;
         self.shared().policy.before_edit(max_seq)?;
         let mut added = files.to_vec();
         // The ticket keeps jobs from writing to where the files sink, until the edit is installed.

@@ -145,7 +145,8 @@ fn harmless(error: Error) -> WriteError {
     WriteError { error, ambiguous: false }
 }
 
-fn ambiguous(error: Error) -> WriteError {
+/// It may or may not have been done.
+pub(crate) fn ambiguous(error: Error) -> WriteError {
     WriteError { error, ambiguous: true }
 }
 

@@ -8,7 +8,9 @@
 use crate::compaction::job::Jobs;
 use crate::edit::VersionEdit;
 use crate::files::{Home, sst_number};
-use crate::manifest::{DroppedTail, Identity, Manifest, Recovered, WriteError, manifest_number, manifest_path};
+use crate::manifest::{
+    DroppedTail, Identity, Manifest, Recovered, WriteError, ambiguous, manifest_number, manifest_path,
+};
 use crate::ranges::superfluous;
 use crate::stats::Counters;
 use crate::version::Version;
@@ -402,7 +404,10 @@ impl Partition {
         }
         let env = &self.shared().env;
         let snapshot = version.snapshot(self.shared().file_number_bound());
-        match Manifest::create(env, &self.home.dir, self.identity, manifest.number() + 1, &snapshot) {
+        let failed_syncs = self.home.failed_syncs();
+        let new = Manifest::create(env, &self.home.dir, self.identity, manifest.number() + 1, &snapshot);
+        // A sync of another thread may have failed, and lost its name.
+        match new.and_then(|new| self.home.check_names(failed_syncs).map(|()| new).map_err(ambiguous)) {
             Ok(new) => {
                 let old = std::mem::replace(manifest, new);
                 let _ = env.fs.remove(&old.path());

@@ -129,7 +129,7 @@ pub fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
         return Ok(Some(FileKind::Index));
     }
     match name.as_str() {
-        superblock::NAME | superblock::TEMPORARY => return Ok(Some(FileKind::Superblock)),
+        superblock::NAME | superblock::TEMPORARY | superblock::NEXT => return Ok(Some(FileKind::Superblock)),
         listing::NAME | listing::TEMPORARY => return Ok(Some(FileKind::Checkpoint)),
         _ => {}
     }

@@ -82,6 +82,9 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     // Nothing is missing that was not accepted, so what seems left over is.
     partitions.iter().try_for_each(|p| p.remove_left_overs())?;
     remove_sorts(&env, path)?;
+    if !created && log.is_as_made() {
+        superblock.finish_again(&env, path)?;
+    }
     let wal = Arc::new(log.start()?);
     let _first = policy.wal.set(wal.clone());
     if created {
@@ -218,7 +221,8 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
     // What a creation makes is made after its temporary superblock: without that, a folder that
     // has such a name is somebody else's, and must not be removed.
     let begun = has(superblock::TEMPORARY);
-    let ours = |name: &str| name == LOCK_NAME || begun && (is_ours(name) || name == superblock::TEMPORARY);
+    let made_first = [LOCK_NAME, superblock::NEXT];
+    let ours = |name: &str| made_first.contains(&name) || begun && (is_ours(name) || name == superblock::TEMPORARY);
     if entries.iter().any(|e| !ours(&e.name)) {
         return Err(Error::ForeignDirectory(path.to_owned()));
     }

@@ -12,6 +12,8 @@ use std::path::Path;
 pub(crate) const NAME: &str = "ALLUVIUM";
 /// Its name while a database is being created.
 pub(crate) const TEMPORARY: &str = "ALLUVIUM.tmp";
+/// The name of one that is to take the place of another.
+pub(crate) const NEXT: &str = "ALLUVIUM.next";
 const MAGIC: &[u8; 8] = b"alluvium";
 /// The format version that this build writes, and the highest that it reads.
 pub(crate) const FORMAT_VERSION: u32 = 1;
@@ -83,17 +85,36 @@ impl Superblock {
 
     /// Begins a creation: the file, durable, under its temporary name.
     ///
-    /// One that an unfinished creation has left is written over, not removed: the removal may
-    /// reach the disk before those of the old parts do, and these would then look like a database
-    /// that has lost its superblock.
+    /// One that an unfinished creation has left gives way to the new one, and is not removed before:
+    /// the removal may reach the disk before those of the old parts do, and these would then look like
+    /// a database that has lost its superblock. Nor is it written over: its name may be lost, though
+    /// one sees it, if it was the sync of the directory that had failed.
     pub fn begin(self, env: &Env, dir: &Path) -> Result<()> {
         let temporary = dir.join(TEMPORARY);
-        let mode = if env.fs.exists(&temporary)? { OpenMode::ReadWrite } else { OpenMode::CreateNew };
-        let file = env.fs.open(&temporary, mode)?;
-        let bytes = self.encode()?;
-        file.write_at(&bytes, 0)?;
-        file.set_len(bytes.len() as u64)?;
-        file.sync()?;
+        if env.fs.exists(&temporary)? {
+            let next = dir.join(NEXT);
+            self.write(env, &next)?;
+            env.fs.rename(&next, &temporary)?;
+        } else {
+            self.write(env, &temporary)?;
+        }
+        Ok(env.fs.sync_dir(dir)?)
+    }
+
+    fn write(self, env: &Env, path: &Path) -> Result<()> {
+        if env.fs.exists(path)? {
+            env.fs.remove(path)?;
+        }
+        let file = env.fs.open(path, OpenMode::CreateNew)?;
+        file.write_at(&self.encode()?, 0)?;
+        Ok(file.sync()?)
+    }
+
+    /// Ends a creation again whose last step may have failed: the file's name, which one sees, may be
+    /// lost then, whatever the next sync of the directory says. It gives way to a copy.
+    pub fn finish_again(self, env: &Env, dir: &Path) -> Result<()> {
+        self.write(env, &dir.join(NEXT))?;
+        env.fs.rename(&dir.join(NEXT), &dir.join(NAME))?;
         Ok(env.fs.sync_dir(dir)?)
     }
 

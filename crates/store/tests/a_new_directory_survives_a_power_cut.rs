@@ -1,7 +1,9 @@
-//! Creating a database makes the names of its directory, and of those made above it, durable.
+//! Creating a database makes the names of its directory, of those made above it, and of what is in it durable, also if an
+//! attempt before has failed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use env::Env;
+use env::fault::{Fault, FaultFs, OpKind};
 use env::mem::{CrashStyle, MemFs};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ fn options() -> Options {
     Options { memory_bytes: 8 << 20, background: false, ..Options::default() }
 }
 
-fn survives(path: &str, prepare: impl FnOnce(&MemFs)) {
+fn survives(path: &str, prepare: impl FnOnce(&Arc<MemFs>)) {
     let mem = Arc::new(MemFs::new());
     prepare(&mem);
     let env = Env { fs: mem.clone(), ..Env::in_memory(1) };
@@ -37,5 +39,26 @@ fn with_parents() {
 
 #[test]
 fn that_somebody_else_has_made() {
-    survives("db", |mem| env::Fs::create_dir_all(mem, Path::new("db")).unwrap());
+    survives("db", |mem| env::Fs::create_dir_all(&**mem, Path::new("db")).unwrap());
+}
+
+/// Creates databases on a disk of which one sync of a directory fails after the other, and loses its new names.
+#[test]
+fn a_creation_whose_last_sync_failed() {
+    let mut failed = 0;
+    for nth in 1.. {
+        let mut struck = false;
+        survives("db", |mem| {
+            let faults = Arc::new(FaultFs::over(mem.clone()));
+            let env = Env { fs: faults.clone(), ..Env::in_memory(1) };
+            faults.inject(Fault::nth(nth).of(OpKind::SyncDir).losing_pages());
+            failed += u64::from(Store::open(env, Path::new("db"), options()).is_err());
+            struck = faults.fired() > 0;
+        });
+        if !struck {
+            break;
+        }
+        assert!(nth == failed, "the sync that failed was told to nobody");
+    }
+    assert!(failed > 4, "a creation syncs directories {failed} times");
 }

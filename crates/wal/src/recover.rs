@@ -40,6 +40,14 @@ pub(crate) struct Replayed {
     pub trimmable: bool,
 }
 
+impl Replayed {
+    /// See [`crate::Recovered::is_as_made`].
+    pub(crate) fn is_as_made(&self) -> bool {
+        let empty = self.end.is_some_and(|end| end.offset == GROUPS_AT) && self.recovery.dropped.is_none();
+        matches!(self.segments.as_slice(), [one] if one.number == 1) && empty && !self.recovery.clean
+    }
+}
+
 /// What is written again is written in pieces of so many bytes.
 const REWRITE: usize = 256 << 10;
 
@@ -79,6 +87,7 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
     };
     let mut out =
         Replayed { recovery: Recovery::default(), segments: Vec::new(), end: None, last: None, trimmable: false };
+    let mut in_doubt = false;
     for (at, segment) in found.iter().enumerate() {
         let next = found.get(at + 1);
         if let Some(header) = segment.header {
@@ -97,6 +106,11 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
         }
         let offset = state.segment(segment, next)?;
         state.recovery.end_missing |= next.is_none() && segment.header.is_none() && offset <= GROUPS_AT;
+        if at > 0 && next.is_none() && state.is_in_doubt(&found[at - 1], segment, offset) {
+            mark(Rare::SegmentInDoubt);
+            in_doubt = true;
+            break;
+        }
         let last_seq = state.expected.saturating_sub(1);
         out.segments.push(Segment { number: segment.number, first_seq, last_seq, bytes: segment.bytes });
         out.end = Some(End { offset, last_seq });
@@ -105,7 +119,7 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
     state.recovery.first_seq = out.segments.first().map_or(state.expected, |segment| segment.first_seq).max(1);
     state.recovery.last_seq = state.expected.saturating_sub(1);
     state.recovery.clean &= !state.recovery.damaged;
-    out.trimmable = state.recovery.dropped.is_none();
+    out.trimmable = state.recovery.dropped.is_none() && !in_doubt;
     out.recovery = state.recovery;
     Ok(out)
 }
@@ -273,6 +287,16 @@ impl Reader<'_, '_> {
         };
         self.recovery.clean |= next.is_none() && seal.is_some();
         Ok(end)
+    }
+
+    /// True if the last segment, which ends at `end`, is one whose making may have failed at its end: if the sync of the
+    /// directory did, its name may be lost though one sees it, whatever the next sync says. It holds nothing, and is
+    /// left out: the segment that is begun next has its number, and its name is a new one.
+    fn is_in_doubt(&self, before: &Found, last: &Found, end: u64) -> bool {
+        let recovery = &self.recovery;
+        // Groups, a seal and the mark in the segment before are written when the name is durable.
+        let proven = end > GROUPS_AT || recovery.clean || recovery.dropped.is_some() || before.followed;
+        last.header.is_some() && !proven && !recovery.damaged
     }
 
     /// Reads a segment that must be whole up to `limit`.

@@ -22,8 +22,8 @@ use std::sync::Arc;
 /// nobody knows what is on disk, so every later call returns that error. Recovering it anew
 /// finds out.
 ///
-/// Locks: `releasing`, then `appender`, then `shared`. `appender` is held while writing,
-/// `shared` never during I/O.
+/// Locks: `releasing`, then `appender`, then `directory`, then `shared`. `appender` is held while
+/// writing, `shared` never during I/O.
 pub struct Wal {
     env: Env,
     dir: PathBuf,
@@ -33,6 +33,8 @@ pub struct Wal {
     /// Notified when `synced`, `syncing` or `failed` of [`Shared`] change.
     changed: Condvar,
     releasing: Mutex<()>,
+    /// Held while the directory is synced, until all know of its failure: it may lose another's name.
+    directory: Mutex<()>,
     /// The last attempt to make a whole segment found too little space.
     short: AtomicBool,
 }
@@ -80,6 +82,12 @@ impl Recovered {
     /// What was found.
     pub fn recovery(&self) -> &Recovery {
         &self.replayed.recovery
+    }
+
+    /// True if nothing was written to it since it was made, nor was it closed: whoever made it may not
+    /// have come to the end of what else there was to make.
+    pub fn is_as_made(&self) -> bool {
+        self.replayed.is_as_made()
     }
 
     /// Starts a new segment behind what was found: the second half of [`Wal::recover`].
@@ -136,6 +144,7 @@ impl Recovered {
             shared: Mutex::new(shared),
             changed: Condvar::new(),
             releasing: Mutex::new(()),
+            directory: Mutex::new(()),
             short,
         })
     }
@@ -311,11 +320,13 @@ impl Wal {
             previous: Some(End { offset: end.offset, last_seq: appender.next_seq - 1 }),
         };
         let small = (purpose < Purpose::Growth).then(|| segment::small(len));
+        let _directory = self.directory.lock();
         let made = segment::create_any(&self.env, &self.dir, &header, bytes, small);
         let (file, bytes) = made.map_err(|not| match not {
             NotCreated::Unchanged(error) => self.refused(error),
             NotCreated::Unknown(error) => self.poison(error),
         })?;
+        self.check(|_| ())?;
         let short = bytes < segment::whole(&self.options, len);
         if self.short.swap(short, Ordering::Relaxed) && !short {
             mark(Rare::DiskRelieved);
@@ -428,6 +439,7 @@ impl Wal {
             }
             // One by one: were a later one gone and an earlier one back after a crash, a
             // segment would be missing between.
+            let _directory = self.directory.lock();
             self.env.fs.sync_dir(&self.dir).map_err(|error| self.poison(error))?;
             self.shared.lock().segments.pop_front();
             freed += oldest.bytes;

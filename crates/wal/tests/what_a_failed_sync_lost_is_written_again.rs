@@ -1,5 +1,6 @@
-//! A sync fails, the system marks the pages clean all the same, and the process ends. The next one
-//! reads them from the system's memory. Once it has recovered, they are on the disk too.
+//! A sync fails, the system marks the pages clean all the same, or takes the directory for clean, and the
+//! process ends. The next one reads them from the system's memory. Once it has recovered, they are on the
+//! disk too.
 #![cfg(not(feature = "shuttle"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -65,6 +66,17 @@ fn the_header_of_a_new_segment() {
         append(wal, &[record(1)]).unwrap();
         wal.sync().unwrap();
         faults.inject(Fault::nth(1).of(OpKind::Sync).losing_pages());
+        wal.start_segment().unwrap_err();
+        1
+    });
+}
+
+#[test]
+fn the_name_of_a_new_segment() {
+    survives(|wal, faults| {
+        append(wal, &[record(1)]).unwrap();
+        wal.sync().unwrap();
+        faults.inject(Fault::nth(1).of(OpKind::SyncDir).losing_pages());
         wal.start_segment().unwrap_err();
         1
     });

@@ -181,8 +181,9 @@ impl Fault {
     }
 
     /// A failing sync marks the unsynced pages as clean, as Linux does: they read as they
-    /// were written, no later sync writes them, and a crash loses them. Needs
-    /// [`super::FaultFs::over`]; over another file system the sync just fails.
+    /// were written, no later sync writes them, and a crash loses them. A failing sync of a directory
+    /// does the same to its new entries. Needs [`super::FaultFs::over`]; over another
+    /// file system the sync just fails.
     pub fn losing_pages(self) -> Self {
         Self { effect: Effect::LosePages, ..self }
     }

@@ -249,6 +249,25 @@ fn a_failed_sync_leaves_the_bytes_unsynced_done_or_forgotten() {
 }
 
 #[test]
+fn a_failed_sync_of_a_directory_leaves_its_entries_unsynced_done_or_forgotten() {
+    type Case = (fn(Fault) -> Fault, [bool; 2]);
+    // Whether a crash that loses all unsynced finds the name at once, and after a second sync.
+    let cases: [Case; 3] =
+        [(|fault| fault, [false, true]), (Fault::though_done, [true, true]), (Fault::losing_pages, [false, false])];
+    for (make, wanted) in cases {
+        let (mem, fs) = over_memory();
+        create(&fs, "f");
+        fs.inject(make(Fault::nth(1).of(OpKind::SyncDir)));
+        assert!(fs.sync_dir(Path::new("/")).is_err());
+        let crashed = || mem.crash_clone(0, CrashStyle::AllLost).exists(Path::new("f")).unwrap();
+        let first = crashed();
+        fs.sync_dir(Path::new("/")).unwrap();
+        assert_eq!([first, crashed()], wanted);
+        assert!(fs.exists(Path::new("f")).unwrap());
+    }
+}
+
+#[test]
 fn faults_count_side_by_side_and_the_first_decides() {
     let (_, fs) = over_memory();
     let file = create(&fs, "f");

@@ -29,6 +29,8 @@ pub(super) struct Dir {
     pub(super) now: Arc<Entries>,
     /// What the disk is sure to hold.
     pub(super) durable: Arc<Entries>,
+    /// True once a failed sync has thrown operations away: `now` has them, the disk never will.
+    pub(super) forgot: bool,
 }
 
 /// A name got a new meaning.
@@ -221,11 +223,26 @@ impl Names {
         }
         let mut keep = keep.into_iter();
         let durable: Vec<EntryOp> = self.pending.extract_if(.., |_| keep.next() == Some(true)).collect();
-        for change in durable.iter().flatten().filter(|change| change.dir != dir) {
+        let forgot = self.dirs[dir].forgot;
+        for change in durable.iter().flatten().filter(|change| change.dir != dir || forgot) {
             set(Arc::make_mut(&mut self.dirs[change.dir].durable), change);
         }
-        let dir = &mut self.dirs[dir];
-        dir.durable = Arc::clone(&dir.now);
+        if !forgot {
+            let dir = &mut self.dirs[dir];
+            dir.durable = Arc::clone(&dir.now);
+        }
+    }
+
+    /// Throws the pending operations away that give a name and touch `dir`: readers go on seeing what
+    /// they did, the disk never will. What is done to the same names from now on is new, and counts as
+    /// ever. Removals stay pending.
+    pub(super) fn forget_dir(&mut self, dir: DirId) {
+        let touches = |op: &EntryOp| op.iter().any(|change| change.dir == dir);
+        let names = |op: &EntryOp| op.iter().any(|change| change.node.is_some());
+        let gone: Vec<EntryOp> = self.pending.extract_if(.., |op| touches(op) && names(op)).collect();
+        for change in gone.iter().flatten() {
+            self.dirs[change.dir].forgot = true;
+        }
     }
 }
 

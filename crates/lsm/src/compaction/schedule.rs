@@ -159,6 +159,7 @@ impl Partition {
         // The inputs hold all older data of their keys down to the output run; below that lies
         // what the version of the pick has there. Data moves down from there only.
         let at_bottom = |key: &[u8]| out == BASE || version.nothing_below(out, key);
+        let failed_syncs = self.home.failed_syncs();
         let mut output = Output::new(&self.home, Plan::new(out, files.to_vec(), version));
         let mut source = Merge::new(sources(&job.inputs));
         let copy = Copy::new(retention, policy, &mut output, &at_bottom).without(drops);
@@ -176,7 +177,7 @@ impl Partition {
         let mut added = output.finish()?;
         mark_clean(&mut added, &[&now.ranges], clean);
         let written: u64 = added.iter().map(|file| file.meta.bytes).sum();
-        let result = self.install_merge(files, added.clone(), copied.superseded);
+        let result = self.install_merge(files, (added.clone(), failed_syncs), copied.superseded);
         match &result {
             Ok(()) => {
                 Counters::add(&self.counters.compactions, 1);
@@ -198,9 +199,15 @@ impl Partition {
         result.map(|()| Merged { outcome: Outcome::Done, dropped: copied.dropped, made })
     }
 
-    fn install_merge(&self, removed: &[u64], added: Vec<crate::AddedFile>, superseded: Superseded) -> Result<()> {
+    /// Puts files, which were made since so many syncs of the directory had failed, in the place of others.
+    fn install_merge(
+        &self,
+        removed: &[u64],
+        (added, failed_syncs): (Vec<crate::AddedFile>, u64),
+        superseded: Superseded,
+    ) -> Result<()> {
         if !added.is_empty() {
-            self.shared().env.fs.sync_dir(&self.home.dir)?;
+            self.home.sync_names(failed_syncs)?;
         }
         let removed = removed.to_vec();
         self.commit(VersionEdit { removed, added, superseded, ..VersionEdit::default() }, None)

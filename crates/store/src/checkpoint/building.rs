@@ -202,7 +202,8 @@ fn check_target(env: &Env, target: &Path) -> Result<()> {
 
 /// Refuses to clear a directory that holds what is not ours.
 fn check_ours(env: &Env, dir: &Path) -> Result<()> {
-    let names = [INNER, LOCK_NAME, LOG_DIR, listing::NAME, listing::TEMPORARY, superblock::NAME, superblock::TEMPORARY];
+    let superblocks = [superblock::NAME, superblock::TEMPORARY, superblock::NEXT];
+    let names = [&[INNER, LOCK_NAME, LOG_DIR, listing::NAME, listing::TEMPORARY][..], &superblocks].concat();
     let partition = |name: &str| name.strip_prefix('p').is_some_and(|n| n.len() == 3 && n.parse::<u16>().is_ok());
     match env.fs.list(dir)?.iter().any(|entry| !names.contains(&entry.name.as_str()) && !partition(&entry.name)) {
         true => Err(Error::ForeignDirectory(dir.to_owned())),

@@ -173,3 +173,56 @@ fn both_names_of_a_link_lead_to_one_file() {
     clone.remove(Path::new("b")).unwrap();
     assert_eq!(clone.used_bytes(), 0);
 }
+
+#[test]
+fn what_a_failed_sync_forgot_of_a_directory_is_seen_and_gone_after_a_crash() {
+    let fs = MemFs::new();
+    durable(&fs, "kept", b"k");
+    durable(&fs, "removed", b"r");
+    durable(&fs, "renamed", b"n");
+    create(&fs, "new").sync().unwrap();
+    fs.remove(Path::new("removed")).unwrap();
+    fs.rename(Path::new("renamed"), Path::new("to")).unwrap();
+    fs.forget_dir(Path::new("/")).unwrap();
+    assert_eq!(trees(&fs), set(["/kept=k /removed=r /renamed=n", "/kept=k /renamed=n"]));
+    sync_dir(&fs, "/");
+    let names = |fs: &MemFs| tree(fs).into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ");
+    assert_eq!(names(&fs), "/kept /new /to");
+    assert_eq!(trees(&fs), set(["/kept=k /renamed=n"]), "a removal is made durable by a later sync");
+    // The death of the process brings nothing back, and the next one's syncs do not either.
+    let killed = fs.kill_clone();
+    sync_dir(&killed, "/");
+    assert_eq!(names(&killed), "/kept /new /to");
+    assert_eq!(trees(&killed), set(["/kept=k /renamed=n"]));
+}
+
+#[test]
+fn what_is_done_to_names_that_were_forgotten_counts_again() {
+    let fs = MemFs::new();
+    durable(&fs, "old", b"o");
+    create(&fs, "new").sync().unwrap();
+    fs.forget_dir(Path::new("/")).unwrap();
+    fs.hard_link(Path::new("new"), Path::new("linked")).unwrap();
+    fs.remove(Path::new("new")).unwrap();
+    let again = create(&fs, "new");
+    again.write_at(b"2", 0).unwrap();
+    again.sync().unwrap();
+    assert!(trees(&fs).contains("/old=o"), "it may all be lost still");
+    sync_dir(&fs, "/");
+    assert_eq!(trees(&fs), set(["/linked= /new=2 /old=o"]));
+}
+
+#[test]
+fn a_rename_over_directories_is_forgotten_in_both_and_what_comes_before_it_in_neither() {
+    let fs = MemFs::new();
+    fs.create_dir_all(Path::new("a")).unwrap();
+    fs.create_dir_all(Path::new("b")).unwrap();
+    sync_dir(&fs, "/");
+    create(&fs, "a/f");
+    fs.rename(Path::new("a/f"), Path::new("b/f")).unwrap();
+    create(&fs, "a/other");
+    fs.forget_dir(Path::new("b")).unwrap();
+    sync_dir(&fs, "b");
+    sync_dir(&fs, "a");
+    assert_eq!(trees(&fs), set(["/a=(directory) /a/f= /a/other= /b=(directory)"]));
+}
