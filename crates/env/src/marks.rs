@@ -63,6 +63,7 @@ rare_paths! {
     DropDuringMerge: "a tree was dropped while a merge read it",
     DropWaited: "a dropped tree was kept for a snapshot",
     FilesHeld: "a reader held files that had been replaced",
+    ReadOvertaken: "a version was replaced while somebody read in it",
     DictionaryRetrained: "a dictionary was trained anew",
     RangeForgotten: "a range tombstone had nothing left to hide",
     FileUnderRange: "a file went whole under range tombstones",

@@ -30,17 +30,19 @@ impl Partition {
         let _one_at_a_time = self.flushing.lock();
         self.check_usable()?;
         let view = self.view();
-        let Some(memtable) = view.immutable.last() else { return Ok(false) };
+        let Some(memtable) = view.immutable.last().cloned() else { return Ok(false) };
+        let version = view.version.clone();
+        drop(view);
         memtable.wait_for_writers();
         let Some(last_seq) = memtable.last_seq() else {
             return Err(Error::corrupt(&self.home.dir, 0, "a memtable that was not sealed is to be flushed"));
         };
-        let run = view.version.next_run;
+        let run = version.next_run;
         let began = self.shared().env.clock.now();
         let failed_syncs = self.home.failed_syncs();
-        let (files, ranges) = self.write_memtable(memtable, &view.version, run, last_seq)?;
+        let (files, ranges) = self.write_memtable(&memtable, &version, run, last_seq)?;
         let edit = VersionEdit { flushed_seq: Some(last_seq), next_run: Some(run + 1), ..ranges };
-        let result = self.install_flush(memtable, run, edit, (&files, failed_syncs));
+        let result = self.install_flush(&memtable, run, edit, (&files, failed_syncs));
         match &result {
             Ok(()) => {
                 let bytes: u64 = files.iter().map(|file| file.meta.bytes).sum();

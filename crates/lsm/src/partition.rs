@@ -394,6 +394,10 @@ impl Partition {
         let gone = |memtable: &&Arc<Memtable>| !flushed.is_some_and(|flushed| Arc::ptr_eq(flushed, memtable));
         let immutable = view.immutable.iter().filter(gone).cloned().collect();
         self.view.store(Arc::new(View::new(view.active.clone(), immutable, version, view.policy.clone())));
+        // Iterators have taken out what they need; point reads, looks and checkpoints have the view itself.
+        if Arc::strong_count(&view) > 1 {
+            mark(Rare::ReadOvertaken);
+        }
     }
 
     /// Begins a new manifest if the present one is long. The edit at hand is durable already, so

@@ -63,6 +63,7 @@ impl Runner {
             Ok(_) => assert!(!foreign, "a base of another database was taken"),
             Err(error) => return assert!(foreign && error.kind() == ErrorKind::Open, "checkpoint: {error}"),
         }
+        self.effect("checkpoint", !self.state.collections.is_empty());
         self.checkpoints.made += 1;
         let generation = self.checkpoints.generation;
         self.checkpoints.kept.push(Kept { dir, state: self.state.clone(), generation });
@@ -86,6 +87,7 @@ impl Runner {
         let found = read_state(&db).unwrap_or_else(|e| panic!("reading a restored database: {e}"));
         assert!(found == expected, "checkpoint and model differ:\n{}", expected.difference(&found));
         assert!(db.verify().is_ok_and(|damage| damage.is_empty()));
+        self.effect("look at a checkpoint", expected.collections.values().any(|c| !c.documents.is_empty()));
         db.close().expect("close");
         remove(&self.world.env, to);
     }
@@ -120,6 +122,7 @@ impl Runner {
         let mut made = found.collections.values().flat_map(|contents| contents.indexes.values());
         assert!(made.all(|index| index.ready), "an index of a repaired database is not ready");
         assert!(found == expected, "repaired copy and model differ:\n{}", expected.difference(&found));
+        self.effect("repair", !found.collections.is_empty());
     }
 
     /// The database is lost, and a checkpoint takes its place.
@@ -134,6 +137,7 @@ impl Runner {
         self.timeline.lock().push(&state);
         // Numbers that were given since the checkpoint are given again.
         self.versions.clear();
+        self.effect("go on from a checkpoint", state != self.state);
         self.state = state;
         self.open();
     }

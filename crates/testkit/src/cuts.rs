@@ -14,6 +14,7 @@ use env::fault::{Op, OpKind};
 use env::marks::{Rare, mark};
 use env::mem::{CrashStyle, MemFs};
 use env::sync::Mutex;
+use env::sync::atomic::{AtomicBool, Ordering};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -253,20 +254,27 @@ impl After {
     /// Cuts the power at every step of the recovery.
     fn cut_in_recovery(&mut self, disk: &World, allowed: &Allowed) {
         let first = disk.killed();
-        let cuts: Arc<Mutex<Vec<(World, String)>>> = Arc::default();
+        let cuts: Arc<Mutex<Vec<(World, String, bool)>>> = Arc::default();
         let (seed, mem, into) = (self.rng.u64(..), first.mem.clone(), cuts.clone());
+        let changed = AtomicBool::new(false);
         first.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
             let style = STYLES[(seed.wrapping_add(op.number) % 4) as usize];
             let disk = World::over(mem.crash_clone(seed ^ op.number, style), seed);
-            into.lock().push((disk, format!("before {:?} of {} ({style:?})", op.kind, op.path.display())));
+            let words = format!("before {:?} of {} ({style:?})", op.kind, op.path.display());
+            let looks = matches!(op.kind, OpKind::Lock | OpKind::CreateDir | OpKind::Sync | OpKind::SyncDir);
+            into.lock().push((disk, words, changed.fetch_or(!looks, Ordering::SeqCst)));
         })));
         let options = self.options();
         let db = first.open(&options).unwrap_or_else(|e| self.fail(&format!("it does not open (recovery): {e}")));
         first.faults.set_hook(None);
+        let recovers = !db.report().clean;
         drop(db);
         let cuts = std::mem::take(&mut *cuts.lock());
-        for (disk, words) in cuts {
-            mark(Rare::CrashDuringRecovery);
+        for (disk, words, changed) in cuts {
+            // One that had changed nothing yet, or had nothing to do, is begun anew like the first time.
+            if recovers && changed {
+                mark(Rare::CrashDuringRecovery);
+            }
             self.hits.second_cuts += 1;
             let fail = |what: String| -> ! { panic!("{}; second cut {words}: {what}", self.context) };
             let db = disk.open(&options).unwrap_or_else(|e| fail(format!("it does not open: {e}")));

@@ -4,7 +4,7 @@ use crate::Runner;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The operations of the model, by what they are counted as.
-const OPERATIONS: [&str; 54] = [
+const OPERATIONS: [&str; 62] = [
     "put",
     "insert",
     "delete",
@@ -59,6 +59,14 @@ const OPERATIONS: [&str; 54] = [
     "compact unless",
     "stop an index build",
     "expire",
+    "checkpoint",
+    "look at a checkpoint",
+    "go on from a checkpoint",
+    "repair",
+    "rename",
+    "snapshot",
+    "close and open",
+    "kill and open",
 ];
 
 static COUNTS: [AtomicU64; OPERATIONS.len()] = [const { AtomicU64::new(0) }; OPERATIONS.len()];

@@ -390,6 +390,7 @@ impl Runner {
                 let result =
                     self.write(Phase::Schema, &[state], durable && possible, |db| db.rename_collection(&name, to));
                 assert_eq!(result.is_ok(), possible, "{result:?}");
+                self.effect("rename", possible);
             }
             _ => {
                 let name = NAMES[self.rng.usize(0..NAMES.len())];
@@ -449,11 +450,14 @@ impl Runner {
         if self.rng.bool() {
             self.note("kill".to_owned());
             self.kill();
+            self.open();
+            self.effect("kill and open", !self.state.collections.is_empty());
         } else {
             self.note("close".to_owned());
             self.close();
+            self.open();
+            self.effect("close and open", !self.state.collections.is_empty());
         }
-        self.open();
     }
 
     fn snapshots(&mut self) {
@@ -466,6 +470,7 @@ impl Runner {
             _ if self.snapshots.len() < 4 => {
                 self.note("take a snapshot".to_owned());
                 self.snapshots.push(Kept { snapshot: self.db().snapshot(), state: self.state.clone() });
+                self.effect("snapshot", !self.state.collections.is_empty());
             }
             _ => {}
         }

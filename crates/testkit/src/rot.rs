@@ -4,17 +4,21 @@
 //! damage. Wrong answers, panics and errors that name no file fail at once, whatever the table says.
 
 mod copies;
+mod coverage;
 mod database;
+mod earlier;
 mod intact;
 mod probes;
 
 pub use copies::{build, checkpoint, documents, dump, read_only};
+pub use coverage::Coverage;
 pub use database::{Made, fixture, last_segment, small, subject};
 pub use intact::{Places, Unit, Version};
 
 use crate::fixture::files_in;
 use crate::world::World;
 use alluvium::ErrorKind;
+use earlier::earlier_cases;
 use env::{Fs, OpenMode};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,6 +38,10 @@ pub enum Damage {
     Remove,
     /// It holds what another file held.
     Swap(Vec<u8>),
+    /// It holds what it held at an earlier moment.
+    Older(Vec<u8>),
+    /// It had been removed, and is there again, with what it held.
+    Back(Vec<u8>),
 }
 
 /// Damage to one file.
@@ -74,7 +82,11 @@ impl Case {
             }
             Damage::Cut(len) => file().set_len(*len).expect("a cut"),
             Damage::Remove => fs.remove(&self.path).expect("a removal"),
-            Damage::Swap(bytes) => {
+            Damage::Back(bytes) => {
+                let file = fs.open(&self.path, OpenMode::CreateNew).expect("a new file");
+                file.write_at(bytes, 0).expect("a write");
+            }
+            Damage::Swap(bytes) | Damage::Older(bytes) => {
                 let file = file();
                 file.set_len(0).expect("a cut");
                 file.write_at(bytes, 0).expect("a write");
@@ -115,11 +127,13 @@ pub struct Subject {
     pub dir: &'static str,
     /// Files of another of its kind, under the same paths where it has them.
     pub foreign: Files,
+    /// Files of its own as they were at earlier moments: of one path there may be several.
+    pub earlier: Files,
     judge: Judge,
     allowed: Allowed,
 }
 
-/// How much of a file is tried under one seed: one in so many.
+/// How much of a file is tried under one seed: one in so many; of zeros far from anything else fewer, unless it is every byte.
 #[derive(Debug, Clone, Copy)]
 pub struct Stride {
     /// Of the bytes that are flipped.
@@ -136,24 +150,31 @@ impl Subject {
     ///
     /// # Panics
     /// If a promise is broken.
-    pub fn damage(&self, seed: u64, stride: impl Fn(&Path) -> Stride) -> Counts {
+    pub fn damage(&self, seed: u64, stride: impl Fn(&Path) -> Stride, coverage: &mut Coverage) -> Counts {
         let files = files_in(&*self.disk.mem, Path::new(self.dir));
         let mut counts = Counts::new();
         let whole = (self.judge)(&self.disk.killed(), "whole");
         assert_eq!(whole, Outcome::Harmless, "{}: whole", self.dir);
         for (path, bytes) in &files {
-            let stride = stride(path);
-            for case in cases(&files, &self.foreign, (path, bytes), seed, stride) {
-                let disk = self.disk.killed();
-                case.apply(&*disk.mem);
-                let context = case.to_string();
-                let _told = Told(&context);
-                let outcome = (self.judge)(&disk, &context);
-                assert!((self.allowed)(&case, outcome), "{context}: {outcome:?}");
-                *counts.entry((kind_of(path), what(&case.damage), outcome)).or_default() += 1;
+            for case in cases(&files, &self.foreign, (path, bytes), seed, stride(path)) {
+                coverage.note(&case);
+                self.one(&case, &mut counts);
             }
         }
+        for case in earlier_cases(&files, &self.earlier, seed) {
+            self.one(&case, &mut counts);
+        }
         counts
+    }
+
+    fn one(&self, case: &Case, counts: &mut Counts) {
+        let disk = self.disk.killed();
+        case.apply(&*disk.mem);
+        let context = case.to_string();
+        let _told = Told(&context);
+        let outcome = (self.judge)(&disk, &context);
+        assert!((self.allowed)(case, outcome), "{context}: {outcome:?}");
+        *counts.entry((kind_of(&case.path), what(&case.damage), outcome)).or_default() += 1;
     }
 }
 
@@ -174,6 +195,8 @@ fn what(damage: &Damage) -> &'static str {
         Damage::Cut(_) => "cut",
         Damage::Remove => "remove",
         Damage::Swap(_) => "swap",
+        Damage::Older(_) => "older",
+        Damage::Back(_) => "back",
     }
 }
 
@@ -189,10 +212,13 @@ fn mixed(seed: u64, at: u64) -> u64 {
     codec::checksum64(&at.to_le_bytes(), seed)
 }
 
-/// True for a byte that is worth flipping: of zeros far from anything else, which are many and alike, few are.
-fn is_worth(bytes: &[u8], at: usize, seed: u64) -> bool {
-    let near = &bytes[at.saturating_sub(64)..(at + 64).min(bytes.len())];
-    near.iter().any(|byte| *byte != 0) || mixed(seed, at as u64).is_multiple_of(40)
+/// Of zeros far from anything else, which are many and alike, one in so many is tried.
+const ZEROS: u64 = 40;
+
+/// True for a byte that is worth flipping in a round of seeds: the zeros take turns, so that each has one in time.
+fn is_worth(bytes: &[u8], at: u64, (round, stride): (u64, u64)) -> bool {
+    let near = &bytes[at.saturating_sub(64) as usize..(at as usize + 64).min(bytes.len())];
+    stride == 1 || near.iter().any(|byte| *byte != 0) || (at / stride + round).is_multiple_of(ZEROS)
 }
 
 /// What is done to a file under a seed. Seeds that follow each other try other bytes and lengths, and when all were tried,
@@ -200,7 +226,8 @@ fn is_worth(bytes: &[u8], at: usize, seed: u64) -> bool {
 pub fn cases(files: &Files, foreign: &Files, (path, bytes): (&Path, &[u8]), seed: u64, stride: Stride) -> Vec<Case> {
     let case = |damage: Damage, words: &str| Case::new((path, bytes), damage, words);
     let (len, mut all) = (bytes.len() as u64, vec![case(Damage::Remove, "is missing")]);
-    for at in (0..len).filter(|at| at % stride.flips == seed % stride.flips && is_worth(bytes, *at as usize, seed)) {
+    let round = (seed / stride.flips, stride.flips);
+    for at in (0..len).filter(|at| at % stride.flips == seed % stride.flips && is_worth(bytes, *at, round)) {
         // Mostly one bit; sometimes several.
         let mask = match mixed(seed, at) {
             n if n % 4 > 0 => 1 << ((at + seed / stride.flips) % 8),

@@ -22,6 +22,8 @@ use testkit::seed;
 const WRITERS: u64 = 4;
 /// The writers, and the client of single writes.
 const CLIENTS: usize = WRITERS as usize + 1;
+/// The usual run kills so many at least.
+const KILLS: u64 = 100;
 
 /// One test at a time: between fork and exec, a process that one starts would hold the other's lock files.
 static ALONE: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
@@ -190,7 +192,7 @@ impl Known {
 
 #[test]
 fn a_killed_process_loses_nothing_acknowledged() {
-    const ROUNDS: u64 = 60;
+    const ROUNDS: u64 = 70;
     let _alone = ALONE.lock();
     let dir = tempfile::tempdir().unwrap();
     let mut known = Known::new(dir.path().join("db"));
@@ -222,6 +224,7 @@ fn a_killed_process_loses_nothing_acknowledged() {
         known.restored
     );
     if seed::is_usual(ROUNDS) {
+        assert!(kills >= KILLS, "{kills} kills");
         assert!(known.not_opened > 0, "nobody was killed while opening");
         assert!(known.restored > 20, "{} checkpoints were restored", known.restored);
     }
@@ -233,7 +236,7 @@ fn a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none() {
     const ROUNDS: u64 = 25;
     let _alone = ALONE.lock();
     let first = seed::first();
-    let (started, mut round, mut not_opened) = (Instant::now(), 0, 0);
+    let (started, mut round, mut kills, mut not_opened) = (Instant::now(), 0, 0, 0);
     while seed::goes_on(started, round, ROUNDS) {
         let seed = first + round;
         let dir = tempfile::tempdir().unwrap();
@@ -242,14 +245,15 @@ fn a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none() {
         for again in 0..rng.u64(1..4) {
             // Each names its checkpoints by its own seed.
             known.kill_one(seed ^ again << 40, Duration::from_micros(rng.u64(0..25_000)), true);
+            kills += 1;
         }
         known.check(seed, round);
         known.check_checkpoints(seed);
         not_opened += known.not_opened;
         round += 1;
     }
-    seed::tally("kills", round);
+    seed::tally("kills", kills);
     seed::tally_rare();
-    println!("{round} rounds in {:?}, {not_opened} kills before the database was open", started.elapsed());
+    println!("{kills} kills in {:?}, {not_opened} of them before the database was open", started.elapsed());
     assert!(!seed::is_usual(ROUNDS) || not_opened > 0, "nobody was killed while creating");
 }

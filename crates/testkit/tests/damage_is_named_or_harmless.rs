@@ -7,19 +7,22 @@ use std::cell::RefCell;
 use std::path::Path;
 use store::Options;
 use testkit::fixture::End;
-use testkit::rot::Outcome::{Dropped, Earlier, Found, Other, Refused, Told};
-use testkit::rot::{self, Counts, Made, Outcome, Stride, Subject};
+use testkit::rot::Outcome::{Dropped, Earlier, Found, Harmless, Other, Refused, Told};
+use testkit::rot::{self, Counts, Coverage, Made, Outcome, Stride, Subject};
 use testkit::{World, read_state, seed};
 
 /// Damages each of some subjects under each seed; all that a table names is met.
 fn damage(test: &str, usual: u64, subjects: &[Subject], stride: fn(&Path) -> Stride, wanted: &[(&str, &str, Outcome)]) {
     let counts = RefCell::new(Counts::new());
+    let covered = RefCell::new(subjects.iter().map(|_| Coverage::default()).collect::<Vec<_>>());
     seed::each(&format!("damage_is_named_or_harmless {test}"), 1, usual, |seed| {
-        for subject in subjects {
-            rot::tally(&mut counts.borrow_mut(), subject.damage(seed, stride));
+        for (subject, covered) in subjects.iter().zip(covered.borrow_mut().iter_mut()) {
+            rot::tally(&mut counts.borrow_mut(), subject.damage(seed, stride, covered));
         }
     });
-    let counts = counts.into_inner();
+    let (counts, covered) = (counts.into_inner(), covered.into_inner());
+    println!("bytes that were flipped: {:?}", Coverage::of_kinds(&covered));
+    Coverage::tally(test, &covered);
     for ((kind, what, outcome), count) in &counts {
         println!("{kind} {what} {outcome:?} {count}");
     }
@@ -28,7 +31,41 @@ fn damage(test: &str, usual: u64, subjects: &[Subject], stride: fn(&Path) -> Str
     }
 }
 
-/// Every byte and every length of small databases, by a few seeds together.
+fn small_databases() -> Vec<Subject> {
+    let makes = [(Compression::None, true), (Compression::Zstd(3), false), (Compression::Lz4, false)];
+    let other = rot::small(Compression::Lz4, true, 9);
+    makes.map(|(compression, closed)| rot::subject(rot::small(compression, closed, 1), &other)).into()
+}
+
+/// Each seed flips every byte of every file of one small database, or read-only store. The usual two have files of all types;
+/// four have all of these.
+#[test]
+fn of_every_byte() {
+    let every = |_: &Path| Stride { flips: 1, cuts: 997 };
+    let mut subjects = small_databases();
+    subjects.insert(2, rot::read_only());
+    let usual = 2;
+    let (counts, covered) = (RefCell::new(Counts::new()), RefCell::new(Vec::new()));
+    covered.borrow_mut().resize_with(subjects.len(), Coverage::default);
+    seed::each("damage_is_named_or_harmless of_every_byte", 1, usual, |seed| {
+        let at = (seed % subjects.len() as u64) as usize;
+        let more = subjects[at].damage(seed, every, &mut covered.borrow_mut()[at]);
+        rot::tally(&mut counts.borrow_mut(), more);
+    });
+    let kinds = Coverage::of_kinds(covered.borrow().iter());
+    println!("bytes that were flipped: {kinds:?}");
+    Coverage::tally("of_every_byte", covered.borrow().iter());
+    if seed::is_usual(usual) {
+        for kind in ["ALLUVIUM", "MANIFEST", "sst", "wal-.log", "READONLY", "data.sst", "index-.idx"] {
+            assert!(
+                kinds.get(kind).is_some_and(|(flipped, all)| flipped == all),
+                "not every byte of {kind}: {kinds:?}"
+            );
+        }
+    }
+}
+
+/// Bytes and lengths of small databases, all of them by a few seeds together.
 #[test]
 fn of_small_databases() {
     let every = |path: &Path| match rot::kind_of(path).as_str() {
@@ -36,9 +73,6 @@ fn of_small_databases() {
         "wal-.log" => Stride { flips: 13, cuts: 31 },
         _ => Stride { flips: 5, cuts: 11 },
     };
-    let makes = [(Compression::None, true), (Compression::Zstd(3), false), (Compression::Lz4, false)];
-    let other = rot::small(Compression::Lz4, true, 9);
-    let subjects = makes.map(|(compression, closed)| rot::subject(rot::small(compression, closed, 1), &other));
     let wanted = [
         ("ALLUVIUM", "flip", Refused),
         ("ALLUVIUM", "swap", Refused),
@@ -54,8 +88,14 @@ fn of_small_databases() {
         ("wal-.log", "cut", Refused),
         ("wal-.log", "cut", Dropped(1)),
         ("wal-.log", "remove", Refused),
+        ("MANIFEST", "older", Refused),
+        ("sst", "older", Refused),
+        ("sst", "back", Harmless),
+        ("wal-.log", "older", Refused),
+        ("wal-.log", "back", Refused),
+        ("wal-.log", "back", Harmless),
     ];
-    damage("of_small_databases", 1, &subjects, every, &wanted);
+    damage("of_small_databases", 1, &small_databases(), every, &wanted);
 }
 
 /// Some bytes and lengths of databases with everything in them.
@@ -92,7 +132,7 @@ fn of_a_closed_database_with_dictionaries() {
 #[test]
 fn of_a_checkpoint() {
     let some = |path: &Path| match rot::kind_of(path).as_str() {
-        "CHECKPOINT" => Stride { flips: 7, cuts: 11 },
+        "CHECKPOINT" => Stride { flips: 1, cuts: 11 },
         _ => Stride { flips: 149, cuts: 499 },
     };
     let wanted = [

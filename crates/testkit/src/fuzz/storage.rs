@@ -2,11 +2,13 @@
 
 use crate::world::World;
 use alluvium::export::{self, Encoder};
-use alluvium::load::{Csv, Format, Input, LoadOptions, LoadReport, OnBad};
-use alluvium::{Collection, Database, Durability, Map};
+use alluvium::load::{Csv, FieldType, Format, Input, LoadOptions, LoadReport, OnBad};
+use alluvium::{Collection, Database, Durability, Map, Value};
 use document::json::print_exact;
+use document::path::FieldPath;
 use env::{Env, OpenMode};
 use lsm::VersionEdit;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
 use store::Options;
@@ -113,11 +115,84 @@ pub fn loads(data: &[u8]) {
             .unwrap_or_else(|e| panic!("what was exported as {back:?}: {e}"));
         assert_eq!(all(&again), found, "{back:?}");
     }
+    rows(&db, &collection, &found);
     let mut lines = Vec::new();
     if found.iter().all(|map| print_exact(map, &mut lines).map(|()| lines.push(b'\n')).is_ok()) {
         let again = db.create_collection("again.exact").expect("a collection");
         load(&again, Format::ExactLines, OnBad::Error, &lines).unwrap_or_else(|e| panic!("exact lines: {e}"));
         assert_eq!(all(&again), found, "exact lines");
+    }
+}
+
+/// Documents written as rows and loaded again, with the types that fields have in all of them, are what they were but for what
+/// rows do not hold: whatever is null or empty, and that an integer which fits 32 bits had 64.
+fn rows(db: &Database, collection: &Collection, found: &[Map]) {
+    let columns = columns(found);
+    if columns.first().is_none_or(|(name, _)| name != "_id") {
+        return;
+    }
+    let separator = if found.len().is_multiple_of(2) { b',' } else { b'\t' };
+    let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+    let mut encoder = Encoder::new(export::Format::Csv { separator }).fields(names);
+    let mut bytes = Vec::new();
+    encoder.begin(&mut bytes).expect("fields are given");
+    let mut cursor = collection.scan().run().expect("a scan");
+    while cursor.encode_next(&mut encoder, &mut bytes).unwrap_or_else(|e| panic!("written as rows: {e}")) {}
+    encoder.end(&mut bytes);
+    let again = db.create_collection("again.rows").expect("a collection");
+    let format = Format::Csv(Csv { separator, types: columns.clone(), ..Csv::default() });
+    load(&again, format, OnBad::Error, &bytes).unwrap_or_else(|e| panic!("what was written as rows: {e}"));
+    let kept = |map: &Map| -> Map {
+        columns.iter().filter_map(|(name, _)| Some((name.as_str(), in_a_row(map.get(name)?)?))).collect()
+    };
+    assert_eq!(all(&again), found.iter().map(kept).collect::<Vec<_>>(), "rows");
+}
+
+/// The fields, the `_id` first, whose values are of one type in all documents that have them, and that a row of names can name.
+/// Nothing if the `_id`s are not of one type.
+fn columns(found: &[Map]) -> Vec<(String, FieldType)> {
+    let names: BTreeSet<&str> =
+        found.iter().flat_map(|map| &map.entries).filter_map(|(name, _)| name.as_str()).collect();
+    let once = |name: &str| {
+        found.iter().all(|map| map.entries.iter().filter(|(key, _)| key.as_str() == Some(name)).count() < 2)
+    };
+    let plain = |name: &&str| !name.contains('.') && name.parse::<FieldPath>().is_ok() && once(name);
+    let typed = |name: &str| {
+        let mut kinds =
+            found.iter().filter_map(|map| map.get(name)).filter(|value| in_a_row(value).is_some()).map(kind_of);
+        let first = kinds.next()??;
+        kinds.all(|kind| kind == Some(first)).then(|| (name.to_owned(), first))
+    };
+    let Some(id) =
+        typed("_id").filter(|_| found.iter().all(|map| map.get("_id").is_some_and(|id| in_a_row(id).is_some())))
+    else {
+        return Vec::new();
+    };
+    let others = names.into_iter().filter(|name| *name != "_id").filter(plain).filter_map(typed);
+    [id].into_iter().chain(others).collect()
+}
+
+/// The type of a column of such values.
+fn kind_of(value: &Value) -> Option<FieldType> {
+    Some(match value {
+        Value::String(_) => FieldType::String,
+        Value::Int32(_) | Value::Int64(_) => FieldType::Int,
+        Value::Double(_) => FieldType::Double,
+        Value::Decimal(_) => FieldType::Decimal,
+        Value::Bool(_) => FieldType::Bool,
+        Value::ObjectId(_) => FieldType::ObjectId,
+        Value::DateTime(_) => FieldType::Date,
+        _ => return None,
+    })
+}
+
+/// What comes back of a value in a row.
+fn in_a_row(value: &Value) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::String(text) if text.is_empty() => None,
+        Value::Int64(n) => Some(i32::try_from(*n).map_or(Value::Int64(*n), Value::Int32)),
+        other => Some(other.clone()),
     }
 }
 

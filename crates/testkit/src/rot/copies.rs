@@ -1,7 +1,7 @@
 //! What is made of a database, or beside one: checkpoints, read-only stores, dumps.
 
 use super::database::{Made, made};
-use super::{Case, Damage, Outcome, Subject, named};
+use super::{Case, Damage, Files, Outcome, Subject, named};
 use crate::fixture::{self, End, contents_of, files_in, fill};
 use crate::world::World;
 use crate::{State, map_of, read_state};
@@ -40,6 +40,7 @@ pub fn checkpoint() -> Subject {
         disk: made.disk.killed(),
         dir: "tuesday",
         foreign,
+        earlier: Files::new(),
         judge: Box::new(move |disk, context| judge_checkpoint(&made, disk, context)),
         // The lock is held while it is made, and of no use later. Nothing else may pass: a byte of it is under a checksum.
         allowed: Box::new(|case: &Case, outcome| match case.path.ends_with("LOCK") {
@@ -121,6 +122,7 @@ pub fn read_only() -> Subject {
         disk: world,
         dir: "ro",
         foreign: files_in(&*other.mem, Path::new("ro")),
+        earlier: Files::new(),
         judge: Box::new(move |disk, context| judge_read_only(&documents, disk, context)),
         allowed: Box::new(|case: &Case, outcome| match case.path.ends_with("LOCK") {
             true => outcome == Outcome::Harmless,
@@ -195,6 +197,7 @@ pub fn dump(gzip: bool) -> Subject {
         disk: world.killed(),
         dir: "dump",
         foreign: files_in(&*other.mem, Path::new("dump")),
+        earlier: Files::new(),
         judge: Box::new(move |disk, context| judge_dump(&state, disk, context)),
         allowed: Box::new(move |case: &Case, outcome| {
             use Outcome::{Harmless, Other, Refused, Told};
@@ -209,7 +212,7 @@ pub fn dump(gzip: bool) -> Subject {
                 Damage::Remove if case.path.to_string_lossy().contains(".metadata.json") => outcome == Other,
                 Damage::Remove => matches!(outcome, Refused | Told),
                 // Nothing ties a file to its dump.
-                Damage::Swap(_) => matches!(outcome, Refused | Told | Other),
+                Damage::Swap(_) | Damage::Older(_) | Damage::Back(_) => matches!(outcome, Refused | Told | Other),
             }
         }),
     }

@@ -1,7 +1,8 @@
 //! Databases that are damaged: closed and killed ones, with all that a database can hold.
 
+use super::earlier::Earlier;
 use super::probes::{Probe, answers};
-use super::{Case, Damage, Outcome, Subject, named};
+use super::{Case, Damage, Files, Outcome, Subject, named};
 use crate::cuts::FileKind;
 use crate::fixture::{self, End, contents_of, files_in};
 use crate::map_of;
@@ -31,6 +32,8 @@ pub struct Made {
     probes: Vec<Probe>,
     /// The oldest first; the last one is what it answers now.
     states: Vec<Vec<String>>,
+    /// What its files held while it was made.
+    earlier: Files,
 }
 
 /// Told of each write.
@@ -93,12 +96,14 @@ pub(super) fn made(options: Options, (closed, id): (bool, u64), fill: impl Fn(&W
     let first = World::new(id);
     let probes = Probe::all(&fill(&first, &mut |_| {}));
     let (disk, mut states) = (World::new(id), Vec::new());
+    let earlier = Earlier::watch(&disk, PATH);
     let db = fill(&disk, &mut |db| states.push(answers(db, &probes)));
     assert!(states.len() > 1 && answers(&db, &probes) == states[states.len() - 1], "the last write is the last state");
     if closed {
         db.close().expect("it closes");
     }
-    Made { disk: disk.killed(), closed, options, probes, states }
+    let earlier = earlier.end(&disk);
+    Made { disk: disk.killed(), closed, options, probes, states, earlier }
 }
 
 impl Made {
@@ -155,7 +160,8 @@ impl Made {
         let files = files_in(&*self.disk.mem, Path::new(PATH));
         let last_segment = files.iter().map(|(path, _)| path).filter(|path| FileKind::of(path) == FileKind::Log).max();
         let facts = |(path, bytes): &(PathBuf, Vec<u8>)| {
-            let mut facts = Facts { kind: FileKind::of(path), used: Vec::new(), last_begins: 0, is_last: false };
+            let (kind, bytes) = (FileKind::of(path), bytes.as_slice());
+            let mut facts = Facts { kind, used: Vec::new(), last_begins: 0, is_last: false, bytes: bytes.to_vec() };
             match facts.kind {
                 FileKind::Log => {
                     facts.is_last = Some(path) == last_segment;
@@ -183,6 +189,8 @@ struct Facts {
     last_begins: u64,
     /// It is the last segment of the log.
     is_last: bool,
+    /// What it holds.
+    bytes: Vec<u8>,
 }
 
 impl Facts {
@@ -205,6 +213,12 @@ impl Facts {
 
     fn is_used(&self, at: u64) -> bool {
         self.used.iter().any(|range| range.contains(&at))
+    }
+
+    /// True if other bytes are the same wherever these mean something.
+    fn holds_the_same(&self, other: &[u8]) -> bool {
+        let range = |range: &Range<u64>| range.start as usize..range.end as usize;
+        self.used.iter().all(|used| other.get(range(used)) == self.bytes.get(range(used)))
     }
 
     fn is_seal(&self, at: u64) -> bool {
@@ -230,6 +244,8 @@ impl Facts {
                 matches!(outcome, Refused | Told | Harmless)
             }
             (FileKind::Manifest, Damage::Cut(at)) if *at > self.last_begins => matches!(outcome, Refused | Told),
+            // Without its last edits it names files that are gone, or the log has the rest.
+            (FileKind::Manifest, Damage::Older(_)) => matches!(outcome, Refused | Told | Harmless),
             (FileKind::Manifest, _) => outcome == Refused,
             // Each byte is under a checksum, and the manifest knows the length.
             (FileKind::Sst, Damage::Cut(_) | Damage::Remove) => outcome == Refused,
@@ -251,6 +267,11 @@ impl Facts {
             (FileKind::Log, Damage::Cut(at)) if !closed && self.is_last && *at >= GROUPS as u64 => {
                 matches!(outcome, Refused | Dropped(_) | Earlier(_) | Harmless)
             }
+            // All that means something is there; the follower may be missing.
+            (FileKind::Log, Damage::Older(old)) if self.holds_the_same(old) => matches!(outcome, Harmless | Told),
+            // The last segment as it was is the log of a process that was killed then: nothing outside of it tells how far it
+            // went, unless files hold more.
+            (FileKind::Log, Damage::Older(_)) if self.is_last => matches!(outcome, Refused | Earlier(_) | Harmless),
             (FileKind::Log, _) => outcome == Refused,
             (FileKind::Directory, _) => false,
         }
@@ -266,8 +287,13 @@ pub fn subject(made: Made, other: &Made) -> Subject {
         disk: made.disk.killed(),
         dir: PATH,
         foreign: files_in(&*other.disk.mem, Path::new(PATH)),
+        earlier: made.earlier.clone(),
         judge: Box::new(move |disk, context| judged.judge(disk, PATH, context)),
-        allowed: Box::new(move |case: &Case, outcome| facts[&case.path].allow(closed, &case.damage, outcome)),
+        allowed: Box::new(move |case: &Case, outcome| match facts.get(&case.path) {
+            Some(facts) => facts.allow(closed, &case.damage, outcome),
+            // What is there again of what had been removed.
+            None => matches!(outcome, Outcome::Refused | Outcome::Harmless),
+        }),
     }
 }
 

@@ -28,7 +28,7 @@ impl Unit {
             && match case.damage {
                 Damage::Flip(at, _) => (self.from..self.to).contains(&at),
                 Damage::Cut(at) => at < self.to,
-                Damage::Remove | Damage::Swap(_) => true,
+                Damage::Remove | Damage::Swap(_) | Damage::Older(_) | Damage::Back(_) => true,
             }
     }
 }
