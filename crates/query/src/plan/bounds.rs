@@ -214,8 +214,8 @@ fn texts(pattern: &Pattern) -> Intervals {
     let texts = match pattern.prefix() {
         None => Intervals::one(low, high),
         Some(prefix) => {
-            let high = after_prefix(&prefix).map_or(high, |next| Edge::before(Value::String(next)));
-            Intervals::one(Edge::before(Value::String(prefix)), high)
+            let high = after_prefix(prefix).map_or(high, |next| Edge::before(Value::String(next)));
+            Intervals::one(Edge::before(Value::String(prefix.to_owned())), high)
         }
     };
     let stored = |pattern: String| Edge::before(Value::Regex(Box::new(Regex { pattern, options: String::new() })));
