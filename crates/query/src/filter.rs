@@ -13,9 +13,9 @@
 //!   are of the operand's type only: `{$gt: 5}` matches numbers, `{$gt: "a"}` strings and symbols. Min and max key are
 //!   compared with everything. NaN equals NaN, and is in no range of numbers.
 //! - **Equality** with a map is that of all its fields in their order. Null does not equal undefined.
-//! - **Regular expressions** are those of the crate `regex`: they take time in proportion to the text, and have no
-//!   look-around and no back-references. `$` is the very end of the text, and `\d`, `\w`, `\b` know all of Unicode. They
-//!   match strings, symbols, and stored regular expressions that are the same.
+//! - **Regular expressions** are PCRE's, as far as they take time in proportion to the text: they have no look-around and
+//!   no back-references. What all patterns of a filter take once they are compiled is limited. They match strings,
+//!   symbols, and stored regular expressions that are the same.
 //! - **Negations** (`$ne`, `$nin`, `$not`, `$nor`) match what the rest does not, so also documents without the field.
 //!
 //! ```
@@ -48,6 +48,7 @@ pub(crate) mod types;
 
 pub use error::FilterError;
 use node::Decoded;
+pub(crate) use pattern::Patterns;
 use tree::{Clause, Condition, Demands, Path};
 
 /// The largest filter, as BSON. MongoDB's limit of documents.
@@ -69,16 +70,21 @@ impl Filter {
     ///
     /// # Errors
     /// [`FilterError`]: an operator that is not known or not supported, by its name; an operand that its operator does not
-    /// take; a regular expression that is none; more than [`MAX_FILTER_BYTES`] bytes or [`MAX_DEPTH`] levels.
+    /// take; a regular expression that is none; patterns that together take too much once they are compiled; more than [`MAX_FILTER_BYTES`] bytes or [`MAX_DEPTH`] levels.
     pub fn parse(filter: &Map) -> Result<Self, FilterError> {
-        check_bounds(filter)?;
-        parse::filter(filter, parse::Level::Document)
+        Self::parse_with(filter, &Patterns::default())
     }
 
-    /// As [`Filter::parse`], of conditions on the fields of an element: `$ref`, `$id` and `$db` are fields there.
-    pub(crate) fn parse_of_element(filter: &Map) -> Result<Self, FilterError> {
+    /// As [`Filter::parse`], of a filter that shares what patterns may take with others.
+    pub(crate) fn parse_with(filter: &Map, patterns: &Patterns) -> Result<Self, FilterError> {
         check_bounds(filter)?;
-        parse::filter(filter, parse::Level::Element)
+        parse::filter(filter, parse::Level::Document, patterns)
+    }
+
+    /// As [`Filter::parse_with`], of conditions on the fields of an element: `$ref`, `$id` and `$db` are fields there.
+    pub(crate) fn parse_of_element(filter: &Map, patterns: &Patterns) -> Result<Self, FilterError> {
+        check_bounds(filter)?;
+        parse::filter(filter, parse::Level::Element, patterns)
     }
 
     /// A filter of these conditions.
@@ -187,14 +193,19 @@ impl ElementFilter {
     /// # Errors
     /// As [`Filter::parse`].
     pub fn parse(condition: &Value) -> Result<Self, FilterError> {
+        Self::parse_with(condition, &Patterns::default())
+    }
+
+    /// As [`ElementFilter::parse`], of a condition that shares what patterns may take with others.
+    pub(crate) fn parse_with(condition: &Value, patterns: &Patterns) -> Result<Self, FilterError> {
         match condition {
             Value::Map(map) => {
                 check_bounds(map)?;
-                parse::element("an element", map)
+                parse::element("an element", map, patterns)
             }
             value => {
                 check_bounds(&Map::from([("$eq", value.clone())]))?;
-                parse::equal_element(value)
+                parse::equal_element(value, patterns)
             }
         }
     }

@@ -32,6 +32,7 @@ mod explain;
 mod implies;
 mod interval;
 mod jump;
+mod said;
 mod scan;
 
 pub use choose::plan;

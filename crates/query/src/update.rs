@@ -30,6 +30,8 @@ use document::path::FieldPath;
 use document::row::{ID, RowError};
 use document::{Draft, Map, Value, bson};
 
+use crate::filter::Patterns;
+
 mod action;
 mod array;
 mod bit;
@@ -137,10 +139,12 @@ impl Update {
     /// As there; of the filters [`UpdateError::Filter`], [`UpdateError::BadValue`] (a name without a filter, or that is none)
     /// and [`UpdateError::FailedToParse`] (a filter that is not used, or has several names).
     pub fn parse_with(update: &Map, array_filters: &[Value]) -> Result<Self, UpdateError> {
-        let mut changes = parse::changes(update)?;
+        // All conditions of the update share what patterns may take.
+        let patterns = Patterns::default();
+        let mut changes = parse::changes(update, &patterns)?;
         changes.sort_by(|a, b| order::compare_paths(&a.path, &b.path));
         let mut update = Self { changes, filters: Vec::new() };
-        update.take_filters(array_filters)?;
+        update.take_filters(array_filters, &patterns)?;
         update.check_conflicts()?;
         Ok(update)
     }

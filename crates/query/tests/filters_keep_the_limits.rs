@@ -76,6 +76,53 @@ fn patterns_take_no_longer_than_the_text() {
     }
 }
 
+fn patterns(count: usize, pattern: impl Fn(usize) -> (String, &'static str)) -> Vec<Value> {
+    let regex = |(pattern, options): (String, &str)| {
+        Value::Regex(Box::new(document::value::Regex { pattern, options: options.to_owned() }))
+    };
+    (0..count).map(|n| regex(pattern(n))).collect()
+}
+
+fn in_list(patterns: Vec<Value>) -> Map {
+    Map::from([("a", Map::from([("$in", Value::Array(patterns))]))])
+}
+
+/// Each of them is within the limit of one.
+#[test]
+fn patterns_have_a_limit_together() {
+    let large = |n: usize| (format!("^q\\pL{{20}}x{n}"), "");
+    Filter::parse(&in_list(patterns(10, large))).unwrap();
+    let branches =
+        |patterns: Vec<Value>| Value::Array(patterns.into_iter().map(|one| Map::from([("a", one)]).into()).collect());
+    let inside =
+        |operator: &str| Map::from([("a", Map::from([(operator, Map::from([("$in", patterns(1500, large))]))]))]);
+    let refusing = [
+        in_list(patterns(1500, large)),
+        Map::from([("$or", branches(patterns(1500, large)))]),
+        Map::from([("a", Map::from([("$all", Value::Array(patterns(1500, large)))]))]),
+        inside("$not"),
+        inside("$elemMatch"),
+        // What compiles to nothing, and takes its time.
+        in_list(patterns(900, |n| (format!("{n}{}", "\\pL{0}".repeat(2000)), "i"))),
+        // Little each, and too many of them.
+        in_list(patterns(100_000, |n| (n.to_string(), ""))),
+    ];
+    for filter in refusing {
+        let error = Filter::parse(&filter).unwrap_err();
+        assert_eq!(error.code(), 51091);
+        assert!(error.to_string().contains("too large together"), "{error}");
+    }
+}
+
+#[test]
+fn a_thousand_plain_patterns_are_taken() {
+    for (suffix, options) in [("", ""), (".*@example\\.com$", ""), ("\\.jpg", "i")] {
+        let filter = Filter::parse(&in_list(patterns(1000, |n| (format!("^user{n}_{suffix}"), options)))).unwrap();
+        assert!(filter.matches_map(&map_of(r#"{"a":"user999_.jpg@example.com"}"#)));
+        assert!(!filter.matches_map(&map_of(r#"{"a":"user1000_"}"#)));
+    }
+}
+
 /// Every value in a list is looked for in no more than some twenty steps, and no list is too long.
 #[test]
 fn long_lists_are_searched_and_not_gone_through() {

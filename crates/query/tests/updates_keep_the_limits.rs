@@ -206,3 +206,21 @@ fn an_upsert_by_a_filter_has_the_limits_of_a_document() {
     assert_eq!(replacement(Map::from([("a", nested(MAX_DEPTH))])), Err(15));
     assert_eq!(replacement(Map::from([("a", text(MAX_DOCUMENT_BYTES))])), Err(10334));
 }
+
+/// Patterns of all conditions of an update count together, each of which is within the limit of one.
+#[test]
+fn patterns_of_an_update_have_a_limit_together() {
+    let pattern = |n: usize| Map::from([("$regex", format!("^q\\pL{{20}}x{n}"))]);
+    let pulls = |count: usize| {
+        let fields: Map = (0..count).map(|n| (format!("a{n}"), Value::Map(pattern(n)))).collect();
+        Map::from([("$pull", Value::Map(fields))])
+    };
+    Update::parse(&pulls(10)).unwrap();
+    let error = Update::parse(&pulls(1500)).unwrap_err();
+    assert_eq!((error.code(), error.to_string().contains("too large together")), (51091, true), "{error}");
+
+    let sets = |count: usize| Map::from([("$set", (0..count).map(|n| (format!("a.$[f{n}]"), 1)).collect::<Map>())]);
+    let filters = |count| (0..count).map(|n| Map::from([(format!("f{n}"), pattern(n))]).into()).collect::<Vec<Value>>();
+    Update::parse_with(&sets(10), &filters(10)).unwrap();
+    assert_eq!(Update::parse_with(&sets(1500), &filters(1500)).unwrap_err().code(), 51091);
+}

@@ -5,7 +5,7 @@ use document::{MAX_DEPTH, Map, Value};
 use std::collections::BTreeMap;
 
 use super::bits::{Bits, Wanted, truncated};
-use super::pattern::Pattern;
+use super::pattern::{Pattern, Patterns};
 use super::tree::{Clause, Comparison, Condition, Demands, In, Operand, Path, Test};
 use super::types::TypeSet;
 use super::{ElementFilter, Filter, FilterError, Form};
@@ -54,18 +54,18 @@ pub(super) enum Level {
 }
 
 /// A document of conditions that all hold. It nests no deeper than [`MAX_DEPTH`], which bounds the recursion.
-pub(super) fn filter(map: &Map, level: Level) -> Result<Filter> {
+pub(super) fn filter(map: &Map, level: Level, patterns: &Patterns) -> Result<Filter> {
     let mut all = Filter { clauses: Vec::with_capacity(map.len()), ..Filter::default() };
     for (name, operand) in &map.entries {
         let name = name.as_str().ok_or_else(|| bad("a filter has a name that is no string"))?;
         match name {
-            "$and" => list(name, operand, level)?.into_iter().for_each(|filter| add(&mut all, filter)),
-            "$or" => add(&mut all, or(list(name, operand, level)?)),
-            "$nor" => all.clauses.extend(nor(list(name, operand, level)?)),
+            "$and" => list(name, operand, level, patterns)?.into_iter().for_each(|filter| add(&mut all, filter)),
+            "$or" => add(&mut all, or(list(name, operand, level, patterns)?)),
+            "$nor" => all.clauses.extend(nor(list(name, operand, level, patterns)?)),
             "$comment" => {}
-            name if level == Level::Element && is_reference_name(name) => field(name, operand, &mut all)?,
+            name if level == Level::Element && is_reference_name(name) => field(name, operand, patterns, &mut all)?,
             name if name.starts_with('$') => return Err(unknown_at_top(name)),
-            name => field(name, operand, &mut all)?,
+            name => field(name, operand, patterns, &mut all)?,
         }
     }
     Ok(Filter { demands: all.demands, ..Filter::of(all.clauses) })
@@ -77,13 +77,13 @@ fn add(filter: &mut Filter, other: Filter) {
     filter.demands.0.extend(other.demands.0);
 }
 
-fn list(name: &str, operand: &Value, level: Level) -> Result<Vec<Filter>> {
+fn list(name: &str, operand: &Value, level: Level, patterns: &Patterns) -> Result<Vec<Filter>> {
     let wrong = || bad(format!("{name} takes an array of one or more maps"));
     let Value::Array(filters) = operand else { return Err(wrong()) };
     if filters.is_empty() {
         return Err(wrong());
     }
-    let read = |operand: &Value| filter(operand.as_map().ok_or_else(wrong)?, level);
+    let read = |operand: &Value| filter(operand.as_map().ok_or_else(wrong)?, level, patterns);
     filters.iter().map(read).collect()
 }
 
@@ -188,17 +188,17 @@ fn nor(filters: Vec<Filter>) -> Vec<Clause> {
     clauses
 }
 
-fn field(name: &str, operand: &Value, filter: &mut Filter) -> Result<()> {
+fn field(name: &str, operand: &Value, patterns: &Patterns, filter: &mut Filter) -> Result<()> {
     let path = path(name)?;
     let mut demands = Vec::new();
     let conditions = match operand {
         Value::Map(map) if is_operators(map) => {
-            let mut all = operators(name, map, &mut demands)?;
+            let mut all = operators(name, map, patterns, &mut demands)?;
             super::print::sort_conditions(&mut all);
             all
         }
         value => {
-            let test = equality(name, value)?;
+            let test = equality(name, value, patterns)?;
             demands.extend(test.only_value().cloned());
             vec![Condition::Test(test)]
         }
@@ -229,9 +229,9 @@ fn is_operators(map: &Map) -> bool {
 }
 
 /// A value in the place of operators: what equals it, or what a regular expression matches.
-fn equality(field: &str, value: &Value) -> Result<Test> {
+fn equality(field: &str, value: &Value, patterns: &Patterns) -> Result<Test> {
     match value {
-        Value::Regex(regex) => Pattern::parse(&regex.pattern, &regex.options).map(Test::Regex),
+        Value::Regex(regex) => patterns.compile(&regex.pattern, &regex.options).map(Test::Regex),
         value => comparison(field, "$eq", Comparison::Equal, value),
     }
 }
@@ -253,31 +253,31 @@ fn operand(field: &str, name: &str, value: &Value) -> Result<Operand> {
 }
 
 /// The operators for one value, in one order.
-fn conditions(field: &str, map: &Map) -> Result<Vec<Condition>> {
-    let mut all = operators(field, map, &mut Vec::new())?;
+fn conditions(field: &str, map: &Map, patterns: &Patterns) -> Result<Vec<Condition>> {
+    let mut all = operators(field, map, patterns, &mut Vec::new())?;
     super::print::sort_conditions(&mut all);
     Ok(all)
 }
 
 /// The operators for one value, and what they demand that it is, as it is written: not by negating twice.
-fn operators(field: &str, map: &Map, demands: &mut Vec<Value>) -> Result<Vec<Condition>> {
+fn operators(field: &str, map: &Map, patterns: &Patterns, demands: &mut Vec<Value>) -> Result<Vec<Condition>> {
     let mut all = Vec::with_capacity(map.len());
     for (name, operand) in &map.entries {
         let before = all.len();
         let name =
             name.as_str().ok_or_else(|| bad(format!("an operator for '{field}' has a name that is no string")))?;
         match name {
-            "$all" => all.extend(self::all(field, operand)?),
-            "$ne" | "$nin" | "$not" => match <[Condition; 1]>::try_from(negated(field, name, operand)?) {
+            "$all" => all.extend(self::all(field, operand, patterns)?),
+            "$ne" | "$nin" | "$not" => match <[Condition; 1]>::try_from(negated(field, name, operand, patterns)?) {
                 // What is negated twice holds.
                 Ok([Condition::Not(inner)]) => all.extend(inner),
                 Ok(one) => all.push(Condition::Not(one.into())),
                 Err(several) => all.push(Condition::Not(several)),
             },
             "$exists" if !is_true(operand) => all.push(Condition::Not(vec![Condition::Test(Test::Exists)])),
-            "$regex" => all.push(Condition::Test(regex(operand, map)?)),
+            "$regex" => all.push(Condition::Test(regex(operand, map, patterns)?)),
             "$options" if map.contains("$regex") => {}
-            name => all.push(Condition::Test(test(field, name, operand)?)),
+            name => all.push(Condition::Test(test(field, name, operand, patterns)?)),
         }
         demands.extend(all[before..].iter().filter(|_| name != "$not").filter_map(demanded).cloned());
     }
@@ -293,21 +293,21 @@ fn demanded(condition: &Condition) -> Option<&Value> {
 }
 
 /// What must not hold.
-fn negated(field: &str, name: &str, operand: &Value) -> Result<Vec<Condition>> {
+fn negated(field: &str, name: &str, operand: &Value, patterns: &Patterns) -> Result<Vec<Condition>> {
     let test = match (name, operand) {
         ("$ne", Value::Regex(_)) => {
             return Err(bad(format!("$ne of '{field}' cannot take a regular expression: write {{$not: …}}")));
         }
         ("$ne", value) => comparison(field, name, Comparison::Equal, value)?,
-        ("$nin", list) => Test::In(self::list_of(field, name, list)?),
-        (_, Value::Regex(_)) => equality(field, operand)?,
-        (_, Value::Map(map)) if is_operators(map) => return conditions(field, map),
+        ("$nin", list) => Test::In(self::list_of(field, name, list, patterns)?),
+        (_, Value::Regex(_)) => equality(field, operand, patterns)?,
+        (_, Value::Map(map)) if is_operators(map) => return conditions(field, map, patterns),
         _ => return Err(bad(format!("$not of '{field}' takes a map of operators or a regular expression"))),
     };
     Ok(vec![Condition::Test(test)])
 }
 
-fn test(field: &str, name: &str, operand: &Value) -> Result<Test> {
+fn test(field: &str, name: &str, operand: &Value, patterns: &Patterns) -> Result<Test> {
     if let Some(comparison) = Comparison::of_name(name) {
         return self::comparison(field, name, comparison, operand);
     }
@@ -315,12 +315,12 @@ fn test(field: &str, name: &str, operand: &Value) -> Result<Test> {
         return Bits::parse(wanted, operand).map(Test::Bits);
     }
     match name {
-        "$in" => list_of(field, name, operand).map(Test::In),
+        "$in" => list_of(field, name, operand, patterns).map(Test::In),
         "$exists" => Ok(Test::Exists),
         "$type" => TypeSet::parse(operand).map(Test::Type),
         "$mod" => modulo(field, operand),
         "$size" => size(field, operand),
-        "$elemMatch" => elem_match(field, operand),
+        "$elemMatch" => elem_match(field, operand, patterns),
         "$options" => Err(bad(format!("$options of '{field}' needs $regex beside it"))),
         name if UNSUPPORTED.contains(&name) => Err(unsupported(name)),
         name if name.starts_with('$') => Err(bad(format!("there is no operator {name}, which '{field}' has"))),
@@ -330,7 +330,7 @@ fn test(field: &str, name: &str, operand: &Value) -> Result<Test> {
     }
 }
 
-fn list_of(field: &str, name: &str, operand: &Value) -> Result<In> {
+fn list_of(field: &str, name: &str, operand: &Value, budget: &Patterns) -> Result<In> {
     let Value::Array(list) = operand else {
         let found = operand.type_name();
         return Err(bad(format!("{name} of '{field}' takes an array, this is of type {found}")));
@@ -338,7 +338,7 @@ fn list_of(field: &str, name: &str, operand: &Value) -> Result<In> {
     let (mut values, mut patterns) = (Vec::with_capacity(list.len()), Vec::new());
     for value in list {
         match value {
-            Value::Regex(regex) => patterns.push(Pattern::parse(&regex.pattern, &regex.options)?),
+            Value::Regex(regex) => patterns.push(budget.compile(&regex.pattern, &regex.options)?),
             Value::Map(map) if is_operators(map) => {
                 return Err(bad(format!("{name} of '{field}' holds operators: it takes values")));
             }
@@ -349,7 +349,7 @@ fn list_of(field: &str, name: &str, operand: &Value) -> Result<In> {
 }
 
 /// Each of the values must be there; nothing matches none of them.
-fn all(field: &str, operand: &Value) -> Result<Vec<Condition>> {
+fn all(field: &str, operand: &Value, patterns: &Patterns) -> Result<Vec<Condition>> {
     let Value::Array(list) = operand else {
         let found = operand.type_name();
         return Err(bad(format!("$all of '{field}' takes an array, this is of type {found}")));
@@ -363,11 +363,11 @@ fn all(field: &str, operand: &Value) -> Result<Vec<Condition>> {
         return Err(bad(format!("$all of '{field}' takes $elemMatch for all of its elements or for none")));
     }
     let one = |value: &Value| match value {
-        Value::Map(map) if elem_match(map) && map.len() == 1 => conditions(field, map),
+        Value::Map(map) if elem_match(map) && map.len() == 1 => conditions(field, map, patterns),
         Value::Map(map) if is_operators(map) => {
             Err(bad(format!("$all of '{field}' holds operators: it takes values, or {{$elemMatch: …}} alone")))
         }
-        value => Ok(vec![Condition::Test(equality(field, value)?)]),
+        value => Ok(vec![Condition::Test(equality(field, value, patterns)?)]),
     };
     Ok(list.iter().map(one).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
@@ -400,18 +400,18 @@ fn size(field: &str, operand: &Value) -> Result<Test> {
     }
 }
 
-fn regex(operand: &Value, map: &Map) -> Result<Test> {
+fn regex(operand: &Value, map: &Map, patterns: &Patterns) -> Result<Test> {
     let options = match map.get("$options") {
         None => None,
         Some(Value::String(options)) => Some(options.as_str()),
         Some(other) => return Err(bad(format!("$options takes a string, this is of type {}", other.type_name()))),
     };
     let pattern = match (operand, options) {
-        (Value::String(pattern), options) => Pattern::parse(pattern, options.unwrap_or_default()),
+        (Value::String(pattern), options) => patterns.compile(pattern, options.unwrap_or_default()),
         (Value::Regex(regex), Some(_)) if !regex.options.is_empty() => {
             Err(bad("a regular expression has its own options: leave $options away"))
         }
-        (Value::Regex(regex), options) => Pattern::parse(&regex.pattern, options.unwrap_or(&regex.options)),
+        (Value::Regex(regex), options) => patterns.compile(&regex.pattern, options.unwrap_or(&regex.options)),
         (other, _) => {
             let found = other.type_name();
             Err(bad(format!("$regex takes a string or a regular expression, this is of type {found}")))
@@ -420,9 +420,9 @@ fn regex(operand: &Value, map: &Map) -> Result<Test> {
     pattern.map(Test::Regex)
 }
 
-fn elem_match(field: &str, operand: &Value) -> Result<Test> {
+fn elem_match(field: &str, operand: &Value, patterns: &Patterns) -> Result<Test> {
     match operand {
-        Value::Map(map) => element(field, map).map(Test::ElemMatch),
+        Value::Map(map) => element(field, map, patterns).map(Test::ElemMatch),
         other => {
             let found = other.type_name();
             Err(bad(format!("$elemMatch of '{field}' takes a map of conditions, this is of type {found}")))
@@ -431,21 +431,21 @@ fn elem_match(field: &str, operand: &Value) -> Result<Test> {
 }
 
 /// Conditions for an element: operators for itself, or conditions on its fields.
-pub(super) fn element(field: &str, map: &Map) -> Result<ElementFilter> {
+pub(super) fn element(field: &str, map: &Map, patterns: &Patterns) -> Result<ElementFilter> {
     let of_document = |(name, _): &(Value, Value)| {
         name.as_str().is_some_and(|name| OF_DOCUMENTS.contains(&name) || is_reference_name(name))
     };
     let form = if is_operators(map) && !map.entries.first().is_some_and(of_document) {
-        Form::Element(conditions(field, map)?)
+        Form::Element(conditions(field, map, patterns)?)
     } else {
-        Form::Fields(filter(map, Level::Element)?)
+        Form::Fields(filter(map, Level::Element, patterns)?)
     };
     Ok(ElementFilter { form })
 }
 
 /// The elements that equal a value, or that a regular expression matches.
-pub(super) fn equal_element(value: &Value) -> Result<ElementFilter> {
-    Ok(ElementFilter { form: Form::Element(vec![Condition::Test(equality("an element", value)?)]) })
+pub(super) fn equal_element(value: &Value, patterns: &Patterns) -> Result<ElementFilter> {
+    Ok(ElementFilter { form: Form::Element(vec![Condition::Test(equality("an element", value, patterns)?)]) })
 }
 
 fn unknown_at_top(name: &str) -> FilterError {

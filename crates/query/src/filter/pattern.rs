@@ -1,16 +1,18 @@
 //! Regular expressions in filters: PCRE's, as far as they can be searched for in linear time.
 
+mod budget;
 mod pcre;
+
+use std::sync::Arc;
 
 use document::Value;
 use document::value::Regex as Stored;
-use regex::{Regex, RegexBuilder};
+use regex_automata::meta::Regex;
 use regex_syntax::hir::{Hir, HirKind, Look};
 
-use super::FilterError;
+pub(crate) use budget::Patterns;
 
-/// The most memory that a compiled pattern may take, and as much again for the tables that searching fills.
-const COMPILED_BYTES_MAX: usize = 1 << 20;
+use super::FilterError;
 
 /// How deep groups in a pattern may nest.
 const NEST_MAX: u32 = 100;
@@ -22,9 +24,10 @@ const PATTERN_BYTES_MAX: usize = 16_384;
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     source: Stored,
-    /// The pattern in the syntax of `regex`.
-    translated: String,
-    regex: Regex,
+    /// What every text that matches begins with, if the pattern says so.
+    prefix: Option<Box<str>>,
+    /// Copies share it, and with it the tables that searching fills.
+    regex: Arc<Regex>,
 }
 
 impl PartialEq for Pattern {
@@ -36,41 +39,6 @@ impl PartialEq for Pattern {
 impl Eq for Pattern {}
 
 impl Pattern {
-    /// Compiles a pattern with options among `imsx`; `u` is taken and changes nothing.
-    pub fn parse(pattern: &str, options: &str) -> Result<Self, FilterError> {
-        if pattern.len() > PATTERN_BYTES_MAX {
-            let len = pattern.len();
-            return Err(FilterError::InvalidRegex(format!(
-                "a regular expression has {len} bytes; the limit is {PATTERN_BYTES_MAX}"
-            )));
-        }
-        if pattern.contains('\0') || options.contains('\0') {
-            return Err(FilterError::bad("a regular expression or its options have a zero character"));
-        }
-        if let Some(option) = options.chars().find(|option| !"imsxu".contains(*option)) {
-            return Err(FilterError::InvalidRegexOptions(format!(
-                "'{option}' is no option of a regular expression: take i, m, s or x"
-            )));
-        }
-        let mut sorted: Vec<char> = options.chars().filter(|option| *option != 'u').collect();
-        sorted.sort_unstable();
-        sorted.dedup();
-        let has = |option| sorted.contains(&option);
-        let flags = pcre::Flags { multi_line: has('m'), extended: has('x') };
-        let translated = pcre::translate(pattern, flags).map_err(|reason| not_understood(pattern, &reason))?;
-        let built = RegexBuilder::new(&translated)
-            .case_insensitive(has('i'))
-            .multi_line(has('m'))
-            .dot_matches_new_line(has('s'))
-            .size_limit(COMPILED_BYTES_MAX)
-            .dfa_size_limit(COMPILED_BYTES_MAX)
-            .nest_limit(NEST_MAX)
-            .build();
-        let regex = built.map_err(|error| refused(pattern, &error))?;
-        let source = Stored { pattern: pattern.to_owned(), options: sorted.into_iter().collect() };
-        Ok(Self { source, translated, regex })
-    }
-
     /// True if the pattern is found anywhere in the text.
     pub fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)
@@ -92,40 +60,57 @@ impl Pattern {
     }
 
     /// What every text that matches begins with, if the pattern says so.
-    pub fn prefix(&self) -> Option<String> {
-        let has = |option| self.source.options.contains(option);
-        let parsed = regex_syntax::ParserBuilder::new()
-            .case_insensitive(has('i'))
-            .multi_line(has('m'))
-            .dot_matches_new_line(has('s'))
-            .nest_limit(NEST_MAX)
-            .build()
-            .parse(&self.translated)
-            .ok()?;
-        prefix_of(&parsed)
+    pub fn prefix(&self) -> Option<&str> {
+        self.prefix.as_deref()
     }
 }
 
-fn prefix_of(hir: &Hir) -> Option<String> {
+/// Options in their one order, without `u`, which is taken and changes nothing.
+fn options_of(pattern: &str, options: &str) -> Result<String, FilterError> {
+    if pattern.len() > PATTERN_BYTES_MAX {
+        let len = pattern.len();
+        return Err(FilterError::InvalidRegex(format!(
+            "a regular expression has {len} bytes; the limit is {PATTERN_BYTES_MAX}"
+        )));
+    }
+    if pattern.contains('\0') || options.contains('\0') {
+        return Err(FilterError::bad("a regular expression or its options have a zero character"));
+    }
+    if let Some(option) = options.chars().find(|option| !"imsxu".contains(*option)) {
+        return Err(FilterError::InvalidRegexOptions(format!(
+            "'{option}' is no option of a regular expression: take i, m, s or x"
+        )));
+    }
+    let mut sorted: Vec<char> = options.chars().filter(|option| *option != 'u').collect();
+    sorted.sort_unstable();
+    sorted.dedup();
+    Ok(sorted.into_iter().collect())
+}
+
+/// What a pattern with these options says.
+fn parsed(pattern: &str, options: &str) -> Result<Hir, FilterError> {
+    let has = |option| options.contains(option);
+    let flags = pcre::Flags { multi_line: has('m'), extended: has('x') };
+    let translated = pcre::translate(pattern, flags).map_err(|reason| not_understood(pattern, &reason))?;
+    let parsed = regex_syntax::ParserBuilder::new()
+        .case_insensitive(has('i'))
+        .multi_line(has('m'))
+        .dot_matches_new_line(has('s'))
+        .nest_limit(NEST_MAX)
+        .build()
+        .parse(&translated);
+    parsed.map_err(|error| {
+        // The last line says what is wrong; those before it draw the pattern.
+        let text = error.to_string();
+        not_understood(pattern, text.lines().last().unwrap_or_default().trim_start_matches("error: "))
+    })
+}
+
+fn prefix_of(hir: &Hir) -> Option<Box<str>> {
     let HirKind::Concat(parts) = hir.kind() else { return None };
     let [start, first, ..] = &parts[..] else { return None };
     let (HirKind::Look(Look::Start), HirKind::Literal(literal)) = (start.kind(), first.kind()) else { return None };
-    std::str::from_utf8(&literal.0).ok().map(str::to_owned)
-}
-
-fn refused(pattern: &str, error: &regex::Error) -> FilterError {
-    match error {
-        regex::Error::CompiledTooBig(_) => {
-            let shown = shown(pattern);
-            let what = format!("the regular expression '{shown}' is too large once it is compiled: repeat less");
-            FilterError::InvalidRegex(what)
-        }
-        error => {
-            // The last line says what is wrong; those before it draw the pattern.
-            let text = error.to_string();
-            not_understood(pattern, text.lines().last().unwrap_or_default().trim_start_matches("error: "))
-        }
-    }
+    std::str::from_utf8(&literal.0).ok().map(Box::from)
 }
 
 fn not_understood(pattern: &str, reason: &str) -> FilterError {

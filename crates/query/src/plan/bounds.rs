@@ -3,7 +3,7 @@
 use document::Value;
 use document::value::Regex;
 
-use super::interval::{Edge, Intervals, bracket};
+use super::interval::{Edge, Interval, Intervals, bracket};
 use crate::filter::bits::Bits;
 use crate::filter::pattern::Pattern;
 use crate::filter::tree::{Comparison, Condition, In, Operand, Test};
@@ -150,6 +150,11 @@ impl Bounds {
     }
 
     fn of_list(list: &In, of: Of) -> Self {
+        let is_plain = |value: &Value| !matches!(value, Value::Null | Value::Array(_));
+        if list.patterns.is_empty() && list.values.iter().all(is_plain) {
+            // They are in order, and none is another's.
+            return Self { set: Intervals(list.values.iter().cloned().map(Interval::point).collect()), exact: true };
+        }
         let each = list.values.iter().map(|value| Self::equal(value, of));
         let patterns = list.patterns.iter().map(|pattern| Self::inexact(texts(pattern)));
         let all: Vec<Self> = each.chain(patterns).collect();
@@ -214,8 +219,8 @@ fn texts(pattern: &Pattern) -> Intervals {
     let texts = match pattern.prefix() {
         None => Intervals::one(low, high),
         Some(prefix) => {
-            let high = after_prefix(&prefix).map_or(high, |next| Edge::before(Value::String(next)));
-            Intervals::one(Edge::before(Value::String(prefix)), high)
+            let high = after_prefix(prefix).map_or(high, |next| Edge::before(Value::String(next)));
+            Intervals::one(Edge::before(Value::String(prefix.to_owned())), high)
         }
     };
     let stored = |pattern: String| Edge::before(Value::Regex(Box::new(Regex { pattern, options: String::new() })));

@@ -10,8 +10,17 @@ use crate::filter::{ElementFilter, Filter, Form};
 /// The most branches that are planned for a question, all choices together.
 pub(super) const BRANCHES_IN_ALL: usize = 4096;
 
+/// How often they look at an index that may serve. Each takes some microseconds.
+pub(super) const SCANS_IN_ALL: usize = 16_384;
+
+/// How often somebody looks into an index.
+const LOOKS_IN_ALL: usize = 4096;
+
 /// About how many bytes of other conditions they copy.
-const BYTES_IN_ALL: usize = 16 << 20;
+const BYTES_IN_ALL: usize = 8 << 20;
+
+/// How many conditions are compared with those of partial indexes, a value in a list like a condition.
+const COMPARISONS_IN_ALL: usize = 1 << 20;
 
 /// About how many bytes a condition, or a value, has besides its text.
 const CONDITION_BYTES: usize = 64;
@@ -21,12 +30,21 @@ const VALUE_BYTES: usize = 32;
 #[derive(Debug)]
 pub(super) struct Budget {
     branches: Cell<usize>,
+    scans: Cell<usize>,
+    looks: Cell<usize>,
     bytes: Cell<usize>,
+    comparisons: Cell<usize>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { branches: Cell::new(BRANCHES_IN_ALL), bytes: Cell::new(BYTES_IN_ALL) }
+        Self {
+            branches: Cell::new(BRANCHES_IN_ALL),
+            scans: Cell::new(SCANS_IN_ALL),
+            looks: Cell::new(LOOKS_IN_ALL),
+            bytes: Cell::new(BYTES_IN_ALL),
+            comparisons: Cell::new(COMPARISONS_IN_ALL),
+        }
     }
 }
 
@@ -44,6 +62,26 @@ impl Budget {
             _ => false,
         }
     }
+
+    /// Takes so many looks at indexes; false if there are not so many left, and then takes none.
+    pub fn take_scans(&self, scans: usize) -> bool {
+        take(&self.scans, scans)
+    }
+
+    /// True if an index may be looked into once more.
+    pub fn take_look(&self) -> bool {
+        take(&self.looks, 1)
+    }
+
+    /// As [`Budget::take_scans`], of comparisons with the conditions of partial indexes.
+    pub fn take_comparisons(&self, comparisons: usize) -> bool {
+        take(&self.comparisons, comparisons)
+    }
+}
+
+fn take(left: &Cell<usize>, wanted: usize) -> bool {
+    let rest = left.get().checked_sub(wanted);
+    rest.map(|rest| left.set(rest)).is_some()
 }
 
 /// About how many bytes a copy of the clause takes.

@@ -4,18 +4,22 @@ use document::Value;
 
 use super::bounds::{Bounds, Of};
 use super::budget::{Budget, weight};
-use super::cost::{self, Cost, Met};
+use super::cost::{self, Cost, Met, Shares};
 use super::interval::Intervals;
+use super::said::{Paths, Said, bit, spoken_of};
 use super::scan::{self, Bounded};
 use super::{Collection, Hint, Index, IndexScan, Needs, Node, PartBounds, Plan, PlanError, Query, Rejected, implies};
 use crate::filter::Filter;
-use crate::filter::tree::Clause;
-use crate::index::{Definition, Order};
+use crate::filter::tree::{Clause, Condition, Test};
+use crate::index::Order;
 use crate::sort::SortPart;
 
 /// The most branches that are looked up one by one; and of a choice within a choice.
 const BRANCHES_MAX: usize = 1000;
 const INNER_BRANCHES_MAX: usize = 64;
+
+/// Why an index was not taken.
+const GIVES_NOTHING: &str = "the filter gives it no bounds, and it gives no order";
 
 /// How deep branches are looked into for branches.
 const DEPTH_MAX: usize = 2;
@@ -27,12 +31,51 @@ const LOOKUPS_MAX: usize = 1 << 20;
 #[derive(Debug, Clone)]
 struct Way {
     name: String,
+    /// Without the conditions that documents are asked, as long as `proved` says which they are not.
     node: Node,
+    /// The clauses that need not be asked; none if the node is whole.
+    proved: Option<Vec<usize>>,
     cost: Cost,
     /// The documents come in the order that is asked for.
     ordered: bool,
     /// About how many documents match at most.
     most: f64,
+}
+
+impl Way {
+    /// A way that finds nothing.
+    fn nothing(name: String) -> Self {
+        Self { name, node: Node::Nothing, proved: None, cost: Cost::default(), ordered: true, most: 0.0 }
+    }
+
+    /// The node with the conditions that documents are asked. Of all ways only those that are taken have copies of them.
+    /// `in_order` says that the filter's clauses are in their order.
+    fn into_node(self, filter: &Filter, in_order: bool) -> Node {
+        let Some(mut proved) = self.proved else { return self.node };
+        proved.sort_unstable();
+        let rest = without(filter, &proved);
+        fill(self.node, &if in_order { rest } else { Filter::of(rest.clauses) })
+    }
+}
+
+fn fill(mut node: Node, rest: &Filter) -> Node {
+    match &mut node {
+        Node::Scan { filter, .. } | Node::Lookup { filter, .. } | Node::Fetch { filter, .. } => *filter = rest.clone(),
+        Node::Index(scan) if scan.covered.is_some() => scan.covered = Some(rest.clone()),
+        Node::Sort { input, .. } | Node::Limit { input, .. } => {
+            let inner = std::mem::replace(&mut **input, Node::Nothing);
+            **input = fill(inner, rest);
+        }
+        Node::Index(_) | Node::Nothing | Node::Union { .. } | Node::Intersection(_) => {}
+    }
+    node
+}
+
+/// A scan of an index, as far as others need it.
+struct Scanned<'i> {
+    index: &'i Index<'i>,
+    bounded: Bounded,
+    met: Met,
 }
 
 /// What was found for a filter.
@@ -47,16 +90,19 @@ struct Ways {
 /// # Errors
 /// [`PlanError`] for a hint that cannot be followed.
 pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, PlanError> {
-    let planner = Planner { query, collection, budget: Budget::default() };
+    let unseen = Collection { estimator: None, ..collection.clone() };
+    let paths = Paths::of(collection.indexes);
+    let planner = Planner { query, collection, unseen, paths, budget: Budget::default() };
+    let said = Said::new(query.filter, &planner.paths);
     let mut ways = match &query.hint {
-        Some(hint) => planner.hinted(hint)?,
-        None => planner.ways(query.filter, DEPTH_MAX),
+        Some(hint) => planner.hinted(hint, &said)?,
+        None => planner.ways(&said, DEPTH_MAX),
     };
     if finds_nothing(query.filter) {
         let unusable = std::mem::take(&mut ways.unusable);
         return Ok(Plan { root: Node::Nothing, cost: Cost::default(), rejected: unusable });
     }
-    let guess = collection.documents as f64 * cost::selectivity(query.filter, collection);
+    let guess = collection.documents as f64 * cost::selectivity(query.filter, &Shares::of(collection));
     let found = ways.ways.iter().map(|way| way.most).fold(guess, f64::min);
     let mut finished: Vec<Way> = ways.ways.into_iter().map(|way| planner.finish(way, found)).collect();
     finished.sort_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us));
@@ -68,7 +114,8 @@ pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, Plan
     let dearer =
         finished.map(|way| Rejected { why: dearer(&way.cost, &best.cost), way: way.name, cost: Some(way.cost) });
     let rejected = dearer.chain(ways.unusable).collect();
-    Ok(Plan { root: best.node, cost: best.cost, rejected })
+    let cost = best.cost;
+    Ok(Plan { root: best.into_node(query.filter, true), cost, rejected })
 }
 
 fn dearer(cost: &Cost, best: &Cost) -> String {
@@ -83,6 +130,9 @@ fn dearer(cost: &Cost, best: &Cost) -> String {
 fn finds_nothing(filter: &Filter) -> bool {
     let of = Of::Path { multikey: true, dotted: true, positions: true };
     filter.clauses.iter().any(|clause| match clause {
+        Clause::Field { condition: Condition::Test(Test::In(list)), .. } => {
+            list.values.is_empty() && list.patterns.is_empty()
+        }
         Clause::Field { condition, .. } => Bounds::of_condition(condition, of).set.is_none(),
         Clause::Or(branches) => branches.iter().all(finds_nothing),
         Clause::Nor(branches) => branches.iter().any(Filter::is_empty),
@@ -92,43 +142,66 @@ fn finds_nothing(filter: &Filter) -> bool {
 struct Planner<'a> {
     query: &'a Query<'a>,
     collection: &'a Collection<'a>,
+    /// The same, with nobody who looks into indexes.
+    unseen: Collection<'a>,
+    paths: Paths<'a>,
     /// What is left for unions.
     budget: Budget,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
     /// All ways to what a filter matches; the last is the scan of all documents.
-    fn ways(&self, filter: &Filter, depth: usize) -> Ways {
+    fn ways<'f>(&self, said: &Said<'f>, depth: usize) -> Ways
+    where
+        'a: 'f,
+    {
         let mut found = Ways::default();
-        found.ways.extend(self.lookup(filter));
-        for index in self.collection.indexes {
-            match self.index(filter, index, false) {
+        let mut scans = Vec::new();
+        found.ways.extend(self.lookup(said));
+        for (at, index) in self.collection.indexes.iter().enumerate() {
+            let way = if self.may_serve(index, said.speaks_of(at)) {
+                self.index(said, index, false, &mut scans)
+            } else if depth == DEPTH_MAX {
+                Err(GIVES_NOTHING.to_owned())
+            } else {
+                // Of branches nobody is told who could not serve.
+                continue;
+            };
+            match way {
                 Ok(way) => found.ways.push(way),
                 Err(why) => {
                     found.unusable.push(Rejected { way: index_name(index), cost: None, why });
                 }
             }
         }
-        let intersection = self.intersection(filter);
-        found.ways.extend(intersection);
+        found.ways.extend(self.intersection(scans));
         if let Some(depth) = depth.checked_sub(1) {
-            let choices = self.choices(filter, depth).into_iter();
-            found.ways.extend(choices.filter_map(|at| self.union(filter, at, depth)));
+            let choices = self.choices(said.filter, depth).into_iter();
+            found.ways.extend(choices.filter_map(|at| self.union(said.filter, at, depth)));
         }
-        found.ways.push(self.scan(filter, None));
+        found.ways.push(self.scan(said, None));
         found
     }
 
-    fn hinted(&self, hint: &Hint<'_>) -> Result<Ways, PlanError> {
-        let filter = self.query.filter;
+    /// False if an index serves for nothing, for the filter does not speak of it.
+    fn may_serve(&self, index: &Index<'_>, spoken_of: bool) -> bool {
+        let has_few = index.definition.is_sparse() || index.definition.partial_filter().is_some();
+        let asks_more = !self.query.sort.is_empty() || self.query.needs != Needs::Documents;
+        spoken_of || has_few || asks_more
+    }
+
+    fn hinted<'f>(&self, hint: &Hint<'_>, said: &Said<'f>) -> Result<Ways, PlanError>
+    where
+        'a: 'f,
+    {
         let is_id = |keys: &document::Map| keys.len() == 1 && keys.contains("_id");
         let only = |way: Way| Ok(Ways { ways: vec![way], unusable: Vec::new() });
         let all = self.collection.indexes.iter();
         let named: Vec<&Index<'_>> = match hint {
-            Hint::Natural { backward } => return only(self.scan(filter, Some(*backward))),
-            Hint::Name("_id_") => return only(self.lookup(filter).unwrap_or_else(|| self.scan(filter, None))),
+            Hint::Natural { backward } => return only(self.scan(said, Some(*backward))),
+            Hint::Name("_id_") => return only(self.lookup(said).unwrap_or_else(|| self.scan(said, None))),
             Hint::Keys(keys) if is_id(keys) => {
-                return only(self.lookup(filter).unwrap_or_else(|| self.scan(filter, None)));
+                return only(self.lookup(said).unwrap_or_else(|| self.scan(said, None)));
             }
             Hint::Name(name) => all.filter(|index| index.definition.name() == *name).collect(),
             Hint::Keys(keys) => all.filter(|index| same_keys(&index.definition.keys_map(), keys)).collect(),
@@ -136,7 +209,7 @@ impl Planner<'_> {
         // Several may have the same keys, and not the same documents: the cheapest of those that can answer is taken.
         let (mut ways, mut refused) = (Vec::new(), None);
         for index in named {
-            match self.index(filter, index, true) {
+            match self.index(said, index, true, &mut Vec::new()) {
                 Ok(way) => ways.push(way),
                 Err(why) => {
                     let name = index.definition.name();
@@ -161,26 +234,23 @@ impl Planner<'_> {
     }
 
     /// The intervals of `_id` that the filter leaves, and the clauses that are met by them.
-    fn ids(&self, filter: &Filter) -> (Intervals, Vec<usize>) {
+    fn ids(&self, said: &Said<'_>) -> (Intervals, Vec<usize>) {
         // An _id is always there, and never an array.
         let of = Of::Value;
         let (mut set, mut proved) = (Intervals::all(), Vec::new());
-        for (at, clause) in filter.clauses.iter().enumerate() {
-            let Clause::Field { path, condition } = clause else { continue };
-            if &*path.text == "_id" {
-                let bounds = Bounds::of_condition(condition, of);
-                set = set.intersection(&bounds.set);
-                if bounds.exact {
-                    proved.push(at);
-                }
+        for (at, condition) in said.conditions("_id") {
+            let bounds = Bounds::of_condition(condition, of);
+            set = set.intersection(&bounds.set);
+            if bounds.exact {
+                proved.push(at);
             }
         }
         (set, proved)
     }
 
     /// A scan of all documents, or of those between bounds of `_id`.
-    fn scan(&self, filter: &Filter, backward: Option<bool>) -> Way {
-        let (set, proved) = self.ids(filter);
+    fn scan(&self, said: &Said<'_>, backward: Option<bool>) -> Way {
+        let (set, proved) = self.ids(said);
         let sort = self.query.sort.first().filter(|part| part.path.as_str() == "_id");
         let backward = backward.unwrap_or(sort.is_some_and(|part| part.is_descending()));
         let ordered = self.query.sort.is_empty() || sort.is_some_and(|part| part.is_descending() == backward);
@@ -190,12 +260,12 @@ impl Planner<'_> {
         let seeks = cost::SEEK_US * f64::from(self.collection.partitions) * set.0.len() as f64;
         let cost = Cost { time_us: seeks + documents * each, entries: 0.0, documents };
         let name = if set.is_all() { "scan of all documents" } else { "scan of a range of _id" }.to_owned();
-        let node = Node::Scan { ids: set.0, backward, filter: without(filter, &proved) };
-        Way { name, node, cost, ordered, most: documents }
+        let node = Node::Scan { ids: set.0, backward, filter: Filter::default() };
+        Way { name, node, proved: Some(proved), cost, ordered, most: documents }
     }
 
-    fn lookup(&self, filter: &Filter) -> Option<Way> {
-        let (set, proved) = self.ids(filter);
+    fn lookup(&self, said: &Said<'_>) -> Option<Way> {
+        let (set, proved) = self.ids(said);
         if !set.is_points() || set.0.len() > LOOKUPS_MAX {
             return None;
         }
@@ -203,51 +273,72 @@ impl Planner<'_> {
         let ids: Vec<Value> = set.0.into_iter().map(|point| point.low.value).filter(is_id).collect();
         let count = ids.len() as f64;
         if ids.is_empty() {
-            let name = "look-up by _id".to_owned();
-            return Some(Way { name, node: Node::Nothing, cost: Cost::default(), ordered: true, most: 0.0 });
+            return Some(Way::nothing("look-up by _id".to_owned()));
         }
         let ordered = match self.query.sort {
             [] => true,
             [first, ..] => ids.len() < 2 || (first.path.as_str() == "_id" && !first.is_descending()),
         };
         let cost = Cost { time_us: count * cost::FETCH_US, entries: 0.0, documents: count };
-        let node = Node::Lookup { ids, filter: without(filter, &proved) };
-        Some(Way { name: "look-up by _id".to_owned(), node, cost, ordered, most: count })
+        let node = Node::Lookup { ids, filter: Filter::default() };
+        Some(Way { name: "look-up by _id".to_owned(), node, proved: Some(proved), cost, ordered, most: count })
     }
 
-    /// A scan of an index, and the fetch of the documents if it takes one.
-    fn index(&self, filter: &Filter, index: &Index<'_>, hinted: bool) -> Result<Way, String> {
-        usable(filter, index.definition)?;
-        let bounded = scan::bounded(filter, index);
+    /// A scan of an index, and the fetch of the documents if it takes one. If the first part has bounds, `scans` is told.
+    fn index<'f>(
+        &self,
+        said: &Said<'f>,
+        index: &'f Index<'f>,
+        hinted: bool,
+        scans: &mut Vec<Scanned<'f>>,
+    ) -> Result<Way, String> {
+        self.usable(said, index)?;
+        let bounded = scan::bounded(said, index);
         let backward = order(&bounded, index, self.query.sort);
         let ordered = self.query.sort.is_empty() || backward.is_some();
-        let covered = self.covers(filter, &bounded, index);
+        let is_covered = self.covers(said.filter, &bounded, index);
         if bounded.bounds.iter().any(|part| part.intervals.is_empty()) {
-            let (name, cost) = (index_name(index), Cost::default());
-            return Ok(Way { name, node: Node::Nothing, cost, ordered: true, most: 0.0 });
+            return Ok(Way::nothing(index_name(index)));
         }
         let has_few = index.definition.is_sparse() || index.definition.partial_filter().is_some();
         let is_all = !has_few && bounded.bounds.iter().all(|part| part.is_all());
-        if is_all && !hinted && covered.is_none() && (self.query.sort.is_empty() || !ordered) {
-            return Err("the filter gives it no bounds, and it gives no order".to_owned());
+        if is_all && !hinted && !is_covered && (self.query.sort.is_empty() || !ordered) {
+            return Err(GIVES_NOTHING.to_owned());
         }
-        let met = Met::of(&bounded.bounds, index, self.collection);
-        let is_covered = covered.is_some();
+        let looks = self.budget.take_look();
+        let met = Met::of(&bounded.bounds, index, if looks { self.collection } else { &self.unseen });
         let scan = IndexScan {
             index: index.definition.name().to_owned(),
-            bounds: bounded.bounds,
+            bounds: bounded.bounds.clone(),
             backward: backward.unwrap_or(false),
-            covered,
+            covered: is_covered.then(Filter::default),
             multikey: index.multikey != 0,
         };
-        let name = index_name(index);
+        let (name, most, proved) = (index_name(index), met.documents, Some(bounded.proved.clone()));
         let mut cost = self.of_scan(&met);
         let mut node = Node::Index(scan);
         if !is_covered {
             cost = cost.add(fetch(met.documents));
-            node = Node::Fetch { input: Box::new(node), filter: without(filter, &bounded.proved) };
+            node = Node::Fetch { input: Box::new(node), filter: Filter::default() };
         }
-        Ok(Way { name, node, cost, ordered, most: met.documents })
+        if bounded.bounds.first().is_some_and(|part| !part.is_all()) {
+            scans.push(Scanned { index, bounded, met });
+        }
+        Ok(Way { name, node, proved, cost, ordered, most })
+    }
+
+    /// An index is used only if every document that matches has entries in it.
+    fn usable<'f>(&self, said: &Said<'f>, index: &Index<'f>) -> Result<(), String> {
+        let definition = index.definition;
+        if let Some(partial) = definition.partial_filter()
+            && !implies::implies(said.filter, partial, &self.budget)
+        {
+            return Err(format!("it is partial, and the filter does not say {partial}"));
+        }
+        if definition.is_sparse() && !said.has_all(definition) {
+            return Err("it is sparse, and the filter may match documents without its fields".to_owned());
+        }
+        Ok(())
     }
 
     fn of_scan(&self, met: &Met) -> Cost {
@@ -255,9 +346,9 @@ impl Planner<'_> {
         Cost { time_us: seeks + met.entries * cost::SCAN_ENTRY_US, entries: met.entries, documents: 0.0 }
     }
 
-    /// What the values of entries must meet, if they are all that is asked for.
-    fn covers(&self, filter: &Filter, bounded: &Bounded, index: &Index<'_>) -> Option<Filter> {
-        let Needs::Paths(paths) = self.query.needs else { return None };
+    /// True if the values of entries are all that is asked for, also by the conditions that are left.
+    fn covers(&self, filter: &Filter, bounded: &Bounded, index: &Index<'_>) -> bool {
+        let Needs::Paths(paths) = self.query.needs else { return false };
         let tells = |path: &str| {
             let part = |(at, part): (usize, &crate::index::Part)| {
                 let plain = !part.path.names().any(|name| document::path::array_index(name).is_some());
@@ -271,26 +362,18 @@ impl Planner<'_> {
         let sort = self.query.sort.iter().map(|part| part.path.as_str());
         let told =
             paths.iter().all(|path| of_output(path.as_str())) && { sort }.all(|path| tells(path) || path == "_id");
-        let rest = without(filter, &bounded.proved);
         let of_clause = |clause: &Clause| matches!(clause, Clause::Field { path, .. } if tells(&path.text));
-        (told && rest.clauses.iter().all(of_clause)).then_some(rest)
+        let is_proved = |at: &usize| bounded.proved.contains(at);
+        told && filter.clauses.iter().enumerate().all(|(at, clause)| of_clause(clause) || is_proved(&at))
     }
 
     /// Two scans whose documents are few together.
-    fn intersection(&self, filter: &Filter) -> Option<Way> {
-        let mut scans: Vec<(Met, Bounded, &Index<'_>)> = Vec::new();
-        for index in self.collection.indexes {
-            if usable(filter, index.definition).is_err() {
-                continue;
-            }
-            let bounded = scan::bounded(filter, index);
-            if bounded.bounds.first().is_some_and(|part| !part.is_all()) {
-                scans.push((Met::of(&bounded.bounds, index, self.collection), bounded, index));
-            }
-        }
-        scans.sort_by(|(a, ..), (b, ..)| a.within.total_cmp(&b.within));
+    fn intersection(&self, mut scans: Vec<Scanned<'_>>) -> Option<Way> {
+        scans.sort_by(|a, b| a.met.within.total_cmp(&b.met.within));
         let (first, rest) = scans.split_first()?;
-        let path = |scan: &(Met, Bounded, &Index<'_>)| scan.2.definition.parts()[0].path.clone();
+        fn path<'s>(scan: &'s Scanned<'_>) -> &'s document::path::FieldPath {
+            &scan.index.definition.parts()[0].path
+        }
         // Each must say something that the other does not.
         let adds = |one: &Bounded, other: &Bounded| {
             let bounded = |part: &&PartBounds| !part.is_all();
@@ -298,26 +381,28 @@ impl Planner<'_> {
                 |part: &PartBounds| other.bounds.iter().filter(bounded).any(|it| it.part.path == part.part.path);
             one.bounds.iter().filter(bounded).any(|part| !in_other(part))
         };
-        let second =
-            rest.iter().find(|scan| path(scan) != path(first) && adds(&scan.1, &first.1) && adds(&first.1, &scan.1))?;
+        let second = rest.iter().find(|scan| {
+            let (one, other) = (&scan.bounded, &first.bounded);
+            path(scan) != path(first) && adds(one, other) && adds(other, one)
+        })?;
         let all = self.collection.documents.max(1) as f64;
         // What two conditions have in common is more than chance would have it.
-        let both = (first.0.documents * second.0.documents / all).max(0.1 * first.0.documents);
-        let ids = (first.0.within + second.0.within) * cost::DEDUPLICATE_US;
-        let scanned = self.of_scan(&first.0).add(self.of_scan(&second.0)).add(Cost::of_time(ids));
-        let proved: Vec<usize> = first.1.proved.iter().chain(&second.1.proved).copied().collect();
-        let node = |(_, bounded, index): &(Met, Bounded, &Index<'_>)| IndexScan {
+        let both = (first.met.documents * second.met.documents / all).max(0.1 * first.met.documents);
+        let ids = (first.met.within + second.met.within) * cost::DEDUPLICATE_US;
+        let scanned = self.of_scan(&first.met).add(self.of_scan(&second.met)).add(Cost::of_time(ids));
+        let proved: Vec<usize> = first.bounded.proved.iter().chain(&second.bounded.proved).copied().collect();
+        let node = |Scanned { index, bounded, .. }: &Scanned<'_>| IndexScan {
             index: index.definition.name().to_owned(),
             bounds: bounded.bounds.clone(),
             backward: false,
             covered: None,
             multikey: index.multikey != 0,
         };
-        let name = format!("intersection of {} and {}", first.2.definition.name(), second.2.definition.name());
+        let name = format!("intersection of {} and {}", first.index.definition.name(), second.index.definition.name());
         let input = Box::new(Node::Intersection(vec![node(first), node(second)]));
-        let node = Node::Fetch { input, filter: without(filter, &proved) };
-        let cost = scanned.add(fetch(both));
-        Some(Way { name, node, cost, ordered: self.query.sort.is_empty(), most: both })
+        let node = Node::Fetch { input, filter: Filter::default() };
+        let (cost, ordered) = (scanned.add(fetch(both)), self.query.sort.is_empty());
+        Some(Way { name, node, proved: Some(proved), cost, ordered, most: both })
     }
 
     /// The clauses whose branches are looked up one by one. Those with few branches are paid for first, and all of them
@@ -335,42 +420,60 @@ impl Planner<'_> {
         choices.sort_unstable();
         let weights: Vec<usize> = filter.clauses.iter().map(weight).collect();
         let all: usize = weights.iter().sum();
-        let paid = choices.into_iter().filter(|(count, at)| self.budget.take(*count, all - weights[*at]));
+        let paid = choices.into_iter().filter(|(count, at)| {
+            self.budget.take(*count, all - weights[*at]) && self.budget.take_scans(self.scans(filter, *at))
+        });
         let mut paid: Vec<usize> = paid.map(|(_, at)| at).collect();
         paid.sort_unstable();
         paid
+    }
+
+    /// How often an index is looked at for the branches of one `$or`.
+    fn scans(&self, filter: &Filter, at: usize) -> usize {
+        let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return 0 };
+        let always = self.collection.indexes.iter().enumerate().filter(|(_, index)| self.may_serve(index, false));
+        let others = [&filter.clauses[..at], &filter.clauses[at + 1..]];
+        let others = others.into_iter().fold(0, |all, clauses| all | spoken_of(clauses, &self.paths));
+        let all = always.fold(others, |all, (at, _)| all | bit(at));
+        let of_branch = |branch: &Filter| (all | spoken_of(&branch.clauses, &self.paths)).count_ones() as usize;
+        branches.iter().map(of_branch).sum()
     }
 
     /// The branches of one `$or`, each with the other conditions.
     fn union(&self, filter: &Filter, at: usize, depth: usize) -> Option<Way> {
         let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return None };
         let others = without(filter, &[at]);
+        if finds_nothing(&others) {
+            return Some(Way::nothing("union of nothing".to_owned()));
+        }
         let (mut inputs, mut names, mut cost, mut merge) = (Vec::new(), Vec::new(), Cost::default(), true);
         let mut most = 0.0;
         for branch in branches {
-            let branch = Filter::of(branch.clauses.iter().chain(&others.clauses).cloned().collect());
-            if finds_nothing(&branch) {
+            if finds_nothing(branch) {
                 continue;
             }
+            let clauses = branch.clauses.iter().chain(&others.clauses).cloned().collect();
+            let branch = Filter { clauses, ..Filter::default() };
+            let said = Said::new(&branch, &self.paths);
             let is_narrow = |way: &Way| !matches!(&way.node, Node::Scan { ids, .. } if Intervals(ids.clone()).is_all());
-            let ways = self.ways(&branch, depth).ways.into_iter().filter(is_narrow);
+            let ways = self.ways(&said, depth).ways.into_iter().filter(is_narrow);
             let best = ways.min_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us))?;
             let ids = Cost::of_time(best.cost.documents * cost::DEDUPLICATE_US);
             cost = cost.add(best.cost).add(ids);
             merge &= best.ordered;
             most += best.most;
-            names.push(best.name);
-            inputs.push(best.node);
+            names.push(best.name.clone());
+            inputs.push(best.into_node(&branch, false));
         }
         let name = format!("union of {}", names.join(", "));
         let merge = if merge { self.query.sort.to_vec() } else { Vec::new() };
         let ordered = !merge.is_empty() || self.query.sort.is_empty();
-        Some(Way { name, node: Node::Union { inputs, merge }, cost, ordered, most })
+        Some(Way { name, node: Node::Union { inputs, merge }, proved: None, cost, ordered, most })
     }
 
     /// Adds what is left to be done.
     fn finish(&self, way: Way, found: f64) -> Way {
-        let Way { name, mut node, mut cost, ordered, most } = way;
+        let Way { name, mut node, proved, mut cost, ordered, most } = way;
         let wanted = self.query.wanted();
         if ordered {
             // It ends once enough are found.
@@ -386,7 +489,7 @@ impl Planner<'_> {
         if !is_nothing && (self.query.skip > 0 || self.query.limit.is_some()) {
             node = Node::Limit { input: Box::new(node), skip: self.query.skip, limit: self.query.limit };
         }
-        Way { name, node, cost, ordered: true, most }
+        Way { name, node, proved, cost, ordered: true, most }
     }
 }
 
@@ -403,23 +506,10 @@ fn same_keys(keys: &document::Map, hint: &document::Map) -> bool {
     keys.len() == hint.len() && keys.entries.iter().zip(&hint.entries).all(equal)
 }
 
-/// The filter without some of its clauses.
+/// The filter without some of its clauses, which are in order.
 fn without(filter: &Filter, clauses: &[usize]) -> Filter {
-    let rest = filter.clauses.iter().enumerate().filter(|(at, _)| !clauses.contains(at));
+    let rest = filter.clauses.iter().enumerate().filter(|(at, _)| clauses.binary_search(at).is_err());
     Filter { clauses: rest.map(|(_, clause)| clause.clone()).collect(), ..Filter::default() }
-}
-
-/// An index is used only if every document that matches has entries in it.
-fn usable(filter: &Filter, definition: &Definition) -> Result<(), String> {
-    if let Some(partial) = definition.partial_filter()
-        && !implies::implies(filter, partial)
-    {
-        return Err(format!("it is partial, and the filter does not say {partial}"));
-    }
-    if definition.is_sparse() && !scan::has_all(filter, definition) {
-        return Err("it is sparse, and the filter may match documents without its fields".to_owned());
-    }
-    Ok(())
 }
 
 /// Whether a scan gives the order, and then whether backwards.

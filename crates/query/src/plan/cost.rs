@@ -4,8 +4,11 @@
 //! holds some ten rows, or some 200 entries). What matters is how they stand to each other: an index pays up to about an
 //! eighth of the documents.
 
+use std::collections::BTreeMap;
+
 use document::Value;
 use document::compare::{compare, type_rank};
+use document::row::ID;
 
 use super::interval::{Interval, Intervals, bracket};
 use super::scan::{id_ranges, ranges_of};
@@ -156,7 +159,7 @@ fn part_fraction(part: &PartBounds, at: usize, index: &Index<'_>) -> f64 {
         _ if part.is_all() => 1.0,
         // A hash leaves nothing but equality.
         _ if part.part.order == Order::Hashed => (part.intervals.len() as f64 * POINT).min(1.0),
-        _ => fraction_of(&part.intervals),
+        _ => part.width,
     }
 }
 
@@ -193,31 +196,36 @@ fn fraction_of(intervals: &[Interval]) -> f64 {
             _ => OF_TYPE,
         }
     };
-    intervals.iter().map(one).sum::<f64>().min(1.0)
+    let mut share = 0.0;
+    for interval in intervals {
+        share += one(interval);
+        if share >= 1.0 {
+            return 1.0;
+        }
+    }
+    share
 }
 
 /// The share of the documents that match.
-pub(super) fn selectivity(filter: &Filter, collection: &Collection<'_>) -> f64 {
+pub(super) fn selectivity(filter: &Filter, shares: &Shares<'_>) -> f64 {
     let of_clause = |clause: &Clause| match clause {
-        Clause::Field { path, condition } => of_condition(&path.text, condition, collection),
-        Clause::Or(branches) => branches.iter().map(|branch| selectivity(branch, collection)).sum::<f64>().min(1.0),
-        Clause::Nor(branches) => {
-            1.0 - branches.iter().map(|branch| selectivity(branch, collection)).sum::<f64>().min(1.0)
-        }
+        Clause::Field { path, condition } => of_condition(&path.text, condition, shares),
+        Clause::Or(branches) => branches.iter().map(|branch| selectivity(branch, shares)).sum::<f64>().min(1.0),
+        Clause::Nor(branches) => 1.0 - branches.iter().map(|branch| selectivity(branch, shares)).sum::<f64>().min(1.0),
     };
     filter.clauses.iter().map(of_clause).product()
 }
 
-fn of_condition(path: &str, condition: &Condition, collection: &Collection<'_>) -> f64 {
+fn of_condition(path: &str, condition: &Condition, shares: &Shares<'_>) -> f64 {
     let test = match condition {
         Condition::Test(test) => test,
         Condition::Not(conditions) => {
-            return 1.0 - conditions.iter().map(|one| of_condition(path, one, collection)).product::<f64>();
+            return 1.0 - conditions.iter().map(|one| of_condition(path, one, shares)).product::<f64>();
         }
     };
     match test {
-        Test::Compare(Comparison::Equal, _) => share_of_one(path, collection),
-        Test::In(list) => (share_of_one(path, collection) * (list.values.len() + list.patterns.len()) as f64).min(1.0),
+        Test::Compare(Comparison::Equal, _) => shares.of_one(path),
+        Test::In(list) => (shares.of_one(path) * (list.values.len() + list.patterns.len()) as f64).min(1.0),
         Test::Compare(..) => BESIDE,
         Test::Exists => OF_TYPE,
         Test::Regex(_) | Test::Mod { .. } | Test::Size(_) | Test::ElemMatch(_) => BETWEEN,
@@ -225,14 +233,24 @@ fn of_condition(path: &str, condition: &Condition, collection: &Collection<'_>) 
     }
 }
 
-/// The share of documents with one value at a path, if an index knows it.
-fn share_of_one(path: &str, collection: &Collection<'_>) -> f64 {
-    if path == "_id" {
-        return 1.0 / collection.documents.max(1) as f64;
+/// The shares of documents with one value at a path, where an index knows them.
+pub(super) struct Shares<'a>(BTreeMap<&'a str, f64>);
+
+impl<'a> Shares<'a> {
+    pub fn of(collection: &Collection<'a>) -> Self {
+        let share = |count: u64| 1.0 / count.max(1) as f64;
+        let mut shares = BTreeMap::from([(ID, share(collection.documents))]);
+        for index in collection.indexes {
+            if let (Some(part), Some(distinct)) = (index.definition.parts().first(), index.distinct.first()) {
+                shares.entry(part.path.as_str()).or_insert_with(|| share(*distinct));
+            }
+        }
+        Self(shares)
     }
-    let begins = |index: &&Index<'_>| index.definition.parts()[0].path.as_str() == path;
-    let distinct = collection.indexes.iter().filter(begins).find_map(|index| index.distinct.first());
-    distinct.map_or(POINT, |distinct| 1.0 / (*distinct).max(1) as f64)
+
+    fn of_one(&self, path: &str) -> f64 {
+        self.0.get(path).copied().unwrap_or(POINT)
+    }
 }
 
 /// A sort of so many documents, of which the first are wanted.

@@ -1,39 +1,47 @@
 //! Whether a filter says as much as another: what a partial index is asked.
 
 use super::bounds::{Bounds, Of};
+use super::budget::Budget;
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Condition, Test};
 
 /// How deep branches of `$or` are looked into.
 const DEPTH_MAX: usize = 4;
 
-/// True if every document that matches `filter` matches `other`. False if that is not seen.
-pub(super) fn implies(filter: &Filter, other: &Filter) -> bool {
-    implies_all(&filter.clauses, other, DEPTH_MAX)
+/// What the comparison of two conditions on one path counts for, besides the values in their lists.
+const SAME_PATH: usize = 32;
+
+/// True if every document that matches `filter` matches `other`. False if that is not seen, or the budget does not suffice
+/// for looking.
+pub(super) fn implies(filter: &Filter, other: &Filter, budget: &Budget) -> bool {
+    implies_all(&filter.clauses, other, DEPTH_MAX, budget)
 }
 
-fn implies_all(clauses: &[Clause], other: &Filter, depth: usize) -> bool {
-    other.clauses.iter().all(|wanted| implies_one(clauses, wanted, depth))
+fn implies_all(clauses: &[Clause], other: &Filter, depth: usize, budget: &Budget) -> bool {
+    other.clauses.iter().all(|wanted| implies_one(clauses, wanted, depth, budget))
 }
 
-fn implies_one(clauses: &[Clause], wanted: &Clause, depth: usize) -> bool {
-    if clauses.iter().any(|clause| clause == wanted || field_implies(clause, wanted)) {
+fn implies_one(clauses: &[Clause], wanted: &Clause, depth: usize, budget: &Budget) -> bool {
+    if !budget.take_comparisons(clauses.len()) {
+        return false;
+    }
+    if clauses.iter().any(|clause| clause == wanted || field_implies(clause, wanted, budget)) {
         return true;
     }
     let Some(depth) = depth.checked_sub(1) else { return false };
     if let Clause::Or(branches) = wanted
-        && branches.iter().any(|branch| implies_all(clauses, branch, depth))
+        && branches.iter().any(|branch| implies_all(clauses, branch, depth, budget))
     {
         return true;
     }
     clauses.iter().any(|clause| match clause {
-        Clause::Or(branches) => branches.iter().all(|branch| implies_one(&branch.clauses, wanted, depth)),
+        Clause::Or(branches) => branches.iter().all(|branch| implies_one(&branch.clauses, wanted, depth, budget)),
         _ => false,
     })
 }
 
 /// The same value, or none, that passes the one test passes the other.
-fn field_implies(clause: &Clause, wanted: &Clause) -> bool {
+fn field_implies(clause: &Clause, wanted: &Clause, budget: &Budget) -> bool {
     let (Clause::Field { path, condition }, Clause::Field { path: wanted_path, condition: wanted }) = (clause, wanted)
     else {
         return false;
@@ -47,6 +55,10 @@ fn field_implies(clause: &Clause, wanted: &Clause) -> bool {
         // The one is asked of arrays alone, the other of their elements, too.
         (false, wanted) if wanted.is_of_arrays() => return false,
         _ => {}
+    }
+    let values = |test: &Test| if let Test::In(list) = test { list.values.len() + list.patterns.len() } else { 0 };
+    if !budget.take_comparisons(SAME_PATH + values(test) + values(wanted)) {
+        return false;
     }
     let [test, wanted] = [condition, &Condition::Test(wanted.clone())].map(|it| Bounds::of_condition(it, Of::Value));
     wanted.exact && test.set.is_subset(&wanted.set)

@@ -170,13 +170,13 @@ impl Intervals {
 
 /// The values of the types that compare with each other and with `value`, but for NaN.
 pub(super) fn bracket(value: &Value) -> (Edge, Edge) {
-    let least = least_of_types();
     match value {
         number if number.is_number() => (Edge::after(Value::from(f64::NAN)), Edge::after(Value::from(f64::INFINITY))),
         Value::MinKey | Value::MaxKey | Value::Undefined | Value::Null => {
             (Edge::before(value.clone()), Edge::after(value.clone()))
         }
         value => {
+            let least = least_of_types();
             let rank = document::compare::type_rank(value);
             let at = least.iter().position(|least| document::compare::type_rank(least) == rank).unwrap_or_default();
             let high = least.get(at + 1).unwrap_or(&Value::MaxKey);

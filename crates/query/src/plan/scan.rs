@@ -1,14 +1,15 @@
 //! Scans of indexes: what bounds a filter gives their parts, and the bytes between which their entries lie.
 
+use std::sync::Arc;
+
 use document::{Map, Value};
 
 use super::Index;
-use super::bounds::{Bounds, Of};
 use super::interval::{Edge, Interval, Intervals};
 use super::jump::skip;
-use crate::filter::tree::{Clause, Condition, Path, Test};
-use crate::filter::{Filter, Form};
-use crate::index::{Definition, Order, Part};
+use super::said::{Candidate, Said};
+use crate::filter::Filter;
+use crate::index::{Order, Part};
 
 /// The most ranges that a scan is taken apart into. What bounds beyond it ask is asked of entries ([`IndexScan::place`]).
 const RANGES_MAX: usize = 4096;
@@ -35,11 +36,13 @@ pub struct PartBounds {
     /// The part.
     pub part: Part,
     /// In ascending order of values, whatever the part's order; for a hashed part single values, or all.
-    pub intervals: Vec<Interval>,
+    pub intervals: Arc<[Interval]>,
     /// The intervals as bytes of this part's keys, ascending.
-    pub(super) ranges: Vec<KeyRange>,
+    pub(super) ranges: Arc<[KeyRange]>,
     /// Each is a single value.
     pub(super) points: bool,
+    /// The share of values that they leave, where nothing is known of these.
+    pub(super) width: f64,
 }
 
 /// Keys from `from` on, up to but without `to`; without it, to the end.
@@ -68,14 +71,16 @@ impl KeyRange {
 }
 
 impl PartBounds {
-    fn new(part: &Part, set: Intervals) -> Self {
-        let set = if part.order == Order::Hashed && !set.is_points() { Intervals::all() } else { set };
+    pub(super) fn new(part: &Part, set: &Intervals) -> Self {
+        let all = Intervals::all();
+        let set = if part.order == Order::Hashed && !set.is_points() { &all } else { set };
         let mut ranges: Vec<KeyRange> = set.0.iter().map(|interval| range(interval, part.order)).collect();
         ranges.sort_by(|a, b| a.from.cmp(&b.from));
         // Values that differ may have one hash.
         ranges.dedup();
         let points = set.is_points();
-        Self { part: part.clone(), intervals: set.0, ranges, points }
+        let (intervals, width) = (set.0.as_slice().into(), super::cost::width(set));
+        Self { part: part.clone(), intervals, ranges: ranges.into(), points, width }
     }
 
     /// True if all values are looked at.
@@ -208,16 +213,6 @@ pub(super) struct Bounded {
     pub proved: Vec<usize>,
 }
 
-/// What a clause says of a part.
-struct Candidate {
-    clause: usize,
-    bounds: Bounds,
-    /// The condition is of the fields of one element of the array at this path.
-    element_of: Option<Box<str>>,
-    /// The document has a value there.
-    positive: bool,
-}
-
 /// A part whose bounds were taken, for those behind it.
 struct Taken<'a> {
     path: &'a str,
@@ -227,102 +222,58 @@ struct Taken<'a> {
 }
 
 /// The bounds that the clauses of a filter give the parts of an index.
-pub(super) fn bounded(filter: &Filter, index: &Index<'_>) -> Bounded {
+pub(super) fn bounded<'f>(said: &Said<'f>, index: &Index<'f>) -> Bounded {
     let mut found = Bounded { bounds: Vec::new(), proved: Vec::new() };
     let mut taken: Vec<Taken<'_>> = Vec::new();
     for (at, part) in index.definition.parts().iter().enumerate() {
         let multikey = index.multikey >> at & 1 == 1;
-        let mut candidates = candidates(filter, part, multikey);
-        // Without a value there is no entry, and so none that shows a null in another element.
-        candidates.retain(|candidate| !(index.definition.is_sparse() && multikey && !candidate.positive));
-        let set = if multikey {
-            candidates.retain(|candidate| taken.iter().all(|before| agree(before, candidate, part)));
-            one_of(candidates, &mut found.proved, part, &mut taken)
+        let of_path = said.of_part(part, multikey);
+        let bounds = if multikey {
+            // Without a value there is no entry, and so none that shows a null in another element.
+            let shows = |one: &&Candidate| one.positive || !index.definition.is_sparse();
+            let agrees = |one: &&Candidate| taken.iter().all(|before| agree(before, one, part));
+            let candidates = of_path.candidates.iter().filter(shows).filter(agrees);
+            // Of several conditions each may be met by another element: one of them gives the bounds.
+            let best = candidates.min_by(|a, b| a.width.total_cmp(&b.width));
+            match best.filter(|best| !best.set.values.is_all()) {
+                None => PartBounds::new(part, &Intervals::all()),
+                Some(best) => {
+                    if best.exact && part.order != Order::Hashed {
+                        found.proved.push(best.clause);
+                    }
+                    let (path, element_of) = (part.path.as_str(), best.element_of.clone());
+                    taken.push(Taken { path, multikey, clause: best.clause, element_of });
+                    best.set.bounds(part)
+                }
+            }
         } else {
-            let sets = candidates.iter().fold(Intervals::all(), |all, one| all.intersection(&one.bounds.set));
-            let hashed = part.order == Order::Hashed;
-            found.proved.extend(candidates.iter().filter(|one| one.bounds.exact && !hashed).map(|one| one.clause));
-            sets
+            if part.order != Order::Hashed {
+                found.proved.extend_from_slice(&of_path.proved);
+            }
+            of_path.together.bounds(part)
         };
-        found.bounds.push(PartBounds::new(part, set));
+        found.bounds.push(bounds);
     }
     found
-}
-
-/// Of several conditions each may be met by another element: one of them gives the bounds.
-fn one_of<'a>(
-    candidates: Vec<Candidate>,
-    proved: &mut Vec<usize>,
-    part: &'a Part,
-    taken: &mut Vec<Taken<'a>>,
-) -> Intervals {
-    let best = candidates.into_iter().min_by(|a, b| {
-        let width = |candidate: &Candidate| super::cost::width(&candidate.bounds.set);
-        width(a).total_cmp(&width(b))
-    });
-    let Some(best) = best.filter(|best| !best.bounds.set.is_all()) else { return Intervals::all() };
-    if best.bounds.exact && part.order != Order::Hashed {
-        proved.push(best.clause);
-    }
-    let path = part.path.as_str();
-    taken.push(Taken { path, multikey: true, clause: best.clause, element_of: best.element_of });
-    best.bounds.set
 }
 
 /// True if an entry that a document has for the one condition is one that it has for the other: their paths lead through
 /// no array together, or to one element of it.
 fn agree(before: &Taken<'_>, candidate: &Candidate, part: &Part) -> bool {
-    let first = |path: &str| path.split('.').next().map(str::to_owned);
+    fn first(path: &str) -> &str {
+        path.split('.').next().unwrap_or_default()
+    }
     let path = part.path.as_str();
     if !before.multikey || first(before.path) != first(path) {
         return true;
     }
     match (&before.element_of, &candidate.element_of) {
         (Some(a), Some(b)) if a == b && before.clause == candidate.clause => {
-            let rest = |path: &str| first(path.get(a.len() + 1..).unwrap_or_default());
-            rest(before.path) != rest(path)
+            fn rest<'p>(path: &'p str, array: &str) -> &'p str {
+                first(path.get(array.len() + 1..).unwrap_or_default())
+            }
+            rest(before.path, a) != rest(path, a)
         }
         _ => false,
     }
-}
-
-fn candidates(filter: &Filter, part: &Part, multikey: bool) -> Vec<Candidate> {
-    let path = Path::new(part.path.as_str());
-    let positions = path.steps.iter().any(|step| step.position.is_some());
-    let mut found = Vec::new();
-    for (clause, it) in filter.clauses.iter().enumerate() {
-        let Clause::Field { path: at, condition } = it else { continue };
-        if at.text == path.text {
-            let of = Of::Path { multikey, dotted: path.steps.len() > 1, positions };
-            let bounds = Bounds::of_condition(condition, of);
-            found.push(Candidate { clause, bounds, element_of: None, positive: is_positive(condition) });
-        }
-        let Condition::Test(Test::ElemMatch(element)) = condition else { continue };
-        let Form::Fields(inner) = &element.form else { continue };
-        let Some(rest) = path.text.strip_prefix(&*at.text).and_then(|rest| rest.strip_prefix('.')) else { continue };
-        if positions {
-            continue;
-        }
-        for one in &inner.clauses {
-            let Clause::Field { path: inner_path, condition } = one else { continue };
-            if &*inner_path.text == rest {
-                let of = Of::Path { multikey: true, dotted: inner_path.steps.len() > 1, positions };
-                let mut bounds = Bounds::of_condition(condition, of);
-                bounds.exact = false;
-                let element_of = Some(at.text.clone());
-                found.push(Candidate { clause, bounds, element_of, positive: is_positive(condition) });
-            }
-        }
-    }
-    found
-}
-
-/// True if a document meets the condition only with a value at the path.
-fn is_positive(condition: &Condition) -> bool {
-    matches!(condition, Condition::Test(test) if !test.passes_missing())
-}
-
-/// Whether each document that the filter may match has entries in an index that is sparse.
-pub(super) fn has_all(filter: &Filter, definition: &Definition) -> bool {
-    definition.parts().iter().any(|part| candidates(filter, part, true).iter().any(|candidate| candidate.positive))
 }

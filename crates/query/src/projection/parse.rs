@@ -6,7 +6,8 @@ use document::{Map, Value};
 
 use super::tree::{Child, Collision, Node, Slice};
 use super::{ElemMatch, Kind, Projection, ProjectionError};
-use crate::{filter::ElementFilter, location};
+use crate::filter::{ElementFilter, Patterns};
+use crate::location;
 
 type Result<T> = std::result::Result<T, ProjectionError>;
 
@@ -14,6 +15,7 @@ type Result<T> = std::result::Result<T, ProjectionError>;
 struct Parser {
     root: Node,
     elem_matches: Vec<ElemMatch>,
+    patterns: Patterns,
     /// Included, or excluded, by a field other than `_id`.
     kind: Option<Kind>,
     position: Option<FieldPath>,
@@ -183,7 +185,7 @@ impl Parser {
             let message = format!("$elemMatch of '{path}' is not on a field of the document itself");
             return Err(invalid(31275, message));
         }
-        let filter = ElementFilter::parse(operand)?;
+        let filter = ElementFilter::parse_with(operand, &self.patterns)?;
         self.add(&path, Child::Whole)?;
         self.root.remove(path.first());
         self.elem_matches.push(ElemMatch { name: path.first().into(), filter });

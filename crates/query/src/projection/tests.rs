@@ -53,3 +53,14 @@ fn fields_whose_names_are_no_strings_stay_out_of_an_inclusion() {
     assert_eq!(apply(r#"{"b":0}"#), odd);
     assert_eq!(apply(r#"{"a":0}"#).entries, odd.entries[..1]);
 }
+
+/// Each of them is within the limit of one.
+#[test]
+fn patterns_of_a_projection_have_a_limit_together() {
+    let field = |n: usize| {
+        let pattern = Map::from([("$regex", format!("^q\\pL{{20}}x{n}"))]);
+        (format!("a{n}"), Map::from([("$elemMatch", pattern)]))
+    };
+    Projection::parse(&(0..10).map(field).collect()).unwrap();
+    assert_eq!(Projection::parse(&(0..1500).map(field).collect()).unwrap_err().code(), 51091);
+}

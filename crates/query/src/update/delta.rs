@@ -11,7 +11,7 @@ use super::bit::{Bit, Bitwise};
 use super::place::ArrayFilter;
 use super::pull::Pull;
 use super::{Change, Context, MAX_DOCUMENT_BYTES, Update, UpdateError, order, parse, place};
-use crate::filter::{Filter, FilterError};
+use crate::filter::{Filter, FilterError, Patterns};
 
 /// The version in a delta's first byte; its high four bits are reserved, and 0.
 const VERSION: u8 = 1;
@@ -168,13 +168,18 @@ fn check_kept(filter: &Filter, what: &str, parse: ParseFilter) -> std::result::R
     Err(UpdateError::BadValue(message))
 }
 
+/// Reads a filter of elements' fields. None in a delta has a pattern, so they share nothing.
+fn of_element(filter: &Map) -> std::result::Result<Filter, FilterError> {
+    Filter::parse_of_element(filter, &Patterns::default())
+}
+
 fn check_pull(pull: &Pull) -> std::result::Result<(), UpdateError> {
     let what = "a condition of $pull";
     pull.filter().map_or(Ok(()), |filter| check_blind(filter, what))?;
     match pull {
         Pull::Equal(_) => Ok(()),
         Pull::Element(filter) => check_kept(filter, what, Filter::parse),
-        Pull::Fields(filter) => check_kept(filter, what, Filter::parse_of_element),
+        Pull::Fields(filter) => check_kept(filter, what, of_element),
     }
 }
 
@@ -286,7 +291,7 @@ fn take_change(rest: &mut &[u8]) -> Result<Change> {
         ADD_TO_SET => Action::AddToSet(take_values(rest)?),
         PULL => Action::Pull(Pull::value(take(rest)?).map_err(damaged)?),
         PULL_ELEMENT => Action::Pull(Pull::element(take_filter(rest, Filter::parse)?).map_err(damaged)?),
-        PULL_FIELDS => Action::Pull(Pull::fields(take_filter(rest, Filter::parse_of_element)?).map_err(damaged)?),
+        PULL_FIELDS => Action::Pull(Pull::fields(take_filter(rest, of_element)?).map_err(damaged)?),
         PULL_ALL => Action::PullAll(take_values(rest)?),
         BIT => Action::Bit(take_bit(rest)?),
         POP_FIRST => Action::Pop(End::First),

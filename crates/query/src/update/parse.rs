@@ -8,12 +8,13 @@ use super::array::{Direction, End, Push, Sort};
 use super::bit::Bit;
 use super::pull::Pull;
 use super::{Change, UpdateError, place};
+use crate::filter::Patterns;
 
 /// Operators of MongoDB that are not made here; all others are unknown there, too.
 const UNSUPPORTED: [&str; 1] = ["$pushAll"];
 
 /// The changes that an update asks for, as they stand in it.
-pub(super) fn changes(update: &Map) -> Result<Vec<Change>, UpdateError> {
+pub(super) fn changes(update: &Map, patterns: &Patterns) -> Result<Vec<Change>, UpdateError> {
     if !update.entries.first().is_some_and(|(name, _)| name.as_str().is_some_and(|name| name.starts_with('$'))) {
         return Err(parse(
             "this is a document and no update, which is made of operators such as $set: \
@@ -34,7 +35,7 @@ pub(super) fn changes(update: &Map) -> Result<Vec<Change>, UpdateError> {
         };
         for (path, operand) in &fields.entries {
             let path = path.as_str().ok_or_else(|| parse(&format!("a field's name in {operator} is a string")))?;
-            changes.push(change(operator, self::path(path)?, operand)?);
+            changes.push(change(operator, self::path(path)?, operand, patterns)?);
         }
     }
     Ok(changes)
@@ -72,7 +73,7 @@ pub(super) fn plain_path(text: &str) -> Result<FieldPath, UpdateError> {
     Ok(path)
 }
 
-fn change(operator: &str, path: FieldPath, operand: &Value) -> Result<Change, UpdateError> {
+fn change(operator: &str, path: FieldPath, operand: &Value, patterns: &Patterns) -> Result<Change, UpdateError> {
     if operator == "$rename" {
         let Value::String(to) = operand else {
             let found = operand.type_name();
@@ -90,7 +91,7 @@ fn change(operator: &str, path: FieldPath, operand: &Value) -> Result<Change, Up
         "$max" => Action::Max(operand.clone()),
         "$push" => Action::Push(push(operand)?),
         "$addToSet" => Action::AddToSet(add_to_set(operand)?),
-        "$pull" => Action::Pull(Pull::parse(operand)?),
+        "$pull" => Action::Pull(Pull::parse(operand, patterns)?),
         "$pullAll" => Action::PullAll(pull_all(operand)?),
         "$bit" => Action::Bit(Bit::parse(operand)?),
         "$pop" => Action::Pop(pop(operand)?),

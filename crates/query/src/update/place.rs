@@ -9,7 +9,7 @@ use document::{Map, Value, bson};
 
 use super::walk::Fields;
 use super::{Change, Context, Update, UpdateError, order};
-use crate::filter::{Filter, MAX_FILTER_BYTES};
+use crate::filter::{Filter, MAX_FILTER_BYTES, Patterns};
 
 /// What the filter of the operation tells.
 pub(super) const MATCHED: &str = "$";
@@ -39,14 +39,14 @@ pub(super) struct ArrayFilter {
 
 impl ArrayFilter {
     /// Reads an array filter, as `{"grade.score": {$gte: 85}}`.
-    pub fn parse(filter: &Value) -> Result<Self, UpdateError> {
+    pub fn parse(filter: &Value, patterns: &Patterns) -> Result<Self, UpdateError> {
         let Value::Map(map) = filter else {
             return Err(UpdateError::TypeMismatch(format!(
                 "an array filter is a map, not of type {}",
                 filter.type_name()
             )));
         };
-        let parsed = Filter::parse(map)?;
+        let parsed = Filter::parse_with(map, patterns)?;
         let mut names: Vec<&str> = Vec::new();
         names_of(map, &mut names);
         names.sort_unstable();
@@ -102,9 +102,9 @@ pub(super) fn check_canonical(filter: &Filter, what: &str) -> Result<(), UpdateE
 
 impl Update {
     /// Takes the array filters that the paths name: each has one, and none is left over.
-    pub(super) fn take_filters(&mut self, filters: &[Value]) -> Result<(), UpdateError> {
+    pub(super) fn take_filters(&mut self, filters: &[Value], patterns: &Patterns) -> Result<(), UpdateError> {
         for filter in filters {
-            let filter = ArrayFilter::parse(filter)?;
+            let filter = ArrayFilter::parse(filter, patterns)?;
             match self.filters.binary_search_by(|known| known.name.cmp(&filter.name)) {
                 Ok(_) => return Err(failed(&format!("two array filters have the name '{}'", filter.name))),
                 Err(at) => self.filters.insert(at, filter),

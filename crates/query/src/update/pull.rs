@@ -5,7 +5,7 @@ use document::{Map, Value};
 
 use super::UpdateError;
 use super::place::check_canonical;
-use crate::filter::Filter;
+use crate::filter::{Filter, Patterns};
 use crate::location::is_reference_name;
 
 /// The name under which an element stands in a filter of elements.
@@ -25,17 +25,17 @@ pub(super) enum Pull {
 impl Pull {
     /// The condition that an operand of `$pull` stands for: operators for the element itself; a map without, or with
     /// `$and`, `$or`, `$nor` or the fields `$ref`, `$id`, `$db` of references, for elements that are maps; a regular expression; any other value for what equals it.
-    pub fn parse(operand: &Value) -> Result<Self, UpdateError> {
+    pub fn parse(operand: &Value, patterns: &Patterns) -> Result<Self, UpdateError> {
         match operand {
-            Value::Map(map) if is_operators(map) => Self::of_element(operand),
-            Value::Map(map) => Self::fields(Filter::parse_of_element(map)?),
-            Value::Regex(_) => Self::of_element(operand),
+            Value::Map(map) if is_operators(map) => Self::of_element(operand, patterns),
+            Value::Map(map) => Self::fields(Filter::parse_of_element(map, patterns)?),
+            Value::Regex(_) => Self::of_element(operand, patterns),
             value => Self::value(value.clone()),
         }
     }
 
-    fn of_element(condition: &Value) -> Result<Self, UpdateError> {
-        Self::element(Filter::parse(&Map::from([(ELEMENT, condition.clone())]))?)
+    fn of_element(condition: &Value, patterns: &Patterns) -> Result<Self, UpdateError> {
+        Self::element(Filter::parse_with(&Map::from([(ELEMENT, condition.clone())]), patterns)?)
     }
 
     /// Those elements that equal the value.

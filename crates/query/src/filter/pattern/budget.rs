@@ -1,0 +1,95 @@
+//! What the patterns of one filter, update or projection may take together.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use regex_automata::meta::{BuildError, Config, Regex};
+
+use super::{FilterError, Pattern, options_of, parsed, prefix_of, shown};
+use document::value::Regex as Stored;
+
+/// The most memory that the program of a pattern may take.
+const COMPILED_BYTES_MAX: usize = 1 << 20;
+
+/// About the most memory that all patterns take together once they are compiled, and what stands for the time that
+/// this takes.
+const COMPILED_BYTES_IN_ALL: usize = 16 << 20;
+
+/// What a pattern takes besides its program, in an allocator's blocks.
+const PATTERN_BYTES: usize = 4096;
+
+/// What the making of a pattern counts for besides what is left of it: `\pL{0}` compiles to nothing, and `\pL` without
+/// regard to case takes some 200 µs before that.
+const BYTES_PER_BYTE: usize = 64;
+const CLASS_BYTES: usize = 512;
+const FOLDED_CLASS_BYTES: usize = 8192;
+
+/// The most memory for the tables that searching for a pattern fills, all patterns together, and what each pattern
+/// may have in any case.
+const TABLES_BYTES_IN_ALL: usize = 8 << 20;
+const TABLES_BYTES_LEAST: usize = 16 << 10;
+
+/// What is left. A pattern is compiled only as far as that suffices.
+#[derive(Debug)]
+pub(crate) struct Patterns {
+    compiled: Cell<usize>,
+    tables: Cell<usize>,
+}
+
+impl Default for Patterns {
+    fn default() -> Self {
+        Self { compiled: Cell::new(COMPILED_BYTES_IN_ALL), tables: Cell::new(TABLES_BYTES_IN_ALL) }
+    }
+}
+
+impl Patterns {
+    /// Compiles a pattern with options among `imsx`; `u` is taken and changes nothing.
+    pub fn compile(&self, pattern: &str, options: &str) -> Result<Pattern, FilterError> {
+        let options = options_of(pattern, options)?;
+        let making = making(pattern, &options);
+        let left = self.compiled.get().checked_sub(making).ok_or_else(|| too_many(pattern))?;
+        let hir = parsed(pattern, &options)?;
+        let tables = (self.tables.get() / 8).min(COMPILED_BYTES_MAX);
+        let program = left.min(COMPILED_BYTES_MAX);
+        let config = Config::new()
+            .nfa_size_limit(Some(program))
+            .onepass_size_limit(Some(program))
+            .hybrid_cache_capacity(tables.max(TABLES_BYTES_LEAST));
+        let built = Regex::builder().configure(config).build_from_hir(&hir);
+        let regex = built.map_err(|error| refused(pattern, &error, program))?;
+        // Programs for both directions have the limit each, so that the last one may take more than is left.
+        self.compiled.set(left.saturating_sub(regex.memory_usage()));
+        self.tables.set(self.tables.get() - tables);
+        let prefix = prefix_of(&hir);
+        let source = Stored { pattern: pattern.to_owned(), options };
+        Ok(Pattern { source, prefix, regex: Arc::new(regex) })
+    }
+}
+
+/// What it counts for that a pattern is made at all.
+fn making(pattern: &str, options: &str) -> usize {
+    let folds = options.contains('i') || pattern.contains("(?");
+    let each = if folds { FOLDED_CLASS_BYTES } else { CLASS_BYTES };
+    let is_class = |pair: &&[u8]| pair[0] == b'[' || (pair[0] == b'\\' && pair[1].is_ascii_alphabetic());
+    let classes = pattern.as_bytes().windows(2).filter(is_class).count();
+    PATTERN_BYTES + BYTES_PER_BYTE * pattern.len() + each * classes
+}
+
+fn refused(pattern: &str, error: &BuildError, limit: usize) -> FilterError {
+    match error.size_limit() {
+        Some(_) if limit < COMPILED_BYTES_MAX => too_many(pattern),
+        Some(_) => {
+            let shown = shown(pattern);
+            let what = format!("the regular expression '{shown}' is too large once it is compiled: repeat less");
+            FilterError::InvalidRegex(what)
+        }
+        None => super::not_understood(pattern, &error.to_string()),
+    }
+}
+
+fn too_many(pattern: &str) -> FilterError {
+    let shown = shown(pattern);
+    FilterError::InvalidRegex(format!(
+        "the regular expressions up to '{shown}' are too large together once they are compiled: take fewer, or repeat less"
+    ))
+}

@@ -1,0 +1,230 @@
+//! What a filter says of the paths of indexes: found once for all indexes that have them, so that neither many indexes nor
+//! long lists of values make the planning long.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use document::path::array_index;
+use document::row::ID;
+
+use super::Index;
+use super::bounds::{Bounds, Of};
+use super::cost::width;
+use super::interval::Intervals;
+use super::scan::PartBounds;
+use crate::filter::tree::{Clause, Condition, Test};
+use crate::filter::{Filter, Form};
+use crate::index::{Definition, Order, Part};
+
+/// The most conditions on one path that are looked at. What those beyond ask is asked of documents.
+const CONDITIONS_MAX: usize = 128;
+
+/// The paths of all indexes, each with those that have it, as bits; and `_id`. Indexes beyond 64 share the last bit.
+pub(super) struct Paths<'a>(BTreeMap<&'a str, u64>);
+
+impl<'a> Paths<'a> {
+    pub fn of(indexes: &'a [Index<'a>]) -> Self {
+        let mut paths = BTreeMap::from([(ID, 0)]);
+        for (at, index) in indexes.iter().enumerate() {
+            for part in index.definition.parts() {
+                *paths.entry(part.path.as_str()).or_default() |= bit(at);
+            }
+        }
+        Self(paths)
+    }
+
+    /// The indexes that have the path of a clause, or one below it if the clause is of elements' fields.
+    fn indexes(&self, clause: &Clause) -> u64 {
+        let Clause::Field { path, condition } = clause else { return 0 };
+        let own = self.0.get(&*path.text).copied().unwrap_or_default();
+        match fields_of(condition) {
+            None => own,
+            Some(_) => own | self.below(&path.text),
+        }
+    }
+
+    fn below(&self, path: &str) -> u64 {
+        let below = self.0.range(path..).skip_while(|(known, _)| **known == path);
+        below.take_while(|(known, _)| known.starts_with(path)).fold(0, |all, (_, indexes)| all | indexes)
+    }
+}
+
+/// The bit of an index.
+pub(super) fn bit(index: usize) -> u64 {
+    1 << index.min(63)
+}
+
+/// The filter of the fields of an array's elements, if the condition is one.
+fn fields_of(condition: &Condition) -> Option<&Filter> {
+    match condition {
+        Condition::Test(Test::ElemMatch(element)) => match &element.form {
+            Form::Fields(fields) => Some(fields),
+            Form::Element(_) => None,
+        },
+        _ => None,
+    }
+}
+
+/// The indexes, as bits, that have a path which a clause speaks of.
+pub(super) fn spoken_of(clauses: &[Clause], paths: &Paths<'_>) -> u64 {
+    clauses.iter().fold(0, |all, clause| all | paths.indexes(clause))
+}
+
+/// What a filter says.
+pub(super) struct Said<'f> {
+    pub filter: &'f Filter,
+    /// The clauses at each path that an index has.
+    at: BTreeMap<&'f str, Vec<usize>>,
+    /// Those of the fields of elements.
+    of_elements: Vec<usize>,
+    /// The indexes, as bits, that it speaks of.
+    indexes: u64,
+    known: RefCell<BTreeMap<(&'f str, bool), Rc<OfPath>>>,
+}
+
+/// What the clauses say of a path.
+pub(super) struct OfPath {
+    /// Each by itself.
+    pub candidates: Vec<Candidate>,
+    /// All of them.
+    pub together: Set,
+    /// The clauses that a key within all of them proves.
+    pub proved: Vec<usize>,
+}
+
+/// What a clause says of a path.
+pub(super) struct Candidate {
+    pub clause: usize,
+    pub set: Set,
+    /// A key within proves the clause.
+    pub exact: bool,
+    /// The share of values that it leaves.
+    pub width: f64,
+    /// The condition is of the fields of one element of the array at this path.
+    pub element_of: Option<Box<str>>,
+    /// The document has a value there.
+    pub positive: bool,
+}
+
+/// Values, and what they are for parts of each order.
+pub(super) struct Set {
+    pub values: Intervals,
+    bounds: [OnceCell<PartBounds>; 3],
+}
+
+impl Set {
+    fn new(values: Intervals) -> Self {
+        Self { values, bounds: [const { OnceCell::new() }; 3] }
+    }
+
+    /// The bounds of a part with the path that this is said of.
+    pub fn bounds(&self, part: &Part) -> PartBounds {
+        let at = match part.order {
+            Order::Ascending => 0,
+            Order::Descending => 1,
+            Order::Hashed => 2,
+        };
+        self.bounds[at].get_or_init(|| PartBounds::new(part, &self.values)).clone()
+    }
+}
+
+impl Candidate {
+    fn new(clause: usize, condition: &Condition, of: Of, element_of: Option<&str>) -> Self {
+        let bounds = Bounds::of_condition(condition, of);
+        Self {
+            clause,
+            width: width(&bounds.set),
+            exact: bounds.exact && element_of.is_none(),
+            set: Set::new(bounds.set),
+            element_of: element_of.map(Box::from),
+            positive: is_positive(condition),
+        }
+    }
+}
+
+impl<'f> Said<'f> {
+    pub fn new(filter: &'f Filter, paths: &Paths<'_>) -> Self {
+        let mut at: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut of_elements = Vec::new();
+        let mut indexes = 0;
+        for (number, clause) in filter.clauses.iter().enumerate() {
+            let Clause::Field { path, condition } = clause else { continue };
+            indexes |= paths.indexes(clause);
+            if paths.0.contains_key(&*path.text) {
+                let all = at.entry(&path.text).or_default();
+                if all.len() < CONDITIONS_MAX {
+                    all.push(number);
+                }
+            }
+            if fields_of(condition).is_some() && of_elements.len() < CONDITIONS_MAX {
+                of_elements.push(number);
+            }
+        }
+        Self { filter, at, of_elements, indexes, known: RefCell::default() }
+    }
+
+    /// True if there may be bounds for the index at this place of the list.
+    pub fn speaks_of(&self, index: usize) -> bool {
+        self.indexes & bit(index) != 0
+    }
+
+    /// The clauses at a path that are looked at, and their conditions.
+    pub fn conditions(&self, path: &str) -> impl Iterator<Item = (usize, &'f Condition)> {
+        let clauses: &'f [Clause] = &self.filter.clauses;
+        self.at.get(path).into_iter().flatten().filter_map(move |at| match &clauses[*at] {
+            Clause::Field { condition, .. } => Some((*at, condition)),
+            _ => None,
+        })
+    }
+
+    /// What is said of a part's path.
+    pub fn of_part(&self, part: &'f Part, multikey: bool) -> Rc<OfPath> {
+        let path = part.path.as_str();
+        if let Some(known) = self.known.borrow().get(&(path, multikey)) {
+            return known.clone();
+        }
+        let candidates = self.candidates(part, multikey);
+        let together = candidates.iter().fold(Intervals::all(), |all, one| all.intersection(&one.set.values));
+        let proved = candidates.iter().filter(|one| one.exact).map(|one| one.clause).collect();
+        let found = Rc::new(OfPath { candidates, together: Set::new(together), proved });
+        self.known.borrow_mut().insert((path, multikey), found.clone());
+        found
+    }
+
+    fn candidates(&self, part: &Part, multikey: bool) -> Vec<Candidate> {
+        let path = part.path.as_str();
+        let positions = part.path.names().any(|name| array_index(name).is_some());
+        let of = Of::Path { multikey, dotted: part.path.depth() > 1, positions };
+        let mut found: Vec<Candidate> =
+            self.conditions(path).map(|(clause, condition)| Candidate::new(clause, condition, of, None)).collect();
+        if positions {
+            return found;
+        }
+        for clause in &self.of_elements {
+            let Clause::Field { path: array, condition } = &self.filter.clauses[*clause] else { continue };
+            let rest = path.strip_prefix(&*array.text).and_then(|rest| rest.strip_prefix('.'));
+            let (Some(rest), Some(fields)) = (rest, fields_of(condition)) else { continue };
+            let inner = fields.clauses.iter().filter_map(|one| match one {
+                Clause::Field { path, condition } if &*path.text == rest => Some(condition),
+                _ => None,
+            });
+            let of = Of::Path { multikey: true, dotted: rest.contains('.'), positions };
+            let one = |condition| Candidate::new(*clause, condition, of, Some(&array.text));
+            found.extend(inner.map(one).take(CONDITIONS_MAX.saturating_sub(found.len())));
+        }
+        // As they stand in the filter.
+        found.sort_by_key(|candidate| candidate.clause);
+        found
+    }
+
+    /// Whether each document that the filter may match has entries in an index that is sparse.
+    pub fn has_all(&self, definition: &'f Definition) -> bool {
+        definition.parts().iter().any(|part| self.of_part(part, true).candidates.iter().any(|one| one.positive))
+    }
+}
+
+/// True if a document meets the condition only with a value at the path.
+fn is_positive(condition: &Condition) -> bool {
+    matches!(condition, Condition::Test(test) if !test.passes_missing())
+}
