@@ -61,8 +61,8 @@ fn a_bad_line_stops_the_load_and_what_was_before_stays() {
     assert!(said.contains("1 document loaded before"), "{said}");
     assert_eq!(place.good(&["scan", "db", "c"]), "{\"_id\":1}\n");
     // The same file, with another way to take bad lines: it goes on behind the first document.
-    let summary = place.json(&["load", "db", "c", "in.jsonl", "--on-bad", "skip", "--json"]);
-    assert_eq!((&summary["documents"], &summary["documents_before"]), (&1.into(), &1.into()));
+    let said = place.good(&["load", "db", "c", "in.jsonl", "--on-bad", "skip"]);
+    assert!(said.starts_with("went on after 1 document loaded before\nloaded 1 document"), "{said}");
 }
 
 #[test]
