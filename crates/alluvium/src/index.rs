@@ -29,7 +29,7 @@ pub(crate) use build::{Build, finish};
 pub(crate) use entries::Entries;
 pub(crate) use gathering::Gathering;
 pub(crate) use sweep::Swept;
-pub(crate) use unique::is_asked_for;
+pub(crate) use unique::{Sequence, is_asked_for};
 pub use usage::IndexProgress;
 pub(crate) use usage::{Building, Usage};
 

@@ -240,6 +240,23 @@ fn same_keys(a: &Map, b: &Map) -> bool {
     a.len() == b.len() && a.entries.iter().zip(&b.entries).all(same)
 }
 
+/// Refuses what no index can be: to be asked before a database is created for it.
+///
+/// ```
+/// assert!(alluvium::check_index(r#"{"age": 1}"#, "{}").is_ok());
+/// assert!(alluvium::check_index(r#"{"age": 5, "place": "2d"}"#, "{}").is_err());
+/// ```
+///
+/// # Errors
+/// [`crate::Error::Index`], [`crate::Error::Json`].
+pub fn check_index(keys: impl IntoDocument, options: impl IntoDocument) -> Result<()> {
+    let (keys, options) = (keys.into_map()?, options.into_map()?);
+    match is_on_id(&keys, &options) {
+        true => Ok(()),
+        false => Ok(Definition::parse(&keys, &options).map(drop)?),
+    }
+}
+
 /// An index key, the key of the document's `_id`, and the values of the parts, `None` for what is missing.
 type ShownEntry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
 

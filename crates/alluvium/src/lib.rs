@@ -77,7 +77,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use filtered::{BulkWrite, BulkWriteResult, DeleteResult, DeleteWhere, FindAndModify, UpdateWhere, WriteModel};
 pub use find::{Explanation, Find, Hint};
 pub use index::IndexProgress;
-pub use indexes::{IndexBuild, IndexInfo, IndexStats};
+pub use indexes::{IndexBuild, IndexInfo, IndexStats, check_index};
 pub use into::IntoDocument;
 pub use logical::LogicalDatabase;
 pub use names::{DEFAULT_LOGICAL, check_name};

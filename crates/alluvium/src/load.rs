@@ -41,7 +41,8 @@ pub enum OnDuplicate {
     Skip,
 }
 
-/// What a load does with a line, or another record, that is no document.
+/// What a load does with a line, or another record, that is no document, that an index cannot take, or that has a unique key of
+/// another document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnBad {
     /// The load ends with an error that names line, column and reason.

@@ -3,10 +3,10 @@
 //!
 //! The threads hold the database, but not a handle: when the last handle goes, they are told to stop and waited for.
 
-use crate::Database;
 use crate::database::DatabaseInner;
 use crate::index::{Build, Index};
 use crate::names::FullName;
+use crate::{Database, Error};
 use env::sync::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -93,15 +93,19 @@ impl Database {
 
     /// Nothing else waits for them: documents expire meanwhile.
     fn run_builds(&self, unfinished: Vec<(FullName, Arc<Index>)>) {
-        match self.finish_all(unfinished) {
-            Ok(()) => {}
-            Err(error) if error.kind() == crate::ErrorKind::Closed => {
-                log::info!(target: "alluvium::index", "an index is not ready: its build goes on at the next opening");
-            }
-            Err(error) => {
-                log::warn!(target: "alluvium::index", "an index that was being built is not ready: {error}");
-            }
-        }
+        // Each is told where it fails.
+        let _told = self.finish_all(unfinished, |name, index, error| {
+            let index = index.definition.name();
+            let told = match error {
+                Error::Index(_) | Error::DuplicateIndexKey { .. } => "is given up, and dropped",
+                error if error.kind() == crate::ErrorKind::Closed => {
+                    log::info!(target: "alluvium::index", "the build of {index} of {name} goes on at the next opening");
+                    return;
+                }
+                _ => "is not ready",
+            };
+            log::warn!(target: "alluvium::index", "the index {index} of {name}, which was being built, {told}: {error}");
+        });
     }
 
     fn run_tasks(&self) {
@@ -131,16 +135,24 @@ impl Database {
     /// # Errors
     /// As [`crate::Collection::create_index`].
     pub fn finish_indexes(&self) -> crate::Result<()> {
-        self.finish_all(self.inner.catalog.unfinished_indexes())
+        self.finish_all(self.inner.catalog.unfinished_indexes(), |_, _, _| {})
     }
 
-    fn finish_all(&self, unfinished: Vec<(FullName, Arc<Index>)>) -> crate::Result<()> {
+    /// Finishes builds; `failed` is told of each that fails.
+    fn finish_all(
+        &self,
+        unfinished: Vec<(FullName, Arc<Index>)>,
+        failed: impl Fn(&FullName, &Index, &Error),
+    ) -> crate::Result<()> {
         let mut first = Ok(());
         for (name, index) in unfinished {
             match crate::index::finish(&Build { db: self, name: &name, index: &index, stop: None }) {
                 // Dropped meanwhile.
-                Ok(_) | Err(crate::Error::NoSuchIndex { .. } | crate::Error::NoSuchCollection { .. }) => {}
-                Err(error) => first = first.and(Err(error)),
+                Ok(_) | Err(Error::NoSuchIndex { .. } | Error::NoSuchCollection { .. }) => {}
+                Err(error) => {
+                    failed(&name, &index, &error);
+                    first = first.and(Err(error));
+                }
             }
         }
         first

@@ -1,9 +1,10 @@
 //! Of documents with one `_id` in a load one is kept; it is that one's unique keys that must be free.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-use alluvium::load::{Input, LoadOptions, OnDuplicate};
+use alluvium::load::{Input, LoadOptions, LoadReport, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, ErrorKind};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 fn load(pets: &Collection, lines: &'static str, on_duplicate: OnDuplicate) -> alluvium::Result<u64> {
     let options = LoadOptions { readers: 1, writers: 1, on_duplicate, ..LoadOptions::default() };
@@ -106,4 +107,123 @@ fn a_put_that_is_left_out_claims_no_key() {
     let error = load(&pets, "{\"_id\":4}\n{\"_id\":4,\"u\":\"x\"}\n", OnDuplicate::Replace).unwrap_err().to_string();
     assert!(error.contains("line 2"), "{error}");
     assert_eq!(pets.count().unwrap(), 5);
+}
+
+/// A file of rejects that is looked at.
+#[derive(Clone, Default)]
+struct Rejects(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Rejects {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Rejects {
+    fn lines(&self) -> Vec<serde_json::Value> {
+        let bytes = self.0.lock().unwrap();
+        std::str::from_utf8(&bytes).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn numbers(&self) -> Vec<u64> {
+        self.lines().iter().map(|line| line["line"].as_u64().unwrap()).collect()
+    }
+}
+
+fn skipping(on_duplicate: OnDuplicate, rejects: &Rejects) -> LoadOptions {
+    let rejects: Box<dyn std::io::Write + Send> = Box::new(rejects.clone());
+    LoadOptions { on_bad: OnBad::Skip, on_duplicate, rejects: Some(rejects), ..LoadOptions::default() }
+}
+
+fn figures(report: &LoadReport) -> (u64, u64, u64) {
+    (report.documents, report.duplicates, report.rejected)
+}
+
+#[test]
+fn lines_whose_key_is_taken_are_passed_over() {
+    for (on_duplicate, lines, counts, rejected, left) in [
+        // Of the collection, of the input, and what is no document: the rest is loaded.
+        (
+            OnDuplicate::Error,
+            "{\"_id\":1,\"u\":5}\n{\"_id\":2,\"u\":6}\nx\n{\"_id\":3,\"u\":6}\n{\"_id\":4,\"u\":[7,5]}\n{\"_id\":5,\"u\":7}\n",
+            (2, 0, 4),
+            &[1, 3, 4, 5][..],
+            "2 5",
+        ),
+        // The first with the _id is passed over, so the second is no duplicate.
+        (OnDuplicate::Skip, "{\"_id\":1,\"u\":5}\n{\"_id\":1,\"u\":6}\n{\"_id\":1,\"u\":8}\n", (1, 1, 1), &[1], "1"),
+        (OnDuplicate::Error, "{\"_id\":1,\"u\":5}\n{\"_id\":1,\"u\":6}\n", (1, 0, 1), &[1], "1"),
+        (OnDuplicate::Skip, "{\"_id\":1,\"u\":5}\n{\"_id\":1}\n", (1, 0, 1), &[1], "1"),
+        // The last is passed over, so the one before it stays.
+        (
+            OnDuplicate::Replace,
+            "{\"_id\":1,\"u\":6}\n{\"_id\":1,\"u\":5}\n{\"_id\":2,\"u\":6}\n",
+            (1, 0, 2),
+            &[2, 3],
+            "1",
+        ),
+        // One that is there stays, with the key that it has.
+        (
+            OnDuplicate::Skip,
+            "{\"_id\":\"has it\",\"u\":1}\n{\"_id\":1,\"u\":5}\n{\"_id\":2,\"u\":1}\n",
+            (1, 1, 1),
+            &[2],
+            "2",
+        ),
+        (OnDuplicate::Replace, "{\"_id\":\"has it\",\"u\":1}\n{\"_id\":1,\"u\":5}\n", (2, 0, 0), &[], "1"),
+    ] {
+        let db = Database::builder().env(env::Env::in_memory(7)).partitions(2).open(Path::new("db")).unwrap();
+        let pets = db.collection("pets");
+        pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#).unwrap();
+        pets.put("has it", r#"{"u":5}"#).unwrap();
+        let rejects = Rejects::default();
+        let input = Input::stream("lines", std::io::Cursor::new(lines.as_bytes().to_vec()));
+        let report = pets.load(input, skipping(on_duplicate, &rejects)).unwrap();
+        assert_eq!((figures(&report), rejects.numbers().as_slice()), (counts, rejected), "{on_duplicate:?} {lines}");
+        let ids: Vec<String> = pets
+            .find(r#"{"_id":{"$type":"number"}}"#)
+            .run()
+            .unwrap()
+            .map(|d| d.unwrap().id().as_i64().unwrap().to_string())
+            .collect();
+        assert_eq!(ids.join(" "), left, "{on_duplicate:?} {lines}");
+        for (reject, line) in rejects.lines().iter().zip(rejected) {
+            assert_eq!(reject["text"], lines.lines().nth(*line as usize - 1).unwrap());
+            let reason = reject["reason"].as_str().unwrap();
+            assert!(reject["text"] == "x" || reason.contains("unique index u_1"), "{reason}");
+        }
+        assert!(db.verify().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_load_that_passes_over_keys_goes_on_where_it_ended() {
+    const LINES: u64 = 60_000;
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("pets.jsonl");
+    // Each tenth has the key of the one before it; one has the _id of a document that is there.
+    let line = |n: u64| {
+        format!("{{\"_id\":{n},\"u\":{},\"filler\":\"{}\"}}\n", if n % 10 == 9 { n - 1 } else { n }, "x".repeat(60))
+    };
+    std::fs::write(&file, (0..LINES).map(line).collect::<String>()).unwrap();
+    let db = Database::builder().partitions(2).open(dir.path().join("db")).unwrap();
+    let pets = db.collection("pets");
+    pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true}"#).unwrap();
+    pets.put(45_000, r#"{"u":-1}"#).unwrap();
+    let rejects = Rejects::default();
+    let load = || {
+        let options = skipping(OnDuplicate::Error, &rejects);
+        pets.load(Input::file(&env::Env::os(), &file).unwrap(), options)
+    };
+    assert!(load().unwrap_err().to_string().contains("line 45001: "));
+    assert_eq!((pets.count().unwrap(), rejects.numbers().len()), (45_000 - 4_500 + 1, 4_500));
+    pets.delete(45_000).unwrap();
+    let report = load().unwrap();
+    assert_eq!((figures(&report), report.documents_before), ((13_500, 0, 1_500), 40_500));
+    assert_eq!(rejects.numbers(), (0..LINES).filter(|n| n % 10 == 9).map(|n| n + 1).collect::<Vec<_>>());
+    assert_eq!(pets.count().unwrap(), LINES - LINES / 10);
 }

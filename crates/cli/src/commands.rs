@@ -56,7 +56,7 @@ pub(crate) enum Command {
     Config(config::Command),
     /// Count the documents of a collection, or those that match a filter
     Count(count::Args),
-    /// Delete documents by _id
+    /// Delete documents by _id or by filter
     Delete(delete::Args),
     /// Generate, load, read, change, kill, resume and verify a million documents; print a table
     Demo(demo::Args),

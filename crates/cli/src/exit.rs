@@ -50,6 +50,13 @@ pub(crate) enum Failure {
     },
     /// Arguments that are wrong in a way the parser cannot know.
     Usage(String),
+    /// An argument that is no JSON, or not of the type that it must be.
+    Malformed {
+        /// What is wrong.
+        text: String,
+        /// MongoDB's number and name for it.
+        code: (i32, &'static str),
+    },
     /// Something that was named does not exist.
     NotFound(String),
     /// Damage was found; it is printed already.
@@ -73,6 +80,16 @@ impl Failure {
     /// The library's error, and what the user can do.
     pub(crate) fn explained(error: alluvium::Error, advice: Option<String>) -> Self {
         Self::Library { error: Box::new(error), advice }
+    }
+
+    /// An argument that is no JSON.
+    pub(crate) fn no_json(text: String) -> Self {
+        Self::Malformed { text, code: (9, "FailedToParse") }
+    }
+
+    /// An argument of the wrong type.
+    pub(crate) fn wrong_type(text: String) -> Self {
+        Self::Malformed { text, code: (14, "TypeMismatch") }
     }
 
     /// A file operation that failed.
@@ -102,6 +119,7 @@ impl Failure {
     pub(crate) fn code(&self) -> Option<(i32, &'static str)> {
         match self {
             Self::Library { error, .. } => error.code(),
+            Self::Malformed { code, .. } => Some(*code),
             _ => None,
         }
     }
@@ -110,7 +128,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Library { error, .. } => library_code(error),
-            Self::Usage(_) => USAGE,
+            Self::Usage(_) | Self::Malformed { .. } => USAGE,
             Self::NotFound(_) => NOT_FOUND,
             Self::Damaged(_) => DAMAGED,
             Self::NoSpace(_) => NO_SPACE,
@@ -162,6 +180,7 @@ impl fmt::Display for Failure {
             Self::Library { error, advice: None } => write!(f, "{error}"),
             Self::Library { error, advice: Some(advice) } => write!(f, "{error}\n{advice}"),
             Self::Usage(text)
+            | Self::Malformed { text, .. }
             | Self::NotFound(text)
             | Self::Damaged(text)
             | Self::NoSpace(text)

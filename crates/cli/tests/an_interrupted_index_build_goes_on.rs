@@ -38,13 +38,15 @@ fn signalled(place: &Place, name: &str) -> Ended {
     ended(child)
 }
 
-fn goes_on(place: &Place) {
-    place.good(&CREATE);
+/// What `index create` says when it is run again.
+fn goes_on(place: &Place) -> String {
+    let said = place.good(&CREATE);
     let listed = place.json(&["index", "list", "db", "c", "--json"]);
     assert_eq!(listed["indexes"][1]["ready"], true, "{listed}");
     let found = place.json(&["verify", "db", "--json"]);
     assert_eq!(found["indexes"][0]["entries"], DOCS, "{found}");
     assert_eq!(found["damage"].as_array().map(Vec::len), Some(0));
+    said
 }
 
 #[test]
@@ -55,7 +57,9 @@ fn an_interrupted_index_build_goes_on() {
     assert!(ended.err.contains("its build goes on when the database is opened"), "{}", ended.err);
     // Closed cleanly: nothing is to be cut off.
     assert_eq!(place.run(&["count", "db", "c"]).err, "");
-    goes_on(&place);
+    let said = goes_on(&place);
+    assert!(said.starts_with("the index author_1_score_-1 was being built: after "), "{said}");
+    assert!(place.good(&CREATE).contains("is there already, and ready"));
 }
 
 #[test]

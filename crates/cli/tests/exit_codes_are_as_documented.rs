@@ -91,6 +91,12 @@ fn help_documents_the_codes_and_every_command_has_help() {
         assert!(help.contains(command), "{command}");
         assert!(place.good(&[command, "--help"]).contains("Example"), "{command}");
     }
+    assert!(help.contains("Delete documents by _id or by filter"), "{help}");
+    for command in ["update", "delete"] {
+        let help = place.good(&[command, "--help"]);
+        assert!(help.contains("Print how the documents that match are found, and write nothing"), "{help}");
+    }
+    assert!(place.good(&["find", "--help"]).contains("Answer the question, and print how that was done"));
     assert!(place.good(&["--version"]).starts_with("alluvium 0."));
 }
 

@@ -66,9 +66,9 @@ fn what_is_wrong_is_said() {
     let place = pets();
     place.good(&["put", "db", "arrays", "1", r#"{"a": [1], "b": [2]}"#]);
     for (code, arguments, said) in [
-        (1, &["db", "pets", "{\"a\":"][..], "KEYS must be JSON"),
-        (1, &["db", "pets", "[1]"], "KEYS must be a JSON object"),
-        (1, &["db", "pets", r#"{"a": 1}"#, "--partial", "x"], "the filter of --partial must be JSON"),
+        (2, &["db", "pets", "{\"a\":"][..], "KEYS must be JSON"),
+        (2, &["db", "pets", "[1]"], "KEYS must be a JSON object"),
+        (2, &["db", "pets", r#"{"a": 1}"#, "--partial", "x"], "the filter of --partial must be JSON"),
         (1, &["db", "pets", "{}"], "needs a key"),
         (1, &["db", "pets", r#"{"a": "2dsphere"}"#], "2dsphere"),
         (1, &["db", "pets", r#"{"_id": 1}"#, "--unique"], "every collection has an index on _id"),
@@ -78,13 +78,15 @@ fn what_is_wrong_is_said() {
         (1, &["db", "pets", r#"{"a": 1}"#, "--expire-after", "-1"], "between 0 and"),
         (1, &["db", "pets", r#"{"a": 1}"#, "--name", ""], "the name of an index"),
         (2, &["db", "pets", r#"{"a": 1}"#, "--uniqe"], "--unique"),
-        (3, &["nowhere", "pets", r#"{"a": 1}"#], "nowhere"),
+        (1, &["nowhere", "pets", r#"{"a": 5}"#], "a"),
+        (2, &["nowhere", "$pets", r#"{"a": 1}"#], "$"),
         (4, &["db", "pets", r#"{"kind": 1}"#, "--unique"], "the index kind_1 was not made"),
         (1, &["db", "arrays", r#"{"a": 1, "b": 1}"#], "document 1: cannot index parallel arrays: a and b"),
     ] {
         let error = place.bad(code, &[&["index", "create"], arguments].concat());
         assert!(error.contains(said), "{arguments:?}: {error}");
     }
+    assert!(!place.path("nowhere").exists());
     // Nothing of all that is left.
     assert_eq!(place.json(&["index", "list", "db", "pets", "--json"])["indexes"].as_array().map(Vec::len), Some(1));
 
@@ -108,6 +110,20 @@ fn what_is_wrong_is_said() {
     let made = place.run(&["index", "create", "db", "pots", r#"{"size": 1}"#]);
     assert_eq!(made.code, Some(0));
     assert!(made.err.contains("there was no collection main.pots"), "{}", made.err);
+}
+
+#[test]
+fn an_index_may_come_first() {
+    let place = Place::new();
+    let made = place.run(&["index", "create", "db", "pets", r#"{"kind": 1}"#]);
+    assert_eq!(
+        (made.code, made.out.starts_with("made the index kind_1 over 0 documents")),
+        (Some(0), true),
+        "{made:?}"
+    );
+    assert!(made.err.contains("created the database db") && made.err.contains("no collection main.pets"), "{made:?}");
+    assert_eq!(place.good(&["count", "db", "pets"]), "0\n");
+    assert!(place.bad(3, &["index", "list", "nowhere"]).contains("`put`, `load` or `index create`"));
 }
 
 #[test]

@@ -116,13 +116,16 @@ fn zero_is_no_limit() {
 fn what_is_wrong_is_said() {
     let place = pets();
     for (code, arguments, said) in [
-        (1, &["find", "db", "pets", "{\"a\":"][..], "the filter must be JSON"),
-        (1, &["find", "db", "pets", "[1]"], "the filter must be a JSON object"),
+        (2, &["find", "db", "pets", "{\"a\":"][..], "the filter must be JSON"),
+        (2, &["find", "db", "pets", "[1]"], "the filter must be a JSON object"),
         (1, &["find", "db", "pets", r#"{"a": {"$near": 1}}"#], "$near"),
         (1, &["find", "db", "pets", "{}", "--sort", r#"{"a": 2}"#], "sort"),
-        (1, &["find", "db", "pets", "{}", "--sort", "a"], "--sort must be JSON"),
+        (2, &["find", "db", "pets", "{}", "--sort", "a"], "--sort must be JSON"),
         (1, &["find", "db", "pets", "{}", "--projection", r#"{"a": 1, "b": 0}"#], "b"),
         (1, &["find", "db", "pets", "{}", "--hint", "nothing_1"], "nothing_1"),
+        (2, &["find", "db", "pets", "{}", "--hint", "{bad"], "--hint must be JSON"),
+        (2, &["find", "db", "pets", "{}", "--projection", "{bad"], "--projection must be JSON"),
+        (2, &["delete", "db", "pets", "--where", "{}", "--hint", "{bad"], "--hint must be JSON"),
         (1, &["count", "db", "pets", "{}", "--hint", "nothing_1"], "nothing_1"),
         (1, &["distinct", "db", "pets", "a..b"], "a..b"),
         (2, &["find", "db", "pets", "{}", "--limit", "many"], "many"),
@@ -137,6 +140,24 @@ fn what_is_wrong_is_said() {
     for command in [&["find", "store", "documents", "{}"][..], &["count", "store", "documents", "{}"]] {
         let error = place.bad(1, command);
         assert!(error.contains("store is a read-only store, which has no indexes"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_json_has_mongodbs_code() {
+    let place = pets();
+    for (arguments, code) in [
+        (&["find", "db", "pets", "{\"a\":", "--json"][..], 9),
+        (&["find", "db", "pets", "[1]", "--json"], 14),
+        (&["find", "db", "pets", "{}", "--sort", "5", "--json"], 14),
+        (&["count", "db", "pets", "{", "--json"], 9),
+        (&["distinct", "db", "pets", "kind", "{", "--json"], 9),
+        (&["update", "db", "pets", "1", "{", "--json"], 9),
+        (&["delete", "db", "pets", "--where", "5", "--json"], 14),
+        (&["index", "create", "db", "pets", "{", "--json"], 9),
+    ] {
+        let told: serde_json::Value = serde_json::from_str(&place.bad(2, arguments)).expect("JSON");
+        assert_eq!((&told["code"], &told["exit_code"]), (&code.into(), &2.into()), "{arguments:?}: {told}");
     }
 }
 
@@ -183,15 +204,15 @@ fn documents_that_match_are_changed_and_deleted() {
         (2, &["update", "db", "pets", "1"], "UPDATE"),
         (2, &["update", "db", "pets", "1", set, "--many"], "--where"),
         (2, &["update", "db", "pets", "1", set, "--explain"], "go with --where"),
-        (1, &["update", "db", "pets", "--where", "x", set], "the filter of --where must be JSON"),
-        (1, &["update", "db", "pets", "--where", "{}", "x"], "the update must be JSON"),
-        (1, &["update", "db", "pets", "--where", "{}", set, "--array-filters", "{}"], "a JSON array of filters"),
-        (1, &["update", "db", "pets", "--where", "{}", set, "--array-filters", "[1]"], "a JSON array of filters"),
+        (2, &["update", "db", "pets", "--where", "x", set], "the filter of --where must be JSON"),
+        (2, &["update", "db", "pets", "--where", "{}", "x"], "the update must be JSON"),
+        (2, &["update", "db", "pets", "--where", "{}", set, "--array-filters", "{}"], "a JSON array of filters"),
+        (2, &["update", "db", "pets", "--where", "{}", set, "--array-filters", "[1]"], "a JSON array of filters"),
         (2, &["update", "db", "pets", "1", set, "--array-filters", "[]"], "--where"),
         (1, &["update", "db", "pets", "--where", "{}", r#"{"$sett": {"a": 1}}"#], "$sett"),
         (2, &["delete", "db", "pets"], "ID"),
         (2, &["delete", "db", "pets", "1", "--where", "{}"], "--where"),
-        (1, &["delete", "db", "pets", "--where", "{"], "the filter of --where must be JSON"),
+        (2, &["delete", "db", "pets", "--where", "{"], "the filter of --where must be JSON"),
         (3, &["delete", "db", "pots", "--where", "{}"], "did you mean main.pets?"),
     ] {
         let error = place.bad(code, arguments);

@@ -39,7 +39,7 @@ fn what_is_wrong_is_told() {
         (r#"{"$set":{"_id":1}}"#, "_id"),
         (r#"{"$set":"#, "the update must be JSON, such as {\"a\": 1}: line 1, column"),
     ] {
-        let told = place.bad(1, &["update", "db", "c", "a", update]);
+        let told = place.bad(if says.contains("JSON") { 2 } else { 1 }, &["update", "db", "c", "a", update]);
         assert!(told.contains(says), "{update}: {told}");
     }
 }

@@ -9,7 +9,7 @@ pub enum Error {
     #[error(transparent)]
     Storage(#[from] env::Error),
     /// There is no database at the path and `create_if_missing` is off.
-    #[error("{} is no Alluvium database: check the path, or create one", .0.display())]
+    #[error("{} is no Alluvium database: check the path, or create one by `put`, `load` or `index create`", .0.display())]
     NotADatabase(PathBuf),
     /// The directory holds something else.
     #[error("{} is not empty and holds no Alluvium database: choose an empty or new directory", .0.display())]

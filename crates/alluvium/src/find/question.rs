@@ -42,7 +42,10 @@ impl Owned {
         let keys = match hint.0 {
             Value::String(text) if text.trim_start().starts_with('{') => {
                 use crate::IntoDocument;
-                text.as_str().into_map()?
+                text.as_str().into_map().map_err(|error| match error {
+                    Error::Json(what) => Error::Json(format!("the hint is no JSON: {what}")),
+                    error => error,
+                })?
             }
             Value::String(name) => return Ok(Self::Name(name)),
             Value::Map(keys) => keys,

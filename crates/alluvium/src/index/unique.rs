@@ -5,13 +5,13 @@
 //! a document that does not yield it now cannot come to do so meanwhile.
 
 use super::entries::Claim;
-use super::{Entries, Index};
+use super::{Entries, Index, IndexSet};
 use crate::catalog::Open;
 use crate::error::id_text;
 use crate::names::FullName;
 use crate::read::{decode, key_text};
 use crate::{Error, Result};
-use document::Value;
+use document::{Document, Value};
 use env::marks::{Rare, mark};
 use hashbrown::HashMap;
 use query::filter::Filter;
@@ -59,31 +59,82 @@ impl Entries {
         }
         for (id, claims) in &self.claims {
             for claim in claims {
-                if let Some(other) = self.stored(store, open, name, id, claim)? {
+                let other = stored((store, open, name), id, claim, |other| self.claims.contains_key(other))?;
+                if let Some(other) = other {
                     return Ok(Some(Taken { id, other, claim }));
                 }
             }
         }
         Ok(None)
     }
+}
 
-    /// The document of the collection that has the key already.
-    fn stored(&self, store: &Store, open: &Open, name: &FullName, id: &[u8], claim: &Claim) -> Result<Option<Vec<u8>>> {
-        let bounds = of_key(&claim.key);
-        let mut scan = store.scan(claim.index.tree, bounds, None)?;
-        while let Some((entry, _)) = scan.next()? {
-            let other = entry.get(claim.key.len()..).unwrap_or_default();
-            // A document that the batch writes too has the keys that the batch gives it.
-            if other == id || self.claims.contains_key(other) {
-                continue;
-            }
-            if yields((store, None), open, name, &claim.index, other, &claim.key)? {
-                mark(Rare::KeyTaken);
-                return Ok(Some(other.to_vec()));
+/// Documents that are written one after the other in one batch: which unique keys each has.
+#[derive(Default)]
+pub(crate) struct Sequence {
+    owners: HashMap<(TreeId, Vec<u8>), Vec<u8>>,
+    keys: HashMap<Vec<u8>, Vec<(TreeId, Vec<u8>)>>,
+}
+
+impl Sequence {
+    /// True if the document is among them.
+    pub fn contains(&self, id: &[u8]) -> bool {
+        self.keys.contains_key(id)
+    }
+
+    /// Adds a document, or puts it in the place of the one with its `_id`. If another has one of its keys, among these or in
+    /// the collection, nothing is added, and the error is returned that says so. The caller holds locks on all keys.
+    pub fn add(
+        &mut self,
+        (store, open, name): (&Store, &Open, &FullName),
+        set: &IndexSet,
+        id: &[u8],
+        document: &Document,
+    ) -> Result<Option<Error>> {
+        let mut claims = Vec::new();
+        for index in set.indexes.iter().filter(|index| index.definition.is_unique()) {
+            let keys = index.keys_of(document)?.keys;
+            claims.extend(keys.into_iter().map(|key| Claim { index: index.clone(), key: key.bytes }));
+        }
+        let place = |claim: &Claim| (claim.index.tree, claim.key.clone());
+        for claim in &claims {
+            let here = self.owners.get(&place(claim)).filter(|other| other.as_slice() != id);
+            let other = match here {
+                Some(other) => Some(other.clone()),
+                None => stored((store, open, name), id, claim, |other| self.contains(other))?,
+            };
+            if let Some(other) = other {
+                return Ok(Some(duplicate_key(name, &claim.index, &claim.key, &other)));
             }
         }
+        let keys: Vec<_> = claims.iter().map(place).collect();
+        for before in self.keys.insert(id.to_vec(), keys.clone()).unwrap_or_default() {
+            self.owners.remove(&before);
+        }
+        self.owners.extend(keys.into_iter().map(|key| (key, id.to_vec())));
         Ok(None)
     }
+}
+
+/// The document of the collection that has the key already. One that is written too has the keys that it gets.
+fn stored(
+    (store, open, name): (&Store, &Open, &FullName),
+    id: &[u8],
+    claim: &Claim,
+    is_written: impl Fn(&[u8]) -> bool,
+) -> Result<Option<Vec<u8>>> {
+    let mut scan = store.scan(claim.index.tree, of_key(&claim.key), None)?;
+    while let Some((entry, _)) = scan.next()? {
+        let other = entry.get(claim.key.len()..).unwrap_or_default();
+        if other == id || is_written(other) {
+            continue;
+        }
+        if yields((store, None), open, name, &claim.index, other, &claim.key)? {
+            mark(Rare::KeyTaken);
+            return Ok(Some(other.to_vec()));
+        }
+    }
+    Ok(None)
 }
 
 /// The entries with this index key. The key of an `_id` follows, which begins with a type, below 128.

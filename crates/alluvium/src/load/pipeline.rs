@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
 
 mod bad;
+mod clashes;
 mod records;
 mod target;
 
@@ -42,6 +43,8 @@ struct Parsed {
     key_ends: Vec<usize>,
     /// Where the line of each document stands.
     lines: Vec<Place>,
+    /// The texts of the documents, if they may become rejects.
+    texts: Option<Vec<Vec<u8>>>,
     shapes: Vec<Arc<Shape>>,
     bad: Vec<BadLine>,
     /// Parsing ended at the last of `bad`.
@@ -92,6 +95,8 @@ struct Load<'a> {
     progress: Arc<Progress>,
     stop: Arc<AtomicBool>,
     rejects: Mutex<Option<Box<dyn Write + Send>>>,
+    /// Also of documents that are whole: that a unique key is taken is known only when they are written.
+    keeps_texts: bool,
     name: String,
     id_seed: u64,
     cutter: Mutex<Cutter>,
@@ -170,6 +175,8 @@ fn go(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) ->
     let rejects = options.rejects.take();
     let slice_bytes = (plan.memory_bytes / 64).clamp(64 << 10, 2 << 20);
     let id_seed = input.identity.map_or(plan.random, |identity| identity.number());
+    let has_unique = matches!(&target, Target::Collection(target) if target.open.indexes().has_unique());
+    let keeps_texts = has_unique && options.on_bad == OnBad::Skip && rejects.is_some();
     let opened = open_input(&input.name, input.source, &options.format, before, slice_bytes)?;
     let load = Load {
         target,
@@ -185,6 +192,7 @@ fn go(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) ->
         progress: options.progress.clone(),
         stop: options.stop.clone(),
         rejects: Mutex::new(rejects),
+        keeps_texts,
         name: input.name.clone(),
         id_seed,
         cutter: Mutex::new(opened.cutter),
@@ -319,6 +327,7 @@ impl Load<'_> {
             keys: Vec::new(),
             key_ends: Vec::new(),
             lines: Vec::new(),
+            texts: self.keeps_texts.then(Vec::new),
             shapes: Vec::new(),
             bad: Vec::new(),
             fatal: false,
@@ -403,6 +412,9 @@ impl Load<'_> {
                 }
                 parsed.key_ends.push(parsed.keys.len());
                 parsed.lines.push(place);
+                if let Some(texts) = &mut parsed.texts {
+                    texts.push(text.to_vec());
+                }
             }
             Err(refused) => self.refuse(refused, start, place, text, parsed),
         }

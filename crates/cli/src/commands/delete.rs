@@ -13,6 +13,7 @@ use std::time::Duration;
 
 /// Arguments of `delete`.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("explain", |arg| arg.help(questions::EXPLAIN_A_WRITE)))]
 #[command(override_usage = "alluvium delete [OPTIONS] <DB> <COLLECTION> <ID>...
        alluvium delete [OPTIONS] <DB> <COLLECTION> --where <FILTER> [--many]")]
 #[command(after_help = "Examples:
@@ -83,8 +84,8 @@ impl Args {
                 false => collection.delete_one(filter),
             };
             asked = asked.stop_when(stop.flag());
-            if let Some(hint) = &self.question.hint {
-                asked = asked.hint(hint.as_str());
+            if let Some(hint) = self.question.hint()? {
+                asked = asked.hint(hint);
             }
             if let Some(ms) = self.question.max_time {
                 asked = asked.max_time(Duration::from_millis(ms));

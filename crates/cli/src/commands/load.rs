@@ -174,13 +174,15 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
         return Failure::Interrupted("stopped; what was loaded stays".to_owned());
     }
     let loaded = progress.documents.load(std::sync::atomic::Ordering::Relaxed);
+    let by_index = matches!(error, Error::LoadOf { .. });
     let again = "once that is mended, --on-duplicate skip passes over documents whose _id is there";
     let advice = match loaded {
         0 => "nothing more of it is loaded".to_owned(),
         1 => format!("1 document loaded before stays; {again}"),
         _ => format!("{} loaded before stay; {again}", text::counted(loaded, "document")),
     };
-    Failure::explained(error, Some(advice))
+    let skip = if by_index { "; --on-bad skip passes over what an index refuses" } else { "" };
+    Failure::explained(error, Some(advice + skip))
 }
 
 /// Waits until no compaction is due; a signal ends the waiting by closing the database.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 /// Arguments of `update`.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("explain", |arg| arg.help(questions::EXPLAIN_A_WRITE)))]
 #[command(override_usage = "alluvium update [OPTIONS] <DB> <COLLECTION> <ID> <UPDATE>
        alluvium update [OPTIONS] <DB> <COLLECTION> --where <FILTER> <UPDATE>")]
 #[command(after_help = "\
@@ -130,8 +131,8 @@ impl Args {
                 false => collection.update_one(filter, update),
             };
             asked = asked.upsert(self.upsert).array_filters(array_filters.clone()).stop_when(stop.flag());
-            if let Some(hint) = &self.question.hint {
-                asked = asked.hint(hint.as_str());
+            if let Some(hint) = self.question.hint()? {
+                asked = asked.hint(hint);
             }
             if let Some(ms) = self.question.max_time {
                 asked = asked.max_time(Duration::from_millis(ms));

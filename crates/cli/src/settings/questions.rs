@@ -5,9 +5,12 @@ use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::{Collection, ErrorKind, Explanation, Find, Map, Value};
+use alluvium::{Collection, ErrorKind, Explanation, Find, Hint, Map, Value};
 use document::json::{self, Format};
 use std::time::Duration;
+
+/// What `--explain` does where something would be written.
+pub(crate) const EXPLAIN_A_WRITE: &str = "Print how the documents that match are found, and write nothing";
 
 /// Options of commands that ask by a filter.
 #[derive(Debug, Clone, clap::Args)]
@@ -28,13 +31,21 @@ impl QuestionArgs {
     pub(crate) fn find(&self, collection: &Collection, filter: Option<&str>, stop: &Stop) -> Outcome<Find> {
         let filter = filter.map(|filter| map_of("the filter", filter)).transpose()?;
         let mut find = collection.find(filter.unwrap_or_default()).stop_when(stop.flag());
-        if let Some(hint) = &self.hint {
-            find = find.hint(hint.as_str());
+        if let Some(hint) = self.hint()? {
+            find = find.hint(hint);
         }
         if let Some(ms) = self.max_time {
             find = find.max_time(Duration::from_millis(ms));
         }
         Ok(find)
+    }
+
+    /// The index that is to be used.
+    pub(crate) fn hint(&self) -> Outcome<Option<Hint>> {
+        match self.hint.as_deref() {
+            Some(keys) if keys.trim_start().starts_with('{') => Ok(Some(map_of("--hint", keys)?.into())),
+            name => Ok(name.map(Hint::from)),
+        }
     }
 
     /// True if only an index or a plan can be meant, which read-only stores have not.
@@ -75,16 +86,16 @@ pub(crate) fn map_of(what: &str, text: &str) -> Outcome<Map> {
         Ok(Value::Map(map)) => Ok(map),
         Ok(other) => {
             let kind = other.type_name();
-            Err(Failure::Other(format!("{what} must be a JSON object, such as {{\"a\": 1}}, not of type {kind}")))
+            Err(Failure::wrong_type(format!("{what} must be a JSON object, such as {{\"a\": 1}}, not of type {kind}")))
         }
-        Err(error) => Err(Failure::Other(format!("{what} must be JSON, such as {{\"a\": 1}}: {error}"))),
+        Err(error) => Err(Failure::no_json(format!("{what} must be JSON, such as {{\"a\": 1}}: {error}"))),
     }
 }
 
 /// The filters of `--array-filters`: a JSON array of objects.
 pub(crate) fn maps_of(text: &str) -> Outcome<Vec<Map>> {
     let what = "--array-filters must be a JSON array of filters, such as [{\"x\": {\"$gte\": 5}}]";
-    let other = |value: &Value| Failure::Other(format!("{what}, not of type {}", value.type_name()));
+    let other = |value: &Value| Failure::wrong_type(format!("{what}, not of type {}", value.type_name()));
     match json::parse(text.as_bytes()) {
         Ok(Value::Array(filters)) => filters
             .into_iter()
@@ -94,7 +105,7 @@ pub(crate) fn maps_of(text: &str) -> Outcome<Vec<Map>> {
             })
             .collect(),
         Ok(value) => Err(other(&value)),
-        Err(error) => Err(Failure::Other(format!("{what}: {error}"))),
+        Err(error) => Err(Failure::no_json(format!("{what}: {error}"))),
     }
 }
 

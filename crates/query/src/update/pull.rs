@@ -5,7 +5,7 @@ use document::{Map, Value};
 
 use super::UpdateError;
 use super::place::check_canonical;
-use crate::filter::{Filter, Patterns};
+use crate::filter::{Filter, FilterError, Patterns};
 use crate::location::is_reference_name;
 
 /// The name under which an element stands in a filter of elements.
@@ -35,7 +35,8 @@ impl Pull {
     }
 
     fn of_element(condition: &Value, patterns: &Patterns) -> Result<Self, UpdateError> {
-        Self::element(Filter::parse_with(&Map::from([(ELEMENT, condition.clone())]), patterns)?)
+        let filter = Filter::parse_with(&Map::from([(ELEMENT, condition.clone())]), patterns);
+        Self::element(filter.map_err(without_name)?)
     }
 
     /// Those elements that equal the value.
@@ -71,6 +72,16 @@ impl Pull {
             Self::Equal(_) => None,
             Self::Element(filter) | Self::Fields(filter) => Some(filter),
         }
+    }
+}
+
+/// An element has no name that its user would know.
+fn without_name(error: FilterError) -> FilterError {
+    match error {
+        FilterError::BadValue(what) => {
+            FilterError::BadValue(what.replace(&format!("'{ELEMENT}'"), "the condition of $pull"))
+        }
+        error => error,
     }
 }
 

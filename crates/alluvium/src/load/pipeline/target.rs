@@ -1,6 +1,7 @@
 //! Where a load puts documents: into a collection, or into a read-only store that is being built.
 
 use super::super::progress::{Mark, Progress};
+use super::clashes::{Left, LeftOut};
 use super::{Load, OnDuplicate, Parsed, Place};
 use crate::catalog::{Catalog, Open};
 use crate::index::{Entries, mark_multikey};
@@ -53,14 +54,14 @@ pub(super) enum Rows {
 
 /// Rows for a collection, with their index entries.
 pub(super) struct BatchRows {
-    batch: WriteBatch,
+    pub batch: WriteBatch,
     open: Arc<Open>,
     name: FullName,
-    entries: Entries,
+    pub entries: Entries,
 }
 
 impl BatchRows {
-    fn new(batch: WriteBatch, open: &Arc<Open>, name: &FullName) -> Self {
+    pub fn new(batch: WriteBatch, open: &Arc<Open>, name: &FullName) -> Self {
         Self { batch, open: open.clone(), name: name.clone(), entries: Entries::new(open.indexes()) }
     }
 
@@ -79,40 +80,13 @@ impl BatchRows {
     }
 
     /// The same rows, with entries for the indexes that there are now.
-    fn made_again(self, store: &Store) -> Result<Self> {
+    pub fn made_again(self, store: &Store) -> Result<Self> {
         let mut again = Self::new(store.batch(), &self.open, &self.name);
         again.batch.reserve(self.batch.encoded_bytes());
         for (key, row) in self.batch.puts(self.open.documents) {
             again.put(key, row)?;
         }
         Ok(again)
-    }
-}
-
-/// The documents of a slice that are to be written.
-struct Left {
-    rows: BatchRows,
-    /// Their places in the slice.
-    places: Vec<usize>,
-}
-
-impl Left {
-    /// Leaves out those in places that `keeps` does not name.
-    fn retain(&mut self, target: &CollectionTarget<'_>, parsed: &Parsed, keeps: impl Fn(usize) -> bool) -> Result<()> {
-        if self.places.iter().all(|at| keeps(*at)) {
-            return Ok(());
-        }
-        let places = std::mem::take(&mut self.places);
-        self.rows.batch.retain(|op| keeps(places[op]));
-        self.places = places.into_iter().filter(|at| keeps(*at)).collect();
-        let kept: hashbrown::HashSet<&[u8]> = self.places.iter().map(|at| parsed.key(*at)).collect();
-        self.rows.entries.keep(|id| kept.contains(id));
-        if self.rows.entries.replaces() {
-            // Of several puts of a document another is left: its keys are locked, too.
-            let none = BatchRows::new(target.store.batch(), &target.open, &target.name);
-            self.rows = std::mem::replace(&mut self.rows, none).made_again(target.store)?;
-        }
-        Ok(())
     }
 }
 
@@ -240,10 +214,10 @@ impl Load<'_> {
         let mut left = Left { rows, places: (0..count).collect() };
         let distinct = if claimed.is_empty() { locks.len() } else { 0 };
         let taken = if exclusive { target.taken_keys(&parsed, distinct)? } else { Vec::new() };
-        let refused = self.leave_out(target, &parsed, &mut left, &taken, before.line)?;
-        let until = refused.as_ref().map_or(taken.len(), |(at, _)| *at);
-        let duplicates = taken.iter().take(until).filter(|taken| **taken).count();
+        let LeftOut { refused, duplicates, passed } =
+            self.leave_out(target, &parsed, &mut left, &taken, before.line)?;
         Progress::add(&progress.duplicates, duplicates as u64);
+        parsed.pass_over(passed);
         // Documents stand before a fatal line: this failure is the earlier one.
         let refused = refused.map(|(at, error)| (parsed.lines[at], error));
         let failure = refused.or_else(|| self.fatal_line(&parsed, before));
@@ -260,39 +234,6 @@ impl Load<'_> {
         Progress::add(&progress.documents, left as u64);
         Progress::add(&progress.bytes, parsed.bytes);
         failure.map_or(Ok(mark), |(_, error)| Err(error))
-    }
-
-    /// Leaves out what is not to be written: documents that are there already, and all from the first one on that ends the load,
-    /// whose place is returned, and why.
-    fn leave_out(
-        &self,
-        target: &CollectionTarget<'_>,
-        parsed: &Parsed,
-        left: &mut Left,
-        taken: &[bool],
-        base: u64,
-    ) -> Result<Option<(usize, Error)>> {
-        let mut refused = None;
-        if self.settings.on_duplicate != OnDuplicate::Error {
-            left.retain(target, parsed, |at| !taken.get(at).is_some_and(|taken| *taken))?;
-        } else if let Some(first) = taken.iter().position(|taken| *taken) {
-            refused = Some((first, self.duplicate(parsed, first, base)));
-            left.retain(target, parsed, |at| at < first)?;
-        }
-        while let Some(taken) = left.rows.entries.taken(target.store, &target.open, &target.name)? {
-            // Of several with one `_id` the last is written.
-            let place = |id: &[u8]| left.places.iter().rev().copied().find(|at| parsed.key(*at) == id);
-            let (own, other) = (place(taken.id).unwrap_or(0), place(&taken.other));
-            let (at, has_it) = match other.filter(|other| *other > own) {
-                Some(other) => (other, taken.id),
-                None => (own, &taken.other[..]),
-            };
-            let error = Box::new(taken.error(&target.name, has_it));
-            let (what, line) = self.place_of(parsed, at, base);
-            refused = Some((at, Error::LoadOf { input: self.name.clone(), what, line, error }));
-            left.retain(target, parsed, |kept| kept < at)?;
-        }
-        Ok(refused)
     }
 
     pub(super) fn write_to_build(&self, target: &BuildTarget, mut parsed: Parsed, before: Mark) -> Result<Mark> {
@@ -348,14 +289,14 @@ impl Load<'_> {
         })
     }
 
-    fn duplicate(&self, parsed: &Parsed, at: usize, base: u64) -> Error {
+    pub(super) fn duplicate(&self, parsed: &Parsed, at: usize, base: u64) -> Error {
         let id = crate::read::key_text(parsed.key(at));
         let (what, line) = self.place_of(parsed, at, base);
         Error::LoadDuplicate { input: self.name.clone(), what, line, collection: self.collection.clone(), id }
     }
 
     /// What is counted in the input, and the number of a document.
-    fn place_of(&self, parsed: &Parsed, at: usize, base: u64) -> (&'static str, u64) {
+    pub(super) fn place_of(&self, parsed: &Parsed, at: usize, base: u64) -> (&'static str, u64) {
         (self.settings.format.counted(), base + parsed.lines[at].line + 1)
     }
 }

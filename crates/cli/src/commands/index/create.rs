@@ -51,18 +51,24 @@ pub(crate) struct Args {
 struct Made {
     name: String,
     is_new: bool,
+    /// It was declared before, and being built.
+    waited: bool,
     documents: u64,
 }
 
 impl Args {
-    /// Makes the index, and says so.
+    /// Makes the index, and says so; database and collection are created if they do not exist.
     pub(crate) fn run(&self) -> Outcome {
         super::refuse_read_only(&self.collection.database)?;
         let keys = map_of("KEYS", &self.keys)?;
         let options = self.options()?;
         let stop = Stop::on_signals()?;
         let mut meter = Meter::new(&Env::os());
-        let made = self.collection.database.with(|database| {
+        // What is refused creates no database.
+        alluvium::check_name(&self.collection.name)?;
+        alluvium::check_index(&keys, &options)?;
+        let builder = self.collection.database.builder()?.create_if_missing(true);
+        let made = self.collection.database.with_builder(builder, |database| {
             let collection = database.collection(&self.collection.name);
             let full_name = collection.full_name()?;
             let there = database.collections().iter().any(|info| info.full_name() == full_name);
@@ -78,6 +84,7 @@ impl Args {
             out.json(&serde_json::json!({
                 "index": made.name,
                 "created": made.is_new,
+                "waited": made.waited,
                 "documents": made.documents,
                 "seconds": meter.took().as_secs_f64(),
             }))?;
@@ -85,6 +92,9 @@ impl Args {
             let documents = text::counted(made.documents, "document");
             let took = text::duration(meter.took());
             out.text(&format!("made the index {} over {documents} in {took}\n", text::plain(&made.name)))?;
+        } else if made.waited {
+            let took = text::duration(meter.took());
+            out.text(&format!("the index {} was being built: after {took} it is ready\n", text::plain(&made.name)))?;
         } else {
             out.text(&format!("the index {} is there already, and ready\n", text::plain(&made.name)))?;
         }
@@ -114,6 +124,7 @@ impl Args {
 /// Waits for the build, and shows how far it is.
 fn finish(build: IndexBuild, collection: &Collection, meter: &Meter) -> Outcome<Made> {
     let (is_new, progress, name) = (build.is_new(), build.progress(), build.name().to_owned());
+    let waited = !is_new && collection.indexes()?.iter().any(|index| index.name == name && !index.ready);
     let shown = progress.clone();
     let watched = meter.watch_with(move |took| {
         let (documents, expected) = (shown.documents(), shown.documents_expected());
@@ -125,7 +136,7 @@ fn finish(build: IndexBuild, collection: &Collection, meter: &Meter) -> Outcome<
     let result = build.finish();
     watched.end();
     match result {
-        Ok(name) => Ok(Made { name, is_new, documents: progress.documents() }),
+        Ok(name) => Ok(Made { name, is_new, waited, documents: progress.documents() }),
         Err(Error::Stopped) => {
             let collection = collection.full_name()?;
             Err(Failure::Interrupted(format!(

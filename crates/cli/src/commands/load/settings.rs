@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// What to do with a document whose _id is taken
     #[arg(long, value_enum, default_value = "error")]
     on_duplicate: Duplicate,
-    /// What to do with a line, a row, an element that is no document
+    /// What to do with a line, a row, an element that is no document, or that an index refuses
     #[arg(long, value_enum, default_value = "error")]
     on_bad: Bad,
     /// Append what is skipped to this file, as JSON with file, line, column, reason and text (of BSON: file, document, byte, reason and base64)
@@ -103,7 +103,7 @@ impl From<Duplicate> for OnDuplicate {
     }
 }
 
-/// What to do with a line that is no document.
+/// What to do with a line that is no document, or that an index refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Bad {
     /// Stop at it

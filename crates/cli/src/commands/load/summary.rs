@@ -186,7 +186,7 @@ impl Summary {
         }
         if self.documents_before > 0 && self.resumed_bytes > 0 {
             let documents = text::counted(self.documents_before, "document");
-            text += &format!("went on after {documents} that were loaded before\n");
+            text += &format!("went on after {documents} loaded before\n");
         }
         text += &format!(
             "loaded {} in {}{}\n",

@@ -63,7 +63,8 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
         arg.long(long).required(false).hide(true).default_value(value)
     };
     command = command.mut_arg(DATABASE.0, |arg| known(arg, "database", database.display().to_string()));
-    if let (true, Some(name)) = (has(&command, COLLECTION), collection) {
+    let in_use = collection.filter(|_| has(&command, COLLECTION));
+    if let Some(name) = in_use {
         command = command.mut_arg(COLLECTION.0, |arg| {
             known(arg, "collection", name.to_owned()).hide(false).help("Another collection than the one in use")
         });
@@ -83,7 +84,23 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
         command = command.override_usage(if collection.is_some() { usage.replace("<COLLECTION> ", "") } else { usage });
     }
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    Some(command.after_help(help.replace("alluvium ", "").replace("my.db ", "")))
+    Some(command.after_help(examples(&help, in_use.is_some())))
+}
+
+/// Examples as they are typed here: without program and database, and without the collection if one is in use.
+fn examples(help: &str, in_use: bool) -> String {
+    let help = help.replace("alluvium ", "");
+    let mut parts = help.split("my.db ");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(char::is_whitespace).unwrap_or(part.len());
+        match in_use && !part.starts_with('-') {
+            true if part[end..].starts_with(' ') => shown += &part[end + 1..],
+            true => shown = shown.trim_end().to_owned() + &part[end..],
+            false => shown += part,
+        }
+    }
+    shown
 }
 
 fn has(command: &clap::Command, (id, value): (&str, &str)) -> bool {

@@ -63,6 +63,31 @@ fn help_shows_no_database() {
 }
 
 #[test]
+fn examples_are_as_they_are_typed() {
+    let examples = |collection: Option<&str>, command: &str| {
+        let mut all = commands(collection);
+        let found = all.find_subcommand_mut(command).expect("a command");
+        found.get_after_help().map(ToString::to_string).unwrap_or_default()
+    };
+    for command in ["find", "delete", "update", "count", "load", "put", "get", "scan", "export", "distinct"] {
+        for collection in [None, Some("pets")] {
+            for line in examples(collection, command).lines() {
+                let line = line.strip_prefix("Example: ").unwrap_or(line).trim_start();
+                let Some(rest) = line.strip_prefix(&format!("{command} ")) else { continue };
+                assert!(!rest.starts_with("my.db"), "{line}");
+                let first = rest.split(' ').next().unwrap_or_default();
+                let names = ["comments", "pets", "pages", "events", "airports", "licences"].contains(&first);
+                assert_eq!(names, collection.is_none(), "{collection:?}: {line}");
+            }
+        }
+    }
+    let find = examples(Some("pets"), "find");
+    assert!(find.contains("\n  find '{\"author\": \"ann\"}' --explain\n"), "{find}");
+    assert!(examples(None, "find").contains("\n  find comments '{\"author\": \"ann\"}' --explain\n"));
+    assert!(examples(Some("pets"), "count").contains("\n  count\n"), "{}", examples(Some("pets"), "count"));
+}
+
+#[test]
 fn usage_begins_with_the_command() {
     let help =
         |line: &str| commands(None).try_get_matches_from(line.split(' ')).expect_err("help is no command").to_string();
