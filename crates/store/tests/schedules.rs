@@ -1,5 +1,5 @@
 //! Writers, readers, flushes and compactions under many schedules: the commit queue, the switch of memtables, the
-//! installation of versions, snapshots. Run with `--features shuttle`.
+//! installation of versions, snapshots, deletes of ranges. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -314,6 +314,97 @@ fn a_drop_lets_nothing_through() {
         assert_eq!(get_at(&store, &before, tree, &[1]), 1, "an older snapshot still reads it");
         assert_eq!(scan(&store, &before, tree), [1]);
         drop(before);
+        store.compact().unwrap();
+        assert!(store.verify().unwrap().is_empty());
+    });
+}
+
+/// The key that the batch of a count alone puts.
+fn own_key(count: u64) -> Vec<u8> {
+    vec![200, count as u8]
+}
+
+/// A batch that deletes all there is, as one range, and puts the keys and one more anew.
+fn renew(store: &Store, tree: TreeId, keys: &[Vec<u8>], count: u64) {
+    let mut batch = store.batch();
+    batch.delete_range(tree, &[], &[255]);
+    keys.iter().chain([&own_key(count)]).for_each(|key| batch.put(tree, key, &count.to_be_bytes()));
+    store.write(batch, Durability::Bulk).unwrap();
+}
+
+/// A reader that stands still between its steps while range tombstones are thinned: the one that it needs goes with the second
+/// that comes meanwhile, unless it has registered its moment. Nearly all that happens here are reads, so that one of them is
+/// met in between.
+#[test]
+fn a_read_that_deletes_of_ranges_overtake_finds_nothing_again() {
+    check("a_read_that_deletes_of_ranges_overtake_finds_nothing_again", 600, || {
+        let Opened { store, tree, .. } = open();
+        let delete_all = move |store: &Store| {
+            let mut batch = store.batch();
+            batch.delete_range(tree, &[], &[255]);
+            store.write(batch, Durability::Bulk).unwrap();
+        };
+        put(&store, tree, &[vec![1]], 1).unwrap();
+        delete_all(&store);
+        let writing = store.clone();
+        let writer = spawn("writer", move || (0..2).for_each(|_| delete_all(&writing)));
+        for _ in 0..40 {
+            assert_eq!(get(&store, tree, &[1]), 0, "what was deleted is there");
+        }
+        writer.join().unwrap();
+    });
+}
+
+/// Each batch deletes all that the ones before have put, by a range, and range tombstones in memory are thinned for the next:
+/// whoever reads without a snapshot finds nothing again that was deleted before, and a snapshot shows one batch, whole, and
+/// never changes.
+#[test]
+fn deletes_of_ranges_hide_the_same_at_every_moment() {
+    const LAST: u64 = 6;
+    check("deletes_of_ranges_hide_the_same_at_every_moment", 400, || {
+        let Opened { store, tree, .. } = open();
+        let keys = two_keys(&store);
+        renew(&store, tree, &keys, 1);
+        let acknowledged = Arc::new(AtomicU64::new(1));
+        let (writing, told, all) = (store.clone(), acknowledged.clone(), keys.clone());
+        let writer = spawn("writer", move || {
+            for count in 2..=LAST {
+                renew(&writing, tree, &all, count);
+                told.store(count, Ordering::SeqCst);
+            }
+        });
+        let files = store.clone();
+        let keeper = spawn("keeper", move || {
+            files.flush().unwrap();
+            files.compact().unwrap();
+        });
+        let (reading, all) = (store.clone(), keys.clone());
+        let snapshots = spawn("snapshots", move || {
+            let mut before = 1;
+            for _ in 0..2 {
+                let snapshot = reading.snapshot();
+                let first = get_at(&reading, &snapshot, tree, &all[0]);
+                assert!(first >= before, "{first} after {before}");
+                assert_eq!(get_at(&reading, &snapshot, tree, &all[1]), first, "half a batch");
+                assert_eq!(get_at(&reading, &snapshot, tree, &own_key(first - 1)), 0, "what was deleted is there");
+                assert_eq!(scan(&reading, &snapshot, tree), [first; 3], "a scan sees something else");
+                assert_eq!(get_at(&reading, &snapshot, tree, &all[0]), first, "the snapshot has changed");
+                before = first;
+            }
+        });
+        let (reading, key) = (store.clone(), keys[0].clone());
+        let reader = spawn("reader", move || {
+            let mut before = 1;
+            for _ in 0..8 {
+                let told = acknowledged.load(Ordering::SeqCst);
+                assert_eq!(get(&reading, tree, &own_key(told - 1)), 0, "what was deleted is there");
+                let found = get(&reading, tree, &key);
+                assert!(found >= told.max(before), "{found}, after {told} was acknowledged and {before} found");
+                before = found;
+            }
+        });
+        join([writer, keeper, snapshots, reader]);
+        assert_eq!(scan(&store, &store.snapshot(), tree), [LAST; 3]);
         store.compact().unwrap();
         assert!(store.verify().unwrap().is_empty());
     });

@@ -5,12 +5,12 @@ mod steps;
 pub mod sweep;
 
 use crate::state::{State, read_state};
-use crate::world::{World, random_options};
+use crate::world::{PATH, World, random_options};
 use crate::{Documents, Phase};
 use alluvium::{Database, Durability, Error, ErrorKind, Snapshot};
 use env::mem::MemFs;
 use env::sync::Mutex;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The collections that are there at first.
@@ -112,8 +112,9 @@ impl Careful {
     /// Opens the database, or creates it. What is found is durable, and writes are taken again.
     fn open(&mut self) -> bool {
         let begun = *self.phase.lock();
-        if begun != Phase::Create {
-            *self.phase.lock() = Phase::Open;
+        match begun {
+            Phase::Create => self.remove_empty(),
+            _ => *self.phase.lock() = Phase::Open,
         }
         self.durability = [Durability::Sync, Durability::Periodic, Durability::Bulk][self.rng.usize(0..3)];
         let options = random_options(&mut self.rng, self.partitions, self.durability);
@@ -135,6 +136,15 @@ impl Careful {
                 self.note(&error);
                 false
             }
+        }
+    }
+
+    /// Removes the empty directory that a failed creation has left: its own name may be lost, which nobody can tell
+    /// (docs/DURABILITY.md).
+    fn remove_empty(&self) {
+        let (fs, path) = (&self.world.env.fs, Path::new(PATH));
+        if fs.exists(path).is_ok_and(|is| is) && fs.list(path).is_ok_and(|entries| entries.is_empty()) {
+            let _left = fs.remove_dir(path);
         }
     }
 

@@ -1,14 +1,16 @@
 //! Random operations on the key/value store, with deletes of ranges, against plain maps: the model of what
-//! collections do not use. Power cuts at random steps.
+//! collections do not use. Power cuts at random steps, or at all of them.
 
 mod copies;
+mod cuts;
+pub mod faults;
 
 use crate::sequence;
 use crate::world::{PATH, World, random_options};
 use alluvium::Durability;
 use copies::Beside;
-use env::fault::Op;
-use env::mem::CrashStyle;
+use cuts::Cut;
+pub use cuts::{Cuts, PARTS};
 use env::sync::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -20,8 +22,6 @@ use store::{Bounds, Fold, FoldError, Options, Snapshot, Store, TreeId, ValuesOf,
 const KEYS: u32 = 160;
 /// Keys of the multivalue tree.
 const SETS: u32 = 6;
-/// One disk in so many steps is looked at.
-const CUT_EVERY: u64 = 24;
 /// A value does not grow beyond this by deltas, in bytes.
 const LONGEST: usize = 500;
 
@@ -107,17 +107,9 @@ fn read(store: &Store, snapshot: &Snapshot) -> State {
 /// The states that a power cut may leave, the oldest first.
 #[derive(Default)]
 struct Timeline {
-    states: Vec<State>,
+    states: Vec<Arc<State>>,
     /// What lies beside the store.
     beside: Vec<Beside>,
-}
-
-/// A disk after a power cut, and what it may hold.
-struct Cut {
-    disk: World,
-    allowed: Vec<State>,
-    beside: Vec<Beside>,
-    words: String,
 }
 
 /// Does random operations to a store and to a model of it.
@@ -132,7 +124,7 @@ pub struct KvRunner {
     state: State,
     snapshots: Vec<(Snapshot, State)>,
     timeline: Arc<Mutex<Timeline>>,
-    cutting: bool,
+    cutting: Cuts,
     cuts: Arc<Mutex<Vec<Cut>>>,
     /// Checkpoints made so far.
     made: u32,
@@ -161,18 +153,18 @@ fn open_at(world: &World, path: &Path, options: &Options) -> Store {
 }
 
 impl KvRunner {
-    /// A new store; with `cuts`, the power is cut at random steps.
-    pub fn new(seed: u64, cuts: bool, background: bool) -> Self {
+    /// A new store, and when the power is cut.
+    pub fn new(seed: u64, cuts: Cuts, background: bool) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let world = World::new(seed);
         let partitions = rng.u32(1..4);
-        let options = options(&mut rng, partitions, background);
+        let options = cuts.options(&mut rng, partitions, background);
         let store = open(&world, &options);
         let plain = store.create_trees(&[b"a", b"b"]).expect("trees");
         let sets = store.create_multivalue_tree(b"sets").expect("a tree");
         store.sync().expect("sync");
         let trees = Trees { plain: [plain[0], plain[1]], sets };
-        let timeline = Arc::new(Mutex::new(Timeline { states: vec![State::default()], beside: Vec::new() }));
+        let timeline = Arc::new(Mutex::new(Timeline { states: vec![Arc::default()], beside: Vec::new() }));
         let runner = Self {
             seed,
             rng,
@@ -189,28 +181,8 @@ impl KvRunner {
             made: 0,
             log: Vec::new(),
         };
-        if cuts {
-            runner.cut_at_random(seed);
-        }
+        runner.begin_cuts(seed);
         runner
-    }
-
-    fn cut_at_random(&self, seed: u64) {
-        let (mem, timeline, into) = (self.world.mem.clone(), self.timeline.clone(), self.cuts.clone());
-        self.world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
-            let mut rng = fastrand::Rng::with_seed(seed.rotate_left(24) ^ op.number);
-            if rng.u64(0..CUT_EVERY) > 0 {
-                return;
-            }
-            let style = [CrashStyle::Any, CrashStyle::AllLost, CrashStyle::AllKept][rng.usize(0..3)];
-            let disk = World::over(mem.crash_clone(rng.u64(..), style), rng.u64(..));
-            let words = format!("cut ({style:?}) before {:?} of {}", op.kind, op.path.display());
-            let (allowed, beside) = {
-                let timeline = timeline.lock();
-                (timeline.states.clone(), timeline.beside.clone())
-            };
-            into.lock().push(Cut { disk, allowed, beside, words });
-        })));
     }
 
     fn store(&self) -> &Store {
@@ -247,6 +219,8 @@ impl KvRunner {
             self.step();
             self.check_cuts();
         }
+        // The same, whatever was drawn to look at what cuts have left.
+        self.rng = sequence::rng_of(self.seed, u32::MAX);
         self.check();
         let store = self.store();
         store.compact().expect("compact");
@@ -295,19 +269,25 @@ impl KvRunner {
     fn durable(&mut self) {
         let mut timeline = self.timeline.lock();
         timeline.states.clear();
-        timeline.states.push(self.state.clone());
+        timeline.states.push(Arc::new(self.state.clone()));
     }
 
-    fn write(&mut self) {
+    /// Some operations, and what they lead to.
+    fn batch(&mut self) -> (WriteBatch, State) {
         let mut batch = self.store().batch();
         let mut state = self.state.clone();
         let count = if self.rng.bool() { 1 } else { self.rng.usize(1..8) };
         for _ in 0..count {
             self.operation(&mut batch, &mut state);
         }
+        (batch, state)
+    }
+
+    fn write(&mut self) {
+        let (batch, state) = self.batch();
         let sync = self.rng.u8(0..8) == 0;
         let durability = if sync { Durability::Sync } else { self.options.durability };
-        self.timeline.lock().states.push(state.clone());
+        self.timeline.lock().states.push(Arc::new(state.clone()));
         // Nothing is acknowledged where nothing was to be written.
         let writes = !batch.is_empty();
         self.store().write(batch, durability).expect("write");
@@ -433,7 +413,7 @@ impl KvRunner {
             if let Some(value) = self.state.plain[at].get_mut(key) {
                 append(value, &delta);
             }
-            self.timeline.lock().states.push(self.state.clone());
+            self.timeline.lock().states.push(Arc::new(self.state.clone()));
             self.store().write(batch, self.options.durability).expect("write");
             if self.options.durability == Durability::Sync {
                 self.durable();
@@ -497,8 +477,7 @@ impl KvRunner {
         self.store().sync().expect("sync");
         self.durable();
         let gone = State { plain: [self.state.plain[0].clone(), BTreeMap::new()], ..self.state.clone() };
-        let none = State::default();
-        self.timeline.lock().states.extend([none, gone.clone()]);
+        self.timeline.lock().states.extend([Arc::default(), Arc::new(gone.clone())]);
         self.store().drop_trees(&[self.trees.plain[1]]).expect("drop");
         self.trees.plain[1] = self.store().create_trees(&[b"b"]).expect("a tree")[0];
         self.store().sync().expect("sync");
@@ -519,33 +498,16 @@ impl KvRunner {
             self.world.faults.set_hook(None);
             drop(store);
             self.world = next;
-            if self.cutting {
+            if self.cutting != Cuts::None {
                 let seed = self.rng.u64(..);
-                self.cut_at_random(seed);
+                self.begin_cuts(seed);
             }
         }
-        self.options = options(&mut self.rng, self.partitions, self.options.background);
+        self.options = self.cutting.options(&mut self.rng, self.partitions, self.options.background);
         let store = open(&self.world, &self.options);
         self.store = Some(store);
         // What opening has found is durable.
         self.durable();
-    }
-
-    /// Opens the disks that power cuts have left.
-    fn check_cuts(&mut self) {
-        let cuts = std::mem::take(&mut *self.cuts.lock());
-        for cut in cuts {
-            let options = options(&mut self.rng, self.partitions, false);
-            let store = open(&cut.disk, &options);
-            let found = read(&store, &store.snapshot());
-            assert!(cut.allowed.contains(&found), "{}: none of {} states is found", cut.words, cut.allowed.len());
-            store.compact().unwrap_or_else(|e| panic!("{}: {e}", cut.words));
-            let damage = store.verify().unwrap_or_else(|e| panic!("{}: {e}", cut.words));
-            assert!(damage.is_empty(), "{}: {damage:?}", cut.words);
-            assert!(read(&store, &store.snapshot()) == found, "{}: it changes when files are merged", cut.words);
-            drop(store);
-            self.check_beside(&cut);
-        }
     }
 }
 

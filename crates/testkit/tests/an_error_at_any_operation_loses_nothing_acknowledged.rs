@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use testkit::careful::sweep::{self, Effect, Met, Point};
 use testkit::cuts::FileKind;
+use testkit::kv::faults;
 use testkit::{Careful, Phase, seed};
 
 /// A random fault within the next operations. True if reads may be hit.
@@ -153,6 +154,48 @@ fn at_every_change_of_a_sequence() {
     assert!(met.cuts > total / 4, "{} cuts after {total} faults", met.cuts);
     for end in ["not open", "poisoned", "went on after no space", "went on after an error"] {
         assert!(met.ends.contains_key(end), "no sequence ended so: {end}");
+    }
+}
+
+#[test]
+fn at_each_change_of_short_sequences_in_every_way() {
+    const SEQUENCES: u64 = 3;
+    let (met, faults) = (RefCell::new(Met::default()), RefCell::new(BTreeMap::<u64, (u64, u64)>::new()));
+    let name = "an_error_at_any_operation_loses_nothing_acknowledged of_short_sequences";
+    seed::each(name, 0, SEQUENCES * sweep::PARTS, |seed| {
+        let (all, made) = sweep::run_short(seed, &mut met.borrow_mut());
+        let mut faults = faults.borrow_mut();
+        let sum = faults.entry(seed / sweep::PARTS).or_default();
+        *sum = (all, sum.1 + made);
+    });
+    let (met, faults) = (met.into_inner(), faults.into_inner());
+    println!("faults of all that there are, by sequences: {faults:?}; {:?}; {:?}", met.errors, met.ends);
+    seed::tally("faults", faults.values().map(|(_, made)| made).sum());
+    if seed::is_usual(SEQUENCES * sweep::PARTS) {
+        for sequence in 0..SEQUENCES {
+            let (all, made) = faults[&sequence];
+            assert!(all == made && all >= 400, "of {all} faults of the sequence {sequence} {made} were made");
+        }
+        assert_eq!(met.faults.values().sum::<u64>(), faults.values().map(|(_, made)| made).sum::<u64>());
+    }
+    seed::must_have_met(SEQUENCES * sweep::PARTS, &[Rare::SegmentInDoubt]);
+}
+
+#[test]
+fn at_changes_of_a_store_with_deletes_of_ranges() {
+    const SEQUENCES: u64 = 8;
+    let met = RefCell::new(faults::Met::default());
+    let name = "an_error_at_any_operation_loses_nothing_acknowledged with_deletes_of_ranges";
+    seed::each(name, 30_000, SEQUENCES, |seed| faults::sweep(seed, &mut met.borrow_mut()));
+    let met = met.into_inner();
+    let total: u64 = met.faults.values().sum();
+    println!("{total} faults, {} cuts right after one; {:?}", met.cuts, met.told);
+    seed::tally("faults", total);
+    if seed::is_usual(SEQUENCES) {
+        for word in ["an error", "no space", "poisoned", "outcome unknown"] {
+            assert!(met.told.contains_key(word), "never told: {word}");
+        }
+        assert!(met.cuts > total / 4, "{} cuts after {total} faults", met.cuts);
     }
 }
 

@@ -3,23 +3,34 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use env::marks::Rare;
-use testkit::kv::KvRunner;
+use testkit::kv::{Cuts, KvRunner, PARTS};
 use testkit::{seed, sequence};
 
 const NAME: &str = "deletes_of_ranges_match_the_model";
 
 #[test]
 fn any_operations() {
-    seed::each(NAME, 0, 150, |seed| sequence::check(150, |steps| KvRunner::new(seed, false, false).run(steps)));
+    seed::each(NAME, 0, 150, |seed| sequence::check(150, |steps| KvRunner::new(seed, Cuts::None, false).run(steps)));
     seed::must_have_met(150, &[Rare::RangeForgotten, Rare::FileUnderRange]);
 }
 
 #[test]
 fn any_operations_with_power_cuts() {
-    seed::each(NAME, 20_000, 40, |seed| sequence::check(80, |steps| KvRunner::new(seed, true, false).run(steps)));
+    seed::each(NAME, 20_000, 40, |seed| sequence::check(80, |steps| KvRunner::new(seed, Cuts::Some, false).run(steps)));
 }
 
 #[test]
 fn any_operations_with_background_threads() {
-    seed::each(NAME, 40_000, 30, |seed| sequence::check(150, |steps| KvRunner::new(seed, false, true).run(steps)));
+    seed::each(NAME, 40_000, 30, |seed| sequence::check(150, |steps| KvRunner::new(seed, Cuts::None, true).run(steps)));
+}
+
+#[test]
+fn any_operations_with_power_cuts_at_every_change() {
+    const SEQUENCES: u64 = 8 * PARTS;
+    let name = format!("{NAME} at_every_change");
+    seed::each(&name, 480_000, SEQUENCES, |seed| {
+        let cuts = Cuts::Part(seed % PARTS);
+        sequence::check(40, |steps| KvRunner::new(seed / PARTS, cuts, false).run(steps));
+    });
+    seed::must_have_met(SEQUENCES, &[Rare::CrashDuringRecovery]);
 }

@@ -32,7 +32,7 @@ pub enum Effect {
     NoSpace,
     /// A part of a write is done.
     Short,
-    /// A sync loses the pages.
+    /// A sync loses the pages, that of a directory its new entries.
     LostPages,
     /// It is done, and said to have failed.
     ThoughDone,
@@ -43,7 +43,7 @@ impl Effect {
     pub fn all(kind: OpKind) -> &'static [Self] {
         match kind {
             OpKind::Write => &[Self::Error, Self::NoSpace, Self::Short, Self::ThoughDone],
-            OpKind::Sync => &[Self::Error, Self::NoSpace, Self::LostPages, Self::ThoughDone],
+            OpKind::Sync | OpKind::SyncDir => &[Self::Error, Self::NoSpace, Self::LostPages, Self::ThoughDone],
             _ => &[Self::Error, Self::NoSpace, Self::ThoughDone],
         }
     }
@@ -91,17 +91,33 @@ fn steps(seed: u64) -> Vec<Step> {
     steps
 }
 
+/// The steps of a short sequence: one of three.
+fn short_steps(seed: u64) -> Vec<Step> {
+    use Step::{Checkpoint, Compact, Flush, Index, Insert, Reopen, Schema, Sync, Update, Write};
+    match seed % 3 {
+        0 => vec![Reopen, Write, Flush, Write, Flush, Compact, Write, Reopen, Write],
+        1 => vec![Reopen, Schema, Insert, Flush, Index, Update, Sync, Checkpoint, Reopen],
+        _ => vec![Reopen, Insert, Reopen, Write, Checkpoint, Flush, Schema, Checkpoint, Compact],
+    }
+}
+
+/// A sequence: its steps, and what they draw from.
+struct Sequence {
+    seed: u64,
+    steps: Vec<Step>,
+}
+
 /// The changes of a sequence on a good disk.
-fn points(seed: u64) -> Vec<Point> {
-    let mut client = Careful::begin(seed, u64::MAX);
+fn points(sequence: &Sequence) -> Vec<Point> {
+    let mut client = Careful::begin(sequence.seed, u64::MAX);
     let points: Arc<Mutex<Vec<Point>>> = Arc::default();
     let (into, phase) = (points.clone(), client.phase.clone());
     client.world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
         let point = (*phase.lock(), FileKind::of(op.path), op.kind);
         into.lock().push(point);
     })));
-    for step in steps(seed) {
-        assert!(client.take(step), "a good disk: {:?}", client.log);
+    for step in &sequence.steps {
+        assert!(client.take(*step), "a good disk: {:?}", client.log);
     }
     client.recover();
     points.lock().clone()
@@ -128,8 +144,9 @@ pub const PARTS: u64 = 10;
 pub fn run(seed: u64, every: bool, met: &mut Met) {
     let (seed, part) = (seed / PARTS, seed % PARTS);
     let mut rng = fastrand::Rng::with_seed(seed);
+    let sequence = Sequence { seed, steps: steps(seed) };
     let mut kinds: BTreeMap<Point, Vec<u64>> = BTreeMap::new();
-    for (at, point) in points(seed).into_iter().enumerate() {
+    for (at, point) in points(&sequence).into_iter().enumerate() {
         kinds.entry(point).or_default().push(at as u64 + 1);
     }
     let mut trials = Vec::new();
@@ -147,17 +164,43 @@ pub fn run(seed: u64, every: bool, met: &mut Met) {
         if seed::seconds_asked_for().is_some() && !seed::has_time(started) {
             break;
         }
-        let mut rng = fastrand::Rng::with_seed(seed ^ at.rotate_left(32) ^ effect as u64);
-        let lasting = rng.bool();
-        strike(seed, Trial { at, point, effect, lasting }, &mut rng, met);
-        if every {
-            strike(seed, Trial { at, point, effect, lasting: !lasting }, &mut rng, met);
-        }
+        strike_each_way(&sequence, (at, point, effect), every, met);
     }
 }
 
-fn strike(seed: u64, trial: Trial, rng: &mut fastrand::Rng, met: &mut Met) {
-    let result = catch_unwind(AssertUnwindSafe(|| one(seed, trial, rng, met)));
+/// Fails a part of the changes of one short sequence, each in every way, once and with all that comes after. How many faults
+/// all parts of the sequence make, and how many this one has made.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn run_short(seed: u64, met: &mut Met) -> (u64, u64) {
+    let (seed, part) = (seed / PARTS, seed % PARTS);
+    let sequence = Sequence { seed, steps: short_steps(seed) };
+    let (mut all, mut made) = (0, 0);
+    for (at, point) in (1..).zip(points(&sequence)) {
+        let effects = Effect::all(point.2);
+        all += 2 * effects.len() as u64;
+        for effect in effects.iter().filter(|_| at % PARTS == part) {
+            made += strike_each_way(&sequence, (at, point, *effect), true, met);
+        }
+    }
+    (all, made)
+}
+
+/// Fails a change once or with all that comes after, or, with `both`, one after the other.
+fn strike_each_way(sequence: &Sequence, trial: (u64, Point, Effect), both: bool, met: &mut Met) -> u64 {
+    let (at, point, effect) = trial;
+    let mut rng = fastrand::Rng::with_seed(sequence.seed ^ at.rotate_left(32) ^ effect as u64);
+    let lasting = rng.bool();
+    strike(sequence, Trial { at, point, effect, lasting }, &mut rng, met);
+    if both {
+        strike(sequence, Trial { at, point, effect, lasting: !lasting }, &mut rng, met);
+    }
+    1 + u64::from(both)
+}
+
+fn strike(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Met) {
+    let result = catch_unwind(AssertUnwindSafe(|| one(sequence, trial, rng, met)));
     if let Err(broken) = result {
         eprintln!("the fault: {trial:?}");
         resume_unwind(broken);
@@ -165,17 +208,17 @@ fn strike(seed: u64, trial: Trial, rng: &mut fastrand::Rng, met: &mut Met) {
 }
 
 /// Runs a sequence with one fault.
-fn one(seed: u64, trial: Trial, rng: &mut fastrand::Rng, met: &mut Met) {
-    let mut client = Careful::begin(seed, u64::MAX);
+fn one(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Met) {
+    let mut client = Careful::begin(sequence.seed, u64::MAX);
     let fault = trial.effect.on(Fault::nth(trial.at).of_changes(), rng);
     client.world.faults.inject(if trial.lasting { fault.from_then_on() } else { fault });
     let cut: Arc<Mutex<Option<World>>> = Arc::default();
     arm(&client, trial, cut.clone(), rng.u64(..));
     let later = if rng.bool() { rng.usize(1..9) } else { 0 };
     let mut left = None;
-    for step in steps(seed) {
+    for step in &sequence.steps {
         let before = client.since_durable.clone();
-        client.take(step);
+        client.take(*step);
         if client.world.faults.fired() > 0 {
             client.look("after the fault");
             left = Some(left.map_or(later, |left: usize| left - 1));

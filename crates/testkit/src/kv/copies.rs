@@ -2,7 +2,8 @@
 //! and repaired ones. Each holds what the store held when it was made, whatever a power cut does meanwhile: it has
 //! its name only when it is whole.
 
-use super::{Cut, KvRunner, State, open_at, options, read};
+use super::cuts::Cut;
+use super::{KvRunner, State, open_at, options, read};
 use crate::checkpoints::remove;
 use crate::world::PATH;
 use std::path::{Path, PathBuf};
