@@ -32,14 +32,17 @@ const CHECKPOINTS: usize = 3;
 /// So often somebody looks at the invariants in a life at most.
 const LOOKS: usize = 200;
 
+/// A life that is to crash has so many times its share of the calls at most: enough to come to the moment, and then to a change.
+const MOST_SHARES: usize = 6;
+
 /// How large a history is.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     /// Threads that call.
     pub clients: usize,
-    /// Calls in all.
+    /// Calls in all, at least.
     pub calls: usize,
-    /// Crashes in between.
+    /// Crashes in between: all of them happen.
     pub crashes: usize,
 }
 
@@ -48,7 +51,7 @@ pub struct Size {
 pub struct Done {
     /// Histories.
     pub histories: u64,
-    /// Calls whose answers were explained.
+    /// Calls of clients whose answers were explained, or whose outcome is unknown.
     pub calls: u64,
     /// Calls whose outcome is unknown, since the machine stopped.
     pub unknown: u64,
@@ -153,21 +156,25 @@ pub fn run(seed: u64, size: Size) -> Done {
             2 => Stop::Cut(CrashStyle::Any),
             _ => Stop::Cut(CrashStyle::AllLost),
         };
-        let each = (size.calls / (size.crashes + 1)).div_ceil(size.clients);
-        // A call takes two moments at least: a life ends somewhere in its second half.
-        let moments = (each * size.clients) as u64;
-        let at = rng.u64(moments..=2 * moments);
-        let crash = (life < size.crashes).then(|| arm(&world, &shared, stop, at, rng.u64(..)));
+        let last = life == size.crashes;
+        // The lives that come share what is left of the calls; one that crashes does so after half of its share to one and a half.
+        let left = size.calls.saturating_sub(done.calls as usize);
+        let share = left.div_ceil(size.crashes + 1 - life).max(size.clients);
+        let each = if last { share } else { MOST_SHARES * share }.div_ceil(size.clients);
+        // A call takes two moments at least.
+        let at = rng.u64(share as u64..=3 * share as u64);
+        let crash = (!last).then(|| arm(&world, &shared, stop, at, rng.u64(..)));
         let calls = live(&db, &world.env, &shared, &mut rng, size.clients, each);
         world.faults.set_hook(None);
         let crash = crash.and_then(|slot| slot.lock().take());
         let stopped = crash.is_some();
+        assert!(stopped || last, "seed {seed}: life {life} was to crash at {at}, and did not");
         let (next, found, history) = end(world, db, &shared, crash, stop, calls, &mut rng);
         if let Err(broken) = checker::check(&known, &history) {
             let kept = keep(seed, life, &known, &history);
             panic!("seed {seed}, life {life} ({stop:?}, {durability:?}): {broken}\n{kept}");
         }
-        done.calls += history.len() as u64;
+        done.calls += history.iter().filter(|call| !call.recovery).count() as u64;
         done.unknown += history.iter().filter(|call| call.returned.is_none()).count() as u64;
         done.kills += u64::from(stopped && stop == Stop::Kill);
         done.cuts += u64::from(stopped && stop != Stop::Kill);
@@ -323,7 +330,16 @@ fn end(
     let found = all(&opened, &opened.snapshot(), shared.documents).unwrap_or_else(|e| panic!("it does not read: {e}"));
     let damage = opened.verify().unwrap_or_else(|e| panic!("verify: {e}"));
     assert!(damage.is_empty(), "verify finds {damage:?}");
-    crate::indexes::check_now(&opened).unwrap_or_else(|broken| panic!("after {stop:?}: {broken}"));
+    let sound = || crate::indexes::check_now(&opened).unwrap_or_else(|broken| panic!("after {stop:?}: {broken}"));
+    sound();
+    if rng.bool() {
+        // What builds made has met what was written meanwhile then, and a sweep has gone by the numbers that are left.
+        opened.compact().and_then(|()| opened.sweep_indexes()).unwrap_or_else(|e| panic!("it does not merge: {e}"));
+        sound();
+        let again =
+            all(&opened, &opened.snapshot(), shared.documents).unwrap_or_else(|e| panic!("it does not read: {e}"));
+        assert_eq!(again, found, "merging has changed documents");
+    }
     opened.close().unwrap_or_else(|e| panic!("close: {e}"));
     let durable = calls.iter().filter(|call| call.durable && call.returned.is_some()).map(|call| call.from);
     let synced = shared.synced.lock().iter().filter(|(_, to)| *to < before).map(|(from, _)| *from).max();

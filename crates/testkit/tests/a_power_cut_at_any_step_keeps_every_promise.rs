@@ -6,7 +6,7 @@
 use alluvium::Durability;
 use env::fault::OpKind;
 use env::marks::Rare;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use testkit::cuts::{self, FileKind, Hits, PointKind};
 use testkit::{Phase, seed, sequence};
 
@@ -56,10 +56,11 @@ fn required(durability: Durability) -> Vec<PointKind> {
 }
 
 fn cut_everywhere(test: &str, durability: Durability) {
-    let hits = RefCell::new(Hits::default());
+    let (hits, sequences) = (RefCell::new(Hits::default()), Cell::new(0));
     let name = format!("a_power_cut_at_any_step_keeps_every_promise {test}");
     seed::each(&name, 0, SEQUENCES, |seed| {
         sequence::check(cuts::STEPS, |steps| hits.borrow_mut().add(&cuts::run(seed, durability, steps)));
+        sequences.set(sequences.get() + 1);
     });
     let hits = hits.into_inner();
     println!(
@@ -70,6 +71,7 @@ fn cut_everywhere(test: &str, durability: Durability) {
         hits.unfinished
     );
     seed::tally("crash points", hits.total());
+    seed::tally("sequences of power cuts", sequences.get());
     for ((phase, file, op), count) in &hits.points {
         println!("  {phase:?} {file:?} {op:?} {count}");
     }

@@ -7,14 +7,22 @@ use testkit::histories::spec::{Act, Answer, Write};
 use testkit::histories::{self, Done, Size};
 use testkit::seed;
 
+/// A history of this size or more is long.
+const LONG: Size = Size { clients: 8, calls: 10_000, crashes: 5 };
+
 fn histories(test: &str, usual: u64, size: Size) {
     let done = RefCell::new(Done::default());
     let name = format!("histories_are_linearizable {test}");
     seed::each(&name, 0, usual, |seed| done.borrow_mut().add(&histories::run(seed, size)));
     let done = done.into_inner();
     println!("{test}: {done:?}");
+    // What is called a history of so many calls and crashes is one.
+    assert!(done.calls >= done.histories * size.calls as u64, "{done:?}");
+    assert_eq!(done.kills + done.cuts, done.histories * size.crashes as u64, "{done:?}");
+    let long = size.clients >= LONG.clients && size.calls >= LONG.calls;
     for (what, count) in [
         ("histories", done.histories),
+        (if long { "long histories" } else { "short histories" }, done.histories),
         ("calls in histories", done.calls),
         ("crashes in histories", done.kills + done.cuts),
     ] {
@@ -32,7 +40,7 @@ fn short_ones_with_many_crashes() {
 
 #[test]
 fn long_ones() {
-    histories("long_ones", 6, Size { clients: 8, calls: 10_000, crashes: 5 });
+    histories("long_ones", 6, LONG);
 }
 
 /// `ALLUVIUM_HISTORY` is a file that a failure has left: whether its history is still not explained. Without it: what is
