@@ -267,7 +267,7 @@ fn keys_per_document(db: &Database, name: &FullName, open: &Open, index: &Index)
         && let Some((key, row)) = scan.next()?
     {
         documents += 1;
-        keys += index.keys_of(&decode(&open.shapes, name, key, row.to_vec())?)?.keys.len();
+        keys += index.stored_keys_of(&decode(&open.shapes, name, key, row.to_vec())?)?.keys.len();
     }
     Ok(keys as f64 / documents.max(1) as f64)
 }
