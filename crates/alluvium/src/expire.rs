@@ -77,7 +77,7 @@ impl Database {
                     if !known.indexes.iter().any(|known| known.tree == index.tree) {
                         return Ok(false);
                     }
-                    let keys = index.keys_of(document)?.keys;
+                    let keys = index.stored_keys_of(document)?.keys;
                     let (low, high) = dates(index, cutoff_ms);
                     Ok(keys.iter().any(|key| key.bytes >= low && key.bytes <= high))
                 })?;

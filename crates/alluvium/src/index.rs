@@ -133,10 +133,19 @@ impl Index {
         Ok(self.definition.keys_of(document)?)
     }
 
-    /// As [`Index::keys_of`], of a document that is there already. One that the index cannot take has no entries: it is older
-    /// than the index, which is being built, and will not be ready.
+    /// As [`Index::keys_of`], of a document that is stored: earlier builds have taken some that this one would not.
+    pub fn stored_keys_of(&self, document: &Document) -> Result<Keys> {
+        Ok(self.definition.stored_keys_of(document)?)
+    }
+
+    /// As [`Index::stored_keys_of`], of a document that may be older than the index. One that the index cannot take has no
+    /// entries then: the index is being built, and will not be ready.
     pub fn old_keys_of(&self, document: &Document) -> Result<Keys> {
-        match self.definition.keys_of(document) {
+        let keys = match self.ready {
+            Some(_) => self.definition.stored_keys_of(document),
+            None => self.definition.keys_of(document),
+        };
+        match keys {
             Err(IndexError::Damaged(error)) => Err(IndexError::Damaged(error).into()),
             other => Ok(other.unwrap_or_default()),
         }

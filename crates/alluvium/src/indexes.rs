@@ -84,7 +84,7 @@ impl Collection {
     /// As [`Collection::create_index`].
     pub fn start_index(&self, keys: impl IntoDocument, options: impl IntoDocument) -> Result<IndexBuild> {
         let (keys, options) = (keys.into_map()?, options.into_map()?);
-        if is_on_id(&keys, &options) {
+        if Definition::is_on_id(&keys, &options)? {
             self.open_or_create()?;
             return Ok(IndexBuild { collection: self.clone(), index: None, added: false, stop: None });
         }
@@ -259,17 +259,6 @@ pub fn check_index(keys: impl IntoDocument, options: impl IntoDocument) -> Resul
 
 /// An index key, the key of the document's `_id`, and the values of the parts, `None` for what is missing.
 type ShownEntry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
-
-/// True if these are the keys and options of the index that every collection has.
-pub(crate) fn is_on_id(keys: &Map, options: &Map) -> bool {
-    let plain = |(name, value): (&Value, &Value)| match name.as_str() {
-        Some("name") => value.as_str() == Some("_id_"),
-        name => matches!(name, Some("v" | "key" | "ns" | "background")),
-    };
-    keys.len() == 1
-        && keys.get("_id").and_then(Value::as_f64).is_some_and(|order| order == 1.0)
-        && options.iter().all(plain)
-}
 
 /// The definition of the index on `_id`, which every collection has.
 pub(crate) fn id_definition() -> Map {

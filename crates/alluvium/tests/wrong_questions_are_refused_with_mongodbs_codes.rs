@@ -217,6 +217,11 @@ fn indexes_that_are_nearly_the_same() {
         (r#"{"n": -1}"#, "{}", None),
         (over_n, r#"{"partialFilterExpression": {"n": {"$gt": 3}}, "name": "again"}"#, Some(85)),
         (over_n, r#"{"unique": true}"#, Some(86)),
+        // That on _id is there by its own name.
+        (r#"{"_id": 1}"#, r#"{"name": "mine"}"#, None),
+        (r#"{"_id": 1}"#, r#"{"sparse": true}"#, Some(197)),
+        (r#"{"_id": -1}"#, "{}", Some(2)),
+        (r#"{"x": 1}"#, r#"{"Sparse": true}"#, Some(197)),
     ] {
         assert_eq!(create(keys, options).err(), refused, "{keys} {options}");
     }

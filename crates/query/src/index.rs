@@ -30,6 +30,8 @@ pub use keys::{IndexKey, Keys};
 
 /// The most parts of an index key.
 pub const MAX_PARTS: usize = 32;
+/// The longest name of an index in bytes. A name that is made of the keys is no longer either.
+pub const MAX_NAME_BYTES: usize = 64 << 10;
 /// The longest index key in bytes, without the `_id`.
 pub const MAX_KEY_BYTES: usize = 8 << 10;
 /// The most keys that one document may yield under one index.

@@ -38,9 +38,11 @@ macro_rules! names {
 }
 
 names! {
+    13103 "Location13103",
     15998 "Location15998",
     16410 "Location16410",
     16411 "Location16411",
+    16764 "Location16764",
     28667 "Location28667",
     28724 "Location28724",
     31249 "Location31249",
@@ -54,6 +56,7 @@ names! {
     31275 "Location31275",
     31276 "Location31276",
     31277 "Location31277",
+    31303 "Location31303",
     31308 "Location31308",
     31394 "Location31394",
     31395 "Location31395",

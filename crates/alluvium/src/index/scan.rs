@@ -122,7 +122,7 @@ impl IndexScan {
             return Ok(Some(document));
         }
         self.examined.validated += 1;
-        let keys = self.index.keys_of(&document)?.keys;
+        let keys = self.index.stored_keys_of(&document)?.keys;
         let own = &self.entry[..self.key_len];
         match keys.binary_search_by(|key| key.bytes.as_slice().cmp(own)) {
             Ok(at) => {

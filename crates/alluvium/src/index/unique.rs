@@ -161,7 +161,7 @@ pub(super) fn yields(
         return Ok(false);
     }
     let document = decode(&open.shapes, name, id, row)?;
-    let keys = index.keys_of(&document)?.keys;
+    let keys = index.stored_keys_of(&document)?.keys;
     Ok(keys.binary_search_by(|found| found.bytes.as_slice().cmp(key)).is_ok())
 }
 

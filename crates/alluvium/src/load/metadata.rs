@@ -1,6 +1,5 @@
 //! What `mongodump` writes beside the documents of a collection.
 
-use crate::indexes::is_on_id;
 use crate::{Collection, Error, Packing, Result};
 use document::{Map, Value, json};
 use env::{Env, OpenMode};
@@ -159,7 +158,8 @@ impl Metadata {
     fn wanted_indexes(&self) -> impl Iterator<Item = &Map> {
         let is_on_id = |index: &Map| {
             let keys = index.get("key").and_then(Value::as_map);
-            index.get("name").and_then(Value::as_str) == Some("_id_") || keys.is_some_and(|keys| is_on_id(keys, index))
+            index.get("name").and_then(Value::as_str) == Some("_id_")
+                || keys.is_some_and(|keys| Definition::is_on_id(keys, index).unwrap_or(false))
         };
         self.indexes.iter().filter(move |index| !is_on_id(index))
     }

@@ -46,7 +46,7 @@ impl Counted {
         }
         let id = || id_text(document.id());
         let bad = |what: String| index::build::damaged(name, &self.index, what);
-        let keys = self.index.keys_of(document);
+        let keys = self.index.stored_keys_of(document);
         let keys = keys.map_err(|error| bad(format!("document {} cannot be indexed: {error}", id())))?;
         self.keys += keys.keys.len() as u64;
         let unknown = keys.multikey & !self.index.multikey.load(Ordering::SeqCst);
@@ -176,7 +176,7 @@ impl Checking<'_> {
         while let Some((id, row)) = scan.next()? {
             self.check_stop()?;
             let document = decode(self.shapes, self.name, id, row.to_vec())?;
-            for key in index.keys_of(&document)?.keys {
+            for key in index.stored_keys_of(&document)?.keys {
                 let entry = [key.bytes.as_slice(), id].concat();
                 let bounds =
                     Bounds { lower: Bound::Included(entry.clone()), upper: Bound::Included(entry), reverse: false };

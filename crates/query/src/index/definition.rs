@@ -1,6 +1,6 @@
 //! What an index is over.
 
-use super::{IndexError, MAX_PARTS};
+use super::{IndexError, MAX_NAME_BYTES, MAX_PARTS};
 use crate::filter::Filter;
 use document::path::FieldPath;
 use document::{Map, Value};
@@ -36,6 +36,27 @@ pub struct Definition {
     expire_after_s: Option<u32>,
 }
 
+/// Options of MongoDB's that are not made here.
+const UNSUPPORTED: [&str; 17] = [
+    "2dsphereIndexVersion",
+    "bits",
+    "bucketSize",
+    "clustered",
+    "coarsestIndexedLevel",
+    "collation",
+    "default_language",
+    "finestIndexedLevel",
+    "hidden",
+    "language_override",
+    "max",
+    "min",
+    "prepareUnique",
+    "storageEngine",
+    "textIndexVersion",
+    "weights",
+    "wildcardProjection",
+];
+
 fn bad<T>(what: impl Into<String>) -> Result<T, IndexError> {
     Err(IndexError::CannotCreateIndex(what.into()))
 }
@@ -45,7 +66,7 @@ impl Definition {
     /// `partialFilterExpression`, `expireAfterSeconds`. `v` and `background` are passed over, and so is `key`.
     ///
     /// # Errors
-    /// [`IndexError::CannotCreateIndex`], [`IndexError::TypeMismatch`].
+    /// [`IndexError`], but for those of documents.
     pub fn parse(keys: &Map, options: &Map) -> Result<Self, IndexError> {
         let parts = parts(keys)?;
         let mut index =
@@ -56,6 +77,30 @@ impl Definition {
         }
         index.check()?;
         Ok(index)
+    }
+
+    /// True if these are the keys of the index on `_id` that every collection has; whatever name is given, it has its own.
+    ///
+    /// # Errors
+    /// [`IndexError::InvalidOption`] for an option that does not go with it.
+    pub fn is_on_id(keys: &Map, options: &Map) -> Result<bool, IndexError> {
+        if keys.len() != 1 || keys.get("_id").and_then(Value::as_f64) != Some(1.0) {
+            return Ok(false);
+        }
+        for (name, value) in options.iter() {
+            match name.as_str() {
+                Some("name") if value.as_str().is_none() => {
+                    let what = format!("the index option name must be a string, not {}", value.type_name());
+                    return Err(IndexError::TypeMismatch(what));
+                }
+                Some("name" | "v" | "key" | "ns" | "background") => {}
+                name => {
+                    let what = format!("the index on _id has no option {}", name.unwrap_or("whose name is no string"));
+                    return Err(IndexError::InvalidOption(what));
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Reads a definition in one map, as [`Definition::to_map`] writes it and `listIndexes` shows it: the options, and the
@@ -181,29 +226,40 @@ impl Definition {
                 }
                 self.expire_after_s = Some(seconds as u32);
             }
-            ("expireAfterSeconds", _) => return wrong("a number"),
+            ("expireAfterSeconds", _) => {
+                return bad(format!("expireAfterSeconds must be a number, not {}", value.type_name()));
+            }
             ("v" | "key" | "background" | "ns", _) => {}
-            _ => return bad(format!("the index option {name} is not supported")),
+            (name, _) if UNSUPPORTED.contains(&name) => {
+                return bad(format!("the index option {name} is not supported"));
+            }
+            _ => return Err(IndexError::InvalidOption(format!("there is no index option {name}"))),
         }
         Ok(())
     }
 
     fn check(&self) -> Result<(), IndexError> {
-        if self.name.is_empty() || self.name.contains('\0') || self.name.len() > 255 {
-            return bad("the name of an index has 1 to 255 bytes and no zero character");
+        if self.name.is_empty() || self.name.contains('\0') || self.name.len() > MAX_NAME_BYTES {
+            let len = self.name.len();
+            return bad(format!(
+                "the name of an index has 1 to {MAX_NAME_BYTES} bytes, not {len}, and no zero character: give it one"
+            ));
         }
         if self.name == "*" {
-            return bad("an index cannot have the name *, which stands for all");
+            let what = "an index cannot have the name *, which stands for all";
+            return Err(IndexError::BadValue(what.to_owned()));
         }
         if self.name == "_id_" {
-            return bad("the name _id_ is that of the index on _id, which every collection has");
+            let what = "the name _id_ is that of the index on _id, which every collection has";
+            return Err(IndexError::BadValue(what.to_owned()));
         }
         let hashed = self.parts.iter().filter(|part| part.order == Order::Hashed).count();
         if hashed > 1 {
-            return bad("an index has one hashed part at most");
+            return Err(IndexError::InvalidParts("an index has one hashed part at most".to_owned(), 31303));
         }
         if hashed > 0 && self.unique {
-            return bad("a hashed index cannot be unique: different values may have one hash");
+            let what = "a hashed index cannot be unique: different values may have one hash";
+            return Err(IndexError::InvalidParts(what.to_owned(), 16764));
         }
         if self.expire_after_s.is_some() && (self.parts.len() > 1 || hashed > 0) {
             return bad("expireAfterSeconds needs an index with one part, which is not hashed");
@@ -222,8 +278,7 @@ impl Definition {
 
 /// Reads a partial filter: MongoDB allows equality, `$exists: true`, `$gt`, `$gte`, `$lt`, `$lte`, `$type`, `$in`, `$and`, `$or`.
 fn partial(map: &Map) -> Result<Filter, IndexError> {
-    let filter = Filter::parse(map)
-        .map_err(|error| IndexError::CannotCreateIndex(format!("the partialFilterExpression is wrong: {error}")))?;
+    let filter = Filter::parse(map).map_err(IndexError::Filter)?;
     check_partial(map)?;
     Ok(filter)
 }
@@ -269,7 +324,7 @@ fn parts(keys: &Map) -> Result<Vec<Part>, IndexError> {
         return bad("an index needs a key: {field: 1}");
     }
     if keys.len() > MAX_PARTS {
-        return bad(format!("an index has at most {MAX_PARTS} parts"));
+        return Err(IndexError::InvalidParts(format!("an index has at most {MAX_PARTS} parts"), 13103));
     }
     let mut parts: Vec<Part> = Vec::with_capacity(keys.len());
     for (name, order) in keys.iter() {
@@ -294,6 +349,11 @@ fn parts(keys: &Map) -> Result<Vec<Part>, IndexError> {
         && only.path.as_str() == "_id"
         && only.order != Order::Hashed
     {
+        let order = keys.get("_id").and_then(Value::as_f64);
+        if order == Some(-1.0) {
+            let what = "the index on _id is {_id: 1}: it is read in both directions, so {_id: -1} has no use";
+            return Err(IndexError::BadValue(what.to_owned()));
+        }
         return bad("every collection has an index on _id");
     }
     Ok(parts)

@@ -2,6 +2,8 @@
 
 use document::row::RowError;
 
+use crate::filter::FilterError;
+
 /// Why an index, or a document under an index, is refused, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -12,6 +14,18 @@ pub enum IndexError {
     /// An option is of the wrong type.
     #[error("{0}")]
     TypeMismatch(String),
+    /// A name that no index may have, or another order of `_id` than the one that documents lie in.
+    #[error("{0}")]
+    BadValue(String),
+    /// An option is unknown, or does not go with the index on `_id`.
+    #[error("{0}")]
+    InvalidOption(String),
+    /// More parts than an index may have, or hashed ones where they cannot be; and MongoDB's number for it.
+    #[error("{0}")]
+    InvalidParts(String, i32),
+    /// A partial filter is no filter.
+    #[error("the partialFilterExpression is wrong: {0}")]
+    Filter(FilterError),
     /// Two parts of an index lead through different arrays of one document.
     #[error("{0}")]
     ParallelArrays(String),
@@ -49,6 +63,10 @@ impl IndexError {
             Self::CannotCreateIndex(_) => (67, "CannotCreateIndex"),
             Self::CannotDropId => (72, "InvalidOptions"),
             Self::TypeMismatch(_) => (14, "TypeMismatch"),
+            Self::BadValue(_) => (2, "BadValue"),
+            Self::InvalidOption(_) => (197, "InvalidIndexSpecificationOption"),
+            Self::InvalidParts(_, code) => (*code, crate::location::name(*code)),
+            Self::Filter(error) => (error.code(), error.code_name()),
             Self::ParallelArrays(_) => (171, "CannotIndexParallelArrays"),
             Self::HashedArray(_) => (16766, "Location16766"),
             Self::AmbiguousPath(_) => (16746, "Location16746"),

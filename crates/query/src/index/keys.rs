@@ -7,7 +7,7 @@ use document::{Document, Map, Value, encoding, key};
 
 mod expand;
 
-use expand::Expansion;
+use expand::{Expansion, Most};
 
 /// An index key of a document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ impl Definition {
     pub fn keys(&self, document: &Map) -> Result<Keys, IndexError> {
         match self.partial_filter() {
             Some(filter) if !filter.matches_map(document) => Ok(Keys::default()),
-            _ => Expansion::of(self, document),
+            _ => Expansion::of(self, document, Most::NEW),
         }
     }
 
@@ -95,6 +95,19 @@ impl Definition {
     /// # Errors
     /// As [`Definition::keys`]; [`IndexError::Damaged`].
     pub fn keys_of(&self, document: &Document) -> Result<Keys, IndexError> {
+        self.at_most(document, Most::NEW)
+    }
+
+    /// As [`Definition::keys_of`], of a document that is stored: also of one that an earlier build has taken, which had other
+    /// limits of all keys together.
+    ///
+    /// # Errors
+    /// As [`Definition::keys_of`].
+    pub fn stored_keys_of(&self, document: &Document) -> Result<Keys, IndexError> {
+        self.at_most(document, Most::STORED)
+    }
+
+    fn at_most(&self, document: &Document, most: Most) -> Result<Keys, IndexError> {
         if let Some(filter) = self.partial_filter()
             && !filter.matches(document)?
         {
@@ -109,7 +122,7 @@ impl Definition {
                 map.push(*name, value.to_value()?);
             }
         }
-        Expansion::of(self, &map)
+        Expansion::of(self, &map, most)
     }
 
     /// The length of the index key that the key of an entry begins with; the `_id`'s key follows.

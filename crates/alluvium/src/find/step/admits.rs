@@ -44,5 +44,5 @@ fn admits(run: &Run, planned: &Planned, scan: &IndexScan, document: &Document) -
         let (collection, index) = (run.moment.name.to_string(), scan.index.clone());
         return Err(Error::NoSuchIndex { collection, index });
     };
-    Ok(index.keys_of(document)?.keys.iter().any(|key| scan.admits(&key.bytes)))
+    Ok(index.stored_keys_of(document)?.keys.iter().any(|key| scan.admits(&key.bytes)))
 }

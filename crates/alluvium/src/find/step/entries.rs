@@ -191,7 +191,7 @@ impl Entries {
     /// True if the entry at hand is the first one of its document within the bounds.
     pub fn is_first(&self, document: &Document) -> Result<bool> {
         let Some(scan) = &self.scan else { return Ok(true) };
-        let keys = scan.index().keys_of(document)?.keys;
+        let keys = scan.index().stored_keys_of(document)?.keys;
         let mut keys = keys.iter().filter(|key| self.plan.admits(&key.bytes));
         let first = if self.plan.backward { keys.next_back() } else { keys.next() };
         Ok(first.is_none_or(|first| first.bytes == scan.key()))
@@ -200,7 +200,7 @@ impl Entries {
     /// True if the document yields a key within the bounds.
     pub fn admits(&self, document: &Document) -> Result<bool> {
         let Some(scan) = &self.scan else { return Ok(false) };
-        Ok(scan.index().keys_of(document)?.keys.iter().any(|key| self.plan.admits(&key.bytes)))
+        Ok(scan.index().stored_keys_of(document)?.keys.iter().any(|key| self.plan.admits(&key.bytes)))
     }
 
     pub fn counts(&self) -> Counts {

@@ -56,23 +56,32 @@ fn what_is_no_index_is_refused() {
         ("{'a.$x':1}", "{}", 67),
         ("{'a.$**':1}", "{}", 67),
         ("{'_id':1}", "{}", 67),
-        ("{'a':'hashed','b':'hashed'}", "{}", 67),
-        ("{'a':'hashed'}", "{'unique':true}", 67),
+        ("{'_id':-1}", "{}", 2),
+        ("{'_id':-1.0}", "{'name':'back'}", 2),
+        ("{'a':'hashed','b':'hashed'}", "{}", 31303),
+        ("{'a':'hashed'}", "{'unique':true}", 16764),
+        ("{'a':1,'b':'hashed'}", "{'unique':true}", 16764),
         ("{'a':1}", "{'name':''}", 67),
-        ("{'a':1}", "{'name':'*'}", 67),
-        ("{'a':1}", "{'name':'_id_'}", 67),
+        ("{'a':1}", "{'name':'*'}", 2),
+        ("{'a':1}", "{'name':'_id_'}", 2),
         ("{'a':1}", "{'name':5}", 14),
         ("{'a':1}", "{'unique':'yes'}", 14),
-        ("{'a':1}", "{'expireAfterSeconds':'1'}", 14),
+        ("{'a':1}", "{'expireAfterSeconds':'1'}", 67),
         ("{'a':1}", "{'expireAfterSeconds':-1}", 67),
         ("{'a':1}", "{'expireAfterSeconds':1e10}", 67),
         ("{'a':1,'b':1}", "{'expireAfterSeconds':1}", 67),
         ("{'a':1}", "{'partialFilterExpression':1}", 14),
         ("{'a':1}", "{'partialFilterExpression':{},'sparse':true}", 67),
-        ("{'a':1}", "{'partialFilterExpression':{'b':{'$foo':1}}}", 67),
+        ("{'a':1}", "{'partialFilterExpression':{'b':{'$foo':1}}}", 2),
         ("{'a':1}", "{'partialFilterExpression':{'b':{'$ne':1}}}", 67),
         ("{'a':1}", "{'partialFilterExpression':{'$or':[{'b':{'$exists':false}}]}}", 67),
+        ("{'a':1}", "{'partialFilterExpression':{'$foo':1}}", 2),
+        ("{'a':1}", "{'partialFilterExpression':{'b':{'$regex':'('}}}", 51091),
+        ("{'a':1}", "{'partialFilterExpression':{'b':{'$type':[]}}}", 2),
+        ("{'a':1}", "{'partialFilterExpression':{'b':{'$where':1}}}", 238),
         ("{'a':1}", "{'collation':{'locale':'de'}}", 67),
+        ("{'a':1}", "{'expires':1}", 197),
+        ("{'a':1}", "{'Unique':true}", 197),
     ];
     for (keys, options, code) in cases {
         let error = Definition::parse(&map(keys), &map(options)).unwrap_err();
@@ -80,6 +89,39 @@ fn what_is_no_index_is_refused() {
         assert!(!error.to_string().is_empty());
     }
     let many: Map = (0..33).map(|n| (format!("f{n}"), 1)).collect();
-    assert_eq!(Definition::parse(&many, &Map::new()).unwrap_err().code(), 67);
+    assert_eq!(Definition::parse(&many, &Map::new()).unwrap_err().code(), 13103);
     assert!(Definition::from_map(&map("{'name':'a'}")).is_err());
+}
+
+#[test]
+fn the_index_on_id_is_known_by_its_keys() {
+    let on_id =
+        |keys: &str, options: &str| Definition::is_on_id(&map(keys), &map(options)).map_err(|error| error.code());
+    assert_eq!(on_id("{'_id':1}", "{}"), Ok(true));
+    assert_eq!(on_id("{'_id':1.0}", "{'v':2,'name':'mine','background':true}"), Ok(true));
+    for option in ["sparse", "unique", "expireAfterSeconds", "partialFilterExpression", "foo"] {
+        assert_eq!(on_id("{'_id':1}", &format!("{{'{option}':true}}")), Err(197), "{option}");
+    }
+    assert_eq!(on_id("{'_id':1}", "{'name':5}"), Err(14));
+    for keys in ["{'_id':-1}", "{'_id':'hashed'}", "{'_id':1,'a':1}", "{'a':1}"] {
+        assert_eq!(on_id(keys, "{'sparse':true}"), Ok(false), "{keys}");
+    }
+}
+
+/// MongoDB has had no limit of names since its version 4.2.
+#[test]
+fn names_that_are_made_of_keys_may_be_long() {
+    let keys = |parts: usize, len: usize| (0..parts).map(|n| (format!("{n:0len$}"), 1)).collect::<Map>();
+    let index = Definition::parse(&keys(12, 22), &Map::new()).unwrap();
+    assert_eq!(index.name().len(), 12 * 25 - 1);
+    assert_eq!(Definition::from_map(&index.to_map()).unwrap(), index);
+    let named = |len: usize| Definition::parse(&keys(1, 1), &Map::from([("name", "n".repeat(len))]));
+    assert_eq!(named(MAX_NAME_BYTES).unwrap().name().len(), MAX_NAME_BYTES);
+    for error in [named(MAX_NAME_BYTES + 1), Definition::parse(&keys(32, 3000), &Map::new())] {
+        let error = error.unwrap_err();
+        assert_eq!(error.code(), 67);
+        assert!(error.to_string().contains("1 to 65536 bytes"), "{error}");
+    }
+    // With a name, the paths may be as long as they are.
+    assert!(Definition::parse(&keys(32, 3000), &Map::from([("name", "short")])).is_ok());
 }

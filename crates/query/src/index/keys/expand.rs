@@ -66,16 +66,34 @@ pub(super) struct Expansion<'d> {
     found: Keys,
     /// The bytes of the keys found, equal ones included.
     bytes: usize,
+    most: Most,
     /// Equal keys are put together when there are more than so many keys, or bytes.
     room: (usize, usize),
 }
 
+/// The most keys of a document, and the most bytes of them.
+#[derive(Clone, Copy)]
+pub(super) struct Most {
+    keys: usize,
+    bytes: usize,
+}
+
+impl Most {
+    /// Of documents that are to be stored.
+    pub const NEW: Self = Self { keys: MAX_KEYS, bytes: MAX_KEYS_BYTES };
+    /// Of documents that are stored. Earlier builds have taken more bytes, and half as many keys again at most; beyond that
+    /// no index has taken the document, and there is no need to fill the memory with its keys.
+    pub const STORED: Self = Self { keys: 2 * MAX_KEYS, bytes: usize::MAX };
+}
+
 impl<'d> Expansion<'d> {
     /// The keys of a document, ascending, each once.
-    pub(super) fn of(index: &'d Definition, document: &Map) -> Result<Keys, IndexError> {
-        let mut expansion = Self { index, found: Keys::default(), bytes: 0, room: (MAX_KEYS, MAX_KEYS_BYTES) };
+    pub(super) fn of(index: &'d Definition, document: &Map, most: Most) -> Result<Keys, IndexError> {
+        let room = (most.keys, most.bytes);
+        let mut expansion = Self { index, found: Keys::default(), bytes: 0, most, room };
         expansion.expand(&vec![At::Open(0); index.parts().len()], Some(document))?;
         expansion.distinct();
+        expansion.check()?;
         Ok(expansion.found)
     }
 
@@ -93,17 +111,22 @@ impl<'d> Expansion<'d> {
     /// more as are there have come at least.
     fn make_room(&mut self) -> Result<(), IndexError> {
         self.distinct();
+        self.check()?;
         let (keys, bytes) = (self.found.keys.len(), self.bytes);
-        if keys > MAX_KEYS || bytes > MAX_KEYS_BYTES {
-            let limit = match keys > MAX_KEYS {
-                true => format!("{MAX_KEYS} keys"),
-                false => format!("{MAX_KEYS_BYTES} bytes of keys"),
-            };
-            let name = self.index.name();
-            return Err(IndexError::KeyTooLong(format!("a document has more than {limit} in the index {name}")));
-        }
-        self.room = (MAX_KEYS.max(keys + keys / 2), MAX_KEYS_BYTES.max(bytes + bytes / 2));
+        self.room = (self.most.keys.max(keys + keys / 2), self.most.bytes.max(bytes + bytes / 2));
         Ok(())
+    }
+
+    /// An error if there are too many keys, each of which is there once.
+    fn check(&self) -> Result<(), IndexError> {
+        let Most { keys, bytes } = self.most;
+        let limit = match self.found.keys.len() > keys {
+            true => format!("{keys} keys"),
+            false if self.bytes > bytes => format!("{bytes} bytes of keys"),
+            false => return Ok(()),
+        };
+        let name = self.index.name();
+        Err(IndexError::KeyTooLong(format!("a document has more than {limit} in the index {name}")))
     }
 
     fn path(&self, part: usize) -> &'d FieldPath {

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
+use crate::index::MAX_KEYS;
 use document::json;
 use proptest::prelude::*;
 
@@ -199,4 +200,34 @@ fn keys_of_one_document_have_a_limit_together() {
     assert_eq!(tags.keys(&many(3)).unwrap().keys.len(), 3);
     let error = tags.keys(&many(2_000_000)).unwrap_err().to_string();
     assert!(error.contains("more than 1048576 keys"), "{error}");
+}
+
+/// Whatever comes first: what is there once, or what is there again and again.
+#[test]
+fn repeats_do_not_raise_the_limit_of_keys() {
+    let tags = index(r#"{"tags": 1}"#, "{}");
+    let of = |tags: Vec<i32>| Map::from([("tags", Value::from_iter(tags))]);
+    // A thousand keys less than may be, the first again, and then others: the second time that room is made is far away.
+    let repeated: Vec<i32> = (0..MAX_KEYS as i32 - 1000).chain([0; 2000]).chain(2_000_000..2_400_000).collect();
+    let document = of(repeated);
+    let error = tags.keys(&document).unwrap_err().to_string();
+    assert!(error.contains("more than 1048576 keys"), "{error}");
+    // One that is stored is what it is.
+    let stored = Document::from_map(&document).unwrap();
+    assert_eq!(tags.stored_keys_of(&stored).unwrap().keys.len(), MAX_KEYS - 1000 + 400_000);
+    assert_eq!(tags.keys(&of((0..MAX_KEYS as i32).chain([0; 5]).collect())).unwrap().keys.len(), MAX_KEYS);
+}
+
+#[test]
+fn a_stored_document_has_all_its_keys() {
+    let index = index(r#"{"tags": 1, "text": 1}"#, "{}");
+    let text = Value::from("x".repeat(8000));
+    let document = Map::from([("tags", Value::from_iter(0..5000)), ("text", text)]);
+    assert_eq!(index.keys(&document).unwrap_err().code(), 17280);
+    let stored = Document::from_map(&document).unwrap();
+    assert_eq!(index.keys_of(&stored).unwrap_err().code(), 17280);
+    assert_eq!(index.stored_keys_of(&stored).unwrap().keys.len(), 5000);
+    // No build has ever taken so many.
+    let many = Map::from([("tags", Value::from_iter(0..2 * MAX_KEYS as i32 + 1))]);
+    assert_eq!(index.stored_keys_of(&Document::from_map(&many).unwrap()).unwrap_err().code(), 17280);
 }
