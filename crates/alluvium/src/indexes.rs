@@ -251,7 +251,7 @@ fn same_keys(a: &Map, b: &Map) -> bool {
 /// [`crate::Error::Index`], [`crate::Error::Json`].
 pub fn check_index(keys: impl IntoDocument, options: impl IntoDocument) -> Result<()> {
     let (keys, options) = (keys.into_map()?, options.into_map()?);
-    match is_on_id(&keys, &options) {
+    match Definition::is_on_id(&keys, &options)? {
         true => Ok(()),
         false => Ok(Definition::parse(&keys, &options).map(drop)?),
     }

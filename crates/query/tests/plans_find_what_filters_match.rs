@@ -62,7 +62,7 @@ impl World {
         let met_by_jumps = self.entries_by_jumps(scan);
         assert!(met.iter().map(|(entry, ..)| entry).eq(met_by_jumps.iter()), "{scan:?}: {met:?} {met_by_jumps:?}");
         let found = met.into_iter().filter_map(|(_, at, values)| match &scan.covered {
-            None => Some((at, None)),
+            None => scan.keys.matches_map(&scan.document(&values)).then_some((at, None)),
             Some(filter) => {
                 let mut told = scan.document(&values);
                 told.push("_id", self.documents[at].get("_id").unwrap().clone());

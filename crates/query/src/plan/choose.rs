@@ -11,7 +11,7 @@ use super::scan::{self, Bounded};
 use super::{Collection, Hint, Index, IndexScan, Needs, Node, PartBounds, Plan, PlanError, Query, Rejected, implies};
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Condition, Test};
-use crate::index::Order;
+use crate::index::{Order, Part};
 use crate::sort::SortPart;
 
 /// The most branches that are looked up one by one; and of a choice within a choice.
@@ -60,7 +60,13 @@ impl Way {
 
 fn fill(mut node: Node, rest: &Filter) -> Node {
     match &mut node {
-        Node::Scan { filter, .. } | Node::Lookup { filter, .. } | Node::Fetch { filter, .. } => *filter = rest.clone(),
+        Node::Scan { filter, .. } | Node::Lookup { filter, .. } => *filter = rest.clone(),
+        Node::Fetch { input, filter } => {
+            if let Node::Index(scan) = &mut **input {
+                scan.keys = scan.asked(rest);
+            }
+            *filter = rest.clone();
+        }
         Node::Index(scan) if scan.covered.is_some() => scan.covered = Some(rest.clone()),
         Node::Sort { input, .. } | Node::Limit { input, .. } => {
             let inner = std::mem::replace(&mut **input, Node::Nothing);
@@ -312,13 +318,21 @@ impl<'a> Planner<'a> {
             bounds: bounded.bounds.clone(),
             backward: backward.unwrap_or(false),
             covered: is_covered.then(Filter::default),
+            keys: Filter::default(),
             multikey: index.multikey != 0,
+            tells: told_parts(index),
         };
-        let (name, most, proved) = (index_name(index), met.documents, Some(bounded.proved.clone()));
-        let mut cost = self.of_scan(&met);
+        let (name, proved) = (index_name(index), Some(bounded.proved.clone()));
+        let (mut most, mut cost) = (met.documents, self.of_scan(&met));
+        let asked = index.definition.parts().iter().flat_map(|part| said.conditions(part.path.as_str()));
+        let shares = asked.filter_map(|(at, _)| scan.asks(said.filter.clauses.get(at)?)).reduce(|a, b| a * b);
         let mut node = Node::Index(scan);
         if !is_covered {
-            cost = cost.add(fetch(met.documents));
+            if let Some(share) = shares {
+                most *= share;
+                cost = cost.add(Cost::of_time(met.within * cost::ASK_ENTRY_US));
+            }
+            cost = cost.add(fetch(most));
             node = Node::Fetch { input: Box::new(node), filter: Filter::default() };
         }
         if bounded.bounds.first().is_some_and(|part| !part.is_all()) {
@@ -349,12 +363,10 @@ impl<'a> Planner<'a> {
     /// True if the values of entries are all that is asked for, also by the conditions that are left.
     fn covers(&self, filter: &Filter, bounded: &Bounded, index: &Index<'_>) -> bool {
         let Needs::Paths(paths) = self.query.needs else { return false };
+        let told = told_parts(index);
         let tells = |path: &str| {
-            let part = |(at, part): (usize, &crate::index::Part)| {
-                let plain = !part.path.names().any(|name| document::path::array_index(name).is_some());
-                part.path.as_str() == path && index.multikey >> at & 1 == 0 && part.order != Order::Hashed && plain
-            };
-            index.definition.parts().iter().enumerate().any(part)
+            let mut parts = index.definition.parts().iter().enumerate();
+            parts.any(|(at, part)| told >> at & 1 == 1 && part.path.as_str() == path)
         };
         // Whether a map around a missing field is there is not told.
         let of_output =
@@ -396,7 +408,9 @@ impl<'a> Planner<'a> {
             bounds: bounded.bounds.clone(),
             backward: false,
             covered: None,
+            keys: Filter::default(),
             multikey: index.multikey != 0,
+            tells: 0,
         };
         let name = format!("intersection of {} and {}", first.index.definition.name(), second.index.definition.name());
         let input = Box::new(Node::Intersection(vec![node(first), node(second)]));
@@ -491,6 +505,15 @@ impl<'a> Planner<'a> {
         }
         Way { name, node, proved, cost, ordered: true, most }
     }
+}
+
+/// The parts, as bits, whose values entries tell as documents have them.
+fn told_parts(index: &Index<'_>) -> u64 {
+    let is_told = |(at, part): &(usize, &Part)| {
+        let plain = !part.path.names().any(|name| document::path::array_index(name).is_some());
+        index.multikey >> at & 1 == 0 && part.order != Order::Hashed && plain
+    };
+    index.definition.parts().iter().enumerate().filter(is_told).fold(0, |told, (at, _)| told | 1 << at)
 }
 
 fn index_name(index: &Index<'_>) -> String {

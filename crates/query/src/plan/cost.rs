@@ -32,6 +32,8 @@ pub const JUMP_ENTRIES: u32 = 32;
 const ESTIMATED_RANGES: usize = 16;
 /// A comparison of two documents in a sort.
 pub const COMPARE_US: f64 = 0.1;
+/// Conditions asked of the values of an entry.
+pub const ASK_ENTRY_US: f64 = 0.5;
 /// An `_id` in a union or an intersection.
 pub const DEDUPLICATE_US: f64 = 0.1;
 
@@ -230,6 +232,28 @@ fn of_condition(path: &str, condition: &Condition, shares: &Shares<'_>) -> f64 {
         Test::Exists => OF_TYPE,
         Test::Regex(_) | Test::Mod { .. } | Test::Size(_) | Test::ElemMatch(_) => BETWEEN,
         Test::Type(_) | Test::Bits(_) => 0.5,
+    }
+}
+
+/// The share of the values within its bounds that a condition leaves; none if bounds tell nearly all that it says.
+pub(super) fn within_bounds(condition: &Condition) -> Option<f64> {
+    match condition {
+        Condition::Test(Test::Regex(pattern)) => match pattern.prefix() {
+            None => Some(BETWEEN),
+            // Nothing but `^` and the prefix.
+            Some(prefix) if pattern.source().pattern.len() <= prefix.len() + 1 => None,
+            Some(_) => Some(1.0),
+        },
+        Condition::Test(Test::In(list)) if list.patterns.iter().any(|pattern| pattern.prefix().is_none()) => {
+            Some((list.patterns.len() as f64 * BETWEEN).min(1.0))
+        }
+        Condition::Test(Test::Mod { .. }) => Some(BETWEEN),
+        Condition::Test(Test::Bits(_)) => Some(0.5),
+        Condition::Not(conditions) => {
+            let left = conditions.iter().filter_map(within_bounds).product::<f64>();
+            (left < 1.0).then_some(1.0 - left)
+        }
+        Condition::Test(_) => None,
     }
 }
 

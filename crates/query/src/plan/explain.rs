@@ -88,7 +88,7 @@ impl IndexScan {
         let bounds: Vec<String> = self.bounds.iter().map(part).collect();
         let covered = match &self.covered {
             Some(filter) => format!(", covered{}", of_filter(filter)),
-            None => String::new(),
+            None => of_filter(&self.keys),
         };
         format!("index {} {}: {}{covered}", self.index, direction(self.backward), bounds.join("; "))
     }
@@ -105,6 +105,8 @@ impl IndexScan {
         if let Some(filter) = &self.covered {
             map.push("covered", true);
             map.push("filter", filter.to_map());
+        } else if !self.keys.is_empty() {
+            map.push("filter", self.keys.to_map());
         }
         map
     }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use document::{Map, Value};
 
 use super::Index;
+use super::cost::within_bounds;
 use super::interval::{Edge, Interval, Intervals};
 use super::jump::skip;
 use super::said::{Candidate, Said};
 use crate::filter::Filter;
+use crate::filter::tree::Clause;
 use crate::index::{Order, Part};
 
 /// The most ranges that a scan is taken apart into. What bounds beyond it ask is asked of entries ([`IndexScan::place`]).
@@ -26,8 +28,13 @@ pub struct IndexScan {
     /// The entries alone answer, and this is what their values must meet, laid out as a document. None: the documents
     /// are read.
     pub covered: Option<Filter>,
+    /// What the values of an entry must meet, laid out as a document, before its document is read: conditions that bounds do
+    /// not tell, and that are asked of the document again. Empty if the entries alone answer.
+    pub keys: Filter,
     /// A document may have several entries, so that each must be told once.
     pub multikey: bool,
+    /// Bit n is set if an entry tells the value of part n as the document has it.
+    pub(super) tells: u64,
 }
 
 /// The values of one part that a scan looks at.
@@ -122,7 +129,21 @@ impl IndexScan {
         })
     }
 
-    /// The document that the filter of a covered scan is asked of, from what [`Definition::values`] gives: as much of it as
+    /// What entries tell of a condition, and bounds do not: the share of them that it leaves.
+    pub(super) fn asks(&self, clause: &Clause) -> Option<f64> {
+        let Clause::Field { path, condition } = clause else { return None };
+        let is_told = |at: usize| self.tells >> at & 1 == 1;
+        let mut parts = self.bounds.iter().enumerate().filter(|(at, _)| is_told(*at));
+        parts.any(|(_, it)| it.part.path.as_str() == &*path.text).then(|| within_bounds(condition)).flatten()
+    }
+
+    /// The conditions that are asked of entries.
+    pub(super) fn asked(&self, filter: &Filter) -> Filter {
+        let asked = filter.clauses.iter().filter(|clause| self.asks(clause).is_some());
+        Filter { clauses: asked.cloned().collect(), ..Filter::default() }
+    }
+
+    /// The document that the filter of a covered scan, or of its keys, is asked of, from what [`Definition::values`] gives: as much of it as
     /// the parts tell.
     pub fn document(&self, values: &[Option<Value>]) -> Map {
         let mut document = Map::new();

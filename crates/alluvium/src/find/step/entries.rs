@@ -171,6 +171,13 @@ impl Entries {
         self.scan.as_mut()
     }
 
+    /// False if the values of the entry at hand tell that its document does not match, or yields another entry.
+    pub fn is_asked_for(&mut self) -> Result<bool> {
+        let Some(scan) = self.scan.as_mut().filter(|_| !self.plan.keys.is_empty()) else { return Ok(true) };
+        let values = scan.values()?;
+        Ok(self.plan.keys.matches_map(&self.plan.document(&values)))
+    }
+
     /// True if the document of the entry at hand was returned before, as far as that is known without it.
     pub fn was_seen(&self) -> bool {
         match (&self.seen, &self.scan) {

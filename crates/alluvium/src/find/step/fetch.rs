@@ -28,6 +28,9 @@ impl Fetch {
             if self.entries.was_seen() {
                 continue;
             }
+            if !self.entries.is_asked_for()? {
+                continue;
+            }
             let Some(scan) = self.entries.scan() else { return Ok(None) };
             let Some(document) = scan.prove()? else { continue };
             if !self.filter.matches(&document)? {
