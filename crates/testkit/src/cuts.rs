@@ -10,6 +10,7 @@ use crate::{By, State};
 use crate::{Mix, Phase, Runner};
 use alluvium::{Database, Durability};
 use calm::Calm;
+pub use calm::Size;
 use env::fault::{Op, OpKind};
 use env::marks::{Rare, mark};
 use env::mem::{CrashStyle, MemFs};
@@ -64,6 +65,8 @@ pub struct Hits {
     pub points: BTreeMap<PointKind, u64>,
     /// Cuts during the recovery from another cut.
     pub second_cuts: u64,
+    /// Those of them after which everything was checked, written on and opened again.
+    pub second_cuts_written_on: u64,
     /// Cuts after which not all of the last state was found.
     pub lossy: u64,
     /// Cuts after which the build of an index went on.
@@ -84,6 +87,7 @@ impl Hits {
             *self.points.entry(*kind).or_default() += count;
         }
         self.second_cuts += other.second_cuts;
+        self.second_cuts_written_on += other.second_cuts_written_on;
         self.lossy += other.lossy;
         self.unfinished += other.unfinished;
         self.documents = self.documents.max(other.documents);
@@ -123,7 +127,7 @@ impl Cutter {
         let style = STYLES[rng.usize(0..STYLES.len())];
         let context = format!("cut {number} ({style:?}) in {phase:?} before {:?} of {}", op.kind, op.path.display());
         let disk = World::over(mem.crash_clone(rng.u64(..), style), rng.u64(..));
-        let mut after = After { rng, hits: Hits::default(), context };
+        let mut after = After { rng, hits: Hits::default(), context, second: false };
         match catch_unwind(AssertUnwindSafe(|| after.check(&disk, &allowed))) {
             Ok(()) => self.hits.lock().add(&after.hits),
             Err(broken) => *self.failure.lock() = Some(broken),
@@ -143,6 +147,8 @@ struct After {
     rng: fastrand::Rng,
     hits: Hits,
     context: String,
+    /// The cut came during the recovery from another one.
+    second: bool,
 }
 
 impl After {
@@ -158,7 +164,7 @@ impl After {
 
     /// Opens the disk, compares, checks, writes on, cuts again, opens again.
     fn check(&mut self, disk: &World, allowed: &Allowed) {
-        if self.rng.u8(0..80) == 0 {
+        if !self.second && self.rng.u8(0..80) == 0 {
             self.cut_in_recovery(disk, allowed);
         }
         let options = self.options();
@@ -276,7 +282,14 @@ impl After {
                 mark(Rare::CrashDuringRecovery);
             }
             self.hits.second_cuts += 1;
-            let fail = |what: String| -> ! { panic!("{}; second cut {words}: {what}", self.context) };
+            let context = format!("{}; second cut {words}", self.context);
+            if self.rng.u8(0..6) == 0 {
+                let rng = fastrand::Rng::with_seed(self.rng.u64(..));
+                After { rng, hits: Hits::default(), context, second: true }.check(&disk, allowed);
+                self.hits.second_cuts_written_on += 1;
+                continue;
+            }
+            let fail = |what: String| -> ! { panic!("{context}: {what}") };
             let db = disk.open(&options).unwrap_or_else(|e| fail(format!("it does not open: {e}")));
             let found = read_state(&db).unwrap_or_else(|e| fail(format!("it does not read: {e}")));
             if allowed.find(&found).is_none() {
@@ -297,8 +310,8 @@ pub const STEPS: u32 = 20;
 /// What every sequence does at least.
 const FLUSHES: u32 = 3;
 
-/// Before anything is cut, a database of [`run_calm`] has so many documents, in as many steps.
-pub const GROWN: (u32, u32) = (3_000, 6);
+/// A database of [`run_calm`] grows by so many documents at once before anything is cut.
+const GROWS_BY_AT_FIRST: u32 = 500;
 /// How many are added after every fifth step.
 const GROWS_BY: u32 = 60;
 
@@ -327,11 +340,11 @@ pub fn run(seed: u64, durability: Durability, steps: &[u32]) -> Hits {
 ///
 /// # Panics
 /// If a promise is broken after a cut.
-pub fn run_calm(seed: u64, durability: Durability, steps: &[u32]) -> Hits {
-    let (cutter, mut runner) = begin(seed, durability, Some(Calm::default()));
-    let (documents, growths) = GROWN;
+pub fn run_calm(seed: u64, durability: Durability, steps: &[u32], size: Size) -> Hits {
+    let (cutter, mut runner) = begin(seed, durability, Some(size));
+    let growths = size.documents / GROWS_BY_AT_FIRST;
     for number in 0..growths {
-        runner.grow(number, documents / growths, if number % 2 == 0 { By::Load } else { By::Insert });
+        runner.grow(number, GROWS_BY_AT_FIRST, if number % 2 == 0 { By::Load } else { By::Insert });
         // Documents in files, and runs of them to be merged.
         runner.flush();
     }
@@ -347,14 +360,16 @@ pub fn run_calm(seed: u64, durability: Durability, steps: &[u32]) -> Hits {
     end(&cutter, runner)
 }
 
-fn begin(seed: u64, durability: Durability, calm: Option<Calm>) -> (Arc<Cutter>, Runner) {
+fn begin(seed: u64, durability: Durability, size: Option<Size>) -> (Arc<Cutter>, Runner) {
+    let calm = size.map(Calm::new);
     let cutter = Arc::new(Cutter { seed, hits: Mutex::default(), calm, failure: Mutex::default() });
     let it = cutter.clone();
     let make: MakeHook = Box::new(move |world, timeline| {
         let (it, mem, timeline) = (it.clone(), world.mem.clone(), timeline.clone());
         Arc::new(move |op: &Op<'_>| it.cut(&mem, &timeline, op))
     });
-    let runner = Runner::with_hook(seed, Mix::Writes, Some(durability), false, Some(make));
+    let usual_tuning = size.is_some_and(|size| size.usual_tuning);
+    let runner = Runner::with_hook(seed, Mix::Writes, Some(durability), false, usual_tuning, Some(make));
     cutter.check();
     (cutter, runner)
 }

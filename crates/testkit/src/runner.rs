@@ -12,7 +12,7 @@ use env::sync::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use store::Options;
+use store::{Options, Tuning};
 
 /// Which operations are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +66,7 @@ pub struct Runner {
     partitions: u32,
     durability: Option<Durability>,
     pub(crate) background: bool,
+    usual_tuning: bool,
     hook: Option<MakeHook>,
     peek: Peek,
     log: VecDeque<String>,
@@ -74,21 +75,22 @@ pub struct Runner {
 impl Runner {
     /// A new database in a new world. With a `durability`, all options that are drawn have it.
     pub fn new(seed: u64, mix: Mix, durability: Option<Durability>) -> Self {
-        Self::with_hook(seed, mix, durability, false, None)
+        Self::with_hook(seed, mix, durability, false, false, None)
     }
 
     /// As [`Runner::new`], with background threads.
     pub fn in_background(seed: u64) -> Self {
-        Self::with_hook(seed, Mix::All, None, true, None)
+        Self::with_hook(seed, Mix::All, None, true, false, None)
     }
 
     /// As [`Runner::new`]; a hook is made before the database is created, and again in the world
-    /// after each kill.
+    /// after each kill. With `usual_tuning`, sizes are those of large databases.
     pub fn with_hook(
         seed: u64,
         mix: Mix,
         durability: Option<Durability>,
         background: bool,
+        usual_tuning: bool,
         hook: Option<MakeHook>,
     ) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -117,6 +119,7 @@ impl Runner {
             partitions,
             durability,
             background,
+            usual_tuning,
             hook,
             peek: Peek::default(),
             log: VecDeque::new(),
@@ -136,6 +139,9 @@ impl Runner {
             self.durability.unwrap_or([Durability::Sync, Durability::Periodic, Durability::Bulk][self.rng.usize(0..3)]);
         self.options = random_options(&mut self.rng, self.partitions, durability);
         self.options.background = self.background;
+        if self.usual_tuning {
+            (self.options.tuning, self.options.file_bytes) = (Tuning::default(), None);
+        }
         self.options.direct_io = self.rng.u8(0..4) == 0;
         if self.mix == Mix::All && !self.background {
             // Snapshots that are kept may be ended then.

@@ -36,6 +36,14 @@ pub fn seconds_asked_for() -> Option<u64> {
     number("ALLUVIUM_SECONDS")
 }
 
+/// Set to 1, it makes tests that have a size for the soak take it: what that prints says so.
+pub const LARGE: &str = "ALLUVIUM_LARGE";
+
+/// True if tests that have a size for the soak are to take it: there is time, or a seed of one is run again.
+pub fn is_large() -> bool {
+    seconds().is_some() || number(LARGE) == Some(1)
+}
+
 /// True if so many sequences are run as usually, so that rare things must be met.
 pub fn is_usual(usual: u64) -> bool {
     replayed().is_none() && seconds().is_none() && sequences(usual) >= usual

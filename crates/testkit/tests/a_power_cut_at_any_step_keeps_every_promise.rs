@@ -7,7 +7,7 @@ use alluvium::Durability;
 use env::fault::OpKind;
 use env::marks::Rare;
 use std::cell::{Cell, RefCell};
-use testkit::cuts::{self, FileKind, Hits, PointKind};
+use testkit::cuts::{self, FileKind, Hits, PointKind, Size};
 use testkit::{Phase, seed, sequence};
 
 /// Sequences, each run in every durability. Each flushes three times at least, and compacts.
@@ -64,10 +64,11 @@ fn cut_everywhere(test: &str, durability: Durability) {
     });
     let hits = hits.into_inner();
     println!(
-        "{test}: {} cuts, {} of them lossy, {} second cuts, {} builds went on",
+        "{test}: {} cuts, {} of them lossy, {} second cuts, {} of them written on after, {} builds went on",
         hits.total(),
         hits.lossy,
         hits.second_cuts,
+        hits.second_cuts_written_on,
         hits.unfinished
     );
     seed::tally("crash points", hits.total());
@@ -78,7 +79,7 @@ fn cut_everywhere(test: &str, durability: Durability) {
     if seed::is_usual(SEQUENCES) {
         let missed: Vec<_> = required(durability).into_iter().filter(|kind| !hits.points.contains_key(kind)).collect();
         assert!(missed.is_empty(), "these kinds of crash point were never hit: {missed:?}");
-        assert!(hits.lossy > 0 && hits.second_cuts > 0 && hits.unfinished > 0);
+        assert!(hits.lossy > 0 && hits.second_cuts_written_on > 0 && hits.unfinished > 0);
     }
     seed::must_have_met(
         SEQUENCES,
@@ -117,15 +118,20 @@ const CALM: u64 = 3;
 #[test]
 fn of_a_database_that_has_grown() {
     let hits = RefCell::new(Hits::default());
-    seed::each("a_power_cut_at_any_step_keeps_every_promise of_a_database_that_has_grown", 20_000, CALM, |seed| {
+    let name = "a_power_cut_at_any_step_keeps_every_promise of_a_database_that_has_grown";
+    let one = |seed: u64, size: Size| {
         let durability = [Durability::Sync, Durability::Periodic, Durability::Bulk][(seed % 3) as usize];
-        sequence::check(cuts::STEPS, |steps| hits.borrow_mut().add(&cuts::run_calm(seed, durability, steps)));
-    });
+        sequence::check(cuts::STEPS, |steps| hits.borrow_mut().add(&cuts::run_calm(seed, durability, steps, size)));
+    };
+    match seed::is_large() {
+        true => seed::each_of(name, (seed::LARGE, "1"), CALM, |seed| one(seed, Size::large(seed))),
+        false => seed::each(name, 20_000, CALM, |seed| one(seed, Size::USUAL)),
+    }
     let hits = hits.into_inner();
     println!("{} cuts of {} kinds, {} documents at most", hits.total(), hits.points.len(), hits.documents);
     seed::tally("crash points", hits.total());
     seed::tally("crash points of databases that have grown", hits.total());
     if seed::is_usual(CALM) {
-        assert!(hits.documents >= u64::from(cuts::GROWN.0) && hits.points.len() >= 20, "too small: {hits:?}");
+        assert!(hits.documents >= u64::from(Size::USUAL.documents) && hits.points.len() >= 20, "too small: {hits:?}");
     }
 }
