@@ -146,6 +146,44 @@ fn n_of(document: &Document) -> Option<u64> {
 /// What is found of a writer that is broken.
 pub type Broken = String;
 
+/// What a counter says; 0 if there is none.
+fn count_in(found: alluvium::Result<Option<Document>>, writer: u64, at: u64) -> Result<u64, Broken> {
+    let id = counter_id(writer, at);
+    let found = match found {
+        Err(e) if e.kind() == alluvium::ErrorKind::Namespace => return Ok(0),
+        other => other.map_err(|e| format!("{id}: {e}"))?,
+    };
+    let Some(document) = found else { return Ok(0) };
+    let map = document.to_map().map_err(|e| format!("{id}: {e}"))?;
+    let count = map.get("count").and_then(alluvium::Value::as_i64).unwrap_or(-1);
+    let mut expected = counter(count as u64, at);
+    expected.entries.insert(0, ("_id".into(), id.as_str().into()));
+    if map != expected {
+        return Err(format!("{id} is {map:?}"));
+    }
+    Ok(count as u64)
+}
+
+/// A writer's counters, read one after the other without a snapshot: what one shows of a batch, those that are read after it
+/// show, too.
+///
+/// # Errors
+/// What is wrong.
+pub fn never_back(db: &Database, writer: u64) -> Result<(), Broken> {
+    let mut before = 0;
+    for at in 0..COUNTERS {
+        let found = db.collection(COLLECTIONS[at as usize % 2]).get(counter_id(writer, at));
+        let count = count_in(found, writer, at)?;
+        if count < before {
+            return Err(format!(
+                "writer {writer}: counter {at} says {count}, and one that was read before said {before}"
+            ));
+        }
+        before = count;
+    }
+    Ok(())
+}
+
 /// The three collections at one moment.
 pub struct Look {
     counts: Vec<CollectionAt>,
@@ -196,20 +234,7 @@ impl Look {
 
     /// A writer's count by one of its counters; 0 if there is none.
     fn count_of(&self, writer: u64, at: u64) -> Result<u64, Broken> {
-        let id = counter_id(writer, at);
-        let found = match self.counts[at as usize % 2].get(id.as_str()) {
-            Err(e) if e.kind() == alluvium::ErrorKind::Namespace => return Ok(0),
-            other => other.map_err(|e| format!("{id}: {e}"))?,
-        };
-        let Some(document) = found else { return Ok(0) };
-        let map = document.to_map().map_err(|e| format!("{id}: {e}"))?;
-        let count = map.get("count").and_then(alluvium::Value::as_i64).unwrap_or(-1);
-        let mut expected = counter(count as u64, at);
-        expected.entries.insert(0, ("_id".into(), id.as_str().into()));
-        if map != expected {
-            return Err(format!("{id} is {map:?}"));
-        }
-        Ok(count as u64)
+        count_in(self.counts[at as usize % 2].get(counter_id(writer, at)), writer, at)
     }
 
     /// A writer's count, by its counters alone. They must agree.

@@ -1,6 +1,6 @@
 //! Several threads write, flush and compact while others take snapshots: each snapshot shows
 //! every writer at one count, not before what it had acknowledged, and shows the same again later. So does
-//! every checkpoint.
+//! every checkpoint. Who reads without one sees nothing of a batch before all of it can be seen.
 
 // Real threads, so that they really race.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -48,6 +48,8 @@ impl Crowd {
             let look = Look::at(&self.db, &snapshot);
             let whole = |writer: u64| look.whole(writer, round % 2 == 0).unwrap_or_else(|broken| panic!("{broken}"));
             let counts: Vec<u64> = (0..WRITERS).map(whole).collect();
+            let now = |writer: u64| crowd::never_back(&self.db, writer).unwrap_or_else(|broken| panic!("{broken}"));
+            (0..WRITERS).for_each(now);
             assert!(counts.iter().zip(&told).all(|(found, told)| found >= told), "{counts:?} after {told:?}");
             for (older, before) in &kept {
                 let look = Look::at(&self.db, older);

@@ -38,6 +38,10 @@ impl Crowd {
     }
 
     fn watch(&self) {
+        // Without a snapshot, too.
+        for writer in (0..WRITERS).chain(0..WRITERS) {
+            crowd::never_back(&self.db, writer).unwrap_or_else(|broken| panic!("{broken}"));
+        }
         let told = self.told.lock().clone();
         let snapshot = self.db.snapshot();
         let found = Self::look(&Look::at(&self.db, &snapshot), &told, false);
