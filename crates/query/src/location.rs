@@ -62,6 +62,8 @@ names! {
     31395 "Location31395",
     40352 "Location40352",
     40353 "Location40353",
+    51074 "Location51074",
+    51075 "Location51075",
     51246 "Location51246",
     51270 "Location51270",
 }

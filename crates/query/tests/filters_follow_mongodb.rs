@@ -4,6 +4,12 @@
 //! that the file adds in lines with a `+`, that match; or the code and message of the error. Where the filter's one form
 //! is another text, it stands between. `UPDATE=1` writes the answers that are given, to be read before they are kept.
 //!
+//! Of a filter on the field `a` alone, more is asked, by MongoDB's rules of paths. A value at `a.b`, in a map, in a map
+//! in an array, or as `_id`, passes what it passes at `a`. In an array it mostly does, too; where it does not, or only there,
+//! names stand behind `-` and `+`: an array in an array is not entered, so what its elements pass is lost (`$eq`, ranges,
+//! `$in`, `$type`, …); what asks for arrays (`$size`, `$elemMatch`, `$type: "array"`, ranges of arrays) sees the outer one and
+//! its elements; what is missing is not in an array.
+//!
 //! Each filter is asked of a document under a shape, of one that describes itself, and of a decoded map.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
@@ -40,6 +46,48 @@ impl Candidate {
         assert_eq!(filter.matches(&self.shaped).unwrap(), matches, "{}: {filter}", self.name);
         matches
     }
+
+    /// The value at `a`, if there is no other field.
+    fn value(&self) -> Option<&Value> {
+        self.map.get("a").filter(|_| self.map.len() == 2)
+    }
+
+    /// The same name for another document.
+    fn with(&self, mut map: Map) -> Self {
+        if !map.contains("_id") {
+            map.push("_id", 1);
+        }
+        let plain = Document::from_map(&map).unwrap();
+        Self { name: self.name.clone(), plain, shaped: stored_document(&map), map }
+    }
+}
+
+/// The names that an answer differs by if the values stand in arrays; elsewhere it does not differ.
+fn elsewhere(operand: &Value, candidates: &[Candidate]) -> String {
+    let at = |path: &str| Filter::parse(&Map::from([(path, operand.clone())])).unwrap();
+    let [field, within, id] = ["a", "a.b", "_id"].map(at);
+    let (mut more, mut less) = (String::new(), String::new());
+    for candidate in candidates {
+        let Some(value) = candidate.value() else { continue };
+        let matches = candidate.matches(&field);
+        let map = || Value::Map(Map::from([("b", value.clone())]));
+        let in_map = candidate.with(Map::from([("a", map())]));
+        assert_eq!(in_map.matches(&within), matches, "{}: {within}", candidate.name);
+        let in_array_of_maps = candidate.with(Map::from([("a", Value::Array(vec![map()]))]));
+        assert_eq!(in_array_of_maps.matches(&within), matches, "{} in an array: {within}", candidate.name);
+        if !matches!(value, Value::Array(_) | Value::Regex(_) | Value::Undefined) {
+            let as_id = candidate.with(Map::from([("_id", value.clone())]));
+            assert_eq!(as_id.matches(&id), matches, "{}: {id}", candidate.name);
+        }
+        let in_array = candidate.with(Map::from([("a", Value::Array(vec![value.clone()]))]));
+        match (matches, in_array.matches(&field)) {
+            (false, true) => write!(more, " {}", candidate.name).unwrap(),
+            (true, false) => write!(less, " {}", candidate.name).unwrap(),
+            _ => {}
+        }
+    }
+    let line = |sign: &str, names: String| if names.is_empty() { names } else { format!("  {sign}{names}\n") };
+    line("-", less) + &line("+", more)
 }
 
 fn answer(line: &str, candidates: &[Candidate]) -> String {
@@ -54,6 +102,11 @@ fn answer(line: &str, candidates: &[Candidate]) -> String {
     }
     let names: Vec<&str> = candidates.iter().filter(|c| c.matches(&filter)).map(|c| &*c.name).collect();
     writeln!(answer, "  = {}", names.join(" ")).unwrap();
+    if let [(name, operand)] = &map_of(line).entries[..]
+        && name.as_str() == Some("a")
+    {
+        answer += &elsewhere(operand, candidates);
+    }
     answer.replace("= \n", "=\n")
 }
 

@@ -67,6 +67,11 @@ fn bits() {
 }
 
 #[test]
+fn every_type_in_every_place() {
+    check_updates("types.txt");
+}
+
+#[test]
 fn pulls() {
     check_updates("pull.txt");
 }

@@ -37,7 +37,7 @@ impl Decimal {
         self.add(&other.negated())
     }
 
-    /// The exact product. Infinities and NaN go as for doubles.
+    /// The exact product. Infinities, NaN and the sign of zero go as for doubles.
     ///
     /// # Errors
     /// [`DecimalError::TooManyDigits`], [`DecimalError::Exponent`].
@@ -47,6 +47,9 @@ impl Decimal {
             (Repr::Finite(a), Repr::Finite(b)) => {
                 if a.digits.len() + b.digits.len() > Self::MAX_RESULT_DIGITS {
                     return Err(DecimalError::TooManyDigits);
+                }
+                if self.is_zero() || other.is_zero() {
+                    return Decimal::finite(negative, "0", a.exponent + b.exponent);
                 }
                 Decimal::from_big(a.unscaled() * b.unscaled(), a.exponent + b.exponent)
             }

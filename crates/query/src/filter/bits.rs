@@ -53,7 +53,7 @@ impl Bits {
             number if number.is_number() => match number.as_i64().map(u64::try_from) {
                 Some(Ok(bits)) => of_bytes(&bits.to_le_bytes()),
                 _ => {
-                    return Err(FilterError::bad(format!(
+                    return Err(FilterError::FailedToParse(format!(
                         "{name} has a number that is negative, not whole, or beyond 64 bits"
                     )));
                 }

@@ -7,6 +7,15 @@ pub enum FilterError {
     /// An operator is unknown, or an operand is not one that its operator takes.
     #[error("{0}")]
     BadValue(String),
+    /// An operand is of a type that its operator takes, and not one of the values.
+    #[error("{0}")]
+    FailedToParse(String),
+    /// An operand is of a type that its operator does not take; of most operators this is [`FilterError::BadValue`].
+    #[error("{0}")]
+    TypeMismatch(String),
+    /// A regular expression has options of its own and others beside it; and MongoDB's number for it.
+    #[error("{0}")]
+    OptionsTwice(String, i32),
     /// An operator of MongoDB that Alluvium does not have. The message names it.
     #[error("{0}")]
     NotSupported(String),
@@ -38,6 +47,9 @@ impl FilterError {
     fn number_and_name(&self) -> (i32, &'static str) {
         match self {
             Self::BadValue(_) => (2, "BadValue"),
+            Self::FailedToParse(_) => (9, "FailedToParse"),
+            Self::TypeMismatch(_) => (14, "TypeMismatch"),
+            Self::OptionsTwice(_, code) => (*code, crate::location::name(*code)),
             Self::TooDeep(_) => (15, "Overflow"),
             Self::NotSupported(_) => (238, "NotImplemented"),
             Self::TooLarge(_) => (10334, "BSONObjectTooLarge"),

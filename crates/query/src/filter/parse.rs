@@ -39,6 +39,9 @@ const UNSUPPORTED: [&str; 21] = [
 /// Names that stand in the place of fields: a map that begins with one is no list of operators for a value.
 const OF_DOCUMENTS: [&str; 8] = ["$and", "$or", "$nor", "$comment", "$where", "$expr", "$text", "$jsonSchema"];
 
+/// A pattern, and its options, in either order.
+const REGEX: [&str; 2] = ["$regex", "$options"];
+
 /// Each may be followed as a field of maps and as a position, so what a document can cost grows with their number.
 const POSITIONS_MAX: usize = 16;
 
@@ -406,11 +409,20 @@ fn regex(operand: &Value, map: &Map, patterns: &Patterns) -> Result<Test> {
         Some(Value::String(options)) => Some(options.as_str()),
         Some(other) => return Err(bad(format!("$options takes a string, this is of type {}", other.type_name()))),
     };
+    // Options of its own count before $options even if those that follow are empty, as in MongoDB.
+    let first = map.entries.iter().find_map(|(name, _)| name.as_str().filter(|name| REGEX.contains(name)));
+    let twice = match (operand, options) {
+        (Value::Regex(regex), Some(_)) if !regex.options.is_empty() && first == Some(REGEX[0]) => Some(51075),
+        (Value::Regex(regex), Some(others)) if !regex.options.is_empty() && !others.is_empty() => Some(51074),
+        _ => None,
+    };
+    if let Some(code) = twice {
+        let what = "a regular expression has its own options: leave $options away";
+        return Err(FilterError::OptionsTwice(what.to_owned(), code));
+    }
     let pattern = match (operand, options) {
         (Value::String(pattern), options) => patterns.compile(pattern, options.unwrap_or_default()),
-        (Value::Regex(regex), Some(_)) if !regex.options.is_empty() => {
-            Err(bad("a regular expression has its own options: leave $options away"))
-        }
+        (Value::Regex(regex), Some("")) => patterns.compile(&regex.pattern, &regex.options),
         (Value::Regex(regex), options) => patterns.compile(&regex.pattern, options.unwrap_or(&regex.options)),
         (other, _) => {
             let found = other.type_name();

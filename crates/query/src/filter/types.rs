@@ -68,7 +68,7 @@ impl TypeSet {
     pub fn parse(operand: &Value) -> Result<Self, FilterError> {
         let Value::Array(list) = operand else { return Self::one(operand) };
         if list.is_empty() {
-            return Err(FilterError::bad("$type has an empty array: name at least one type"));
+            return Err(FilterError::FailedToParse("$type has an empty array: name at least one type".to_owned()));
         }
         list.iter().try_fold(Self::default(), |set, operand| Ok(Self(set.0 | Self::one(operand)?.0)))
     }
@@ -89,7 +89,9 @@ impl TypeSet {
             None if operand.is_number() => Err(FilterError::bad("$type has a number that is none of a type")),
             None => {
                 let found = operand.type_name();
-                Err(FilterError::bad(format!("$type takes names or numbers of types, this is of type {found}")))
+                Err(FilterError::TypeMismatch(format!(
+                    "$type takes names or numbers of types, this is of type {found}"
+                )))
             }
         }
     }

@@ -177,6 +177,10 @@ fn check_pull(pull: &Pull) -> std::result::Result<(), UpdateError> {
     let what = "a condition of $pull";
     pull.filter().map_or(Ok(()), |filter| check_blind(filter, what))?;
     match pull {
+        // Builds that refuse it in an update refuse it in a delta, too.
+        Pull::Equal(Value::Undefined) => {
+            Err(UpdateError::BadValue("$pull of undefined cannot be kept in a delta: use a checked update".to_owned()))
+        }
         Pull::Equal(_) => Ok(()),
         Pull::Element(filter) => check_kept(filter, what, Filter::parse),
         Pull::Fields(filter) => check_kept(filter, what, of_element),
@@ -289,7 +293,10 @@ fn take_change(rest: &mut &[u8]) -> Result<Change> {
         PUSH => Action::Push(Push::one(take(rest)?)),
         PUSH_WITH => Action::Push(take_push(rest)?),
         ADD_TO_SET => Action::AddToSet(take_values(rest)?),
-        PULL => Action::Pull(Pull::value(take(rest)?).map_err(damaged)?),
+        PULL => match take(rest)? {
+            Value::Undefined => return Err(damaged("$pull of undefined")),
+            value => Action::Pull(Pull::Equal(value)),
+        },
         PULL_ELEMENT => Action::Pull(Pull::element(take_filter(rest, Filter::parse)?).map_err(damaged)?),
         PULL_FIELDS => Action::Pull(Pull::fields(take_filter(rest, of_element)?).map_err(damaged)?),
         PULL_ALL => Action::PullAll(take_values(rest)?),

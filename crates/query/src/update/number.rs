@@ -23,8 +23,8 @@ pub(super) enum Operation {
 /// anything a decimal.
 ///
 /// Decimals are exact, but where decimal128 has both, the result is the nearest that it has, half to even (infinite
-/// beyond its exponents, zero below them). A double beside a decimal counts as the decimal that its shortest text says
-/// (MongoDB: its first 15 digits).
+/// beyond its exponents, zero below them). A double beside a decimal counts as its first 15 digits, zeros included, as in
+/// MongoDB: 0.1 is 0.100000000000000.
 pub(super) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Value, NumberError> {
     match (a, b) {
         (Value::Int32(a), Value::Int32(b)) => {
@@ -45,15 +45,10 @@ pub(super) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Valu
     }
 }
 
-/// Zero of the number's type; null of what is none.
+/// What `$mul` by the number makes of nothing: its product with the integer 0, which has the number's type, sign and, of a
+/// decimal, exponent. Null of what is no number.
 pub(super) fn zero_like(number: &Value) -> Value {
-    match number {
-        Value::Int32(_) => Value::Int32(0),
-        Value::Int64(_) => Value::Int64(0),
-        Value::Double(_) => Value::Double(Double(0.0)),
-        Value::Decimal(_) => Value::Decimal(Decimal::from(0)),
-        _ => Value::Null,
-    }
+    compute(Operation::Multiply, number, &Value::Int32(0)).unwrap_or(Value::Null)
 }
 
 fn integers(operation: Operation, a: i64, b: i64) -> Result<i64, NumberError> {
@@ -87,10 +82,23 @@ fn decimal(value: &Value) -> Result<Decimal, NumberError> {
     match value {
         Value::Int32(n) => Ok(Decimal::from(*n)),
         Value::Int64(n) => Ok(Decimal::from(*n)),
-        Value::Double(Double(x)) => Ok(Decimal::from_f64(*x)),
+        Value::Double(Double(x)) => Ok(first_digits(*x)),
         Value::Decimal(decimal) => Ok(decimal.clone()),
         _ => Err(NumberError::NotANumber),
     }
+}
+
+/// The double to 15 digits, the nearest, half to even. Zero, infinities and NaN as they are.
+fn first_digits(x: f64) -> Decimal {
+    let whole = || Decimal::from_f64(x);
+    if x == 0.0 || !x.is_finite() {
+        return whole();
+    }
+    let text = format!("{:.14e}", x.abs());
+    let parts = text.split_once('e').and_then(|(digits, exponent)| Some((digits, exponent.parse::<i64>().ok()?)));
+    let rounded =
+        parts.and_then(|(digits, exponent)| Decimal::from_parts(x < 0.0, &digits.replace('.', ""), exponent - 14).ok());
+    rounded.unwrap_or_else(whole)
 }
 
 #[cfg(test)]

@@ -30,21 +30,13 @@ impl Pull {
             Value::Map(map) if is_operators(map) => Self::of_element(operand, patterns),
             Value::Map(map) => Self::fields(Filter::parse_of_element(map, patterns)?),
             Value::Regex(_) => Self::of_element(operand, patterns),
-            value => Self::value(value.clone()),
+            value => Ok(Self::Equal(value.clone())),
         }
     }
 
     fn of_element(condition: &Value, patterns: &Patterns) -> Result<Self, UpdateError> {
         let filter = Filter::parse_with(&Map::from([(ELEMENT, condition.clone())]), patterns);
         Self::element(filter.map_err(without_name)?)
-    }
-
-    /// Those elements that equal the value.
-    pub fn value(value: Value) -> Result<Self, UpdateError> {
-        match value {
-            Value::Undefined => Err(UpdateError::BadValue("$pull cannot compare with undefined: take null".to_owned())),
-            value => Ok(Self::Equal(value)),
-        }
     }
 
     pub fn element(filter: Filter) -> Result<Self, UpdateError> {

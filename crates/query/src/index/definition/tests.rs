@@ -77,7 +77,7 @@ fn what_is_no_index_is_refused() {
         ("{'a':1}", "{'partialFilterExpression':{'$or':[{'b':{'$exists':false}}]}}", 67),
         ("{'a':1}", "{'partialFilterExpression':{'$foo':1}}", 2),
         ("{'a':1}", "{'partialFilterExpression':{'b':{'$regex':'('}}}", 51091),
-        ("{'a':1}", "{'partialFilterExpression':{'b':{'$type':[]}}}", 2),
+        ("{'a':1}", "{'partialFilterExpression':{'b':{'$type':[]}}}", 9),
         ("{'a':1}", "{'partialFilterExpression':{'b':{'$where':1}}}", 238),
         ("{'a':1}", "{'collation':{'locale':'de'}}", 67),
         ("{'a':1}", "{'expires':1}", 197),
