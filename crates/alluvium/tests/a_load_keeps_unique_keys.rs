@@ -3,8 +3,9 @@
 
 use alluvium::load::{Input, LoadOptions, LoadReport, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, ErrorKind};
+use env::sync::Mutex;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 fn load(pets: &Collection, lines: &'static str, on_duplicate: OnDuplicate) -> alluvium::Result<u64> {
     let options = LoadOptions { readers: 1, writers: 1, on_duplicate, ..LoadOptions::default() };
@@ -115,7 +116,7 @@ struct Rejects(Arc<Mutex<Vec<u8>>>);
 
 impl std::io::Write for Rejects {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        self.0.lock().write(bytes)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -125,7 +126,7 @@ impl std::io::Write for Rejects {
 
 impl Rejects {
     fn lines(&self) -> Vec<serde_json::Value> {
-        let bytes = self.0.lock().unwrap();
+        let bytes = self.0.lock();
         std::str::from_utf8(&bytes).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
