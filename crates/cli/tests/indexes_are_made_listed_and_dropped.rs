@@ -78,7 +78,7 @@ fn what_is_wrong_is_said() {
         (1, &["db", "pets", r#"{"a": 1}"#, "--expire-after", "-1"], "between 0 and"),
         (1, &["db", "pets", r#"{"a": 1}"#, "--name", ""], "the name of an index"),
         (2, &["db", "pets", r#"{"a": 1}"#, "--uniqe"], "--unique"),
-        (1, &["nowhere", "pets", r#"{"a": 5}"#], "a"),
+        (1, &["nowhere", "pets", r#"{"a": "2dsphere"}"#], "2dsphere"),
         (2, &["nowhere", "$pets", r#"{"a": 1}"#], "$"),
         (4, &["db", "pets", r#"{"kind": 1}"#, "--unique"], "the index kind_1 was not made"),
         (1, &["db", "arrays", r#"{"a": 1, "b": 1}"#], "document 1: cannot index parallel arrays: a and b"),
