@@ -76,7 +76,8 @@ pub(crate) fn wants_json(arguments: impl IntoIterator<Item = impl PartialEq<str>
 fn refused(error: &clap::Error) -> Failure {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    Failure::Usage(text.split("\n\nUsage:").next().unwrap_or(text).trim_end().to_owned())
+    let end = ["\n\nUsage:", "\n\nFor more information"].iter().filter_map(|help| text.find(help)).min();
+    Failure::Usage(text[..end.unwrap_or(text.len())].trim_end().to_owned())
 }
 
 /// Writes the failure to standard error as a line of JSON, with MongoDB's code where it has one, and the line of a script
