@@ -46,6 +46,7 @@ schedules:
 	$(CARGO) test --locked -p alluvium-store --features shuttle --test schedules
 	$(CARGO) test --locked -p alluvium-testkit --features shuttle --test indexes_hold_under_any_schedule \
 		--test any_operations_match_the_model_under_any_schedule \
+		--test threads_on_a_failing_disk_under_any_schedule \
 		--test histories_hold_under_any_schedule --test threads_see_whole_batches_under_any_schedule \
 		--test writers_faster_than_the_disk_are_slowed_evenly --test many_writers_to_many_partitions_are_served_alike
 

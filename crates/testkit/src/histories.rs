@@ -23,6 +23,7 @@ use env::mem::CrashStyle;
 use env::sync::Mutex;
 use env::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use spec::{Act, Answer, Docs};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -61,6 +62,13 @@ pub struct Done {
     pub cuts: u64,
 }
 
+impl Size {
+    /// So many calls a client makes in a life at most.
+    pub fn calls_of_a_client(&self) -> u32 {
+        (MOST_SHARES * self.calls.div_ceil(self.crashes + 1).max(self.clients)).div_ceil(self.clients) as u32
+    }
+}
+
 impl Done {
     /// Adds what another history has done.
     pub fn add(&mut self, other: &Self) {
@@ -79,6 +87,8 @@ pub struct Shared {
     stop: AtomicBool,
     documents: usize,
     default: Durability,
+    /// The numbers of the calls that a client makes; all, if there are none here.
+    only: Option<BTreeSet<u32>>,
     /// When the last `sync` that has returned was called.
     synced: Mutex<Vec<(u64, u64)>>,
 }
@@ -121,6 +131,15 @@ struct Crash {
 /// # Panics
 /// If no order of the calls explains what they were told, or something fails that must not.
 pub fn run(seed: u64, size: Size) -> Done {
+    run_some(seed, size, None)
+}
+
+/// As [`run`], or with those calls of each client only that have these numbers. Crashes come where they would have come, if the
+/// calls lead so far.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_some(seed: u64, size: Size, only: Option<&[u32]>) -> Done {
     let mut rng = fastrand::Rng::with_seed(seed);
     let documents = rng.usize(3..=20);
     let partitions = rng.u32(1..=4);
@@ -148,6 +167,7 @@ pub fn run(seed: u64, size: Size) -> Done {
             stop: AtomicBool::new(false),
             documents,
             default: durability,
+            only: only.map(|only| only.iter().copied().collect()),
             synced: Mutex::default(),
         };
         let shared = Arc::new(shared);
@@ -168,7 +188,7 @@ pub fn run(seed: u64, size: Size) -> Done {
         world.faults.set_hook(None);
         let crash = crash.and_then(|slot| slot.lock().take());
         let stopped = crash.is_some();
-        assert!(stopped || last, "seed {seed}: life {life} was to crash at {at}, and did not");
+        assert!(stopped || last || only.is_some(), "seed {seed}: life {life} was to crash at {at}, and did not");
         let (next, found, history) = end(world, db, &shared, crash, stop, calls, &mut rng);
         if let Err(broken) = checker::check(&known, &history) {
             let kept = keep(seed, life, &known, &history);

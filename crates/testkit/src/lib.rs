@@ -20,6 +20,7 @@ mod derived;
 mod documents;
 mod dumps;
 pub mod effects;
+pub mod failing;
 mod finds;
 pub mod fixture;
 pub mod fuzz;

@@ -4,6 +4,7 @@ use super::Shared;
 use super::checker::Call;
 use super::spec::{Act, Answer, Doc, Docs, Write};
 use crate::documents::map_of;
+use crate::sequence;
 use alluvium::{Collection, Database, Document, Durability, ErrorKind, ReturnDocument, Snapshot, Value};
 
 /// The two collections; the places of documents take turns.
@@ -43,6 +44,7 @@ pub fn all(db: &Database, snapshot: &Snapshot, documents: usize) -> alluvium::Re
 pub struct Client<'a> {
     pub shared: &'a Shared,
     pub db: &'a Database,
+    seed: u64,
     pub rng: fastrand::Rng,
     pub number: usize,
     pub calls: Vec<Call>,
@@ -52,12 +54,19 @@ pub struct Client<'a> {
 
 impl<'a> Client<'a> {
     pub fn new(shared: &'a Shared, db: &'a Database, seed: u64, number: usize) -> Self {
-        Self { shared, db, rng: fastrand::Rng::with_seed(seed), number, calls: Vec::new(), kept: None }
+        Self { shared, db, seed, rng: fastrand::Rng::with_seed(seed), number, calls: Vec::new(), kept: None }
     }
 
-    /// Calls until so many are done, or the machine has crashed.
+    /// Calls until so many are done, or the machine has crashed. What a call is follows from its number, so that others can be
+    /// left out.
     pub fn run(&mut self, calls: usize) {
-        while self.calls.len() < calls && !self.shared.stopped() {
+        for number in
+            (0..calls as u32).filter(|number| self.shared.only.as_ref().is_none_or(|only| only.contains(number)))
+        {
+            if self.shared.stopped() {
+                break;
+            }
+            self.rng = sequence::rng_of(self.seed, number);
             let act = self.any();
             let durability = [None, None, None, Some(Durability::Sync)][self.rng.usize(0..4)];
             let durable = durability.is_some() || self.shared.default == Durability::Sync;
