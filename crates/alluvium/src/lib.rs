@@ -91,7 +91,7 @@ pub use readonly::prefixed;
 pub use readonly::{Build, BuildOptions, BuildReport, OnDuplicate, ReadOnlyOptions, Stats as ReadOnlyStats};
 pub use space::Space;
 pub use store::{Compression, Durability, OpenReport, PartitionStats, Stats, TreeStats};
-pub use typed::TypedCollection;
+pub use typed::{TypedCollection, TypedCursor};
 pub use update::{ReturnDocument, UpdateResult, Version};
 pub use verify::{VerifiedIndex, VerifyReport};
 

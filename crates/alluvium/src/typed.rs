@@ -1,6 +1,6 @@
 //! Collections of your own types, through serde.
 
-use crate::{Collection, Cursor, Error, InsertOneResult, IntoDocument, Result};
+use crate::{Collection, Cursor, Error, InsertManyResult, InsertOneResult, IntoDocument, Result, UpdateWhere};
 use document::Value;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -80,6 +80,50 @@ impl<T: Serialize> TypedCollection<T> {
         self.collection.insert_one(to_value(value)?)
     }
 
+    /// Inserts values, all of them or none, as [`Collection::insert_many`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
+    /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
+    /// # let pets = db.collection("pets").typed::<Pet>();
+    /// # let [ada, rex] = [("ada", 12), ("rex", 3)].map(|(name, age)| Pet { name: name.into(), age });
+    /// let ids = pets.insert_many([&ada, &rex])?.inserted_ids;
+    /// assert_eq!(ids, ["ada".into(), "rex".into()]);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there, and as [`TypedCollection::insert_one`].
+    pub fn insert_many<'a>(&self, values: impl IntoIterator<Item = &'a T>) -> Result<InsertManyResult>
+    where
+        T: 'a,
+    {
+        let values: Vec<Value> = values.into_iter().map(to_value).collect::<Result<_>>()?;
+        self.collection.insert_many(values)
+    }
+
+    /// Replaces one that matches, as [`Collection::replace_one`]; it keeps its `_id`. Not before [`UpdateWhere::run`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
+    /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
+    /// # let pets = db.collection("pets").typed::<Pet>();
+    /// # let [ada, rex] = [("ada", 12), ("rex", 3)].map(|(name, age)| Pet { name: name.into(), age });
+    /// # pets.insert_many([&ada, &rex])?;
+    /// let older = Pet { age: 4, ..rex };
+    /// assert_eq!(pets.replace_one(r#"{"age": 3}"#, &older)?.run()?.modified_count, 1);
+    /// assert_eq!(pets.get("rex")?, Some(older));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidDocument`] if the value is not a map with names.
+    pub fn replace_one(&self, filter: impl IntoDocument, value: &T) -> Result<UpdateWhere> {
+        Ok(self.collection.replace_one(filter, to_value(value)?))
+    }
+
     /// Puts a value under `id`, as [`Collection::put`].
     ///
     /// ```
@@ -121,6 +165,46 @@ impl<T: DeserializeOwned> TypedCollection<T> {
         self.collection.get(id)?.map(from_document).transpose()
     }
 
+    /// The first value that matches a filter.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
+    /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
+    /// # let pets = db.collection("pets").typed::<Pet>();
+    /// # let [ada, rex] = [("ada", 12), ("rex", 3)].map(|(name, age)| Pet { name: name.into(), age });
+    /// # pets.insert_many([&ada, &rex])?;
+    /// assert_eq!(pets.find_one(r#"{"age": {"$gt": 5}}"#)?, Some(ada));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::find_one`], and [`Error::InvalidDocument`] if the document is no `T`.
+    pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<T>> {
+        self.collection.find_one(filter)?.map(from_document).transpose()
+    }
+
+    /// All values that match a filter. For an order, a limit and the rest ask the documents, and take the values from the
+    /// cursor: [`Cursor::typed`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
+    /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
+    /// # let pets = db.collection("pets").typed::<Pet>();
+    /// # let [ada, rex] = [("ada", 12), ("rex", 3)].map(|(name, age)| Pet { name: name.into(), age });
+    /// # pets.insert_many([&ada, &rex])?;
+    /// let old: Vec<Pet> = pets.find(r#"{"age": {"$gt": 5}}"#)?.collect::<Result<_, _>>()?;
+    /// assert_eq!(old, [ada]);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`crate::Find::run`].
+    pub fn find(&self, filter: impl IntoDocument) -> Result<TypedCursor<T>> {
+        Ok(self.collection.find(filter).run()?.typed())
+    }
+
     /// All values in the order of their `_id`s.
     ///
     /// ```
@@ -137,9 +221,43 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     ///
     /// # Errors
     /// As [`crate::Scan::run`].
-    pub fn scan(&self) -> Result<impl Iterator<Item = Result<T>> + use<T>> {
-        let cursor: Cursor = self.collection.scan().run()?;
-        Ok(cursor.map(|document| from_document(document?)))
+    pub fn scan(&self) -> Result<TypedCursor<T>> {
+        Ok(self.collection.scan().run()?.typed())
+    }
+}
+
+/// The values of a question or a scan, one after the other: made by [`Cursor::typed`].
+pub struct TypedCursor<T> {
+    cursor: Cursor,
+    types: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> Iterator for TypedCursor<T> {
+    type Item = Result<T>;
+
+    fn next(&mut self) -> Option<Result<T>> {
+        let document = self.cursor.next()?;
+        Some(document.and_then(from_document))
+    }
+}
+
+impl Cursor {
+    /// The documents as values of `T`; one that is none is [`Error::InvalidDocument`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
+    /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
+    /// # let pets = db.collection("pets").typed::<Pet>();
+    /// # let [ada, rex] = [("ada", 12), ("rex", 3)].map(|(name, age)| Pet { name: name.into(), age });
+    /// # pets.insert_many([&ada, &rex])?;
+    /// let by_age = pets.documents().find("{}").sort(r#"{"age": 1}"#).run()?;
+    /// let by_age: Vec<Pet> = by_age.typed().collect::<Result<_, _>>()?;
+    /// assert_eq!(by_age, [rex, ada]);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn typed<T>(self) -> TypedCursor<T> {
+        TypedCursor { cursor: self, types: PhantomData }
     }
 }
 

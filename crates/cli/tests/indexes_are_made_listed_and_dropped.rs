@@ -71,7 +71,7 @@ fn what_is_wrong_is_said() {
         (2, &["db", "pets", r#"{"a": 1}"#, "--partial", "x"], "the filter of --partial must be JSON"),
         (1, &["db", "pets", "{}"], "needs a key"),
         (1, &["db", "pets", r#"{"a": "2dsphere"}"#], "2dsphere"),
-        (1, &["db", "pets", r#"{"_id": 1}"#, "--unique"], "every collection has an index on _id"),
+        (1, &["db", "pets", r#"{"_id": 1}"#, "--unique"], "the index on _id has no option unique"),
         (1, &["db", "pets", r#"{"_id": -1}"#], "every collection has an index on _id"),
         (1, &["db", "pets", r#"{"a": 1}"#, "--partial", r#"{"a": {"$where": "x"}}"#], "$where"),
         (1, &["db", "pets", r#"{"a": 1, "b": 1}"#, "--expire-after", "60"], "expireAfterSeconds"),
