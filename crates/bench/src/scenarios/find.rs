@@ -111,16 +111,24 @@ fn ask_all(collection: &Collection, samples: &Samples, settings: &Settings, rewr
         let filter = format!(r#"{{"author": "{name}", "created_utc": {{"$gte": 1564617600}}}}"#);
         (collection.find(filter).sort(r#"{"created_utc": -1}"#).limit(20), false)
     };
-    let many = |random: &mut fastrand::Rng| {
-        let ids: Vec<Value> = (0..1000).map(|_| samples.ids[random.usize(0..samples.ids.len())].clone()).collect();
-        let list = alluvium::Map::from([("$in", Value::Array(ids))]);
-        (collection.find(alluvium::Map::from([("_id", Value::Map(list))])), false)
+    let among = |field: &'static str, values: Vec<Value>| {
+        let list = alluvium::Map::from([("$in", Value::Array(values))]);
+        collection.find(alluvium::Map::from([(field, Value::Map(list))]))
     };
-    let questions: [(&'static str, &Ask<'_>, usize); 4] = [
+    let many = |random: &mut fastrand::Rng| {
+        let ids = (0..1000).map(|_| samples.ids[random.usize(0..samples.ids.len())].clone()).collect();
+        (among("_id", ids), false)
+    };
+    let of_authors = |random: &mut fastrand::Rng| {
+        let author = |_| samples.authors[random.usize(0..samples.authors.len())].as_str().into();
+        (among("author", (0..1000).map(author).collect()).limit(1000), false)
+    };
+    let questions: [(&'static str, &Ask<'_>, usize); 5] = [
         ("10 by subreddit", &ten, 1),
         ("count by subreddit, from the index", &count, 10),
         ("20 by author and time, the latest first", &of_author, 1),
         ("1,000 by _id with $in", &many, 10),
+        ("1,000 by author with $in of 1,000", &of_authors, 10),
     ];
     let ask = |(question, ask, share): &(&'static str, &Ask<'_>, usize)| {
         one(question, *ask, (settings.rounds / share).max(1), settings.seed, rewritten)
