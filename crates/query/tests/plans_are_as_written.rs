@@ -22,13 +22,15 @@ struct Known {
     definition: Definition,
     multikey: u32,
     entries: u64,
+    /// Bytes of an entry.
+    each: u64,
     distinct: Vec<u64>,
 }
 
 impl Known {
     fn index(&self) -> Index<'_> {
-        let Self { definition, multikey, entries, distinct } = self;
-        Index { definition, multikey: *multikey, entries: *entries, distinct, bytes: entries * 20 }
+        let Self { definition, multikey, entries, each, distinct } = self;
+        Index { definition, multikey: *multikey, entries: *entries, distinct, bytes: entries * each }
     }
 }
 
@@ -57,7 +59,8 @@ impl Scene {
                 let distinct = map.get("distinct").and_then(Value::as_array).unwrap_or_default();
                 let distinct = distinct.iter().map(|value| value.as_i64().unwrap() as u64).collect();
                 let entries = number(&map, "entries").unwrap_or(self.documents);
-                self.indexes.push(Known { definition, multikey, entries, distinct });
+                let each = number(&map, "entryBytes").unwrap_or(20);
+                self.indexes.push(Known { definition, multikey, entries, each, distinct });
             }
             other => panic!("{other}"),
         }
@@ -155,4 +158,4 @@ macro_rules! kinds {
     };
 }
 
-kinds!(bounds compound jumps multikey partial ids sorts covered unions hints hashed);
+kinds!(bounds compound jumps multikey partial ids sorts sizes covered unions hints hashed);

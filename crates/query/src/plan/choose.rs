@@ -323,7 +323,7 @@ impl<'a> Planner<'a> {
             tells: told_parts(index),
         };
         let (name, proved) = (index_name(index), Some(bounded.proved.clone()));
-        let (mut most, mut cost) = (met.documents, self.of_scan(&met));
+        let (mut most, mut cost) = (met.documents, self.of_scan(&met, index));
         let asked = index.definition.parts().iter().flat_map(|part| said.conditions(part.path.as_str()));
         let shares = asked.filter_map(|(at, _)| scan.asks(said.filter.clauses.get(at)?)).reduce(|a, b| a * b);
         let mut node = Node::Index(scan);
@@ -355,9 +355,9 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn of_scan(&self, met: &Met) -> Cost {
+    fn of_scan(&self, met: &Met, index: &Index<'_>) -> Cost {
         let seeks = met.seeks * f64::from(self.collection.partitions) * cost::SEEK_US;
-        Cost { time_us: seeks + met.entries * cost::SCAN_ENTRY_US, entries: met.entries, documents: 0.0 }
+        Cost { time_us: seeks + met.entries * cost::scan_entry_us(index), entries: met.entries, documents: 0.0 }
     }
 
     /// True if the values of entries are all that is asked for, also by the conditions that are left.
@@ -401,7 +401,8 @@ impl<'a> Planner<'a> {
         // What two conditions have in common is more than chance would have it.
         let both = (first.met.documents * second.met.documents / all).max(0.1 * first.met.documents);
         let ids = (first.met.within + second.met.within) * cost::DEDUPLICATE_US;
-        let scanned = self.of_scan(&first.met).add(self.of_scan(&second.met)).add(Cost::of_time(ids));
+        let scanned =
+            self.of_scan(&first.met, first.index).add(self.of_scan(&second.met, second.index)).add(Cost::of_time(ids));
         let proved: Vec<usize> = first.bounded.proved.iter().chain(&second.bounded.proved).copied().collect();
         let node = |Scanned { index, bounded, .. }: &Scanned<'_>| IndexScan {
             index: index.definition.name().to_owned(),

@@ -19,7 +19,7 @@ use crate::index::Order;
 
 /// A document met in a scan of all, for each KB of its row; at least one is counted.
 pub const SCAN_DOCUMENT_US: f64 = 1.0;
-/// An entry met in a scan of an index.
+/// An entry of usual length met in a scan of an index.
 pub const SCAN_ENTRY_US: f64 = 0.15;
 /// A document fetched by its `_id`.
 pub const FETCH_US: f64 = 8.0;
@@ -36,6 +36,15 @@ pub const COMPARE_US: f64 = 0.1;
 pub const ASK_ENTRY_US: f64 = 0.5;
 /// An `_id` in a union or an intersection.
 pub const DEDUPLICATE_US: f64 = 0.1;
+
+/// The bytes of an entry, up to which it costs [`SCAN_ENTRY_US`].
+const ENTRY_BYTES: f64 = 64.0;
+
+/// An entry met in a scan of this index: long ones take longer.
+pub(super) fn scan_entry_us(index: &Index<'_>) -> f64 {
+    let bytes = index.bytes as f64 / index.entries.max(1) as f64;
+    SCAN_ENTRY_US * (bytes / ENTRY_BYTES).max(1.0)
+}
 
 /// What a plan is thought to cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
