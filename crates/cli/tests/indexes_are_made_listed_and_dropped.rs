@@ -72,7 +72,7 @@ fn what_is_wrong_is_said() {
         (1, &["db", "pets", "{}"], "needs a key"),
         (1, &["db", "pets", r#"{"a": "2dsphere"}"#], "2dsphere"),
         (1, &["db", "pets", r#"{"_id": 1}"#, "--unique"], "the index on _id has no option unique"),
-        (1, &["db", "pets", r#"{"_id": -1}"#], "every collection has an index on _id"),
+        (1, &["db", "pets", r#"{"_id": -1}"#], "the index on _id is {_id: 1}"),
         (1, &["db", "pets", r#"{"a": 1}"#, "--partial", r#"{"a": {"$where": "x"}}"#], "$where"),
         (1, &["db", "pets", r#"{"a": 1, "b": 1}"#, "--expire-after", "60"], "expireAfterSeconds"),
         (1, &["db", "pets", r#"{"a": 1}"#, "--expire-after", "-1"], "between 0 and"),
