@@ -1,7 +1,7 @@
 //! Operations that change no document: settling, work that is stopped, names, and collections of types.
 
 use crate::index_operations::buildable;
-use crate::indexes::{DEFINITIONS, Index, definition};
+use crate::indexes::{Index, definition};
 use crate::{Id, Phase, Runner};
 use alluvium::{ErrorKind, Map, Value};
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ impl Runner {
     /// Begins to build an index, and is stopped: it is there, and not ready.
     fn stop_index(&mut self) {
         let name = self.any_name();
-        let pair = DEFINITIONS[self.rng.usize(0..DEFINITIONS.len())];
+        let pair = self.any_definition();
         let definition = Arc::new(definition(pair));
         let Some(contents) = self.state.collections.get(&name) else { return };
         let known = || contents.indexes.values().map(|index| &*index.definition);
