@@ -27,13 +27,16 @@ fn over(fs: Arc<dyn Fs>) -> Env {
     Env { fs, ..Env::in_memory(7) }
 }
 
-/// The disks that cuts during a build leave, and what was about to happen.
+/// Of a build that has ended.
+const AT_ITS_END: &str = "at its end";
+
+/// The disks that cuts during a build leave, and after it, and what was about to happen.
 fn cuts(pairs: &Pairs, style: CrashStyle, seed: u64) -> Vec<(MemFs, String)> {
     let mem = Arc::new(MemFs::new());
     let faults = Arc::new(FaultFs::over(mem.clone()));
     let found = Arc::new(Mutex::new(Vec::new()));
     let hook = {
-        let found = found.clone();
+        let (found, mem) = (found.clone(), mem.clone());
         move |op: &Op<'_>| {
             let disk = match style {
                 CrashStyle::AllKept => mem.kill_clone(),
@@ -46,7 +49,10 @@ fn cuts(pairs: &Pairs, style: CrashStyle, seed: u64) -> Vec<(MemFs, String)> {
     let env = over(faults.clone());
     build(&env, pairs, options()).unwrap();
     faults.set_hook(None);
-    std::mem::take(&mut *found.lock())
+    let mut found = std::mem::take(&mut *found.lock());
+    let end = if style == CrashStyle::AllKept { mem.kill_clone() } else { mem.crash_clone(seed, style) };
+    found.push((end, AT_ITS_END.to_owned()));
+    found
 }
 
 fn holds(env: &Env, pairs: &Pairs, what: &str) {
@@ -75,6 +81,7 @@ fn power_cuts_and_kills() {
                 let env = over(Arc::new(disk));
                 match open(&env, None) {
                     Ok(_) => whole += 1,
+                    Err(error) if what == AT_ITS_END => panic!("{what}: {error}"),
                     Err(Error::NotReadOnly(_)) => {}
                     Err(Error::Unfinished(_)) => unfinished += 1,
                     Err(error) => panic!("{what}: {error}"),
