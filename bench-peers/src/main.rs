@@ -139,6 +139,7 @@ fn settings(args: &Args) -> Settings {
         limit_seconds: args.limit_seconds,
         seed: args.seed,
         memory_bytes: args.memory,
+        memtable_bytes: None,
         direct: args.direct,
     }
 }

@@ -6,7 +6,7 @@ use super::run::Settings;
 use alluvium::{Collection, Database, Durability, Map};
 use std::ops::Bound;
 use std::path::Path;
-use store::{Bounds, Options, Store, TreeId, TreeStats};
+use store::{Bounds, Options, Store, TreeId, TreeStats, Tuning};
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,9 +30,12 @@ pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn En
     let memory = usize::try_from(settings.memory_bytes)?;
     Ok(match layer {
         Layer::Documents => {
-            let builder = Database::builder().memory(memory).direct_io(settings.direct);
+            let tuning = Tuning { memtable_bytes: settings.memtable_bytes, ..Tuning::default() };
             // As the peers: the log is written, and no insert waits for the disk.
-            let database = builder.durability(Durability::Bulk).open(path)?;
+            let durability = Durability::Bulk;
+            let direct_io = settings.direct;
+            let options = Options { memory_bytes: memory, direct_io, durability, tuning, ..Options::default() };
+            let database = Database::builder().options(options).open(path)?;
             let collection = database.create_collection("receipts")?;
             let indexes = declare_indexes(&collection, settings.indexes)?;
             Box::new(Documents { database, collection, indexes })

@@ -37,6 +37,8 @@ pub struct Settings {
     pub seed: u64,
     /// The engine's memory budget in bytes.
     pub memory_bytes: u64,
+    /// Of Alluvium's documents: a partition's memtable is sealed at so many bytes of keys and values, whatever the budget.
+    pub memtable_bytes: Option<u64>,
     /// The engine keeps out of the system's page cache.
     pub direct: bool,
 }
@@ -54,6 +56,7 @@ impl Default for Settings {
             limit_seconds: 0.0,
             seed: 1,
             memory_bytes: 256 << 20,
+            memtable_bytes: None,
             direct: false,
         }
     }

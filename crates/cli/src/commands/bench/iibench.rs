@@ -19,6 +19,9 @@ pub(crate) struct Args {
     /// Memory budget for caches and write buffers, at least 8M
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "256M")]
     memory: u64,
+    /// Seal a partition's memtable at so many bytes of keys and values, whatever the budget: to compare caches alone
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    memtable: Option<u64>,
     /// How many rows
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     rows: u64,
@@ -103,6 +106,7 @@ impl Args {
             limit_seconds: self.limit_seconds,
             seed: self.seed,
             memory_bytes: self.memory,
+            memtable_bytes: self.memtable,
             direct: self.direct,
         })
     }
