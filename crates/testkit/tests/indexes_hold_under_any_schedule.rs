@@ -158,6 +158,14 @@ fn a_build_among_writers_misses_nothing() {
                 pets.put(writer, r#"{"k":0}"#).unwrap();
             }));
         }
+        let (again, flushed) = (pets.clone(), db.clone());
+        threads.push(thread(move || {
+            // Once the index is declared, as it was: the entry that the build makes is in a file under a higher number, too.
+            let declared = || again.indexes().is_ok_and(|all| all.len() > 1);
+            (0..1000).take_while(|_| !declared()).for_each(|_| env::thread::yield_now());
+            again.put(3, r#"{"k":3,"n":0}"#).unwrap();
+            flushed.flush().unwrap();
+        }));
         let (other, files) = (db.clone(), pets.clone());
         threads.push(thread(move || {
             other.flush().unwrap();
