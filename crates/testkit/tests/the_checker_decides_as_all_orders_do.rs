@@ -28,29 +28,31 @@ fn by_all_orders(docs: &Docs, calls: &[Call], left: &[usize]) -> bool {
     })
 }
 
-fn any_act(rng: &mut fastrand::Rng) -> Act {
-    let at = rng.usize(0..2);
+fn any_act(rng: &mut fastrand::Rng, documents: usize) -> Act {
+    let (at, half) = (rng.usize(0..documents), rng.usize(0..2));
     let write = |rng: &mut fastrand::Rng| match rng.u8(0..4) {
         0 => Write::Put(rng.i64(1..4) * 10),
         1 => Write::Delete,
         2 => Write::AddN(1),
         _ => Write::AddV(1),
     };
-    match rng.u8(0..10) {
+    match rng.u8(0..12) {
         0..=1 => Act::Write(vec![(at, write(rng))]),
-        2 => Act::Write(vec![(0, write(rng)), (1, write(rng))]),
+        2 => Act::Write(vec![(rng.usize(0..documents), write(rng)), (at, write(rng))]),
         3 => Act::Update(at, 1),
         4 => Act::FindAndAdd(at, 1),
         5 => Act::Take(at),
         6 => Act::Insert(at, rng.i64(1..4) * 10),
         7 => Act::Swap(at, (rng.i64(1..4) * 10, 0), 50),
         8 => Act::Get(at),
+        9 => Act::Find(half, 10, rng.i64(1..4) * 10),
+        10 => Act::Scan(half),
         _ => Act::All,
     }
 }
 
 /// A history of a few calls that has happened: each took effect at some moment while it lasted, or never and was not answered.
-fn any_history(rng: &mut fastrand::Rng) -> Vec<Call> {
+fn any_history(rng: &mut fastrand::Rng, documents: usize) -> Vec<Call> {
     let mut moments: Vec<u64> = (1..=60).collect();
     rng.shuffle(&mut moments);
     let mut calls: Vec<(u64, bool, Call)> = Vec::new();
@@ -60,11 +62,11 @@ fn any_history(rng: &mut fastrand::Rng) -> Vec<Call> {
         let unknown = rng.u8(0..6) == 0;
         let returned = (!unknown).then_some((three[2], Answer::Done));
         let durable = !unknown && rng.u8(0..4) == 0;
-        let call = Call { durable, ..call(any_act(rng), three[0], returned) };
+        let call = Call { durable, ..call(any_act(rng, documents), three[0], returned) };
         calls.push((three[1], !unknown || rng.bool(), call));
     }
     calls.sort_by_key(|(when, _, _)| *when);
-    let mut docs: Docs = vec![None, None];
+    let mut docs: Docs = vec![None; documents];
     let mut states = vec![docs.clone()];
     for (_, happens, call) in &mut calls {
         let (next, answer) = apply(&docs, &call.act);
@@ -90,18 +92,18 @@ fn alter(calls: &mut [Call], rng: &mut fastrand::Rng) {
     match calls[at].returned.as_mut().map(|(_, answer)| answer) {
         Some(Answer::Whether(done)) => *done = !*done,
         Some(Answer::One(found)) => *found = doc(rng),
-        Some(Answer::Many(found)) => found[rng.usize(0..2)] = doc(rng),
+        Some(Answer::Many(found)) => *rng.choice(found).unwrap() = doc(rng),
         Some(Answer::Done) | None => {}
     }
 }
 
 #[test]
 fn the_checker_decides_as_all_orders_do() {
-    let first: Docs = vec![None, None];
     let (mut held, mut broken) = (0, 0);
     for seed in 0..30_000 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let mut calls = any_history(&mut rng);
+        let first: Docs = vec![None; rng.usize(2..=4)];
+        let mut calls = any_history(&mut rng, first.len());
         let crashed = calls.last().is_some_and(|call| call.recovery);
         let altered = rng.u8(0..4) > 0;
         if altered {

@@ -3,12 +3,18 @@
 //! The order of calls and returns is walked once, with every set of calls that may have taken effect so far and what
 //! the documents are after them (just-in-time linearization: Lowe, "Testing for linearizability", 2017). All documents
 //! are one object here, so that what several of them show at one moment is checked as well as each of them.
+//!
+//! A call that is known to change nothing takes effect as soon as the documents are as it has answered: whatever could
+//! come later without it having taken effect can come with it, too, so that there is no need to follow both. And before a
+//! call that returns only those others take effect that share documents with it, or with others that do: the rest may as
+//! well come after it.
 
 #[cfg(test)]
 mod tests;
 
 use super::spec::{Act, Answer, Docs, apply};
-use std::collections::{HashMap, HashSet};
+use hashbrown::HashSet;
+use std::collections::HashMap;
 
 /// A call, from when to when it lasted, by a clock that never gives the same number twice.
 #[derive(Debug, Clone)]
@@ -74,23 +80,24 @@ impl Checker<'_> {
     /// A call returns: it took effect before, after any of the others under way.
     fn end(&mut self, at: usize, place: usize) -> Result<(), String> {
         let bit = 1 << place;
-        let (mut ended, mut waiting) = (HashSet::new(), Vec::new());
+        let mut ended = HashSet::new();
         let mut seen: HashSet<Config> = HashSet::new();
-        for (done, docs) in &self.configs {
-            if done & bit != 0 {
-                ended.insert((done & !bit, docs.clone()));
-            } else {
-                waiting.push((*done, docs.clone()));
-            }
-        }
+        let mut waiting: Vec<Config> = self
+            .configs
+            .iter()
+            .map(|(done, docs)| (self.with_what_changes_nothing(*done, docs), docs.clone()))
+            .collect();
         while let Some((done, docs)) = waiting.pop() {
-            for (other, call) in self.open.iter().enumerate() {
-                let Some(call) = call.filter(|_| done & (1 << other) == 0) else { continue };
+            if done & bit != 0 {
+                ended.insert((done & !bit, docs));
+                continue;
+            }
+            for (other, call) in self.near(at, done) {
                 let Some(next) = self.take_effect(call, done, &docs) else { continue };
-                if other == place {
-                    ended.insert((done, next));
-                } else if seen.insert((done | 1 << other, next.clone())) {
-                    waiting.push((done | 1 << other, next));
+                let config = (self.with_what_changes_nothing(done | 1 << other, &next), next);
+                if !seen.contains(&config) {
+                    seen.insert(config.clone());
+                    waiting.push(config);
                 }
             }
         }
@@ -100,6 +107,49 @@ impl Checker<'_> {
         self.configs = ended;
         self.open[place] = None;
         Ok(())
+    }
+
+    /// The calls that may have to take effect before one that returns: those not done that share documents with it, or with
+    /// others of these; those that change something, by place.
+    fn near(&self, at: usize, done: u64) -> Vec<(usize, usize)> {
+        let mut documents = self.calls[at].act.documents();
+        let waits =
+            |(place, call): (usize, &Option<usize>)| Some((place, (*call)?)).filter(|_| done & (1 << place) == 0);
+        let mut far: Vec<(usize, usize)> = self.open.iter().enumerate().filter_map(waits).collect();
+        let mut near = Vec::new();
+        loop {
+            let before = near.len();
+            let shares = |(_, call): &mut (usize, usize)| self.calls[*call].act.documents() & documents != 0;
+            near.extend(far.extract_if(.., shares));
+            if near.len() == before {
+                break;
+            }
+            documents = near[before..].iter().fold(documents, |all, (_, call)| all | self.calls[*call].act.documents());
+        }
+        near.retain(|(_, call)| !self.changes_nothing(*call));
+        near
+    }
+
+    /// Whether a call has changed nothing, whenever it took effect.
+    fn changes_nothing(&self, call: usize) -> bool {
+        let call = &self.calls[call];
+        match &call.returned {
+            Some((_, answer)) => !matches!(call.act, Act::Write(_)) && !call.act.wrote(answer),
+            None => false,
+        }
+    }
+
+    /// What is done once all calls under way that change nothing, and have answered what is there now, are.
+    fn with_what_changes_nothing(&self, mut done: u64, docs: &Docs) -> u64 {
+        for (place, call) in self.open.iter().enumerate() {
+            let Some(call) = call.filter(|call| done & (1 << place) == 0 && self.changes_nothing(*call)) else {
+                continue;
+            };
+            if self.take_effect(call, done, docs).is_some() {
+                done |= 1 << place;
+            }
+        }
+        done
     }
 
     fn take_effect(&self, call: usize, done: u64, docs: &Docs) -> Option<Docs> {

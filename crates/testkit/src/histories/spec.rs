@@ -62,6 +62,17 @@ impl Act {
 }
 
 impl Act {
+    /// The documents that it reads or changes, a bit each by their place, of which there are 64.
+    pub fn documents(&self) -> u64 {
+        match self {
+            Self::Write(writes) => writes.iter().fold(0, |all, (at, _)| all | 1 << at),
+            Self::Update(at, _) | Self::FindAndAdd(at, _) | Self::Take(at) | Self::Insert(at, _) => 1 << at,
+            Self::Swap(at, ..) | Self::Get(at) => 1 << at,
+            Self::All => u64::MAX,
+            Self::Find(half, ..) | Self::Scan(half) => (u64::MAX / 3) << half,
+        }
+    }
+
     /// Whether a call that was answered so has surely written something. A delta on what an index reads may be a checked
     /// update, which writes nothing where there is no document, and so are all others of its batch on the same document.
     pub fn wrote(&self, answer: &Answer) -> bool {
