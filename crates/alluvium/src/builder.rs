@@ -59,7 +59,7 @@ impl Builder {
     ///
     /// What the program's allocator keeps of memory that was given back comes on top. With a small budget and glibc, set
     /// `MALLOC_ARENA_MAX=1` and `MALLOC_MMAP_THRESHOLD_=262144`, or call `mallopt`, as the command line does: 4 GB of text
-    /// under 32 MB then took 31 MB.
+    /// under 32 MB then took 31 MB. With documents of many MB and up to 1 GB of budget, set `MALLOC_MMAP_THRESHOLD_=4194304`.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

@@ -15,6 +15,9 @@ use store::{LockGuard, LockMode, Store, WriteBatch};
 /// The field that identifies a document.
 const ID: &str = "_id";
 
+/// A buffer for rows of more bytes is not kept.
+const KEEP_ROW: usize = 1 << 20;
+
 /// Makes `_id` a document's first field; without one, a fresh one.
 pub(crate) fn ensure_id(map: &mut Map, env: &Env) {
     if !move_id(map) {
@@ -101,10 +104,18 @@ impl<'n> Encoded<'n> {
         self.row.clear();
         encode_row(map, &open.shapes, id_copy, &mut self.row, &mut self.new_shapes)
             .map_err(|e| Error::InvalidDocument(e.to_string()))?;
-        self.batch.put(open.documents, &key, &self.row);
+        self.put_row(open, &key);
         self.entries.put(&mut self.batch, &key, map, self.name)?;
         self.keys.push(key);
         Ok(())
+    }
+
+    /// Adds a put of the row that has been encoded.
+    fn put_row(&mut self, open: &Open, key: &[u8]) {
+        self.batch.put(open.documents, key, &self.row);
+        if self.row.capacity() > KEEP_ROW {
+            self.row = Vec::new();
+        }
     }
 
     /// Adds a put of a changed document that was `before`; `key` is its key.
@@ -120,7 +131,7 @@ impl<'n> Encoded<'n> {
         self.row.clear();
         encode_row(&map, &open.shapes, id_copy.as_deref(), &mut self.row, &mut self.new_shapes)
             .map_err(|e| Error::InvalidDocument(e.to_string()))?;
-        self.batch.put(open.documents, &key, &self.row);
+        self.put_row(open, &key);
         self.entries.change(&mut self.batch, (&key, self.name), before, Some(&map), true)?;
         self.keys.push(key);
         Ok(())
@@ -154,7 +165,7 @@ impl<'n> Encoded<'n> {
         draft.bson_size_over(MAX_DOCUMENT_BYTES)?.map_or(Ok(()), check_size)?;
         self.row.clear();
         if draft.encode_row(&open.shapes, &mut self.row, &mut self.new_shapes)? {
-            self.batch.put(open.documents, &key, &self.row);
+            self.put_row(open, &key);
             self.keys.push(key);
             return Ok(());
         }

@@ -156,15 +156,16 @@ impl Meter {
 pub fn in_child(pressed: &str, scenario: &str, amount: u64, limit: Option<u64>) -> Figures {
     let dir = std::env::temp_dir().join(format!("alluvium-pressed-{}-{scenario}", std::process::id()));
     let limit = limit.map_or_else(String::new, |limit| format!("ulimit -n {limit} && "));
+    let threshold = if scenario == "large_documents" { "4194304" } else { "262144" };
     let line = format!("{limit}exec \"$0\" \"$@\"");
     let output = Command::new("sh")
         .args(["-c", &line, pressed, scenario])
         .arg(&dir)
         .arg(amount.to_string())
-        // As the command line sets it, so that what is measured is what the database holds, not what the arenas of several
-        // threads and the holes between large blocks keep of what it gave back. The threshold is for budgets up to 64 MiB.
+        // As the command line sets them, so that what is measured is what the database holds, not what the arenas of several
+        // threads and the holes between large blocks keep of what it gave back.
         .env("MALLOC_ARENA_MAX", "1")
-        .envs((scenario != "large_documents").then_some(("MALLOC_MMAP_THRESHOLD_", "262144")))
+        .env("MALLOC_MMAP_THRESHOLD_", threshold)
         .output()
         .expect("a process");
     let _not_there = std::fs::remove_dir_all(&dir);

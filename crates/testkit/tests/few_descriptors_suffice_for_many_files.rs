@@ -15,4 +15,5 @@ fn few_descriptors_suffice_for_many_files() {
     assert!(figures.files > limit, "{figures:?}");
     // Half of them is for the files, and the rest for whatever else the process does.
     assert!(figures.descriptors < limit * 4 / 5, "{figures:?}");
+    figures.check_memory(115);
 }

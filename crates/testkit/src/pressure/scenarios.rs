@@ -1,6 +1,6 @@
 //! The scenarios that have a process of their own.
 
-use super::{Figures, Meter, measured, reads};
+use super::{Figures, Meter, measured, reads, status};
 use alluvium::{Collection, Database, Durability, Snapshot};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -157,30 +157,30 @@ fn stop_a_merge(db: &Database) {
     });
 }
 
-/// Documents of 16 MB, less a little, among so many small ones, under a budget of 128 MB.
+/// Documents of 16 MB, less a little, among so many small ones, under a budget of 128 MB. Their text is there before the database
+/// is.
 fn large_documents(path: &Path, meter: &Meter, figures: &mut Figures, small: u64) {
     let options = Options { memory_bytes: 128 << 20, durability: Durability::Periodic, ..Options::default() };
+    let (head, mut words) = (r#"{"_id":""#, Text::new(3, 0));
+    let large_id = |n: u64| format!("large-{n}");
+    let mut large = String::with_capacity(16 << 20);
+    large.extend([head, &large_id(0), r#"","body":""#]);
+    while large.len() < (16 << 20) - 4096 {
+        words.word(&mut large);
+        large.push(' ');
+    }
+    large += r#""}"#;
+    figures.before = status("VmRSS");
     let db = open(path, &options, figures);
     let documents = db.collection("documents");
-    let large = || {
-        let mut text = Text::new(3, 0);
-        let mut body = String::with_capacity(16 << 20);
-        while body.len() < (16 << 20) - 4096 {
-            text.word(&mut body);
-            body.push(' ');
-        }
-        body
-    };
-    let large_id = |n: u64| format!("large-{n}");
     meter.during(&db, || {
-        let body = large();
         let mut text = Text::new(1, 0);
         for id in 0..small {
             documents.insert_one(text.document(id, 300)).expect("room for a small one");
             if id % (small / 4) == small / 8 {
-                let mut map = alluvium::Map::new();
-                map.push("body", body.as_str());
-                documents.put(large_id(id / (small / 4)), map).expect("room for a large one");
+                let its = large_id(id / (small / 4));
+                large.replace_range(head.len()..head.len() + its.len(), &its);
+                documents.insert_one(large.as_str()).expect("room for a large one");
             }
         }
         db.settle().expect("room");
@@ -238,7 +238,7 @@ fn many_shapes(db: &Database) {
 /// So many MB of documents in files that are as small as they can be, all of which are read again and again; with a snapshot that keeps many.
 fn many_files(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) {
     let options = Options {
-        memory_bytes: 8 << 20,
+        memory_bytes: 32 << 20,
         partitions: Some(8),
         file_bytes: Some(64 << 10),
         durability: Durability::Bulk,
