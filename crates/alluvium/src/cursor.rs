@@ -98,7 +98,7 @@ impl Scan {
         self
     }
 
-    /// At most so many documents.
+    /// At most so many documents; 0 is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
@@ -108,7 +108,7 @@ impl Scan {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn limit(mut self, documents: u64) -> Self {
-        self.limit = Some(documents);
+        self.limit = Some(documents).filter(|documents| *documents > 0);
         self
     }
 

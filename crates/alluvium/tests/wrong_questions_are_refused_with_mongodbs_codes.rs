@@ -119,6 +119,7 @@ fn a_limit_of_zero_is_none() {
     assert_eq!(c.find("{}").limit(0).sort(r#"{"n": -1}"#).run().unwrap().count(), 20);
     assert_eq!(c.find("{}").limit(0).distinct("n").unwrap(), c.find("{}").distinct("n").unwrap());
     assert!(c.find("{}").limit(0).first().unwrap().is_some());
+    assert_eq!(c.scan().limit(3).limit(0).run().unwrap().count(), 20);
 }
 
 #[test]

@@ -14,6 +14,7 @@ fn values_are_put_loaded_printed_and_removed() {
     place.good(&["mv", "put", "ids", "by_author", "annabel", "z"]);
     assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann"]), "a\nb\nc\n");
     assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann", "--reverse", "--limit", "2"]), "c\nb\n");
+    assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann", "--reverse", "--limit", "0"]), "c\nb\na\n");
     assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann", "--from", "b", "--below", "c"]), "b\n");
     place.good(&["mv", "delete", "ids", "by_author", "ann", "b", "never"]);
     assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann"]), "a\nc\n");

@@ -95,6 +95,7 @@ fn documents_are_handed_over_in_batches() {
 fn zero_is_no_limit() {
     let place = pets();
     assert_eq!(place.good(&["find", "db", "pets", "--limit", "0"]).lines().count(), 50);
+    assert_eq!(place.good(&["scan", "db", "pets", "--limit", "0"]).lines().count(), 50);
     let explained = place.json(&["find", "db", "pets", "--limit", "0", "--explain", "--json"]);
     assert_eq!(explained["executionStats"]["nReturned"], 50, "{explained}");
     assert_eq!(place.good(&["find", "db", "pets", "--max-time", "0", "--limit", "2"]).lines().count(), 2);

@@ -119,7 +119,8 @@ impl Runner {
         if reverse {
             left = left.into_iter().rev().collect();
         }
-        left.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
+        // 0 is no limit.
+        left.truncate(limit.filter(|limit| *limit > 0).map_or(usize::MAX, |limit| limit as usize));
         self.effect("cursor backward", reverse && left.len() > 1);
         self.effect("cursor at a snapshot", at && !left.is_empty());
         let cursor = opened.unwrap_or_else(|e| panic!("{words}: {e}"));

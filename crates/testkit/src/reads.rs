@@ -107,7 +107,8 @@ impl Runner {
         if reverse {
             expected.reverse();
         }
-        expected.truncate(limit.unwrap_or(u64::MAX).min(1 << 30) as usize);
+        // 0 is no limit.
+        expected.truncate(limit.filter(|limit| *limit > 0).map_or(usize::MAX, |limit| limit as usize));
         let words = format!("scan of {name} from {from:?} to {to:?} limit {limit:?} reverse {reverse}");
         let found = found.unwrap_or_else(|e| panic!("{words}: {e}"));
         let ids: Vec<Option<Id>> = found.iter().map(|d| Id::of(d.id())).collect();

@@ -121,8 +121,8 @@ pub(crate) struct Range {
     /// In descending order
     #[arg(long)]
     reverse: bool,
-    /// At most so many
-    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    /// At most so many; 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     limit: u64,
     /// Print about how many values of the key these are, without reading them
     #[arg(long)]
@@ -315,11 +315,12 @@ impl Range {
             wanted = wanted.reverse();
         }
         let mut stream = values.values(wanted).map_err(failed)?;
+        let limit = if self.limit == 0 { u64::MAX } else { self.limit };
         if self.estimate {
-            out.text(&format!("{}\n", stream.estimate().min(self.limit)))?;
+            out.text(&format!("{}\n", stream.estimate().min(limit)))?;
             return out.finish();
         }
-        let mut left = self.limit;
+        let mut left = limit;
         while left > 0
             && let Some(value) = stream.next().map_err(failed)?
         {
@@ -329,7 +330,7 @@ impl Range {
         }
         out.finish()?;
         // Of a key that has none: not of one that has none in the range.
-        if left == self.limit
+        if left == limit
             && values.values(ValuesOf::key(key.as_bytes())).map_err(failed)?.next().map_err(failed)?.is_none()
         {
             return Err(Failure::NotFound(format!("not found: {key}")));

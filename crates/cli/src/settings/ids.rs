@@ -33,7 +33,7 @@ pub(crate) struct RangeArgs {
     /// From the highest _id to the lowest
     #[arg(long)]
     reverse: bool,
-    /// At most so many documents
+    /// At most so many documents; 0 is no limit
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }
