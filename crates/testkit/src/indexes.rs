@@ -80,18 +80,18 @@ pub fn yielded<'a>(definition: &Definition, documents: impl Iterator<Item = &'a 
 pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<Map>>, ids: &[Id]) -> bool {
     let written: BTreeSet<&Id> = ids.iter().collect();
     let refuses = |index: &Index| {
-        for (id, document) in written.iter().filter_map(|id| Some((*id, documents.get(id)?))) {
+        let mut taken: BTreeSet<Vec<u8>> = BTreeSet::new();
+        for document in written.iter().filter_map(|id| documents.get(*id)) {
             let Ok(keys) = index.definition.keys(document) else { return true };
-            if !index.definition.is_unique() {
-                continue;
-            }
-            let others = documents.iter().filter(|(other, _)| *other != id);
-            let others = others.filter_map(|(_, other)| index.definition.keys(other).ok());
-            if others.flat_map(|other| other.keys).any(|other| keys.keys.iter().any(|key| key.bytes == other.bytes)) {
+            // A document may have a key twice.
+            let own: BTreeSet<Vec<u8>> = keys.keys.into_iter().map(|key| key.bytes).collect();
+            if index.definition.is_unique() && own.into_iter().any(|key| !taken.insert(key)) {
                 return true;
             }
         }
-        false
+        let others = documents.iter().filter(|(id, _)| !taken.is_empty() && !written.contains(id));
+        let mut others = others.filter_map(|(_, other)| index.definition.keys(other).ok());
+        others.any(|other| other.keys.iter().any(|key| taken.contains(&key.bytes)))
     };
     indexes.values().any(refuses)
 }

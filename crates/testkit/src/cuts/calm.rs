@@ -25,7 +25,8 @@ impl Size {
     pub fn large(seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed ^ 0x1a26e);
         let (documents, cuts) = [(3_000, 200), (3_000, 200), (8_000, 100), (30_000, 60)][rng.usize(0..4)];
-        Self { documents, cuts, usual_tuning: rng.bool() }
+        // Files of some hundred bytes of so many documents would be tens of thousands, each in every version.
+        Self { documents, cuts, usual_tuning: rng.bool() || documents > 8_000 }
     }
 }
 
