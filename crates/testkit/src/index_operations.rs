@@ -190,13 +190,16 @@ impl Runner {
 
     fn sweep(&mut self) {
         self.note("sweep".to_owned());
-        let flushed = self.rng.bool();
+        let (flushed, changed) = (self.rng.bool(), self.rng.bool());
         if flushed {
             self.flush();
         }
+        if changed {
+            self.delete_indexed();
+        }
         let phase = self.merging();
         self.write(phase, &[], false, |db| db.sweep_indexes()).expect("sweep");
-        if !flushed || self.background || !self.snapshots.is_empty() || !self.cursors.is_empty() {
+        if !flushed || changed || self.background || !self.snapshots.is_empty() || !self.cursors.is_empty() {
             return;
         }
         // All is in files, and no snapshot reads what is stale: nothing of that is left.
@@ -207,6 +210,22 @@ impl Runner {
                 let (raw, proved) = (entries(true).expect("it reads"), entries(false).expect("it reads"));
                 assert_eq!(raw, proved, "stale entries of {} in {name} after a sweep", index.definition.name());
             }
+        }
+    }
+
+    /// Deletes some documents that have entries: these may be in files, while only the log has that they are to go.
+    fn delete_indexed(&mut self) {
+        let collections = self.state.collections.iter();
+        let ready = collections.filter(|(_, contents)| contents.indexes.values().any(|index| index.ready));
+        let Some(name) = self.rng.choice(ready.map(|(name, _)| name.clone()).collect::<Vec<_>>()) else { return };
+        let ids: Vec<Id> = self.state.collections[&name].documents.keys().cloned().collect();
+        for _ in 0..self.rng.usize(1..6).min(ids.len()) {
+            let id = ids[self.rng.usize(0..ids.len())].clone();
+            self.note(format!("delete {name} {id:?}"));
+            let mut state = self.state.clone();
+            state.delete(&name, &id);
+            let (value, durable) = (id.value(&mut self.rng), self.options.durability == Durability::Sync);
+            self.write(Phase::Write, &[state], durable, |db| db.collection(&name).delete(value)).expect("delete");
         }
     }
 

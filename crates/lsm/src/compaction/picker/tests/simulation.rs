@@ -11,6 +11,19 @@ struct File {
     bytes: f64,
 }
 
+impl File {
+    fn describe(&self) -> FileDesc<'_> {
+        FileDesc {
+            number: self.number,
+            smallest: &self.low,
+            largest: &self.high,
+            bytes: self.bytes as u64,
+            entries: self.bytes as u64,
+            ..FileDesc::default()
+        }
+    }
+}
+
 struct Tree {
     /// (number, files by key); newest first, the base last.
     runs: Vec<(u64, Vec<File>)>,
@@ -106,15 +119,8 @@ impl Tree {
     }
 
     fn pick(&self, rules: &Rules) -> Option<Pick> {
-        let describe = |file: &'_ File| FileDesc {
-            number: file.number,
-            smallest: Vec::from(file.low).leak(),
-            largest: Vec::from(file.high).leak(),
-            bytes: file.bytes as u64,
-            entries: file.bytes as u64,
-            ..FileDesc::default()
-        };
-        let runs = self.runs.iter().map(|(id, files)| RunDesc { id: *id, files: files.iter().map(describe).collect() });
+        let runs =
+            self.runs.iter().map(|(id, files)| RunDesc { id: *id, files: files.iter().map(File::describe).collect() });
         pick(&Layout { runs: runs.collect(), ..Layout::default() }, rules)
     }
 
