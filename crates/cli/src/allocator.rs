@@ -4,7 +4,7 @@
 //! so after the first freed buffer of a MiB all such buffers live in its heaps, whose holes are not
 //! given back. With a budget of 32 MB that came to 20 to 26% over it; with a fixed threshold to 9%
 //! below it, for one more microsecond of page faults a document. A budget of 128 MB hides such holes, but not those of documents
-//! of 16 MB among small ones, which took 119 to 129% of it, and with a threshold of 4 MiB 99%.
+//! of 16 MB among small ones, which took 119 to 129% of it, and with a threshold of 4 MiB 86 to 105%.
 //!
 //! It also gives nearly every thread an arena, whose holes are no other's: an index built beside a writer took 74 MB more than
 //! with one arena (budget 128 MB). One is enough for a small budget; more threads at work have larger ones.
