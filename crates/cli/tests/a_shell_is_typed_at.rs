@@ -6,9 +6,16 @@
 mod common;
 
 use common::Place;
+use rexpect::process::{PtyProcess, WaitStatus};
 use rexpect::session::{PtySession, spawn_command};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
 
 const PATIENCE_MS: u64 = 20_000;
+const CONTROL_C: &str = "\x03";
+const CONTROL_D: &str = "\x04";
 
 fn shell(place: &Place, colours: bool) -> PtySession {
     let mut command = place.command(&["shell", "db"]);
@@ -85,6 +92,19 @@ fn words_are_completed_and_json_goes_on_over_lines() {
 }
 
 #[test]
+fn lines_typed_ahead_are_taken_one_after_the_other() {
+    let place = place();
+    let mut shell = shell(&place, false);
+    // More than one reading of a terminal holds, in the middle of a word at its end.
+    let lines: String = (0..300).map(|id| format!("put pets ahead{id} {{}}\n")).collect();
+    shell.send(&lines).expect("a terminal");
+    say(&mut shell, "count pets");
+    shell.exp_string("\r\n400\r\n").expect("all of them");
+    say(&mut shell, "exit");
+    shell.exp_eof().expect("the end");
+}
+
+#[test]
 fn earlier_commands_are_remembered_from_shell_to_shell() {
     let place = place();
     let mut first = shell(&place, false);
@@ -101,27 +121,89 @@ fn earlier_commands_are_remembered_from_shell_to_shell() {
     second.exp_eof().expect("the end");
 }
 
+/// A terminal that takes no more than it is asked for, so that a command that prints a lot waits and cannot end before it is
+/// interrupted. (A [`PtySession`] takes whatever comes, as long as it comes.)
+struct SlowTerminal {
+    shell: PtyProcess,
+    keyboard: File,
+    pages: Receiver<Vec<u8>>,
+    shown: Vec<u8>,
+}
+
+impl SlowTerminal {
+    fn new(place: &Place) -> Self {
+        let mut command = place.command(&["shell", "db"]);
+        command.env("TERM", "xterm").env("NO_COLOR", "1").stdin(std::process::Stdio::inherit());
+        let shell = PtyProcess::new(command).expect("a terminal");
+        let keyboard = shell.get_file_handle().expect("a terminal");
+        let mut screen = shell.get_file_handle().expect("a terminal");
+        let (sender, pages) = sync_channel(0);
+        std::thread::spawn(move || {
+            let mut page = [0; 4096];
+            while let Ok(len @ 1..) = screen.read(&mut page) {
+                if sender.send(page[..len].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut terminal = Self { shell, keyboard, pages, shown: Vec::new() };
+        terminal.expect("`help` lists the commands");
+        terminal.expect("alluvium> ");
+        terminal
+    }
+
+    fn send(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("a terminal");
+    }
+
+    /// Reads on until the text has been shown, and no further than to the page that holds it.
+    fn expect(&mut self, text: &str) {
+        let patience = Duration::from_millis(PATIENCE_MS);
+        loop {
+            if let Some(at) = self.shown.windows(text.len()).position(|shown| shown == text.as_bytes()) {
+                self.shown.drain(..at + text.len());
+                return;
+            }
+            let keep = self.shown.len().min(text.len());
+            self.shown.drain(..self.shown.len() - keep);
+            match self.pages.recv_timeout(patience) {
+                Ok(page) => self.shown.extend(page),
+                Err(why) => panic!("{text:?} was not shown: {why}; last: {:?}", String::from_utf8_lossy(&self.shown)),
+            }
+        }
+    }
+
+    fn end_with_control_d(mut self) {
+        self.expect("alluvium> ");
+        self.send(CONTROL_D);
+        let patience = Duration::from_millis(PATIENCE_MS);
+        while self.pages.recv_timeout(patience).is_ok() {}
+        assert!(matches!(self.shell.wait(), Ok(WaitStatus::Exited(_, 0))), "it ended badly");
+    }
+}
+
 #[test]
 fn an_interrupt_gives_up_a_line_or_stops_a_command_and_never_ends_the_shell() {
     let place = place();
     place.comments("comments.jsonl", 30_000);
     place.good(&["load", "db", "comments", "comments.jsonl", "--id-field", "id"]);
-    let mut shell = shell(&place, false);
-    shell.send("drop pets --y").expect("a terminal");
-    shell.send_control('c').expect("a terminal");
-    shell.exp_string("alluvium> ").expect("a prompt");
-    say(&mut shell, "scan comments");
-    shell.exp_string("\"subreddit\"").expect("a comment");
-    shell.send_control('c').expect("a terminal");
-    shell.exp_string("alluvium: stopped").expect("it stops");
-    shell.exp_string("alluvium> ").expect("a prompt");
-    say(&mut shell, "get pets nobody");
-    shell.exp_string("alluvium: not found: \"nobody\"").expect("a failure");
+    let mut shell = SlowTerminal::new(&place);
+    shell.send("drop pets --y");
+    shell.expect("--y");
+    shell.send(CONTROL_C);
+    shell.expect("alluvium> ");
+    shell.send("scan comments\n");
+    shell.expect("\"subreddit\"");
+    shell.send(CONTROL_C);
+    shell.expect("alluvium: stopped");
+    shell.expect("alluvium> ");
+    shell.send("get pets nobody\n");
+    shell.expect("alluvium: not found: \"nobody\"");
     // It stopped one command, and not the next.
-    say(&mut shell, "scan pets --from 41 --limit 1");
-    shell.exp_string("\"age\": 41\r\n").expect("a document");
-    say(&mut shell, "count pets");
-    shell.exp_string("100\r\n").expect("a count");
-    end_with_control_d(shell);
+    shell.send("scan pets --from 41 --limit 1\n");
+    shell.expect("\"age\": 41\r\n");
+    shell.send("count pets\n");
+    shell.expect("100\r\n");
+    shell.end_with_control_d();
     assert_eq!(place.good(&["count", "db", "pets"]), "100\n");
 }
