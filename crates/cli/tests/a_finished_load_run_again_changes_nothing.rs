@@ -43,6 +43,30 @@ fn a_file_that_has_changed_is_another_one() {
 }
 
 #[test]
+fn files_of_one_content_are_loaded_each() {
+    let place = Place::new();
+    let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+    for name in ["a.jsonl", "b.jsonl", "c.jsonl"] {
+        let path = place.write(name, "{\"event\":\"login\"}\n");
+        std::fs::File::options().append(true).open(path).and_then(|file| file.set_modified(time)).expect("a time");
+    }
+    place.good(&["load", "db", "c", "a.jsonl", "b.jsonl"]);
+    place.good(&["load", "db", "c", "a.jsonl", "c.jsonl"]);
+    assert_eq!(place.good(&["count", "db", "c"]), "3\n");
+}
+
+#[test]
+fn what_was_given_an_id_is_not_to_be_loaded_twice() {
+    let place = Place::new();
+    place.write("a.jsonl", "{\"v\":1}\n{\"v\":2}\n{\"v\":\n");
+    let said = place.bad(1, &["load", "db", "c", "a.jsonl"]);
+    assert!(said.contains("load what begins with that line as a file of its own") && !said.contains("skip"), "{said}");
+    place.write("b.jsonl", "{\"_id\":1}\n{\"_id\":2}\n{\"_id\":\n");
+    let said = place.bad(1, &["load", "db", "c", "b.jsonl"]);
+    assert!(said.contains("--on-duplicate skip passes over"), "{said}");
+}
+
+#[test]
 fn several_files_are_loaded_one_after_the_other() {
     let place = Place::new();
     place.write("a.jsonl", "{\"_id\":1}\n{\"_id\":2}\n");

@@ -17,8 +17,12 @@ pub const MAX_NUMBER: u64 = (1 << 56) - 1;
 /// The greatest number of a tree: the one behind it still has 32 bits.
 pub const MAX_TREE: u32 = u32::MAX - 1;
 
-/// The range tombstones of a partition take no more memory than this, in bytes: 256 MiB.
-pub const MAX_RANGE_BYTES: usize = 256 << 20;
+/// The range tombstones of a partition that is read take no more memory than this, in bytes: 1 GiB.
+pub const MAX_RANGE_BYTES: usize = 1 << 30;
+
+/// No flush makes range tombstones of a partition take more memory than this, in bytes: 256 MiB. What an open finds in the log
+/// comes on top, so that it is not refused.
+pub const FULL_RANGE_BYTES: usize = 256 << 20;
 
 /// Takes a number that is at most [`MAX_NUMBER`] from the front of `input`.
 ///

@@ -97,6 +97,10 @@ pub trait File: Send + Sync {
     fn modified(&self) -> Result<Option<u64>> {
         Ok(None)
     }
+    /// What tells it from the other files of its file system, whatever it is called; none where that is not known.
+    fn inode(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
     /// The path that the file was opened with.
     fn path(&self) -> &Path;
     /// Fills `buf` from `offset`; a shorter file is [`crate::Error::Corrupt`].

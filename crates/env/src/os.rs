@@ -281,6 +281,10 @@ impl File for OsFile {
         Ok(self.file.metadata().at("ask for the length of", &self.path)?.len())
     }
 
+    fn inode(&self) -> Result<Option<u64>> {
+        Ok(Some(self.file.metadata().at("ask for the number of", &self.path)?.ino()))
+    }
+
     fn modified(&self) -> Result<Option<u64>> {
         let modified = self.file.metadata().and_then(|metadata| metadata.modified());
         let since = modified.at("ask for the time of", &self.path)?.duration_since(SystemTime::UNIX_EPOCH);

@@ -103,6 +103,15 @@ impl VersionEdit {
         !self.ranges.is_empty() || !self.forgotten.is_empty() || self.thinned.is_some()
     }
 
+    /// The trees of which the edit forgets all that it can: they are dead.
+    pub fn forgotten_trees(&self) -> impl Iterator<Item = u32> {
+        self.forgotten.fragments().iter().filter_map(|fragment| {
+            let tree = u32::from_be_bytes(fragment.start().try_into().ok()?);
+            let whole = fragment.seqs().contains(&MAX_SEQ) && fragment.end() == tree.checked_add(1)?.to_be_bytes();
+            whole.then_some(tree)
+        })
+    }
+
     /// True if the edit changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

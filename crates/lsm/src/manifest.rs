@@ -78,6 +78,7 @@ impl Recovered {
             self.ranges = edit.apply_ranges(&self.ranges)?;
         }
         self.superseded.join(&edit.superseded);
+        edit.forgotten_trees().for_each(|tree| self.superseded.forget(tree));
         for number in edit.removed {
             let gone = self.files.remove(&number);
             self.totals.remove(&gone.ok_or_else(|| format!("it removes file {number}, which is not there"))?);

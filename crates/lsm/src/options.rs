@@ -45,6 +45,8 @@ pub struct Options {
     /// Range tombstones of a partition may take so much memory; beyond that files are rewritten only to get
     /// rid of them. Default: 1 MiB.
     pub max_range_bytes: u64,
+    /// A flush that would make range tombstones of a partition take more memory than this fails: compaction comes first.
+    pub full_range_bytes: usize,
     /// So many tombstones above the base, in one part of the key space, are merged into it only with other
     /// work; more of them when they are a quarter of what they may hide, too. A scan steps over them
     /// one by one. Default: 4096.
@@ -72,6 +74,7 @@ impl Default for Options {
             max_runs: 10,
             max_job_bytes: 192 << 20,
             max_range_bytes: 1 << 20,
+            full_range_bytes: codec::limits::FULL_RANGE_BYTES,
             few_tombstones: 4096,
             direct_io: false,
             manifest_bytes: 1 << 20,

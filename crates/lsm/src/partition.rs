@@ -43,6 +43,8 @@ pub struct Partition {
     poison: OnceLock<Error>,
     /// Set by [`Partition::close`]: no flush and no job begins any more.
     closing: AtomicBool,
+    /// No edit lets range tombstones grow beyond [`crate::Options::full_range_bytes`].
+    ranges_limited: AtomicBool,
     pub(crate) counters: Counters,
     /// The moving average of the bytes that a flush writes; 0 before the first.
     flush_bytes: AtomicU64,
@@ -108,6 +110,7 @@ impl Partition {
             jobs: Arc::new(Jobs::default()),
             poison: OnceLock::new(),
             closing: AtomicBool::new(false),
+            ranges_limited: AtomicBool::new(false),
             counters: Counters::default(),
             flush_bytes: AtomicU64::new(0),
             dropped_tail: recovered.dropped,
@@ -325,6 +328,12 @@ impl Partition {
         let _ = self.poison.set(error.clone());
     }
 
+    /// From now on, range tombstones grow to [`crate::Options::full_range_bytes`] at most. Not before the log was replayed,
+    /// which must come to its end.
+    pub fn limit_ranges(&self) {
+        self.ranges_limited.store(true, Ordering::Relaxed);
+    }
+
     /// Takes note of deltas that [`View::shorten`] found not to apply.
     pub fn note_refused(&self, deltas: u64) {
         if deltas > 0 {
@@ -357,6 +366,12 @@ impl Partition {
         let mut version = before.apply(&edit, &self.home).map_err(refused)?;
         if forget_ranges(&mut edit, &before, &version) {
             version = before.apply(&edit, &self.home).map_err(refused)?;
+        }
+        let (bytes, most) = (version.ranges.bytes(), self.shared().options.full_range_bytes);
+        if self.ranges_limited.load(Ordering::Relaxed) && bytes > most && bytes > before.ranges.bytes() {
+            return Err(refused(format!(
+                "its range tombstones would take {bytes} bytes of memory, and {most} is the limit: compaction comes first"
+            )));
         }
         self.written(manifest.append(&edit))?;
         self.home.note_replaced(&edit.removed);

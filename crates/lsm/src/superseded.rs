@@ -36,6 +36,11 @@ impl Superseded {
         }
     }
 
+    /// Forgets a tree that nobody may read any more.
+    pub fn forget(&mut self, tree: u32) {
+        self.trees.retain(|(known, _)| *known != tree);
+    }
+
     /// Raises the numbers of all trees to those of another.
     pub fn join(&mut self, other: &Self) {
         other.trees.iter().for_each(|&(tree, seq)| self.note(tree, seq));

@@ -176,8 +176,13 @@ impl Version {
             false => (self.ranges.clone(), self.charge.clone()),
         };
         let mut superseded = self.superseded.clone();
-        if !edit.superseded.is_empty() {
+        if edit.superseded.iter().any(|(tree, seq)| seq > superseded.of(tree)) {
             Arc::make_mut(&mut superseded).join(&edit.superseded);
+        }
+        for tree in edit.forgotten_trees() {
+            if superseded.of(tree) > 0 {
+                Arc::make_mut(&mut superseded).forget(tree);
+            }
         }
         Ok(Arc::new(Self { runs, flushed_seq, next_run, kept, ranges, superseded, charge }))
     }

@@ -12,6 +12,7 @@
 //!
 //! Entries of a chunk follow each other, so that they can be walked without an index.
 
+use crate::FULL_BYTES;
 use crate::pool::ChunkPool;
 use crate::prefetch::prefetch;
 use codec::entry::{self, Entry, Kind, Seq};
@@ -33,6 +34,9 @@ const FIRST_CHUNK: usize = 64 << 10;
 /// The size of the largest chunk of several entries, in bytes.
 pub(crate) const LAST_CHUNK: usize = UNIT << OFFSET_BITS;
 const MAX_CHUNKS: usize = 1 << (Place::BITS - OFFSET_BITS);
+
+// However large its entries are, a memtable that is full can take what is on its way to it.
+const _: () = assert!(FULL_BYTES.div_ceil(LAST_CHUNK / 4) <= MAX_CHUNKS / 4);
 
 /// The bytes of entries; see the module.
 #[derive(Default)]

@@ -16,6 +16,10 @@ mod sorted;
 mod state;
 mod table;
 
+/// A memtable of so many bytes is to be sealed, whatever the budget allows: 2 GiB. It has room for four times as much, for some
+/// 8 GiB of the entries that use it worst.
+pub const FULL_BYTES: usize = 2 << 30;
+
 pub use iter::MemtableIter;
 pub use pool::ChunkPool;
 pub use table::Memtable;

@@ -382,7 +382,9 @@ impl Inner {
         let largest_if = |bytes: &dyn Fn(&Memtable) -> usize, limit: usize| {
             let all: Vec<usize> = self.partitions.iter().map(|p| bytes(&p.active())).collect();
             let (at, largest) = all.iter().enumerate().max_by_key(|(_, bytes)| **bytes)?;
-            (*largest > limit || all.iter().sum::<usize>() > limit.saturating_mul(2)).then_some(at)
+            let too_large =
+                *largest > limit.min(memtable::FULL_BYTES) || all.iter().sum::<usize>() > limit.saturating_mul(2);
+            too_large.then_some(at)
         };
         // One that is sealed when it is a quarter leaves as much room for the next to fill
         // while it is flushed, also in a store with a single partition.

@@ -70,7 +70,7 @@ impl Inner {
                 }
                 let last = Duration::from_nanos(self.syncer.last_sync.load(Ordering::Relaxed));
                 let age = self.env.clock.now().saturating_sub(last);
-                if age > self.options.sync_interval * LATE_INTERVALS && self.wal.synced() < end {
+                if age > self.options.sync_interval.saturating_mul(LATE_INTERVALS) && self.wal.synced() < end {
                     return self.sync_log(end);
                 }
                 Ok(())

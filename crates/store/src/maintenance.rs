@@ -107,8 +107,13 @@ impl Store {
     }
 
     fn settle_unless(&self, stop: &AtomicBool) -> Result<bool> {
-        self.flush()?;
         let inner = &self.inner;
+        if let Err(error) = self.flush() {
+            inner.writable()?;
+            // What compaction removes may be what is in the way.
+            while !stop.load(Ordering::Relaxed) && inner.ended(inner.reduce(2)).map_err(|_| error.clone())? {}
+            self.flush()?;
+        }
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);

@@ -81,6 +81,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let Replayed { log, mut report, last, damaged, .. } = read.inspect_err(|_| replay::withdraw(&partitions))?;
     // Nothing is missing that was not accepted, so what seems left over is.
     partitions.iter().try_for_each(|p| p.remove_left_overs())?;
+    partitions.iter().for_each(|p| p.limit_ranges());
     remove_sorts(&env, path)?;
     if !created && log.is_as_made() {
         superblock.finish_again(&env, path)?;
@@ -140,26 +141,28 @@ fn log_segments(env: &Env, path: &Path, may_be_missing: bool) -> Result<usize> {
     Ok(segments)
 }
 
-/// Starts the workers and the syncing thread.
-pub(crate) fn start_threads(inner: &Arc<Inner>) -> Result<Vec<env::thread::JoinHandle<()>>> {
-    let mut handles = Vec::new();
+/// Starts the workers and the syncing thread. Those that were started are in `handles` also if one of them cannot be had.
+pub(crate) fn start_threads(inner: &Arc<Inner>, handles: &mut Vec<env::thread::JoinHandle<()>>) -> Result<()> {
     if !inner.options.background {
-        return Ok(handles);
+        return Ok(());
     }
+    let mut start = |name: &str, body: Box<dyn FnOnce() + Send>| match env::thread::try_spawn(name, body) {
+        Ok(handle) => {
+            handles.push(handle);
+            Ok(())
+        }
+        Err(cause) => Err(env::Error::io("start a thread for", &inner.path, cause)),
+    };
     let threads = inner.options.threads.unwrap_or_else(env::thread::available_parallelism);
     let threads = threads.max(2);
     for at in 0..threads {
         let inner = inner.clone();
         let name = format!("alluvium-{at}");
-        handles.push(env::thread::spawn(&name, move || {
-            guarded(&inner, |inner| crate::workers::run(inner, threads));
-        }));
+        start(&name, Box::new(move || guarded(&inner, |inner| crate::workers::run(inner, threads))))?;
     }
-    let inner = inner.clone();
-    handles.push(env::thread::spawn("alluvium-sync", move || {
-        guarded(&inner, crate::durability::run);
-    }));
-    Ok(handles)
+    let syncing = inner.clone();
+    start("alluvium-sync", Box::new(move || guarded(&syncing, crate::durability::run)))?;
+    Ok(())
 }
 
 /// Runs a background thread; if it panics, the store is poisoned, so that nobody waits for it.
@@ -367,7 +370,7 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
     lsm.target_file_bytes = options.sorted_file_bytes();
     lsm.direct_io = options.direct_io;
     // Far below where an edit is refused.
-    let most = codec::limits::MAX_RANGE_BYTES as u64 / 4;
+    let most = codec::limits::FULL_RANGE_BYTES as u64 / 4;
     lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).clamp(64 << 10, most);
     options.tuning.apply(&mut lsm);
     lsm

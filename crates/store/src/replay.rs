@@ -50,10 +50,11 @@ pub(crate) fn replay(
         reserve_bytes: options.disk_reserve(),
     };
     let highest_tree = partitions.iter().map(|p| p.highest_tree()).max().unwrap_or(0);
-    let mut reading = Reading { path, dir: &dir, options, partitions, flushed, highest_tree, needed: 0 };
-    let log = Wal::read(env, &dir, wal_options, &mut |record| reading.record(record))?;
+    let (dir, wal_options) = (&dir, &wal_options);
+    let mut reading = Reading { env, path, dir, options, wal_options, partitions, flushed, highest_tree, needed: 0 };
+    let log = Wal::read(env, dir, wal_options.clone(), &mut |record| reading.record(record))?;
     let found = log.recovery();
-    let lost = reading.lost(found, highest_flushed)?;
+    let lost = reading.lost(found)?;
     let report = OpenReport {
         clean: found.clean,
         replayed_records: found.records,
@@ -76,9 +77,11 @@ pub(crate) fn withdraw(partitions: &[Arc<Partition>]) {
 }
 
 struct Reading<'a> {
+    env: &'a Env,
     path: &'a Path,
     dir: &'a Path,
     options: &'a Options,
+    wal_options: &'a wal::Options,
     partitions: &'a [Arc<Partition>],
     /// Up to where each partition was flushed when it was opened.
     flushed: Vec<Seq>,
@@ -88,13 +91,33 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    fn bad(&self, record: &Record<'_>, what: String) -> env::Error {
+        env::Error::corrupt(self.dir, record.first_seq, what)
+    }
+
+    fn decode<'r>(&self, record: &Record<'r>) -> env::Result<LogRecord<'r>> {
+        decode_record(record.payload, record.first_seq).map_err(|error| self.bad(record, error.to_string()))
+    }
+
+    /// Takes a note of how far partitions are flushed, and what the log is needed from.
+    fn note(&mut self, needed: Seq, flushed: &[(u32, Seq)]) -> env::Result<()> {
+        self.needed = self.needed.max(needed);
+        match flushed.iter().find(|(p, seq)| self.flushed.get(*p as usize).is_none_or(|f| f < seq)) {
+            None => Ok(()),
+            Some((at, seq)) => {
+                let what = format!("the manifest of partition {at} lost a flush: it is written up to {seq}");
+                Err(env::Error::corrupt(&self.path.join(format!("p{at:03}")), 0, what))
+            }
+        }
+    }
+
     fn record(&mut self, record: Record<'_>) -> env::Result<()> {
-        let bad = |what: String| env::Error::corrupt(self.dir, record.first_seq, what);
-        match decode_record(record.payload, record.first_seq).map_err(|e| bad(e.to_string()))? {
+        match self.decode(&record)? {
             LogRecord::Batch(ops) => {
                 for (partition, entry) in ops {
                     let at = partition as usize;
-                    let found = self.partitions.get(at).ok_or_else(|| bad(format!("no partition {at}")))?;
+                    let found =
+                        self.partitions.get(at).ok_or_else(|| self.bad(&record, format!("no partition {at}")))?;
                     let tree = entry.key.first_chunk().map_or(0, |id| u32::from_be_bytes(*id));
                     self.highest_tree = self.highest_tree.max(tree);
                     if entry.seq > self.flushed[at] {
@@ -108,14 +131,7 @@ impl Reading<'_> {
                     }
                 }
             }
-            LogRecord::Flushed { needed, flushed } => {
-                self.needed = self.needed.max(needed);
-                let lost = flushed.iter().find(|(p, seq)| self.flushed.get(*p as usize).is_none_or(|f| f < seq));
-                if let Some(&(at, seq)) = lost {
-                    let what = format!("the manifest of partition {at} lost a flush: it is written up to {seq}");
-                    return Err(env::Error::corrupt(&self.path.join(format!("p{at:03}")), 0, what));
-                }
-            }
+            LogRecord::Flushed { needed, flushed } => self.note(needed, &flushed)?,
         }
         self.flush_if_large(record.last_seq)
     }
@@ -126,7 +142,8 @@ impl Reading<'_> {
         let raw = |p: &Arc<Partition>| p.active().raw_bytes();
         let many = |limit: u64| self.partitions.iter().map(raw).sum::<u64>() > limit.saturating_mul(4);
         let large = self.partitions.iter().map(charged).sum::<usize>() > self.options.memtable_bytes();
-        if !large && !self.options.tuning.memtable_bytes.is_some_and(many) {
+        let full = self.partitions.iter().any(|partition| charged(partition) > memtable::FULL_BYTES);
+        if !large && !full && !self.options.tuning.memtable_bytes.is_some_and(many) {
             return Ok(());
         }
         mark(Rare::FlushDuringReplay);
@@ -140,6 +157,7 @@ impl Reading<'_> {
         match flush() {
             // What a crash has left may be what fills the disk.
             Err(error) if env::Error::is_no_space(&error) => {
+                self.check_log()?;
                 self.partitions.iter().try_for_each(|p| p.remove_left_overs())?;
                 flush()
             }
@@ -147,8 +165,21 @@ impl Reading<'_> {
         }
     }
 
+    /// Errors if what is left over may be wanted still: if a manifest has lost a flush, or the log is damaged, further on than
+    /// it was read so far.
+    fn check_log(&self) -> env::Result<()> {
+        let mut ahead = Reading { flushed: self.flushed.clone(), needed: 0, ..*self };
+        let log =
+            Wal::read(self.env, self.dir, self.wal_options.clone(), &mut |record| match ahead.decode(&record)? {
+                LogRecord::Flushed { needed, flushed } => ahead.note(needed, &flushed),
+                LogRecord::Batch(_) => Ok(()),
+            })?;
+        ahead.lost(log.recovery()).map(drop)
+    }
+
     /// The numbers that a log without a gap has lost at one of its ends, or an error that names it.
-    fn lost(&self, found: &Recovery, highest_flushed: Seq) -> env::Result<Vec<(Seq, Seq)>> {
+    fn lost(&self, found: &Recovery) -> env::Result<Vec<(Seq, Seq)>> {
+        let highest_flushed = self.flushed.iter().max().copied().unwrap_or(0);
         let mut lost = Vec::new();
         // A note is durable before the segments that it sets free are removed.
         if found.released > 0 && found.released >= self.needed {

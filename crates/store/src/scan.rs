@@ -2,7 +2,7 @@
 
 use crate::store::Inner;
 use crate::trees::TreeId;
-use crate::{Result, Snapshot};
+use crate::{Error, Result, Snapshot};
 use env::marks::{Rare, mark};
 use lsm::PartitionIter;
 use std::ops::Bound;
@@ -44,6 +44,8 @@ pub struct Scan {
     order: Vec<usize>,
     reverse: bool,
     started: bool,
+    /// Why the scan came to nothing: what the iterators are at is of no use then.
+    failed: Option<Error>,
     /// The first internal key beyond the range: at or above it (forward), or below it (reverse).
     from: Vec<u8>,
     stop: Vec<u8>,
@@ -115,7 +117,7 @@ impl Scan {
         }
         let reverse = bounds.reverse;
         let (from, stop) = if reverse { (high, low) } else { (low, high) };
-        Ok(Self { tree, iters, order: Vec::new(), reverse, started: false, from, stop, snapshot })
+        Ok(Self { tree, iters, order: Vec::new(), reverse, started: false, failed: None, from, stop, snapshot })
     }
 
     /// Moves to the next key; `None` at the end of the range. The slices are valid until the next
@@ -139,19 +141,19 @@ impl Scan {
     /// # Errors
     /// [`crate::Error::Storage`] for damage or what the operating system refuses;
     /// [`crate::Error::SnapshotTooOld`] if the scan was under way for longer than a snapshot may
-    /// live, or kept too much on disk. It lets go of its files then.
+    /// live, or kept too much on disk. After an error it has let go of its files, and each further call returns the error
+    /// again: keys may have been passed over.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        if let Err(ended) = self.snapshot.check() {
-            mark(Rare::ReadTooLate);
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let moved = if self.started { self.advance() } else { self.start() };
+        // Behind the move: of a tree that was dropped, what a snapshot that has ended meanwhile does not keep is passed over.
+        if let Err(error) = self.snapshot.check().inspect_err(|_| mark(Rare::ReadTooLate)).and(moved) {
             self.order.clear();
             self.iters.clear();
-            return Err(ended);
-        }
-        if self.started {
-            self.advance()?;
-        } else {
-            self.start()?;
+            return Err(self.failed.insert(error).clone());
         }
         let Some(&at) = self.order.last() else { return Ok(None) };
         let iter = &self.iters[at];
@@ -212,7 +214,7 @@ impl Scan {
     }
 
     /// Begins anew within other bounds, in the direction that it has. They lie within those that it was made with: a
-    /// scan over several ranges is made once, over all of them.
+    /// scan over several ranges is made once, over all of them. One that has failed stays so.
     ///
     /// ```
     /// # use store::{Bounds, Durability, Options, Store};

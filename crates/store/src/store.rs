@@ -134,8 +134,12 @@ impl Store {
         let inner =
             crate::open::open(env, path, options).inspect_err(|error| crate::events::not_opened(path, error))?;
         crate::events::opened(&inner);
-        let threads = crate::open::start_threads(&inner)?;
-        Ok(Self { inner, closing: Mutex::new(Closing { threads, outcome: None }) })
+        let mut threads = Vec::new();
+        let started = crate::open::start_threads(&inner, &mut threads);
+        // If one cannot be had, those that run end with it.
+        let store = Self { inner, closing: Mutex::new(Closing { threads, outcome: None }) };
+        started.inspect_err(|error| crate::events::not_opened(path, error))?;
+        Ok(store)
     }
 
     /// What opening found: whether the last close was clean, and what was lost.

@@ -35,6 +35,8 @@ pub struct Tuning {
     pub index_partition_blocks: Option<usize>,
     /// Range tombstones of a partition may take so much memory.
     pub max_range_bytes: Option<u64>,
+    /// No flush makes them take more than this.
+    pub full_range_bytes: Option<usize>,
     /// Definitions of a tree in use ([`crate::Definitions`]), for the layer above: documents that would need more are
     /// written without.
     pub max_definitions: Option<u32>,
@@ -69,6 +71,7 @@ impl Tuning {
         set(&mut lsm.small_tree_bytes, self.small_tree_bytes);
         set(&mut lsm.few_tombstones, self.few_tombstones);
         set(&mut lsm.max_range_bytes, self.max_range_bytes);
+        set(&mut lsm.full_range_bytes, self.full_range_bytes);
         set(&mut lsm.writer.index_partition_blocks, self.index_partition_blocks);
         if let Some(bytes) = self.dictionary_file_bytes {
             lsm.dictionary_file_bytes = bytes;

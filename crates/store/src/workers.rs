@@ -115,10 +115,9 @@ impl Inner {
         let blocked = match self.flush_one().and_then(|flushed| Ok(flushed || self.relieve_log()?)) {
             Ok(true) => return Ok(true),
             Ok(false) => None,
-            // What is removed below may make room.
-            Err(Error::Storage(cause)) if cause.is_no_space() => Some(Error::Storage(cause)),
-            Err(Error::NoSpace(cause)) => Some(Error::NoSpace(cause)),
-            Err(error) => return Err(error),
+            Err(error) if self.writable().is_err() => return Err(error),
+            // What is removed below may make room, on the disk or among range tombstones.
+            Err(error) => Some(error),
         };
         if let Some(error) = &blocked {
             self.worker_failed(error.clone());
@@ -128,7 +127,7 @@ impl Inner {
     }
 
     /// Removes what dropped trees have left, and compacts; false if there was nothing to do.
-    fn reduce(&self, threads: usize) -> Result<bool> {
+    pub(crate) fn reduce(&self, threads: usize) -> Result<bool> {
         // Of those that readers held when they were dropped.
         self.partitions.iter().for_each(|partition| partition.remove_released_files());
         self.purge_dropped()?;

@@ -4,9 +4,9 @@
 
 use env::mem::MemFs;
 use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Durability, Options, Store};
+use store::{Durability, Options, Store, Tuning};
 
 fn options(memory_bytes: usize) -> Options {
     Options { memory_bytes, partitions: Some(2), background: false, segment_bytes: Some(1 << 20), ..Options::default() }
@@ -34,4 +34,50 @@ fn a_full_disk_with_left_overs_opens() {
     let store = Store::open(env(&disk), Path::new("db"), options(8 << 20)).unwrap();
     let found = (0..5000u32).filter(|n| store.contains(tree, &n.to_be_bytes()).unwrap()).count();
     assert_eq!(found, 5000);
+}
+
+/// What seems left over may be what a manifest has lost: it stays until the log, to its end, says nothing of that.
+#[test]
+fn what_a_damaged_manifest_has_forgotten_is_no_left_over() {
+    let disk = Arc::new(MemFs::new());
+    let env =
+        |fs: &Arc<MemFs>| Env { fs: fs.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) };
+    let tuning = Tuning { memtable_bytes: Some(4 << 20), ..Tuning::default() };
+    let store = Store::open(env(&disk), Path::new("db"), Options { tuning, ..options(256 << 20) }).unwrap();
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    let mut keys: [Vec<[u8; 4]>; 2] = Default::default();
+    for key in (0..40_000u32).map(u32::to_be_bytes) {
+        keys[(codec::hash64(&key) >> 63) as usize].push(key);
+    }
+    // First the second partition is flushed, then the first one, of which the log has the end only: it says so behind
+    // what the memory of the second one holds by then, for which a small budget has no room.
+    for (partition, count) in [(0, 2000), (1, 4300), (1, 3700), (0, 2300)] {
+        for key in keys[partition].drain(..count) {
+            // Which nothing makes smaller.
+            let words = (0..125u32).map(|at| codec::hash64(&[key, at.to_be_bytes()].concat()).to_be_bytes());
+            let mut batch = store.batch();
+            batch.put(tree, &key, &words.flatten().collect::<Vec<u8>>());
+            store.write(batch, Durability::Bulk).unwrap();
+        }
+        store.run_pending().unwrap();
+    }
+    let disk = Arc::new(disk.kill_clone());
+    drop(store);
+    let partition = Path::new("db/p000");
+    let manifest = names(&disk, partition, "MANIFEST-").pop().unwrap();
+    let file = disk.open(&manifest, OpenMode::ReadWrite).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    let last = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    file.write_at(&[bytes[last] ^ 1], last as u64).unwrap();
+    let sorted = names(&disk, partition, "0");
+    disk.set_capacity(disk.used_bytes() + (64 << 10));
+    let error = Store::open(env(&disk), Path::new("db"), options(8 << 20)).err().expect("a flush is lost");
+    assert!(error.to_string().contains("lost a flush"), "{error}");
+    assert_eq!(names(&disk, partition, "0"), sorted);
+}
+
+fn names(disk: &MemFs, dir: &Path, prefix: &str) -> Vec<PathBuf> {
+    let entries = disk.list(dir).unwrap().into_iter();
+    entries.filter(|entry| entry.name.starts_with(prefix)).map(|entry| dir.join(entry.name)).collect()
 }

@@ -44,11 +44,15 @@ impl Fold for Ending {
 
 /// A store with a key that needs folding, and a deleted range in memory.
 fn open() -> (Arc<Store>, Arc<Ending>, TreeId) {
+    open_with(1, &[b"key"])
+}
+
+fn open_with(partitions: u32, keys: &[&[u8]]) -> (Arc<Store>, Arc<Ending>, TreeId) {
     let clock = Arc::new(ManualClock::new());
     let env = Env { fs: Arc::new(MemFs::new()), clock: clock.clone(), rng: Arc::new(SeededRng::new(1)) };
     let ending = Arc::new(Ending { clock, store: Mutex::new(Weak::new()) });
     let options = Options {
-        partitions: Some(1),
+        partitions: Some(partitions),
         background: false,
         fold: Some(ending.clone()),
         snapshot_max_age: Duration::from_secs(30),
@@ -57,10 +61,10 @@ fn open() -> (Arc<Store>, Arc<Ending>, TreeId) {
     let store = Arc::new(Store::open(env, Path::new("db"), options).unwrap());
     let tree = store.create_trees(&[b"tree"]).unwrap()[0];
     let mut batch = store.batch();
-    batch.put(tree, b"key", b"a");
+    keys.iter().for_each(|key| batch.put(tree, key, b"a"));
     store.write(batch, Durability::Bulk).unwrap();
     let mut batch = store.batch();
-    batch.delta(tree, b"key", b"b");
+    keys.iter().for_each(|key| batch.delta(tree, key, b"b"));
     batch.delete_range(tree, b"x", b"z");
     store.write(batch, Durability::Bulk).unwrap();
     (store, ending, tree)
@@ -91,6 +95,22 @@ fn a_scan_says_so() {
     let (first, then) = (scan.next().map(|found| found.is_some()), scan.next().map(|found| found.is_some()));
     let ended = [first, then].into_iter().find(|next| matches!(next, Err(Error::SnapshotTooOld)));
     assert!(ended.is_some());
+}
+
+/// The first partition is on its key when the tree goes, and the others have not looked.
+#[test]
+fn a_scan_of_a_tree_that_is_dropped_meanwhile_says_so_at_once() {
+    let keys: Vec<[u8; 1]> = (b'a'..=b'p').map(|key| [key]).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+    for reverse in [false, true] {
+        let (store, ending, tree) = open_with(4, &keys);
+        let snapshot = store.snapshot();
+        let mut scan = store.scan(tree, Bounds { reverse, ..Bounds::all() }, Some(&snapshot)).unwrap();
+        store.drop_trees(&[tree]).unwrap();
+        *ending.store.lock() = Arc::downgrade(&store);
+        let first = scan.next();
+        assert!(matches!(first, Err(Error::SnapshotTooOld)), "{first:?}");
+    }
 }
 
 #[test]

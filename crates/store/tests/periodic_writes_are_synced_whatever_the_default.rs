@@ -30,3 +30,17 @@ fn a_periodic_write_survives_a_power_cut_in_a_store_for_bulk_loads() {
         std::thread::sleep(Duration::from_millis(50));
     }
 }
+
+#[test]
+fn an_interval_without_end_is_one() {
+    let options = Options { sync_interval: Duration::MAX, ..Options::default() };
+    let store = Store::open(Env::in_memory(1), Path::new("db"), options).unwrap();
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    for key in [b"one", b"two"] {
+        let mut batch = store.batch();
+        batch.put(tree, key, b"value");
+        store.write(batch, Durability::Periodic).unwrap();
+    }
+    store.sync().unwrap();
+    store.close().unwrap();
+}

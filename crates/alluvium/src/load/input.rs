@@ -34,13 +34,13 @@ pub trait Source: Read + Send {
 pub struct Identity {
     /// The size in bytes of the file, as it lies on disk.
     pub size: u64,
-    /// A hash of what lies in it, or of parts of that and the time of its last change.
+    /// A hash of what lies in it, or of parts of that, its inode and the time of its last change.
     pub hash: u64,
 }
 
 impl Identity {
-    /// The identity of a file: its size, the time of its last change, its first and its last MiB. A file that is touched is
-    /// another one.
+    /// The identity of a file: its inode, its size, the time of its last change, its first and its last MiB. A file that is
+    /// renamed stays the same; one that is touched is another one, and so is a copy.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -58,7 +58,9 @@ impl Identity {
         let file = env.fs.open(path, OpenMode::Read).map_err(store::Error::from)?;
         let size = file.len().map_err(store::Error::from)?;
         let modified = file.modified().map_err(store::Error::from)?.unwrap_or(0);
+        let inode = file.inode().map_err(store::Error::from)?.unwrap_or(0);
         let mut hasher = codec::Hasher64::default();
+        hasher.add(&inode.to_le_bytes());
         hasher.add(&modified.to_le_bytes());
         let mut piece = vec![0; size.min(HASHED_BYTES) as usize];
         for at in [0, size - piece.len() as u64] {

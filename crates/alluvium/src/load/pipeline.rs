@@ -451,6 +451,7 @@ impl Load<'_> {
     /// The `_id` of a document that has none: the same on every run over the same input, and another than those of any
     /// other input. Seven bytes tell the input, and which terabyte of it, five the place in there.
     fn generated_id(&self, offset: u64) -> [u8; 12] {
+        Progress::add(&self.progress.ids_made, 1);
         let terabyte = self.id_seed.wrapping_add(offset >> 40).to_be_bytes();
         let mut id = [0; 12];
         id[..7].copy_from_slice(&terabyte[1..]);

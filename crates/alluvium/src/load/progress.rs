@@ -16,6 +16,8 @@ pub struct Progress {
     pub duplicates: AtomicU64,
     /// Lines left out.
     pub rejected: AtomicU64,
+    /// Documents without an `_id`, which have been given one.
+    pub ids_made: AtomicU64,
 }
 
 impl Progress {

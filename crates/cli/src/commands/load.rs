@@ -175,7 +175,13 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
     }
     let loaded = progress.documents.load(std::sync::atomic::Ordering::Relaxed);
     let by_index = matches!(error, Error::LoadOf { .. });
-    let again = "once that is mended, --on-duplicate skip passes over documents whose _id is there";
+    let again = match progress.ids_made.load(std::sync::atomic::Ordering::Relaxed) {
+        0 => "once that is mended, --on-duplicate skip passes over documents whose _id is there",
+        _ => {
+            "documents of this input were given an _id: once that is mended, load what begins with that line as a file of its \
+             own, or what was loaded before would be there twice"
+        }
+    };
     let advice = match loaded {
         0 => "nothing more of it is loaded".to_owned(),
         1 => format!("1 document loaded before stays; {again}"),

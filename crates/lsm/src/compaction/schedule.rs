@@ -127,7 +127,7 @@ impl Partition {
     fn execute(&self, job: &CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
         let done = match &job.pick {
             Pick::Remove(files) => {
-                let superseded = superseded_by(&job.inputs);
+                let superseded = superseded_by(&job.inputs, &*self.shared().policy);
                 self.commit(VersionEdit { removed: files.clone(), superseded, ..VersionEdit::default() }, None)
             }
             Pick::Move(moves) => {
@@ -279,7 +279,7 @@ impl Partition {
         self.forget_tree(tree)
     }
 
-    /// Lets the range tombstones of a dead tree go.
+    /// Lets the range tombstones of a dead tree go, and what is known of its superseded entries.
     fn forget_tree(&self, tree: u32) -> Result<()> {
         // Whoever closes passes here: afterwards the directory may be another's.
         let _one_at_a_time = self.flushing.lock();
@@ -287,7 +287,9 @@ impl Partition {
         let (low, high) =
             (tree.to_be_bytes(), tree.checked_add(1).map_or([0xff; 5].to_vec(), |t| t.to_be_bytes().to_vec()));
         let version = self.view().version.clone();
-        if version.ranges.overlapping(&low, &high).iter().all(|fragment| fragment.start() >= high.as_slice()) {
+        let no_ranges =
+            version.ranges.overlapping(&low, &high).iter().all(|fragment| fragment.start() >= high.as_slice());
+        if no_ranges && version.superseded.of(tree) == 0 {
             return Ok(());
         }
         let forgotten = RangeSet::one(&low, &high, MAX_SEQ);
@@ -333,11 +335,13 @@ impl Merged {
     }
 }
 
-/// Files that go whole may hold what range tombstones hide, up to their highest numbers.
-fn superseded_by(inputs: &[(u64, Arc<FileHandle>)]) -> Superseded {
+/// Files that go whole may hold what range tombstones hide, up to their highest numbers. Nobody asks for those of dead trees.
+fn superseded_by(inputs: &[(u64, Arc<FileHandle>)], policy: &dyn Policy) -> Superseded {
+    let now = policy.snapshots().last().copied().unwrap_or(0);
     let mut superseded = Superseded::default();
     for (_, file) in inputs {
-        file.trees.iter().for_each(|&tree| superseded.note(tree, file.meta.max_seq));
+        let asked = |tree: &&u32| policy.needs_numbers(**tree) && policy.tree_is_live(**tree, now);
+        file.trees.iter().filter(asked).for_each(|&tree| superseded.note(tree, file.meta.max_seq));
     }
     superseded
 }
