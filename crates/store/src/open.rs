@@ -80,8 +80,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     });
     let Replayed { log, mut report, last, damaged, .. } = read.inspect_err(|_| replay::withdraw(&partitions))?;
     // Nothing is missing that was not accepted, so what seems left over is.
-    partitions.iter().try_for_each(|p| p.remove_left_overs())?;
-    partitions.iter().for_each(|p| p.limit_ranges());
+    partitions.iter().try_for_each(|p| p.remove_left_overs().map(|()| p.limit_ranges()))?;
     remove_sorts(&env, path)?;
     if !created && log.is_as_made() {
         superblock.finish_again(&env, path)?;

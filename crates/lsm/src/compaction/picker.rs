@@ -259,7 +259,7 @@ impl<'a> Layout<'a> {
     fn above(&self) -> u64 {
         let files = self.upper().iter().flat_map(|run| &run.files).filter(|file| !file.busy);
         let (bytes, tombstones) = files.fold((0, 0), |(b, t), file| (b + file.bytes, t + file.tombstones));
-        bytes + tombstones * self.tombstone_worth()
+        bytes.saturating_add(tombstones.saturating_mul(self.tombstone_worth()))
     }
 
     /// The bytes above the base beyond what the rules allow.
@@ -338,7 +338,7 @@ fn components<'a>(layout: &Layout<'a>, runs: &[RunDesc<'a>]) -> Vec<Component<'a
     let worth = layout.tombstone_worth();
     let mut components: Vec<Component<'a>> = Vec::new();
     for (file, run) in files {
-        let gain = if run == 0 { 0 } else { file.bytes + file.tombstones * worth };
+        let gain = if run == 0 { 0 } else { file.bytes.saturating_add(file.tombstones.saturating_mul(worth)) };
         let settled = run != 0 && file.max_seq <= layout.oldest_snapshot;
         let tombstones = if settled { file.tombstones } else { 0 };
         let others = file.entries.saturating_sub(tombstones);
@@ -346,7 +346,7 @@ fn components<'a>(layout: &Layout<'a>, runs: &[RunDesc<'a>]) -> Vec<Component<'a
             Some(last) if file.smallest <= last.high => {
                 last.high = last.high.max(file.largest);
                 last.files.push(file.number);
-                last.gain += gain;
+                last.gain = last.gain.saturating_add(gain);
                 last.tombstones += tombstones;
                 last.others += others;
                 last.bytes += file.bytes;
