@@ -148,9 +148,11 @@ impl Scan {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let moved = if self.started { self.advance() } else { self.start() };
-        // Behind the move: of a tree that was dropped, what a snapshot that has ended meanwhile does not keep is passed over.
-        if let Err(error) = self.snapshot.check().inspect_err(|_| mark(Rare::ReadTooLate)).and(moved) {
+        let check = |snapshot: &Snapshot| snapshot.check().inspect_err(|_| mark(Rare::ReadTooLate));
+        // Before the move, so that no file is touched in vain. And behind it: what a snapshot that has ended meanwhile does not
+        // keep, of a tree that was dropped or under a range tombstone, may have been passed over or come back.
+        let moved = check(&self.snapshot).and_then(|()| if self.started { self.advance() } else { self.start() });
+        if let Err(error) = check(&self.snapshot).and(moved) {
             self.order.clear();
             self.iters.clear();
             return Err(self.failed.insert(error).clone());
