@@ -210,3 +210,16 @@ proptest! {
         prop_assert_eq!(draft.into_map().unwrap(), expected);
     }
 }
+
+#[test]
+fn a_row_is_not_made_of_the_old_one_under_another_id() {
+    let map = parse(r#"{"_id":{"k":1},"n":1}"#);
+    let table = table();
+    let document = often_stored(&map, &table);
+    let mut draft = Draft::new(document.clone()).unwrap();
+    draft.set("n", 2).unwrap();
+    assert!(through_row(&draft, &table, &map).is_some());
+    draft.set("_id", parse(r#"{"k":2}"#)).unwrap();
+    assert!(through_row(&draft, &table, &map).is_none());
+    assert_eq!(draft.into_map().unwrap(), parse(r#"{"_id":{"k":2},"n":2}"#));
+}
