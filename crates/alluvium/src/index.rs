@@ -99,7 +99,7 @@ impl Index {
             built.push(u32::try_from(varint::get_u64(input).ok()?).ok()?);
         }
         let Value::Map(map) = encoding::decode(input).ok()? else { return None };
-        let definition = Arc::new(Definition::from_map(&map).ok()?);
+        let definition = Arc::new(Definition::from_stored_map(&map).ok()?);
         let built_to = match input.is_empty() {
             true => None,
             false => Some((u32::try_from(varint::get_u64(input).ok()?).ok()?, varint::get_bytes(input).ok()?.to_vec())),

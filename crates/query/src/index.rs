@@ -38,3 +38,6 @@ pub const MAX_KEY_BYTES: usize = 8 << 10;
 pub const MAX_KEYS: usize = 1 << 20;
 /// The most bytes that the keys of a document in an index have together: twice the longest document.
 pub const MAX_KEYS_BYTES: usize = 32 << 20;
+/// The most levels of a partial filter. Whatever a definition is written into (the description of an index, the metadata
+/// of a dump) nests a few levels more, and is read again only up to [`document::MAX_DEPTH`].
+pub const MAX_PARTIAL_LEVELS: usize = document::MAX_DEPTH - 10;

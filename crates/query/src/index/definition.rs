@@ -1,7 +1,7 @@
 //! What an index is over.
 
-use super::{IndexError, MAX_NAME_BYTES, MAX_PARTS};
-use crate::filter::Filter;
+use super::{IndexError, MAX_NAME_BYTES, MAX_PARTIAL_LEVELS, MAX_PARTS};
+use crate::filter::{Filter, FilterError};
 use document::path::FieldPath;
 use document::{Map, Value};
 
@@ -68,6 +68,12 @@ impl Definition {
     /// # Errors
     /// [`IndexError`], but for those of documents.
     pub fn parse(keys: &Map, options: &Map) -> Result<Self, IndexError> {
+        let index = Self::read(keys, options)?;
+        index.partial_filter_map().map_or(Ok(()), check_levels)?;
+        Ok(index)
+    }
+
+    fn read(keys: &Map, options: &Map) -> Result<Self, IndexError> {
         let parts = parts(keys)?;
         let mut index =
             Self { name: String::new(), parts, unique: false, sparse: false, partial: None, expire_after_s: None };
@@ -109,8 +115,19 @@ impl Definition {
     /// # Errors
     /// As [`Definition::parse`].
     pub fn from_map(map: &Map) -> Result<Self, IndexError> {
+        let index = Self::from_stored_map(map)?;
+        index.partial_filter_map().map_or(Ok(()), check_levels)?;
+        Ok(index)
+    }
+
+    /// As [`Definition::from_map`], of an index that is there: earlier builds have taken filters of more than
+    /// [`MAX_PARTIAL_LEVELS`].
+    ///
+    /// # Errors
+    /// As [`Definition::parse`].
+    pub fn from_stored_map(map: &Map) -> Result<Self, IndexError> {
         match map.get("key") {
-            Some(Value::Map(keys)) => Self::parse(keys, map),
+            Some(Value::Map(keys)) => Self::read(keys, map),
             Some(other) => {
                 Err(IndexError::TypeMismatch(format!("the keys of an index are a map, not {}", other.type_name())))
             }
@@ -281,6 +298,15 @@ fn partial(map: &Map) -> Result<Filter, IndexError> {
     let filter = Filter::parse(map).map_err(IndexError::Filter)?;
     check_partial(map)?;
     Ok(filter)
+}
+
+/// Refuses partial filters that could not be read again where definitions are kept.
+fn check_levels(filter: &Map) -> Result<(), IndexError> {
+    if filter.entries.iter().any(|(_, value)| value.is_deeper_than(MAX_PARTIAL_LEVELS - 1)) {
+        let what = format!("it nests deeper than {MAX_PARTIAL_LEVELS} levels: index more documents by a simpler one");
+        return Err(IndexError::Filter(FilterError::TooDeep(what)));
+    }
+    Ok(())
 }
 
 fn check_partial(map: &Map) -> Result<(), IndexError> {
