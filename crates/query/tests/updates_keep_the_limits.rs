@@ -191,6 +191,55 @@ fn a_condition_has_the_limits_of_a_filter_in_its_one_form_too() {
     assert_eq!(update("$pullAll", "a", Value::Array(vec![nested(MAX_DEPTH)])).unwrap_err().code(), 15);
 }
 
+/// Whatever the operand: the update is refused, or its delta is read back. Nobody could read the document otherwise.
+#[test]
+fn no_operator_makes_a_delta_that_nests_too_deep_to_be_read() {
+    let each = |value: Value| Value::Map(Map::from([("$each", Value::Array(vec![value]))]));
+    let with = |name: &str, value: Value| Value::Map(Map::from([(name, value)]));
+    let operators = [
+        "$set",
+        "$setOnInsert",
+        "$unset",
+        "$inc",
+        "$mul",
+        "$min",
+        "$max",
+        "$push",
+        "$addToSet",
+        "$pull",
+        "$pullAll",
+        "$pop",
+        "$bit",
+        "$rename",
+        "$currentDate",
+    ];
+    let mut refused = 0;
+    for levels in MAX_DEPTH - 8..=MAX_DEPTH + 2 {
+        for operator in operators {
+            let value = nested(levels);
+            let operands = [
+                value.clone(),
+                Value::Array(vec![value.clone()]),
+                each(value.clone()),
+                with("b", value.clone()),
+                with("$eq", value.clone()),
+                with("$in", Value::Array(vec![value.clone()])),
+                with("$elemMatch", with("$eq", value)),
+            ];
+            for operand in operands {
+                match update(operator, "a", operand).and_then(|update| Ok((update.to_delta(&CONTEXT)?, update))) {
+                    Ok((_, update)) if operator == "$setOnInsert" => assert!(!update.is_empty()),
+                    Ok((delta, update)) => assert_eq!(Update::from_delta(&delta), Ok(update), "{operator} {levels}"),
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+    }
+    assert!(refused > 100, "{refused}");
+    assert!(update("$pull", "a", nested(MAX_DEPTH)).is_ok());
+    assert_eq!(update("$pull", "a", nested(MAX_DEPTH + 1)).unwrap_err().code(), 15);
+}
+
 #[test]
 fn an_upsert_by_a_filter_has_the_limits_of_a_document() {
     let filter = |value: Value| Filter::parse(&Map::from([(path(3), value)])).unwrap();

@@ -111,6 +111,8 @@ impl Action {
             Self::Push(Push { values, .. }) | Self::AddToSet(values) => {
                 levels == 0 || values.iter().any(|value| value.is_deeper_than(levels - 1))
             }
+            // A delta with it could not be read.
+            Self::Pull(Pull::Equal(value)) => value.is_too_deep(),
             // In a delta they stand in an array.
             Self::PullAll(values) => values.iter().any(|value| value.is_deeper_than(MAX_DEPTH - 1)),
             Self::RenameFrom(from) => return check_rename(from, path),
