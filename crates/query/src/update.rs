@@ -22,7 +22,8 @@
 //! - **`_id`** never changes. Setting it to what it is does nothing.
 //! - **Conflicts.** No path may be another's or lead into it, `$rename`'s included; nor may two mean elements of one array
 //!   by name and by position.
-//! - **Limits.** [`document::MAX_DEPTH`] levels, [`MAX_DOCUMENT_BYTES`] bytes as BSON.
+//! - **Limits.** [`document::MAX_DEPTH`] levels, [`MAX_DOCUMENT_BYTES`] bytes as BSON; what `$[]` and `$[name]` stand for
+//!   is 4,194,304 positions at most, in all paths of an update together.
 //! - **Changed** is a document that is not identical to what it was: 1 and 1.0 are different, and a `$push` whose `$slice`
 //!   undoes it changes nothing.
 

@@ -240,6 +240,35 @@ fn no_operator_makes_a_delta_that_nests_too_deep_to_be_read() {
     assert_eq!(update("$pull", "a", nested(MAX_DEPTH + 1)).unwrap_err().code(), 15);
 }
 
+/// Where the changes are made is known before the first of them is: that may not fill the memory.
+#[test]
+fn paths_stand_for_no_more_elements_than_a_limit() {
+    const ELEMENTS: usize = 1 << 18;
+    let document = Map::from([("_id", Value::from(1)), ("a", Value::Array(vec![Value::from(7); ELEMENTS]))]);
+    let unset = |paths: usize| {
+        let mut fields: Map = (0..paths).map(|n| (format!("a.$[].f{n:02}"), 1)).collect();
+        fields.push("n", 1);
+        Update::parse(&Map::from([("$unset", fields)])).unwrap()
+    };
+    for (paths, fits) in [(16, true), (17, false)] {
+        let update = unset(paths);
+        let mut map = document.clone();
+        let result = update.apply_to_map(&mut map, &CONTEXT).map_err(|error| (error.code(), error.to_string()));
+        let said = "the paths of the update stand for elements at more than 4194304 positions together, the last one \
+                    being 'a.$[].f16': update fewer fields of them at a time";
+        assert_eq!(result.err(), if fits { None } else { Some((10334, said.to_owned())) });
+        let delta = update.to_delta(&CONTEXT).unwrap();
+        let folded = fold(Some(draft_of(&document)), [&delta[..]]).unwrap();
+        assert_eq!(folded.refused, u64::from(!fits));
+        assert_eq!(folded.draft.unwrap().into_map().unwrap(), document);
+    }
+    // Within each other: each place has a position for each of its names.
+    let inner = Value::Array(vec![Value::from(7); 1 << 11]);
+    let mut document = Map::from([("a", Value::Array(vec![inner; 1 << 11]))]);
+    let error = update("$set", "a.$[].$[]", 1).unwrap().apply_to_map(&mut document, &CONTEXT).unwrap_err();
+    assert_eq!(error.code(), 10334);
+}
+
 #[test]
 fn an_upsert_by_a_filter_has_the_limits_of_a_document() {
     let filter = |value: Value| Filter::parse(&Map::from([(path(3), value)])).unwrap();

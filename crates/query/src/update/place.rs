@@ -11,6 +11,9 @@ use super::walk::Fields;
 use super::{Change, Context, Update, UpdateError, order};
 use crate::filter::{Filter, MAX_FILTER_BYTES, Patterns};
 
+/// The most positions of elements that the changes of an update are made at: all are known before the first change is made.
+const MAX_POSITIONS: usize = 4 << 20;
+
 /// What the filter of the operation tells.
 pub(super) const MATCHED: &str = "$";
 
@@ -335,6 +338,13 @@ impl Finder<'_> {
         out: &mut Vec<usize>,
     ) -> Result<(), UpdateError> {
         if depth > last {
+            if out.len() + taken.len() > MAX_POSITIONS {
+                return Err(UpdateError::TooLarge(format!(
+                    "the paths of the update stand for elements at more than {MAX_POSITIONS} positions together, the \
+                     last one being '{}': update fewer fields of them at a time",
+                    self.change.path
+                )));
+            }
             out.extend_from_slice(taken);
             return Ok(());
         }
