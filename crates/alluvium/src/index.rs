@@ -6,8 +6,8 @@
 //! - A *full write* (put or insert) writes every entry that the document yields, under its own number.
 //! - A write that has read the document, whatever it writes, deletes those entries that are not yielded any more.
 
-use crate::Result;
 use crate::catalog::Open;
+use crate::{Error, Result};
 use codec::varint;
 use document::{Document, Map, Value, encoding};
 use env::marks::{Rare, mark};
@@ -123,14 +123,18 @@ impl Index {
         ))
     }
 
-    /// The keys that a document yields.
-    pub fn keys(&self, document: &Map) -> Result<Keys> {
-        Ok(self.definition.keys(document)?)
+    /// The keys that a document yields whose `_id` has the key `id`.
+    pub fn keys(&self, document: &Map, id: &[u8]) -> Result<Keys> {
+        let keys = self.definition.keys(document)?;
+        self.definition.check_entries(&keys, id.len())?;
+        Ok(keys)
     }
 
     /// As [`Index::keys`], decoding only what is needed.
-    pub fn keys_of(&self, document: &Document) -> Result<Keys> {
-        Ok(self.definition.keys_of(document)?)
+    pub fn keys_of(&self, document: &Document, id: &[u8]) -> Result<Keys> {
+        let keys = self.definition.keys_of(document)?;
+        self.definition.check_entries(&keys, id.len())?;
+        Ok(keys)
     }
 
     /// As [`Index::keys_of`], of a document that is stored: earlier builds have taken some that this one would not.
@@ -140,13 +144,13 @@ impl Index {
 
     /// As [`Index::stored_keys_of`], of a document that may be older than the index. One that the index cannot take has no
     /// entries then: the index is being built, and will not be ready.
-    pub fn old_keys_of(&self, document: &Document) -> Result<Keys> {
+    pub fn old_keys_of(&self, document: &Document, id: &[u8]) -> Result<Keys> {
         let keys = match self.ready {
-            Some(_) => self.definition.stored_keys_of(document),
-            None => self.definition.keys_of(document),
+            Some(_) => self.stored_keys_of(document),
+            None => self.keys_of(document, id),
         };
         match keys {
-            Err(IndexError::Damaged(error)) => Err(IndexError::Damaged(error).into()),
+            Err(Error::Index(IndexError::Damaged(error))) => Err(IndexError::Damaged(error).into()),
             other => Ok(other.unwrap_or_default()),
         }
     }

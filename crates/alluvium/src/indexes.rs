@@ -303,7 +303,7 @@ impl Collection {
     #[doc(hidden)]
     pub fn index_walk(&self, at: &Snapshot, index: &str, from: &Map, limit: usize, fetch: bool) -> Result<usize> {
         let index = self.index(index)?;
-        let first = index.keys(from)?.keys.into_iter().next().map(|key| key.bytes);
+        let first = index.keys(from, &[])?.keys.into_iter().next().map(|key| key.bytes);
         let lower = first.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Included);
         let mut scan =
             IndexScan::new(Moment::new(self, self.open()?, at.clone())?, index, Bounds { lower, ..Bounds::all() })?;

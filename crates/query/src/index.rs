@@ -37,6 +37,7 @@ pub const MAX_KEY_BYTES: usize = 8 << 10;
 /// The most keys that one document may yield under one index.
 pub const MAX_KEYS: usize = 1 << 20;
 /// The most bytes that the keys of a document in an index have together: twice the longest document.
+/// The key of the `_id`, which every entry has, counts with each.
 pub const MAX_KEYS_BYTES: usize = 32 << 20;
 /// The most levels of a partial filter. Whatever a definition is written into (the description of an index, the metadata
 /// of a dump) nests a few levels more, and is read again only up to [`document::MAX_DEPTH`].

@@ -168,7 +168,7 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32, after: Option
                 None => break,
                 Some((key, row)) => {
                     let document = decode(&open.shapes, name, key, row.to_vec())?;
-                    let keys = index.keys_of(&document).map_err(|error| of_document(error, key))?;
+                    let keys = index.keys_of(&document, key).map_err(|error| of_document(error, key))?;
                     if keys.multikey & !index.multikey.load(Ordering::SeqCst) != 0 {
                         marks.push((index.tree, keys.multikey));
                     }

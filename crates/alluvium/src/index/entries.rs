@@ -74,7 +74,7 @@ impl Entries {
                 batch.put_entry(index.tree, &self.entry, &self.value);
                 continue;
             }
-            let keys = index.keys(document).map_err(|error| refused(error, index, id, name))?;
+            let keys = index.keys(document, id).map_err(|error| refused(error, index, id, name))?;
             self.put_keys_of(batch, id, index, &keys);
         }
         Ok(())
@@ -82,7 +82,7 @@ impl Entries {
 
     /// The keys of a document of the collection `name`, for [`Entries::put_keys`].
     pub fn keys_of(&self, id: &[u8], document: &Document, name: &FullName) -> Result<Vec<Keys>> {
-        let keys = |index: &Arc<Index>| index.keys_of(document).map_err(|error| refused(error, index, id, name));
+        let keys = |index: &Arc<Index>| index.keys_of(document, id).map_err(|error| refused(error, index, id, name));
         self.set.indexes.iter().map(keys).collect()
     }
 
@@ -114,8 +114,8 @@ impl Entries {
         self.forget(id);
         let set = self.set.clone();
         for index in &set.indexes {
-            let old = index.old_keys_of(before)?;
-            let new = after.map(|after| index.keys(after)).transpose();
+            let old = index.old_keys_of(before, id)?;
+            let new = after.map(|after| index.keys(after, id)).transpose();
             let new = new.map_err(|error| refused(error, index, id, name))?.unwrap_or_default();
             let is_in = |keys: &Keys, key: &[u8]| keys.keys.binary_search_by(|k| k.bytes.as_slice().cmp(key)).ok();
             for key in &old.keys {

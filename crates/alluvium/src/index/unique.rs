@@ -93,7 +93,7 @@ impl Sequence {
     ) -> Result<Option<Error>> {
         let mut claims = Vec::new();
         for index in set.indexes.iter().filter(|index| index.definition.is_unique()) {
-            let keys = index.keys_of(document)?.keys;
+            let keys = index.keys_of(document, id)?.keys;
             claims.extend(keys.into_iter().map(|key| Claim { index: index.clone(), key: key.bytes }));
         }
         let place = |claim: &Claim| (claim.index.tree, claim.key.clone());

@@ -151,7 +151,7 @@ impl Checking<'_> {
             return Ok(Standing::Stale);
         };
         let document = decode(self.shapes, self.name, id, row)?;
-        let keys = index.old_keys_of(&document)?.keys;
+        let keys = index.old_keys_of(&document, id)?.keys;
         let yielded = keys.binary_search_by(|found| found.bytes.as_slice().cmp(key)).ok().map(|at| &keys[at]);
         let shown = || key_text(id);
         Ok(match yielded {

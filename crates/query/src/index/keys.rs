@@ -1,6 +1,6 @@
 //! The keys of a document under an index.
 
-use super::{Definition, IndexError, MAX_KEY_BYTES, Order};
+use super::{Definition, IndexError, MAX_KEY_BYTES, MAX_KEYS_BYTES, Order};
 use codec::{DecodeError, varint};
 use document::row::is_natural_id;
 use document::{Document, Map, Value, encoding, key};
@@ -123,6 +123,25 @@ impl Definition {
             }
         }
         Expansion::of(self, &map, most)
+    }
+
+    /// Refuses a document whose entries would have more than [`MAX_KEYS_BYTES`] together, each with the key of its `_id`,
+    /// of so many bytes.
+    ///
+    /// # Errors
+    /// [`IndexError::KeyTooLong`].
+    pub fn check_entries(&self, keys: &Keys, id_bytes: usize) -> Result<(), IndexError> {
+        let ids = keys.keys.len().saturating_mul(id_bytes);
+        // Few keys are long only by the `_id`, which is no longer than a document then.
+        let all = keys.keys.iter().map(|key| key.bytes.len() + key.values.len()).fold(ids, usize::saturating_add);
+        if keys.keys.len() > 1 && all > MAX_KEYS_BYTES {
+            let (name, count) = (self.name(), keys.keys.len());
+            return Err(IndexError::KeyTooLong(format!(
+                "a document has more than {MAX_KEYS_BYTES} bytes of keys in the index {name}: {count} keys, each with the \
+                 {id_bytes} bytes of its _id, so give it a shorter one"
+            )));
+        }
+        Ok(())
     }
 
     /// The length of the index key that the key of an entry begins with; the `_id`'s key follows.

@@ -1,0 +1,55 @@
+//! Each entry of an index has the `_id` of its document: what that takes together has a limit.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::{Collection, Database, Error, IndexError, Value};
+
+fn open(env: &env::Env) -> Database {
+    Database::builder().env(env.clone()).memory(32 << 20).partitions(2).open("db").unwrap()
+}
+
+/// 512 MB of entries in an index on `a`.
+fn put(c: &Collection) -> alluvium::Result<()> {
+    let numbers: Vec<String> = (0..2000).map(|n| n.to_string()).collect();
+    c.put(id(), format!(r#"{{"a": [{}]}}"#, numbers.join(",")))
+}
+
+fn id() -> Value {
+    Value::from("x".repeat(256 << 10))
+}
+
+#[test]
+fn a_document_with_too_long_an_id_for_an_index_is_refused() {
+    let db = open(&env::Env::in_memory(1));
+    let c = db.collection("c");
+    c.create_index(r#"{"a": 1}"#).unwrap();
+    let error = put(&c).unwrap_err();
+    assert!(matches!(error, Error::IndexOf { error: IndexError::KeyTooLong(_), .. }), "{error}");
+    assert!(error.to_string().contains("2000 keys, each with the 262"), "{error}");
+    // One key has room, and a change is refused alike.
+    c.put(id(), r#"{"a": 1}"#).unwrap();
+    let each: Vec<i32> = (0..2000).collect();
+    let error = c.modify(id(), |draft| Ok(draft.set("a", Value::from_iter(each.iter().copied())).map(|()| true)?));
+    assert!(matches!(error, Err(Error::IndexOf { error: IndexError::KeyTooLong(_), .. })), "{error:?}");
+    assert!(db.verify().unwrap().is_empty());
+}
+
+#[test]
+fn a_build_over_such_a_document_ends_by_name() {
+    let env = env::Env::in_memory(1);
+    let db = open(&env);
+    let c = db.collection("c");
+    put(&c).unwrap();
+    let error = c.create_index(r#"{"a": 1}"#).unwrap_err();
+    assert!(matches!(error, Error::Index(IndexError::KeyTooLong(_))), "{error}");
+    // While the index is being built, the document can be changed and goes.
+    drop(c.start_index(r#"{"a": 1}"#, "{}").unwrap());
+    db.close().unwrap();
+    let db = open(&env);
+    let c = db.collection("c");
+    assert!(db.finish_indexes().is_err() || c.indexes().unwrap().len() == 1);
+    assert_eq!(c.indexes().unwrap().len(), 1, "it is dropped again");
+    drop(c.start_index(r#"{"a": 1}"#, "{}").unwrap());
+    assert!(c.get_and_delete(id()).unwrap().is_some());
+    c.create_index(r#"{"a": 1}"#).unwrap();
+    assert!(db.verify().unwrap().is_empty());
+}
