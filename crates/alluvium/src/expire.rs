@@ -3,8 +3,10 @@
 use crate::find::Moment;
 use crate::index::Index;
 use crate::index::scan::IndexScan;
-use crate::{Collection, Database, Result};
+use crate::write::id_key;
+use crate::{Collection, Database, Error, Result};
 use document::{Value, key};
+use hashbrown::HashSet;
 use query::index::Order;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -32,7 +34,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// As for any read and write: the first error, after all indexes were gone through; what was deleted stays so.
+    /// As for any read and write: the first error, after all indexes and documents were gone through; what was deleted
+    /// stays so.
     pub fn delete_expired(&self) -> Result<u64> {
         let (mut deleted, mut failed) = (0, None);
         for (name, index) in self.inner.catalog.ready_indexes() {
@@ -40,8 +43,10 @@ impl Database {
             let now_ms = self.inner.env.clock.unix_millis();
             let cutoff_ms = now_ms.saturating_sub(i64::from(after_s) * 1000);
             let collection = Collection::new(self.clone(), Ok(name.clone()));
-            match self.expire_in(&collection, &index, cutoff_ms) {
-                Ok(count) => deleted += count,
+            let (count, result) = self.expire_in(&collection, &index, cutoff_ms);
+            deleted += count;
+            match result {
+                Ok(()) => {}
                 // Dropped meanwhile.
                 Err(crate::Error::NoSuchCollection { .. } | crate::Error::Store(store::Error::NoSuchTree(_))) => {}
                 // Others are no worse for it.
@@ -58,18 +63,33 @@ impl Database {
         }
     }
 
-    fn expire_in(&self, collection: &Collection, index: &Arc<Index>, cutoff_ms: i64) -> Result<u64> {
-        let mut deleted = 0;
+    /// Deletes what has expired by an index: how many, and the first error. A document that cannot be deleted keeps no other
+    /// from it.
+    fn expire_in(&self, collection: &Collection, index: &Arc<Index>, cutoff_ms: i64) -> (u64, Result<()>) {
+        let (mut deleted, mut left) = (0, Left::default());
+        let result = self.expire_all(collection, index, cutoff_ms, &mut deleted, &mut left);
+        (deleted, left.error.map_or(result, Err))
+    }
+
+    fn expire_all(
+        &self,
+        collection: &Collection,
+        index: &Arc<Index>,
+        cutoff_ms: i64,
+        deleted: &mut u64,
+        left: &mut Left,
+    ) -> Result<()> {
         loop {
             // As many as bytes, where that is set: few.
             let at_a_time = self.inner.store.options().tuning.gather_bytes.map_or(AT_A_TIME, |b| b.clamp(1, AT_A_TIME));
-            let found = self.expired(collection, index, cutoff_ms, at_a_time)?;
+            let found = self.expired(collection, index, cutoff_ms, at_a_time, left)?;
             let all = found.len() < at_a_time;
-            let mut gone = 0;
+            let before = (*deleted, left.keys.len());
             for id in found {
                 if self.inner.tasks.stopping() {
-                    return Ok(deleted);
+                    return Ok(());
                 }
+                let key = id_key(&id)?;
                 // Read again, under its lock: it may have been given more time.
                 let removed = collection.remove(id, |document| {
                     // An index that is dropped meanwhile, with its collection perhaps, deletes nothing any more.
@@ -80,18 +100,30 @@ impl Database {
                     let keys = index.stored_keys_of(document)?.keys;
                     let (low, high) = dates(index, cutoff_ms);
                     Ok(keys.iter().any(|key| key.bytes >= low && key.bytes <= high))
-                })?;
-                gone += u64::from(removed.is_some());
+                });
+                match removed {
+                    Ok(removed) => *deleted += u64::from(removed.is_some()),
+                    Err(error) => {
+                        left.note(error)?;
+                        left.keys.insert(key);
+                    }
+                }
             }
-            deleted += gone;
-            if all || gone == 0 {
-                return Ok(deleted);
+            if all || before == (*deleted, left.keys.len()) {
+                return Ok(());
             }
         }
     }
 
-    /// The `_id`s of the first documents that have expired, at most so many.
-    fn expired(&self, collection: &Collection, index: &Arc<Index>, cutoff_ms: i64, most: usize) -> Result<Vec<Value>> {
+    /// The `_id`s of the first documents that have expired, at most so many, without those that are left.
+    fn expired(
+        &self,
+        collection: &Collection,
+        index: &Arc<Index>,
+        cutoff_ms: i64,
+        most: usize,
+        left: &mut Left,
+    ) -> Result<Vec<Value>> {
         let snapshot = self.snapshot();
         let open = collection.open()?;
         let (low, mut high) = dates(index, cutoff_ms);
@@ -101,8 +133,16 @@ impl Database {
         let moment = Moment::new(collection, open, snapshot)?;
         let mut scan = IndexScan::new(moment, index.clone(), bounds)?;
         let mut found = Vec::new();
-        while let Some(document) = scan.next_document()? {
-            if !found.contains(document.id()) {
+        loop {
+            let document = match scan.next_document() {
+                Ok(Some(document)) => document,
+                Ok(None) => break,
+                Err(error) => {
+                    left.note(error)?;
+                    continue;
+                }
+            };
+            if !found.contains(document.id()) && !left.holds(document.id())? {
                 found.push(document.id().clone());
             }
             if found.len() == most {
@@ -110,6 +150,35 @@ impl Database {
             }
         }
         Ok(found)
+    }
+}
+
+/// Documents that have expired and cannot be deleted.
+#[derive(Default)]
+struct Left {
+    /// The keys of their `_id`s.
+    keys: HashSet<Vec<u8>>,
+    /// Why the first one cannot.
+    error: Option<Error>,
+}
+
+impl Left {
+    /// Takes note of an error that concerns one document. Any other is given back.
+    fn note(&mut self, error: Error) -> Result<()> {
+        let of_one = match &error {
+            Error::DamagedDocument { .. } | Error::InvalidDocument(_) | Error::Index(_) | Error::IndexOf { .. } => true,
+            Error::Store(error) => matches!(error, store::Error::BatchTooLarge { .. }),
+            _ => false,
+        };
+        if !of_one {
+            return Err(error);
+        }
+        self.error.get_or_insert(error);
+        Ok(())
+    }
+
+    fn holds(&self, id: &Value) -> Result<bool> {
+        Ok(!self.keys.is_empty() && self.keys.contains(&id_key(id)?))
     }
 }
 

@@ -1,0 +1,38 @@
+//! Expiry goes on behind a document that cannot be deleted, and tells of it at the end.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::{Database, Error, Map, Value};
+
+fn open(env: &env::Env, memory: usize, at_a_time: usize) -> Database {
+    let tuning = store::Tuning { gather_bytes: Some(at_a_time), ..store::Tuning::default() };
+    let options = store::Options { tuning, ..store::Options::default() };
+    Database::builder().env(env.clone()).options(options).memory(memory).partitions(2).open("db").unwrap()
+}
+
+#[test]
+fn the_others_expire() {
+    let env = env::Env::in_memory(1);
+    // What goes into one batch here goes into none of the smaller memory.
+    let db = open(&env, 256 << 20, 1 << 20);
+    let c = db.collection("c");
+    c.create_index_with(r#"{"at": 1}"#, r#"{"expireAfterSeconds": 60}"#).unwrap();
+    c.create_index(r#"{"a": 1}"#).unwrap();
+    let document =
+        |elements: i32, ms: i64| Map::from([("at", Value::DateTime(ms)), ("a", Value::from_iter(0..elements))]);
+    // The first ones that have expired, so that they are found each time.
+    for id in 0..3 {
+        c.put(id, document(100_000, i64::from(id))).unwrap();
+    }
+    for id in 3..20 {
+        c.put(id, document(3, 1000)).unwrap();
+    }
+    db.close().unwrap();
+
+    // Fewer at a time than those that stay.
+    let db = open(&env, 8 << 20, 2);
+    let c = db.collection("c");
+    let error = db.delete_expired().unwrap_err();
+    assert!(matches!(error, Error::Store(store::Error::BatchTooLarge { .. })), "{error}");
+    assert_eq!(c.count().unwrap(), 3);
+    assert!((0..3).all(|id| c.get(id).unwrap().is_some()));
+}
