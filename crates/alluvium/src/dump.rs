@@ -1,7 +1,8 @@
 //! Whole databases in files, in the layout that `mongodump` writes and `mongorestore` reads.
 //!
 //! A collection `logical.pets` becomes `DIR/logical/pets.bson`, its documents as BSON in the order of
-//! their `_id`, and `DIR/logical/pets.metadata.json`, with the definitions of its indexes. All collections are of one moment. What BSON cannot
+//! their `_id`, and `DIR/logical/pets.metadata.json`, with the definitions of its indexes, but for those that
+//! were still being built. All collections are of one moment. What BSON cannot
 //! hold (decimals of more than 34 digits, maps whose keys are not strings, names with a zero character, and
 //! what else would come back as something else) is refused by name, or goes, a document a line, to
 //! `DIR/logical/pets.alluvium.jsonl`, in the form of [`document::json::print_exact`]. Restored, every document
@@ -63,7 +64,7 @@ pub struct DumpReport {
     pub documents: u64,
     /// Those of them that BSON cannot hold.
     pub others: u64,
-    /// Definitions of indexes, but for those on `_id`.
+    /// Definitions of indexes, but for those on `_id` and those that were being built.
     pub indexes: u64,
     /// Bytes before compression.
     pub bytes: u64,
@@ -117,13 +118,14 @@ impl Database {
 }
 
 impl Database {
-    /// The definitions of the indexes that the collection of this name had at a snapshot, that on `_id` first.
+    /// The definitions of the indexes that the collection of this name had at a snapshot, that on `_id` first. Not of those
+    /// that were being built: it is not known yet whether they go with the documents.
     fn definitions_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Vec<Map>> {
         let store = &self.inner.store;
         let open = self.inner.catalog.require_at(store, name, snapshot)?;
         let trees = store.trees_at(&snapshot.store)?;
         let indexes = trees.iter().filter_map(|(tree, description)| Index::read(*tree, description));
-        let own = indexes.filter(|(documents, _)| *documents == open.documents);
+        let own = indexes.filter(|(documents, index)| *documents == open.documents && index.ready.is_some());
         Ok(std::iter::once(id_definition()).chain(own.map(|(_, index)| index.definition.to_map())).collect())
     }
 }

@@ -1,0 +1,31 @@
+//! An index that is being built is in no dump: it may not go with the documents.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+use alluvium::{Database, Error};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+#[test]
+fn documents_that_a_build_would_refuse_are_restored() {
+    let env = env::Env::in_memory(1);
+    let open = |path: &str| Database::builder().env(env.clone()).memory(8 << 20).open(path).unwrap();
+    let db = open("db");
+    let pets = db.collection("pets");
+    pets.insert_many([r#"{"_id": 1, "chip": 7}"#, r#"{"_id": 2, "chip": 7}"#]).unwrap();
+    pets.create_index(r#"{"age": 1}"#).unwrap();
+    let build = pets.start_index(r#"{"chip": 1}"#, r#"{"unique": true}"#).unwrap();
+    let stopped = build.stop_when(Arc::new(AtomicBool::new(true))).finish();
+    assert!(matches!(stopped, Err(Error::Stopped)));
+    assert_eq!(pets.indexes().unwrap().len(), 3);
+
+    let report = db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
+    assert_eq!((report.documents, report.indexes), (2, 1));
+    let other = open("other");
+    Dump::read(&env, Path::new("dump")).unwrap().restore(&other, &RestoreOptions::default()).unwrap();
+    let pets = other.collection("pets");
+    assert_eq!(pets.count().unwrap(), 2);
+    let names: Vec<String> = pets.indexes().unwrap().into_iter().map(|index| index.name).collect();
+    assert_eq!(names, ["_id_", "age_1"]);
+}
