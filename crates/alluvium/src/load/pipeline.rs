@@ -24,6 +24,7 @@ use store::Store;
 
 mod bad;
 mod clashes;
+mod parts;
 mod records;
 mod target;
 

@@ -88,6 +88,17 @@ impl BatchRows {
         }
         Ok(again)
     }
+
+    /// The first rows, so many, and the others, each with their entries for the indexes that there are now.
+    pub fn split(self, store: &Store, at: usize) -> Result<(Self, Self)> {
+        let part = || Self::new(store.batch(), &self.open, &self.name);
+        let (mut first, mut rest) = (part(), part());
+        for (place, (key, row)) in self.batch.puts(self.open.documents).enumerate() {
+            let part = if place < at { &mut first } else { &mut rest };
+            part.put(key, row)?;
+        }
+        Ok((first, rest))
+    }
 }
 
 impl Rows {
@@ -196,17 +207,33 @@ impl Load<'_> {
         mut parsed: Parsed,
         before: Mark,
     ) -> Result<Mark> {
-        let CollectionTarget { store, open, mark_key, .. } = target;
-        let progress = &*self.progress;
         let Rows::Batch(rows) = std::mem::replace(&mut parsed.rows, Rows::Plain(Vec::new())) else {
             return Err(Error::Load("a batch of the load is missing; please report this".to_owned()));
         };
+        self.write_rows(target, parsed, *rows, before)
+    }
+
+    /// Writes the rows of a slice, or of a part of one: in one batch, or in several if that would be too large.
+    pub(super) fn write_rows(
+        &self,
+        target: &CollectionTarget<'_>,
+        mut parsed: Parsed,
+        rows: BatchRows,
+        before: Mark,
+    ) -> Result<Mark> {
+        let CollectionTarget { store, open, mark_key, .. } = target;
+        let progress = &*self.progress;
         let count = parsed.key_ends.len();
         // Locks also under `replace`: another writer's insert must not look while this one writes.
         let exclusive = self.settings.on_duplicate != OnDuplicate::Replace;
         let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
-        let (rows, _same_indexes) = target.settle(*rows)?;
-        let _admitted = store.admit(rows.batch.encoded_bytes() + 64)?;
+        let (rows, same_indexes) = target.settle(rows)?;
+        let bytes = rows.batch.encoded_bytes() + target.bytes_beside(&parsed);
+        if bytes > store.max_batch_bytes() && count > 0 {
+            drop(same_indexes);
+            return self.write_parts(target, parsed, rows, before);
+        }
+        let _admitted = store.admit(bytes)?;
         let documents = (0..count).map(|at| (open.documents, parsed.key(at), mode));
         let claimed: Vec<_> = rows.entries.claimed().map(|(tree, key)| (tree, key.to_vec())).collect();
         let claims = claimed.iter().map(|(tree, key)| (*tree, key.as_slice(), LockMode::Exclusive));
