@@ -211,14 +211,14 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
     if has(crate::checkpoint::listing::NAME) {
         return Err(Error::IsCheckpoint(path.to_owned()));
     }
-    if !options.create_if_missing {
-        return Err(Error::NotADatabase(path.to_owned()));
-    }
     let parts = has("p000") && has(LOG_DIR);
     if parts && !has(superblock::TEMPORARY) {
         let file = path.join(superblock::NAME);
         let what = "the file is missing, though the directory holds a database: restore it";
         return Err(env::Error::corrupt(&file, 0, what).into());
+    }
+    if !options.create_if_missing {
+        return Err(Error::NotADatabase(path.to_owned()));
     }
     // What a creation makes is made after its temporary superblock: without that, a folder that
     // has such a name is somebody else's, and must not be removed.

@@ -73,6 +73,10 @@ fn a_missing_part_is_damage_and_not_an_empty_database() {
         }
         let error = error(&env, "db", options());
         assert!(error.is_corruption() && error.to_string().contains(missing), "{error}");
+        // Also to who wants none to be made.
+        let existing = Options { create_if_missing: false, ..options() };
+        let again = self::error(&env, "db", existing);
+        assert!(again.is_corruption() && again.to_string().contains(missing), "{again}");
     }
 }
 
