@@ -105,6 +105,41 @@ fn lines_typed_ahead_are_taken_one_after_the_other() {
 }
 
 #[test]
+fn each_line_of_what_is_pasted_is_a_command() {
+    let place = place();
+    let mut shell = shell(&place, false);
+    let lines = "delete pets 1\rput pets rex {\"v\":\r2}\rget pets 7\ruse pets\r\rcount\r";
+    shell.send(&format!("\x1b[200~{lines}\x1b[201~\n")).expect("a terminal");
+    shell.exp_string("\"_id\": 7").expect("a document");
+    shell.exp_string("\r\n100\r\n").expect("one deleted, one put");
+    shell.exp_string("pets> ").expect("the prompt names the collection");
+    say(&mut shell, "exit");
+    shell.exp_eof().expect("the end");
+    assert_eq!(
+        place.good(&["get", "db", "pets", "7", "rex", "--fields", "v"]),
+        "{\"_id\":7}\n{\"_id\":\"rex\",\"v\":2}\n"
+    );
+    let history = place.read("alluvium/history");
+    let commands = ["delete pets 1", "get pets 7", "use pets", "count", "exit"];
+    assert!(commands.iter().all(|&command| history.lines().any(|line| line == command)), "{history}");
+}
+
+#[test]
+fn an_interrupt_gives_up_the_rest_of_what_was_pasted() {
+    let place = place();
+    place.comments("comments.jsonl", 30_000);
+    place.good(&["load", "db", "comments", "comments.jsonl", "--id-field", "id"]);
+    let mut shell = SlowTerminal::new(&place);
+    shell.send("\x1b[200~scan comments\ndelete pets 1\x1b[201~\n");
+    shell.expect("\"subreddit\"");
+    shell.send(CONTROL_C);
+    shell.expect("alluvium: stopped");
+    shell.expect("is not run: 1 command");
+    shell.end_with_control_d();
+    assert_eq!(place.good(&["count", "db", "pets"]), "100\n");
+}
+
+#[test]
 fn earlier_commands_are_remembered_from_shell_to_shell() {
     let place = place();
     let mut first = shell(&place, false);

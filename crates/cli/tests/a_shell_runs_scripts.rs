@@ -22,7 +22,8 @@ use pets
 update rex {\"$inc\": {\"age\": 1}}
 load more.jsonl
 
-get rex 'tom' --fields kind,age
+get rex \\
+  'tom' --fields kind,age
 count
 use
 collections

@@ -11,6 +11,7 @@ use crate::exit::{Failure, INTERRUPTED, Outcome};
 use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
+use crate::text;
 use alluvium::Database;
 use complete::Helper;
 use rustyline::error::ReadlineError;
@@ -104,20 +105,37 @@ impl Shell<'_> {
                 Err(ReadlineError::Eof) => return Ok(()),
                 Err(error) => return Err(terminal(&error)),
             };
-            if !line.trim().is_empty() {
-                history::add(&mut editor, &line);
-            }
-            self.stop.forget();
-            match self.line(&line) {
+            match self.entered(&mut editor, &line) {
                 Ok(Next::Command) => {}
-                Ok(Next::Exit) => return Ok(()),
-                Err(Failure::BrokenPipe) => return Ok(()),
-                Err(Failure::Interrupted(text)) if text.is_empty() => {
-                    tell(&Failure::Interrupted("stopped".to_owned()), &line, None);
-                }
-                Err(failure) => tell(&failure, &line, None),
+                Ok(Next::Exit) | Err(Failure::BrokenPipe) => return Ok(()),
+                Err(failure) => return Err(failure),
             }
         }
+    }
+
+    /// What was entered at once: a command, or several that were pasted, which run as if each had been typed. An
+    /// interrupt gives up those behind the one that it stops.
+    fn entered(&mut self, editor: &mut Editor<Helper, FileHistory>, text: &str) -> Outcome<Next> {
+        self.stop.forget();
+        let commands = words::commands(text);
+        for (at, command) in commands.iter().enumerate() {
+            history::add(editor, command);
+            match self.line(command) {
+                Ok(Next::Command) => {}
+                Ok(Next::Exit) => return Ok(Next::Exit),
+                Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
+                Err(Failure::Interrupted(text)) if text.is_empty() => {
+                    tell(&Failure::Interrupted("stopped".to_owned()), command, None);
+                }
+                Err(failure) => tell(&failure, command, None),
+            }
+            let rest = commands.len() - at - 1;
+            if self.stop.is_set() && rest > 0 {
+                eprintln!("note: what was entered behind it is not run: {}", text::counted(rest as u64, "command"));
+                break;
+            }
+        }
+        Ok(Next::Command)
     }
 
     /// Commands from a script. What fails is told with its line; the first failure is the whole script's.
@@ -129,10 +147,10 @@ impl Shell<'_> {
                 .read_line(&mut text)
                 .map_err(|error| Failure::Other(format!("cannot read standard input: {error}")))?;
             line += u64::from(read > 0);
-            let outcome = match words::split(&text) {
-                Split::Open(..) if read > 0 => continue,
-                Split::Open(..) => Err(Failure::Usage("the script ends within a quote or bracket".to_owned())),
-                Split::Whole(..) => self.stop.check().and_then(|()| self.line(&text)),
+            let outcome = match words::is_whole(&text) {
+                false if read > 0 => continue,
+                false => Err(Failure::Usage("the script ends within a quote or bracket".to_owned())),
+                true => self.stop.check().and_then(|()| self.line(&text)),
             };
             let command = std::mem::take(&mut text);
             if self.stop.is_set() {

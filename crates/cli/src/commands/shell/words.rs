@@ -11,8 +11,8 @@ pub(super) enum Split {
 
 /// Splits a text, which may have several lines.
 ///
-/// Blanks separate words; `'…'` and `"…"` keep them together, `\` takes the next character as it is, `#` begins a
-/// remark. A word that begins with `{` or `[` is JSON: it ends where its brackets do.
+/// Blanks separate words; `'…'` and `"…"` keep them together, `\` takes the next character as it is, and a newline away;
+/// `#` begins a remark. A word that begins with `{` or `[` is JSON: it ends where its brackets do.
 pub(super) fn split(text: &str) -> Split {
     let (mut words, mut last) = (Vec::new(), text.len());
     let mut rest = text;
@@ -21,6 +21,10 @@ pub(super) fn split(text: &str) -> Split {
         let at = text.len() - rest.len();
         let taken = match rest.chars().next() {
             None => return Split::Whole(words, last),
+            Some('\\') if rest.starts_with("\\\n") => {
+                rest = &rest[2..];
+                continue;
+            }
             Some('#') => {
                 rest = rest.find('\n').map_or("", |end| &rest[end..]);
                 continue;
@@ -33,6 +37,26 @@ pub(super) fn split(text: &str) -> Split {
         last = at;
         rest = &rest[len..];
     }
+}
+
+/// True if a newline behind the text ends a command: no quote or bracket is open, and no `\` stands before it.
+pub(super) fn is_whole(text: &str) -> bool {
+    matches!(split(text.strip_suffix('\n').unwrap_or(text)), Split::Whole(..))
+}
+
+/// A text as its commands, one after the other; blank lines are left out.
+pub(super) fn commands(text: &str) -> Vec<&str> {
+    let (mut commands, mut begins, mut end) = (Vec::new(), 0, 0);
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        // What is not whole at the end is told when it runs.
+        if end == text.len() || is_whole(&text[begins..end]) {
+            commands.push(text[begins..end].trim_end_matches('\n'));
+            begins = end;
+        }
+    }
+    commands.retain(|command| !command.trim().is_empty());
+    commands
 }
 
 /// The length of JSON, if its brackets are closed. What is wrong otherwise its parser tells.

@@ -54,3 +54,14 @@ fn what_is_not_closed_goes_on() {
     open("get \"a", 1, 4);
     open("get a\\", 1, 4);
 }
+
+#[test]
+fn a_newline_ends_a_command_unless_something_is_open() {
+    let text = "delete bp old\n\n  \nput bp rex {\"v\":\n2}\nget bp 'a\nb' # two\nget bp \\\n tom\n";
+    let each = ["delete bp old", "put bp rex {\"v\":\n2}", "get bp 'a\nb' # two", "get bp \\\n tom"];
+    assert_eq!(commands(text), each);
+    assert_eq!(commands(" get bp tom"), [" get bp tom"]);
+    assert_eq!(commands("count bp\nget 'open\nget bp"), ["count bp", "get 'open\nget bp"]);
+    assert!(commands(" \n").is_empty());
+    whole("get \\\n tom", &["get", "tom"]);
+}
