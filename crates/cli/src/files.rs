@@ -34,9 +34,13 @@ const SUPERBLOCK: &str = "ALLUVIUM";
 /// Where a file is or would be, without symbolic links on the way.
 #[allow(clippy::disallowed_methods, reason = "a file of the user, no part of a database")]
 fn real(path: &Path) -> PathBuf {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let beside = || Some(std::fs::canonicalize(parent).ok()?.join(path.file_name()?));
-    std::fs::canonicalize(path).ok().or_else(beside).unwrap_or_else(|| path.to_owned())
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let there = |above: &Path| {
+        let real = std::fs::canonicalize(above).ok()?;
+        let missing = whole.strip_prefix(above).ok()?;
+        Some(if missing.as_os_str().is_empty() { real } else { real.join(missing) })
+    };
+    whole.ancestors().find_map(there).unwrap_or_else(|| whole.clone())
 }
 
 /// Refuses to write to a file or directory that lies within a database.
@@ -48,6 +52,25 @@ pub(crate) fn refuse_inside(env: &Env, path: &Path) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Refuses to write to a file that lies within a database, or that is there already, unless it is to be replaced. Pipes and
+/// devices are always there.
+pub(crate) fn refuse_taken(env: &Env, path: &Path, replace: bool) -> Outcome {
+    if is_stream(path) {
+        return Ok(());
+    }
+    refuse_inside(env, path)?;
+    if !env.fs.exists(path)? {
+        return Ok(());
+    }
+    if env.fs.list(path).is_ok() {
+        return Err(Failure::Usage(format!("{} is a directory: name a file", path.display())));
+    }
+    match replace {
+        true => Ok(()),
+        false => Err(Failure::Other(format!("{} exists: choose another name, or add --force", path.display()))),
+    }
 }
 
 /// Refuses to write to one of the files that are read.

@@ -42,6 +42,74 @@ fn a_database_keeps_its_files() {
 }
 
 #[test]
+fn a_database_has_no_other_things_within() {
+    let place = place();
+    place.good(&["checkpoint", "db", "checkpoint"]);
+    let before = files(&place.path("db"));
+    for arguments in [
+        vec!["gen", "comments", "--docs", "3", "-o", "db/new", "--force"],
+        vec!["gen", "keys", "--keys", "3", "-o", "db/ALLUVIUM", "--force"],
+        vec!["man", "db", "--force"],
+        vec!["man", "db/p000/pages/man1"],
+        vec!["build", "db/new", "c", "in.jsonl", "--skip-bad"],
+        vec!["build", "new", "c", "in.jsonl", "--skip-bad", "--rejects", "db/rejects"],
+        vec!["put", "db/new", "c", "1", "{}"],
+        vec!["put", "db/p000", "c", "1", "{}"],
+        vec!["load", "db/new/deep", "c", "in.jsonl"],
+        vec!["index", "create", "db/new", "c", "{\"a\":1}"],
+        vec!["shell", "db/new", "--create"],
+        vec!["mv", "put", "db/new", "m", "k", "v"],
+        vec!["repair", "db", "--to", "db/new"],
+        vec!["restore", "checkpoint", "db/new"],
+        vec!["demo", "--docs", "100000", "--dir", "db/p000"],
+    ] {
+        let said = place.bad(2, &arguments);
+        assert!(said.contains("lies within the database"), "{arguments:?}: {said}");
+    }
+    let inside =
+        place.command(&["gen", "comments", "--docs", "3", "-o", "new"]).current_dir(place.path("db/p000")).status();
+    assert_eq!(inside.expect("the binary").code(), Some(2));
+    assert_eq!(files(&place.path("db")), before);
+    place.good(&["verify", "db"]);
+}
+
+/// The names of what lies in a directory and in those below it.
+fn files(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        }
+        found.push(path);
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_file_is_replaced_only_by_force() {
+    let place = place();
+    place.write("mine", "mine\n");
+    std::fs::create_dir(place.path("man1")).expect("a directory");
+    place.write("man1/alluvium-load.1", "mine\n");
+    for arguments in [
+        vec!["gen", "comments", "--docs", "3", "-o", "mine"],
+        vec!["gen", "keys", "--keys", "3", "-o", "mine"],
+        vec!["export", "db", "c", "-o", "mine"],
+        vec!["man", "man1"],
+    ] {
+        let said = place.bad(1, &arguments);
+        assert!(said.contains("exists") && said.contains("--force"), "{arguments:?}: {said}");
+        assert_eq!((place.read("mine"), place.read("man1/alluvium-load.1")), ("mine\n".into(), "mine\n".into()));
+        assert!(!place.path("man1/alluvium.1").exists(), "all pages or none");
+        place.good(&[&arguments[..], &["--force"]].concat());
+        place.write("mine", "mine\n");
+    }
+    assert!(place.read("man1/alluvium-load.1").contains(".SH SYNOPSIS"));
+}
+
+#[test]
 fn a_file_of_progress_is_written_on() {
     let place = place();
     place.write("p", "mine\n");

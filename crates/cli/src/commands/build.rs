@@ -4,6 +4,7 @@ mod summary;
 
 use crate::commands::load::{Duplicate, FormatArgs, Rejects, Source};
 use crate::exit::{self, Failure, Outcome};
+use crate::files;
 use crate::progress::Meter;
 use crate::settings::size;
 use crate::signals::Stop;
@@ -98,6 +99,11 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let env = Env::os();
         let (options, sources) = (self.options()?, self.sources(&env)?);
+        files::refuse_inside(&env, &self.path)?;
+        if let Some(rejects) = &self.rejects {
+            files::refuse_inside(&env, rejects)?;
+            files::refuse_input(rejects, &self.files)?;
+        }
         self.enough_space(&env, &sources, options.memory_bytes)?;
         let rejects = self.rejects.as_deref().map(Rejects::open).transpose()?;
         let stop = Stop::on_signals()?;

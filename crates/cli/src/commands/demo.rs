@@ -51,6 +51,7 @@ impl Args {
             return Err(Failure::Usage("the demo needs at least 1000 documents to show anything".to_owned()));
         }
         let env = Env::os();
+        files::refuse_inside(&env, &self.dir.join("comments.jsonl"))?;
         let demo = Demo {
             env: env.clone(),
             docs: self.docs,

@@ -73,21 +73,9 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let encoder = self.encoder()?;
         let env = Env::os();
-        if let Some(path) = self.output.as_deref().filter(|path| !files::is_stream(path)) {
-            files::refuse_inside(&env, path)?;
-        }
-        if let Some(path) = self.output.as_deref()
-            && !files::is_stream(path)
-            && env.fs.exists(path)?
-        {
-            if env.fs.list(path).is_ok() {
-                return Err(Failure::Usage(format!("{} is a directory: name a file", path.display())));
-            }
+        if let Some(path) = self.output.as_deref() {
             // With --force it is replaced when the export is whole.
-            if !self.force {
-                let what = format!("{} exists: choose another name, or add --force", path.display());
-                return Err(Failure::Other(what));
-            }
+            files::refuse_taken(&env, path, self.force)?;
         }
         self.write_documents(&env, encoder)
     }

@@ -4,6 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::output::Output;
 use crate::signals::Stop;
+use env::Env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,9 @@ struct TargetArgs {
     /// A file to write; - is standard output, the default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
 }
 
 impl Command {
@@ -82,7 +86,10 @@ impl TargetArgs {
     fn write(&self, lines: u64, line: impl FnMut(&mut Vec<u8>)) -> Outcome {
         let stop = Stop::on_signals()?;
         match self.output.as_deref().filter(|path| *path != Path::new("-")) {
-            Some(path) => write_file(path, lines, &stop, line),
+            Some(path) => {
+                files::refuse_taken(&Env::os(), path, self.force)?;
+                write_file(path, lines, &stop, line)
+            }
             None => {
                 let mut out = Output::new();
                 chunks(lines, line, |chunk| {

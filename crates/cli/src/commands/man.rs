@@ -19,28 +19,46 @@ pub(crate) struct Args {
     /// The directory to write the pages to; it is made if it is not there
     #[arg(value_name = "DIR")]
     dir: PathBuf,
+    /// Replace pages that exist
+    #[arg(long)]
+    force: bool,
+}
+
+/// A page, and the file that it goes to.
+struct Page {
+    path: PathBuf,
+    text: Vec<u8>,
 }
 
 impl Args {
     /// Writes the pages, and says how many.
     pub(crate) fn run(&self) -> Outcome {
-        Env::os().fs.create_dir_all(&self.dir)?;
+        let env = Env::os();
         let mut definition = crate::app::definition().disable_help_subcommand(true);
         definition.build();
-        let pages = write_pages(&self.dir, &definition)?;
+        let pages = pages(&self.dir, definition)?;
+        // All or none.
+        pages.iter().try_for_each(|page| files::refuse_taken(&env, &page.path, self.force))?;
+        env.fs.create_dir_all(&self.dir)?;
+        for Page { path, text } in &pages {
+            files::create(path)?.write_all(text).map_err(|error| Failure::io("write", path, &error))?;
+        }
         let mut out = Output::new();
-        out.text(&format!("wrote {} to {}\n", text::counted(pages, "page"), self.dir.display()))?;
+        out.text(&format!("wrote {} to {}\n", text::counted(pages.len() as u64, "page"), self.dir.display()))?;
         out.finish()
     }
 }
 
 /// The page of a command, and those of the commands below it.
-fn write_pages(dir: &Path, command: &clap::Command) -> Outcome<u64> {
-    let man = Man::new(command.clone());
+fn pages(dir: &Path, command: clap::Command) -> Outcome<Vec<Page>> {
+    let below: Vec<clap::Command> = command.get_subcommands().cloned().collect();
+    let man = Man::new(command);
     let path = dir.join(man.get_filename());
-    let mut page = Vec::new();
-    man.render(&mut page).map_err(|error| Failure::io("write", &path, &error))?;
-    files::create(&path)?.write_all(&page).map_err(|error| Failure::io("write", &path, &error))?;
-    let below: Outcome<Vec<u64>> = command.get_subcommands().map(|sub| write_pages(dir, sub)).collect();
-    Ok(1 + below?.iter().sum::<u64>())
+    let mut text = Vec::new();
+    man.render(&mut text).map_err(|error| Failure::io("write", &path, &error))?;
+    let mut all = vec![Page { path, text }];
+    for command in below {
+        all.extend(pages(dir, command)?);
+    }
+    Ok(all)
 }

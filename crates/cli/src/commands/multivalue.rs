@@ -167,7 +167,7 @@ impl Set {
     /// Opens the store, runs the step, and closes it.
     fn with<T>(&self, create: bool, step: impl FnOnce(&Store, TreeId) -> Outcome<T>) -> Outcome<T> {
         // As a database, also where there are no documents: what is merged may be those of others.
-        let builder = self.database.builder()?.create_if_missing(create);
+        let builder = if create { self.database.creating()? } else { self.database.builder()? };
         self.database.with_builder(builder, |database| {
             let store = database.store();
             self.tree(store, create).and_then(|tree| step(store, tree))

@@ -38,7 +38,7 @@ impl Args {
         let map = self.document()?;
         // What is refused creates no database.
         alluvium::check_name(&self.collection.name)?;
-        let mut builder = self.collection.database.builder()?.create_if_missing(true);
+        let mut builder = self.collection.database.creating()?;
         if let Some(partitions) = self.partitions {
             builder = builder.partitions(partitions);
         }

@@ -1,6 +1,7 @@
 //! `alluvium repair`: a new database of what is whole of a damaged one.
 
 use crate::exit::{self, Failure, Outcome};
+use crate::files;
 use crate::output::Output;
 use crate::settings::database::refuse_read_only;
 use crate::settings::size;
@@ -49,6 +50,7 @@ impl Args {
         let memory_bytes = self.memory.map(usize::try_from).transpose().map_err(large)?;
         let options = RepairOptions { memory_bytes, stop: stop.flag() };
         let env = Env::os();
+        files::refuse_inside(&env, &self.to)?;
         if !self.no_space_check
             && let Ok(space) = Space::for_repair(&env, &self.database, &self.to)
         {

@@ -78,7 +78,7 @@ impl Args {
         }
         let stop = Stop::on_signals()?;
         let dump = Dump::read(&env, &self.dir)?;
-        let mut builder = self.database.builder()?.create_if_missing(true);
+        let mut builder = self.database.creating()?;
         if let Some(partitions) = self.partitions {
             builder = builder.partitions(partitions);
         }

@@ -52,7 +52,7 @@ impl Args {
         self.database.refuse_read_only("`get`, `scan`, `count`, `export` and `stats` read it without a shell")?;
         let stop = Stop::on_interrupts()?;
         end_when_terminated()?;
-        let builder = self.database.builder()?.create_if_missing(self.create);
+        let builder = if self.create { self.database.creating()? } else { self.database.builder()? };
         self.database.with_builder(builder, |database| {
             let typed = std::io::stdin().is_terminal();
             let pretty = typed && std::io::stdout().is_terminal();

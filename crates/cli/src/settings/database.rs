@@ -2,11 +2,13 @@
 
 use crate::config::LEAST_MEMORY;
 use crate::exit::{Failure, Outcome};
+use crate::files;
 use crate::session;
 use crate::settings::size;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::{Builder, Collection, Database, Document, Durability, Map, ReadOnly, ReadOnlyOptions, Scan, Value};
+use env::Env;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -75,6 +77,15 @@ impl DatabaseArgs {
             }
             None => builder,
         })
+    }
+
+    /// Options for opening it, which create it if it is not there; but not within another one.
+    pub(crate) fn creating(&self) -> Outcome<Builder> {
+        let builder = self.builder()?.create_if_missing(true);
+        if self.is_new(&builder)? {
+            files::refuse_inside(&Env::os(), &self.path)?;
+        }
+        Ok(builder)
     }
 
     /// Options for opening it, to read all of one moment however long that takes.

@@ -67,7 +67,7 @@ impl Args {
         // What is refused creates no database.
         alluvium::check_name(&self.collection.name)?;
         alluvium::check_index(&keys, &options)?;
-        let builder = self.collection.database.builder()?.create_if_missing(true);
+        let builder = self.collection.database.creating()?;
         let made = self.collection.database.with_builder(builder, |database| {
             let collection = database.collection(&self.collection.name);
             let full_name = collection.full_name()?;

@@ -138,7 +138,7 @@ impl Loading {
         if self.readers == Some(0) || self.writers == 0 {
             return Err(Failure::Usage("--readers and --writers are at least 1".to_owned()));
         }
-        let mut builder = collection.database.builder()?.create_if_missing(true);
+        let mut builder = collection.database.creating()?;
         if let Some(partitions) = self.partitions {
             builder = builder.partitions(partitions);
         }

@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::exit::{Failure, Outcome};
+use crate::files;
 use crate::output::Output;
 use crate::signals::Stop;
 use crate::text;
@@ -17,6 +18,7 @@ impl Args {
                 format!("--on-duplicate and --partitions are for dumps, and {} is a checkpoint", self.dir.display());
             return Err(Failure::Usage(what));
         }
+        files::refuse_inside(env, self.database.path())?;
         let stop = Stop::on_signals()?.flag();
         let options = RestoreOptions { copy: self.copy, quick: self.quick, stop, ..RestoreOptions::default() };
         let report = backup::restore(env, &self.dir, self.database.path(), options).map_err(|error| match error {
