@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{Ended, Place};
+use common::{Ended, Place, ended};
+use std::io::{Read, Write};
 
 fn run(place: &Place, options: &[&str], script: &str) -> Ended {
     place.run_with(&[&["shell", "db"], options].concat(), script.as_bytes())
@@ -86,6 +87,30 @@ fn a_line_that_asks_for_json_fails_with_json() {
     assert!(parser["error"].as_str().is_some_and(|text| text.contains("--hint")), "{parser}");
     assert_eq!(told(lines[2])["exit_code"], 3, "{}", lines[2]);
     assert_eq!(lines[3], "alluvium: line 4: not found: \"tom\"");
+}
+
+#[test]
+fn a_script_whose_output_nobody_reads_ends_badly() {
+    let place = Place::new();
+    place.comments("c.jsonl", 3000);
+    place.good(&["load", "db", "c", "c.jsonl", "--id-field", "id"]);
+    for (script, code) in [("count c\nscan c\nput c new {}\n", 1), ("get c nobody\nscan c\nput c new {}\n", 3)] {
+        for options in [&[][..], &["--strict"]] {
+            if code == 3 && !options.is_empty() {
+                continue;
+            }
+            let mut child = place.start(&[&["shell", "db"], options].concat());
+            let mut out = child.stdout.take().expect("a pipe");
+            child.stdin.take().expect("a pipe").write_all(script.as_bytes()).expect("a reader");
+            out.read_exact(&mut [0; 100]).expect("output");
+            drop(out);
+            let ended = ended(child);
+            assert_eq!(ended.code, Some(code), "{}", ended.err);
+            let said = "alluvium: line 2: nobody reads the output any more; the rest of the script was not run\n";
+            assert!(ended.err.ends_with(said), "{}", ended.err);
+        }
+    }
+    place.bad(3, &["get", "db", "c", "new"]);
 }
 
 #[test]

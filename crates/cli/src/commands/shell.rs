@@ -30,7 +30,7 @@ use words::Split;
 Within the shell: the commands of this program without their DB, `use COLLECTION` to leave out that too, `help`, `exit`. \
 JSON needs no quotes. Without a terminal, commands are read from standard input; those that fail are named with their \
 line, the others run, and the exit code is that of the first failure. ctrl-C ends \
-the command that runs; in a script the rest is not run.
+the command that runs; in a script the rest is not run. A script ends with code 1 where the reader of its output goes away.
 
 Examples:
   alluvium shell my.db
@@ -163,11 +163,13 @@ impl Shell<'_> {
             }
             let exit = match outcome {
                 Ok(next) => next == Next::Exit,
-                Err(failure @ (Failure::BrokenPipe | Failure::Interrupted(_))) => return Err(failure),
+                Err(failure @ Failure::Interrupted(_)) => return Err(failure),
                 Err(failure) => {
+                    let unread = matches!(failure, Failure::BrokenPipe);
+                    let failure = if unread { rest_not_run() } else { failure };
                     tell(&failure, &command, Some(begins_at));
                     first.get_or_insert(failure.told());
-                    strict
+                    unread || strict
                 }
             };
             if exit || read == 0 {
@@ -268,6 +270,11 @@ fn interrupted(failure: Option<Failure>, line: u64) -> Failure {
         _ => "stopped".to_owned(),
     };
     Failure::Interrupted(format!("line {line}: {text}; the rest of the script was not run"))
+}
+
+/// A script whose output nobody reads any more ends there, and not as if all of it had run.
+fn rest_not_run() -> Failure {
+    Failure::Other("nobody reads the output any more; the rest of the script was not run".to_owned())
 }
 
 fn terminal(error: &ReadlineError) -> Failure {
