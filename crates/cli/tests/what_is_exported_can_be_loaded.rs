@@ -91,6 +91,9 @@ fn devices_and_closed_pipes_are_written_to_as_ever() {
     let mut stdin = child.stdin.take().expect("a pipe");
     let _unread = stdin.write_all(b"");
     assert_eq!(child.wait().expect("a child").code(), Some(0));
+    let ended = place.run(&["export", "db", "c", "-o", "-"]);
+    assert_eq!((ended.out.lines().count(), ended.err.as_str()), (2000, ""));
+    assert!(!place.path("-").exists());
 }
 
 #[test]

@@ -32,7 +32,7 @@ not tell types (`load --types` declares them). A document that would come back a
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The file to write, compressed if its name ends in .gz or .zst; default: standard output
+    /// The file to write, compressed if its name ends in .gz or .zst; - is standard output, the default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// How the documents are written; by default the file's name tells, else json-lines
@@ -73,7 +73,7 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let encoder = self.encoder()?;
         let env = Env::os();
-        if let Some(path) = self.output.as_deref() {
+        if let Some(path) = self.file() {
             // With --force it is replaced when the export is whole.
             files::refuse_taken(&env, path, self.force)?;
         }
@@ -87,16 +87,21 @@ impl Args {
         self.collection.read_by(None, database.snapshots_for_ever()?, |collection| {
             let cursor = self.range.apply(collection.scan(), self.id).run()?;
             let mut meter = Meter::new(env);
-            let mut target = Target::open(env, self.output.as_deref())?;
+            let mut target = Target::open(env, self.file())?;
             let bytes = write(cursor, &mut encoder, &mut target, &stop, &mut meter)?;
             target.finish()?;
             meter.end();
-            if self.output.is_some() {
+            if self.file().is_some() {
                 let documents = text::counted(encoder.documents(), "document");
                 eprintln!("exported {documents}, {}, in {}", text::bytes(bytes), text::duration(meter.took()));
             }
             Ok(())
         })
+    }
+
+    /// The file that is asked for, if it is not standard output.
+    fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
     fn encoder(&self) -> Outcome<Encoder> {
@@ -106,7 +111,7 @@ impl Args {
             Some(FormatName::Csv) => Format::Csv { separator: b',' },
             Some(FormatName::Tsv) => Format::Csv { separator: b'\t' },
             Some(FormatName::Bson) => Format::Bson,
-            None => self.output.as_deref().map_or(Format::JsonLines, of_name),
+            None => self.file().map_or(Format::JsonLines, of_name),
         };
         let rows = matches!(format, Format::Csv { .. });
         let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
