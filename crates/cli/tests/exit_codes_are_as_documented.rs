@@ -15,7 +15,6 @@ fn exit_codes_are_as_documented() {
     let ended = place.run(&["get", "db", "c", "1"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
     // 1: failed.
-    place.bad(1, &["put", "db", "c", "1", "{\"a\":"]);
     place.bad(1, &["rename", "db", "c", "c"]);
     // 2: arguments.
     for arguments in [
@@ -26,6 +25,8 @@ fn exit_codes_are_as_documented() {
         vec!["drop", "db", "c"],
         vec!["get", "db", "c", "[1]"],
         vec!["put", "db", "c", "[1]", "{}"],
+        vec!["put", "db", "c", "1", "{\"a\":"],
+        vec!["put", "db", "c", "1", "[1]"],
         vec!["put", "db", "$bad", "1", "{}"],
         vec!["stats", "db", "--memory", "1K"],
     ] {
@@ -112,4 +113,12 @@ fn a_full_disk_under_the_output_has_its_code() {
     place.bad(7, &["load", "db", "c", "in.jsonl", "--progress-json", "/dev/full"]);
     // The load itself went well.
     assert_eq!(place.good(&["count", "db", "c"]), "1\n");
+    place.write("bad.jsonl", "{\"_id\":2}\nno document\n");
+    for arguments in [
+        vec!["load", "db", "c", "bad.jsonl", "--on-bad", "skip", "--rejects", "/dev/full"],
+        vec!["build", "ro", "c", "bad.jsonl", "--skip-bad", "--rejects", "/dev/full"],
+    ] {
+        let said = place.bad(7, &arguments);
+        assert!(said.contains("cannot write /dev/full: "), "{said}");
+    }
 }

@@ -209,7 +209,8 @@ impl Args {
                 if stop.is_set() {
                     return Err(stopped());
                 }
-                if report?.outcome == Ended::Stopped {
+                let unwritten = || rejects.as_ref().and_then(Rejects::failure);
+                if report.map_err(|error| unwritten().unwrap_or_else(|| error.into()))?.outcome == Ended::Stopped {
                     return Err(stopped());
                 }
             }

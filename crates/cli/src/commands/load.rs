@@ -152,7 +152,10 @@ fn load_one(
         // Before the documents: each is indexed as it comes.
         collection.create_indexes_of(metadata)?;
     }
-    input.load(&collection, options).map_err(|error| explain(error, source, &progress, stop))
+    input.load(&collection, options).map_err(|error| {
+        let rejects = settings.rejects.as_ref().and_then(Rejects::failure);
+        rejects.unwrap_or_else(|| explain(error, source, &progress, stop))
+    })
 }
 
 /// What the metadata of a dump say that is not kept.

@@ -75,9 +75,10 @@ impl Args {
         match json::parse(text) {
             Ok(Value::Map(map)) => Ok(map),
             Ok(other) => {
-                Err(Failure::Other(format!("a document is a JSON object {{…}}, not of type {}", other.type_name())))
+                let kind = other.type_name();
+                Err(Failure::wrong_type(format!("a document is a JSON object {{…}}, not of type {kind}")))
             }
-            Err(error) => Err(Failure::Other(format!("the document is no JSON: {error}"))),
+            Err(error) => Err(Failure::no_json(format!("the document is no JSON: {error}"))),
         }
     }
 }

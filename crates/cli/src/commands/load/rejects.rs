@@ -1,10 +1,10 @@
 //! Rejected lines on their way to a file, with the name of the input they come from.
 
-use crate::exit::Outcome;
+use crate::exit::{Failure, Outcome};
 use crate::files;
 use env::sync::Mutex;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The file of rejects.
@@ -13,13 +13,26 @@ pub(crate) struct Rejects {
     /// Not buffered: a rejected line is on its way to the disk before the load's mark passes it, so
     /// that a load which is killed and run again has every one of them.
     file: Arc<Mutex<Box<dyn Write + Send>>>,
+    path: PathBuf,
+    failure: Arc<Mutex<Option<Failure>>>,
 }
 
 impl Rejects {
     /// Opens the file for appending: a load that goes on keeps what was rejected before.
     pub(crate) fn open(path: &Path) -> Outcome<Self> {
         let file: Box<dyn Write + Send> = Box::new(files::append(path)?);
-        Ok(Self { file: Arc::new(Mutex::new(file)) })
+        Ok(Self { file: Arc::new(Mutex::new(file)), path: path.to_owned(), failure: Arc::default() })
+    }
+
+    /// Why a line could not be written, if one could not: the load's own error does not know the file.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        self.failure.lock().take()
+    }
+
+    fn append(&self, line: &[u8]) -> io::Result<()> {
+        self.file.lock().write_all(line).inspect_err(|error| {
+            *self.failure.lock() = Some(Failure::io("write", &self.path, error));
+        })
     }
 
     /// A writer for one input. It takes lines of JSON objects and gives each a field `file`.
@@ -44,7 +57,7 @@ impl Write for Named {
                 let mut whole = self.head.clone();
                 whole.extend_from_slice(self.line.strip_prefix(b"{").unwrap_or(&self.line));
                 self.line.clear();
-                self.rejects.file.lock().write_all(&whole)?;
+                self.rejects.append(&whole)?;
             }
         }
         Ok(bytes.len())
