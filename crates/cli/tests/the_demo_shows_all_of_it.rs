@@ -18,7 +18,9 @@ fn the_demo_shows_all_of_it() {
     assert!(table.contains("all whole"), "{table}");
     assert!(!table.contains("not known"), "{table}");
     // It may be run again.
-    place.good(&["demo", "--docs", "30000", "--memory", "32M"]);
+    place.good(&["demo", "--docs", "20000", "--memory", "32M"]);
+    let said = place.bad(2, &["demo", "--docs", "19999"]);
+    assert!(said.contains("at least 20,000 documents"), "{said}");
 }
 
 #[test]
@@ -26,6 +28,6 @@ fn the_demo_removes_no_directory_of_others() {
     let place = Place::new();
     std::fs::create_dir(place.path("demo.alluvium")).expect("space");
     place.write("demo.alluvium/precious", "data");
-    place.bad(1, &["demo", "--docs", "1000"]);
+    place.bad(1, &["demo", "--docs", "20000"]);
     assert_eq!(place.read("demo.alluvium/precious"), "data");
 }

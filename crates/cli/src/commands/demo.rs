@@ -11,14 +11,18 @@ use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::settings::size;
 use crate::signals::Stop;
+use crate::text;
 use env::Env;
 use std::path::PathBuf;
+
+/// With fewer a load is over before it can be killed.
+const LEAST_DOCS: u64 = 20_000;
 
 /// Arguments of `demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: alluvium demo --docs 100000")]
 pub(crate) struct Args {
-    /// How many documents
+    /// How many documents, at least 20000: a load of fewer is over before it can be killed
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     docs: u64,
     /// Another seed gives other documents
@@ -47,8 +51,11 @@ impl Args {
     /// Runs all steps; ends at the first that is not as it should be.
     pub(crate) fn run(&self) -> Outcome {
         Stop::at_once()?;
-        if self.docs < 1000 {
-            return Err(Failure::Usage("the demo needs at least 1000 documents to show anything".to_owned()));
+        if self.docs < LEAST_DOCS {
+            let least = text::count(LEAST_DOCS);
+            let what =
+                format!("the demo needs at least {least} documents: a load of fewer is over before it can be killed");
+            return Err(Failure::Usage(what));
         }
         let env = Env::os();
         files::refuse_inside(&env, &self.dir.join("comments.jsonl"))?;

@@ -6,7 +6,7 @@ use crate::process;
 use env::OpenMode;
 use env::sync::{Condvar, Mutex};
 use serde_json::Value;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// What a load in a process of its own reports.
@@ -55,19 +55,19 @@ impl Demo {
     /// documents. Returns how many it had acknowledged at the last.
     pub(super) fn load_and_kill(&self, collection: &str) -> Outcome<u64> {
         let mut command = self.loading(collection)?;
-        command.arg("--progress-json").arg(&self.progress).args(["--progress-ms", "20"]);
+        command.arg("--progress-json").arg(&self.progress).args(["--progress-ms", "2"]);
         let mut child = spawn(&mut command)?;
         let (waiting, never) = (Mutex::new(()), Condvar::new());
         while self.acknowledged()? < self.docs / 3 {
             if let Some(status) = child.try_wait().map_err(|error| Failure::Other(format!("lost the load: {error}")))? {
-                return Err(Failure::Other(format!("the load ended with {status} before it was killed")));
+                return Err(ended_before(status));
             }
-            never.wait_for(&mut waiting.lock(), Duration::from_millis(5));
+            never.wait_for(&mut waiting.lock(), Duration::from_millis(2));
         }
         let killed = child.kill().and_then(|()| child.wait());
         let status = killed.map_err(|error| Failure::Other(format!("cannot kill the load: {error}")))?;
         if status.code().is_some() {
-            return Err(Failure::Other(format!("the load ended with {status} before it was killed")));
+            return Err(ended_before(status));
         }
         self.acknowledged()
     }
@@ -84,6 +84,14 @@ impl Demo {
         let line: Option<Value> = serde_json::from_slice(whole).ok();
         Ok(line.and_then(|line| line["documents"].as_u64()).unwrap_or(0))
     }
+}
+
+fn ended_before(status: ExitStatus) -> Failure {
+    let what = match status.success() {
+        true => "the load was over before it was killed: ask for more documents by --docs".to_owned(),
+        false => format!("the load ended with {status} before it was killed"),
+    };
+    Failure::Other(what)
 }
 
 fn spawn(command: &mut Command) -> Outcome<Child> {
