@@ -87,9 +87,11 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
     Some(command.after_help(examples(&help, in_use.is_some())))
 }
 
-/// Examples as they are typed here: without program and database, and without the collection if one is in use.
+/// Examples as they are typed here: without program and database, and without the collection if one is in use. Here are no pipes.
 fn examples(help: &str, in_use: bool) -> String {
-    let help = help.replace("alluvium ", "");
+    let piped = |line: &str| line.contains("alluvium ") && [" < ", " | ", " > "].iter().any(|pipe| line.contains(pipe));
+    let lines: Vec<&str> = help.split('\n').filter(|line| !piped(line)).collect();
+    let help = lines.join("\n").replace("alluvium ", "");
     let mut parts = help.split("my.db ");
     let mut shown = parts.next().unwrap_or_default().to_owned();
     for part in parts {

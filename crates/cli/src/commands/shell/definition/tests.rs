@@ -51,6 +51,19 @@ fn what_is_not_for_the_shell_is_refused() {
 }
 
 #[test]
+fn help_shows_no_pipes() {
+    for collection in [None, Some("pets")] {
+        for mut command in commands(collection).get_subcommands().cloned() {
+            let help = command.render_long_help().to_string();
+            let pipe = [" < ", " | ", " > "].iter().find(|pipe| help.contains(**pipe));
+            assert!(pipe.is_none(), "{}: {help}", command.get_name());
+        }
+    }
+    let put = commands(None).find_subcommand_mut("put").expect("a command").render_long_help().to_string();
+    assert!(put.contains("put pets rex '{") && !put.contains("document.json"), "{put}");
+}
+
+#[test]
 fn help_shows_no_database() {
     let mut definition = commands(None);
     let help = definition.render_help().to_string();
