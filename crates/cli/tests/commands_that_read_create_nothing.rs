@@ -82,3 +82,23 @@ fn a_missing_input_creates_no_database() {
     assert!(said.contains("absent.jsonl"), "{said}");
     assert!(!place.path("db").exists());
 }
+
+#[test]
+fn what_is_refused_creates_no_database() {
+    let place = Place::new();
+    place.write("in.jsonl", "{\"_id\":1}\n");
+    for (code, arguments, said) in [
+        (2, &["put", "db", "c", "rex", "{\"_id\":\"tom\"}"][..], "the document has _id \"tom\", which is not \"rex\""),
+        (2, &["put", "db", "c", "[1]", "{}"], "the _id cannot be used"),
+        (2, &["put", "db", "c", "{\"$a\":1}", "{}"], "the _id cannot be used"),
+        (2, &["put", "db", "c", "-", "{\"_id\":[1]}"], "the _id cannot be used"),
+        (2, &["put", "db", "c", "1", "{bad"], "the document is no JSON"),
+        (3, &["load", "db", "c", "in.jsonl", "--progress-json", "nowhere/progress"], "nowhere/progress"),
+        (3, &["load", "db", "c", "in.jsonl", "--on-bad", "skip", "--rejects", "nowhere/rejects"], "nowhere/rejects"),
+    ] {
+        let error = place.bad(code, arguments);
+        assert!(error.contains(said), "{arguments:?}: {error}");
+        assert!(!place.path("db").exists(), "{arguments:?}");
+    }
+    place.good(&["put", "db", "c", "tom", "{\"_id\":\"tom\"}"]);
+}

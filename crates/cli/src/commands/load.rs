@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use summary::Summary;
-use watch::Watch;
+use watch::{Lines, Watch};
 
 /// A load of less leaves its last part in the log, as other writes do.
 const WORTH_A_FLUSH: u64 = 64 << 20;
@@ -52,6 +52,7 @@ impl Settings {
         if self.space_check && database.is_new(&self.builder)? {
             room::check_new(self, database.path())?;
         }
+        let lines = Lines::open(self)?;
         let mut summary = Summary::begun(process::resident_bytes());
         let started = env.clock.now();
         let result = database.with_builder(self.builder.clone(), |database| {
@@ -61,7 +62,7 @@ impl Settings {
             if self.space_check {
                 room::check(database, self, &env, &stop)?;
             }
-            let watch = Watch::start(database, self, &env)?;
+            let watch = Watch::start(database, self, lines, &env);
             let result = load_all(database, self, &stop, &env, &watch, &mut summary);
             let ended = watch.end();
             summary.stats = database.stats();

@@ -6,6 +6,7 @@ use crate::settings::database::{Acknowledge, CollectionArgs};
 use crate::settings::ids::{self, IdArgs};
 use alluvium::{Map, Value};
 use document::json;
+use document::key::IdError;
 use std::io::Read;
 
 /// Arguments of `put`.
@@ -38,6 +39,7 @@ impl Args {
         let map = self.document()?;
         // What is refused creates no database.
         alluvium::check_name(&self.collection.name)?;
+        self.check_id(&map)?;
         let mut builder = self.collection.database.creating()?;
         if let Some(partitions) = self.partitions {
             builder = builder.partitions(partitions);
@@ -58,6 +60,22 @@ impl Args {
             // Also bulk writes are acknowledged when the command ends well.
             Ok(database.sync()?)
         })
+    }
+
+    /// The `_id` is one that may be, and the document's own if it has one: the library says the same, but later.
+    fn check_id(&self, map: &Map) -> Outcome {
+        let (own, given) = (map.get("_id"), (self.id != "-").then(|| self.ids.parse(&self.id)));
+        let refused = |code, what| Err(Failure::from(alluvium::Error::InvalidId { code, what }));
+        if let (Some(own), Some(given)) = (own, &given)
+            && !document::compare::equal(own, given)
+        {
+            return refused(2, format!("the document has _id {}, which is not {}", ids::show(own), ids::show(given)));
+        }
+        match given.as_ref().or(own).map(document::key::id_key) {
+            Some(Err(error @ IdError::Dollar(_))) => refused(52, error.to_string()),
+            Some(Err(error)) => refused(2, error.to_string()),
+            _ => Ok(()),
+        }
     }
 
     /// The document that is to be stored.

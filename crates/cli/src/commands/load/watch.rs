@@ -76,7 +76,7 @@ impl State {
 
 impl Watch {
     /// Starts watching, if anybody wants to see.
-    pub(super) fn start(database: &Database, settings: &Settings, env: &Env) -> Outcome<Self> {
+    pub(super) fn start(database: &Database, settings: &Settings, lines: Option<Lines>, env: &Env) -> Self {
         let started = env.clock.now();
         let shared = Arc::new(Shared {
             state: Mutex::new(State::default()),
@@ -86,13 +86,12 @@ impl Watch {
             line_interval: settings.progress_interval,
         });
         let bar = std::io::stderr().is_terminal().then(|| bar(&settings.sources));
-        let lines = settings.progress_json.as_ref().map(|path| Lines::open(path.clone())).transpose()?;
         if bar.is_none() && lines.is_none() {
-            return Ok(Self { shared, thread: None });
+            return Self { shared, thread: None };
         }
         let (watched, database) = (shared.clone(), database.clone());
         let thread = env::thread::spawn("progress", move || watched.run(&database, bar.as_ref(), lines));
-        Ok(Self { shared, thread: Some(thread) })
+        Self { shared, thread: Some(thread) }
     }
 
     /// An input begins.
@@ -195,15 +194,17 @@ fn show(bar: &ProgressBar, figures: &Figures, since: Duration, database: &Databa
 }
 
 /// The file with a line a second.
-struct Lines {
+pub(super) struct Lines {
     path: PathBuf,
     file: Box<dyn Write + Send>,
 }
 
 impl Lines {
-    fn open(path: PathBuf) -> Outcome<Self> {
+    /// Opens the file, if one is asked for.
+    pub(super) fn open(settings: &Settings) -> Outcome<Option<Self>> {
+        let Some(path) = settings.progress_json.clone() else { return Ok(None) };
         let file = Box::new(files::append(&path)?);
-        Ok(Self { path, file })
+        Ok(Some(Self { path, file }))
     }
 
     fn write(&mut self, figures: &Figures, since: Duration, database: &Database) -> Outcome {
