@@ -3,6 +3,7 @@
 use crate::exit::{self, Outcome};
 use crate::files;
 use crate::output::Output;
+use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
@@ -30,11 +31,13 @@ impl Args {
         let stop = Stop::at_once()?;
         let env = Env::os();
         let started = env.clock.now();
+        // While it is open the log has space set aside, which is given back when it is closed.
+        let closed = if session::is_open() { None } else { files::bytes_below(&env, self.database.path()).ok() };
         let (before, stats) = self.database.with(|database| {
             if !self.no_space_check {
                 exit::enough_space(database.compact_space())?;
             }
-            let before = files::bytes_below(&env, self.database.path())?;
+            let before = closed.map_or_else(|| files::bytes_below(&env, self.database.path()), Ok)?;
             database.compact_unless(&stop.flag())?;
             Ok((before, database.stats()))
         })?;

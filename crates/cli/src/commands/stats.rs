@@ -11,7 +11,12 @@ use alluvium::{Database, PartitionStats, Stats};
 
 /// Arguments of `stats`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples: alluvium stats my.db --json\n          alluvium stats my.db comments")]
+#[command(after_help = "\
+Examples: alluvium stats my.db --json
+          alluvium stats my.db comments
+
+The log's bytes, and so those on disk, count the space that is set aside for it while the database is open: it is given back \
+when the database is closed.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
@@ -145,7 +150,14 @@ fn describe(database: &Database, stats: &Stats) -> String {
     let mut rows = vec![
         ("collections", database.collections().len().to_string()),
         ("partitions", stats.partitions.len().to_string()),
-        ("on disk", format!("{}, {} of it log", text::bytes(stats.disk_bytes), text::bytes(stats.log_bytes))),
+        (
+            "on disk",
+            format!(
+                "{}, {} of it log with space set aside",
+                text::bytes(stats.disk_bytes),
+                text::bytes(stats.log_bytes)
+            ),
+        ),
         (
             "sorted files",
             format!("{} in at most {} a partition", text::count(files), text::counted(runs as u64, "run")),
