@@ -97,6 +97,7 @@ fn random_tuning(rng: &mut fastrand::Rng) -> Tuning {
         dictionary_file_bytes: [None, Some(2 << 10), Some(8 << 10)][rng.usize(0..3)],
         index_partition_blocks: [None, Some(2), Some(5)][rng.usize(0..3)],
         max_range_bytes: [None, Some(200)][rng.usize(0..2)],
+        full_range_bytes: None,
         max_definitions: [None, Some(1), Some(6)][rng.usize(0..3)],
         gather_bytes: [None, Some(2), Some(100), Some(600)][rng.usize(0..4)],
     }
