@@ -13,6 +13,7 @@ mod demo;
 mod distinct;
 mod drop;
 mod dump;
+mod expire;
 mod export;
 mod find;
 mod generate;
@@ -66,6 +67,8 @@ pub(crate) enum Command {
     Drop(drop::Args),
     /// Write a whole database into files, as mongodump does
     Dump(dump::Args),
+    /// Delete the documents that have expired
+    Expire(expire::Args),
     /// Write a collection as JSON, CSV or BSON
     Export(export::Args),
     /// Print documents that match a filter
@@ -124,6 +127,7 @@ impl Command {
             Self::Distinct(args) => args.run(),
             Self::Drop(args) => args.run(),
             Self::Dump(args) => args.run(),
+            Self::Expire(args) => args.run(),
             Self::Export(args) => args.run(),
             Self::Find(args) => args.run(),
             Self::Gen(command) => command.run(),

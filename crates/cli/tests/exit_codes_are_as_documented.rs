@@ -87,7 +87,7 @@ fn help_documents_the_codes_and_every_command_has_help() {
         assert!(help.lines().any(|line| line.trim_start().starts_with(&format!("{code}  "))), "{code}: {help}");
     }
     for command in
-        ["load", "get", "put", "delete", "scan", "count", "stats", "verify", "compact", "collections", "drop"]
+        ["load", "get", "put", "delete", "scan", "count", "stats", "verify", "compact", "collections", "drop", "expire"]
     {
         assert!(help.contains(command), "{command}");
         assert!(place.good(&[command, "--help"]).contains("Example"), "{command}");

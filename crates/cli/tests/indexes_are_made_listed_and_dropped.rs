@@ -17,6 +17,23 @@ fn pets() -> Place {
 }
 
 #[test]
+fn what_has_expired_is_deleted_when_that_is_asked_for() {
+    let place = pets();
+    assert_eq!(place.good(&["expire", "db"]), "deleted 0 expired documents\n");
+    place.good(&["index", "create", "db", "pets", r#"{"seen": 1}"#, "--expire-after", "3600"]);
+    for (id, seen) in [("4", r#"{"$date": "2001-01-01T00:00:00Z"}"#), ("5", r#"{"$date": "2901-01-01T00:00:00Z"}"#)] {
+        place.good(&["put", "db", "pets", id, &format!("{{\"seen\": {seen}}}")]);
+    }
+    // Commands do not wait for the minute.
+    assert_eq!(place.good(&["count", "db", "pets"]), "5\n");
+    assert_eq!(place.good(&["expire", "db"]), "deleted 1 expired document\n");
+    assert_eq!(place.json(&["expire", "db", "--json"])["deleted"], 0);
+    place.bad(3, &["get", "db", "pets", "4"]);
+    assert_eq!(place.run_with(&["shell", "db"], b"expire\n").out, "deleted 0 expired documents\n");
+    place.bad(3, &["expire", "nowhere"]);
+}
+
+#[test]
 fn an_index_is_made_listed_checked_and_dropped() {
     let place = pets();
     let said = place.good(&["index", "create", "db", "pets", r#"{"kind": 1}"#]);

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Only documents that match this filter, as JSON
     #[arg(long, value_name = "FILTER")]
     partial: Option<String>,
-    /// Delete documents so many seconds after the date at the path
+    /// Delete documents so many seconds after the date at the path: every minute while a process has the database open, such as `alluvium shell`, and by `alluvium expire`
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     expire_after: Option<i64>,
     /// The name of the index; the default is made of the paths and orders: author_1_created_-1
