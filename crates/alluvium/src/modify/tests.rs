@@ -92,7 +92,7 @@ fn raced(change: impl Fn(&Collection, i32) -> bool + Sync) {
     for (id, wait_ms) in (0..12).flat_map(|id| [1, 10, 40].map(|wait| (id, wait))) {
         c.put(id, format!("{{\"u\": {id}, \"old\": true}}").as_str()).unwrap();
         let wanted = crate::IntoDocument::into_map(format!("{{\"u\": {}}}", id + 1000)).unwrap();
-        let claim = index.keys(&wanted).unwrap().keys[0].bytes.clone();
+        let claim = index.keys(&wanted, b"").unwrap().keys[0].bytes.clone();
         let wait = || assert!(never.recv_timeout(std::time::Duration::from_millis(wait_ms)).is_err());
         let held = db.store().lock_all([(index.tree, claim.as_slice(), LockMode::Exclusive)]);
         let (found, deleted) = std::thread::scope(|scope| {
