@@ -125,3 +125,19 @@ fn names_that_are_made_of_keys_may_be_long() {
     // With a name, the paths may be as long as they are.
     assert!(Definition::parse(&keys(32, 3000), &Map::from([("name", "short")])).is_ok());
 }
+
+/// A database that has such an index opens; nobody makes a new one.
+#[test]
+fn a_deep_filter_of_an_index_that_is_there_is_read() {
+    let deep = |levels: usize| {
+        let value = (0..levels - 1).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+        Map::from([("key", Map::from([("a", 1)])), ("partialFilterExpression", Map::from([("b", value)]))])
+    };
+    let new = |levels: usize| Definition::from_map(&deep(levels)).map_err(|error| (error.code(), error.to_string()));
+    assert!(new(MAX_PARTIAL_LEVELS).is_ok());
+    let said =
+        "the partialFilterExpression is wrong: it nests deeper than 90 levels: index more documents by a simpler one";
+    assert_eq!(new(MAX_PARTIAL_LEVELS + 1).map(drop), Err((15, said.to_owned())));
+    let stored = Definition::from_stored_map(&deep(MAX_PARTIAL_LEVELS + 1)).unwrap();
+    assert_eq!(Definition::from_stored_map(&stored.to_map()).unwrap(), stored);
+}
