@@ -61,6 +61,12 @@ fn a_database_has_no_other_things_within() {
         vec!["mv", "put", "db/new", "m", "k", "v"],
         vec!["repair", "db", "--to", "db/new"],
         vec!["restore", "checkpoint", "db/new"],
+        vec!["bench", "load", "db/new", "c", "--docs", "10"],
+        vec!["bench", "load", "new", "c", "--docs", "10", "--progress-json", "db/progress"],
+        vec!["bench", "kv", "db/new", "--seconds", "0.1"],
+        vec!["bench", "multivalue", "db/new", "--entries", "10"],
+        vec!["bench", "readonly", "db/new"],
+        vec!["bench", "iibench", "db/new", "--rows", "10"],
         vec!["demo", "--docs", "100000", "--dir", "db/p000"],
     ] {
         let said = place.bad(2, &arguments);

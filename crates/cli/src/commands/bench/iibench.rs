@@ -1,6 +1,7 @@
 //! `alluvium bench iibench`.
 
 use crate::exit::{Failure, Outcome};
+use crate::files;
 use crate::output::Output;
 use crate::settings::size;
 use crate::signals::Stop;
@@ -73,6 +74,7 @@ impl Args {
     pub(super) fn run(&self) -> Outcome {
         Stop::at_once()?;
         let settings = self.settings()?;
+        files::refuse_inside(&env::Env::os(), &self.path)?;
         let (layer, name) = match self.layer {
             Layer::Documents => (ours::Layer::Documents, "alluvium"),
             Layer::Pairs => (ours::Layer::Pairs, "alluvium-pairs"),

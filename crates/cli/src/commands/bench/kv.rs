@@ -2,6 +2,7 @@
 
 use super::{RunArgs, print};
 use crate::exit::{Failure, Outcome};
+use crate::files;
 use crate::settings::database::{Acknowledge, DatabaseArgs};
 use crate::signals::Stop;
 use bench::scenarios::kv::{self, Settings};
@@ -48,6 +49,7 @@ impl Args {
     /// Runs the mix, and prints the figures.
     pub(super) fn run(&self) -> Outcome {
         Stop::at_once()?;
+        files::refuse_inside(&env::Env::os(), self.database.path())?;
         let settings = Settings {
             mix: match self.mix {
                 Mix::Balanced => kv::Mix::Balanced,

@@ -1,6 +1,7 @@
 //! `alluvium bench multivalue`.
 
 use crate::exit::{Failure, Outcome};
+use crate::files;
 use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
@@ -45,6 +46,7 @@ impl Args {
     /// Fills a new store and reads it, and prints the figures.
     pub(super) fn run(&self) -> Outcome {
         Stop::at_once()?;
+        files::refuse_inside(&env::Env::os(), self.database.path())?;
         let duration = Duration::try_from_secs_f64(self.seconds)
             .map_err(|_| Failure::Usage("--seconds is a number above zero".to_owned()))?;
         let by = if self.by == Key::Author { By::Author } else { By::Subreddit };

@@ -1,6 +1,7 @@
 //! `alluvium bench readonly`.
 
 use crate::exit::{Failure, Outcome};
+use crate::files;
 use crate::output::Output;
 use crate::settings::size;
 use crate::signals::Stop;
@@ -70,6 +71,7 @@ impl Args {
         let settings = self.settings()?;
         Stop::at_once()?;
         let env = Env::os();
+        files::refuse_inside(&env, &self.dir)?;
         if env.fs.exists(&self.dir)? {
             self.refuse_others(&env)?;
         }

@@ -138,6 +138,9 @@ impl Loading {
         if self.readers == Some(0) || self.writers == 0 {
             return Err(Failure::Usage("--readers and --writers are at least 1".to_owned()));
         }
+        if let Some(written) = &self.progress_json {
+            files::refuse_inside(&Env::os(), written)?;
+        }
         let mut builder = collection.database.creating()?;
         if let Some(partitions) = self.partitions {
             builder = builder.partitions(partitions);
@@ -175,8 +178,10 @@ impl Args {
             return Err(Failure::Usage(what.to_owned()));
         }
         let settings = self.loading.resolve(&self.collection)?;
-        for written in self.rejects.iter().chain(&settings.progress_json) {
+        if let Some(written) = &self.rejects {
             files::refuse_inside(env, written)?;
+        }
+        for written in self.rejects.iter().chain(&settings.progress_json) {
             files::refuse_input(written, &self.files)?;
         }
         let sources =
