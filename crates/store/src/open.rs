@@ -214,7 +214,8 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
     let parts = has("p000") && has(LOG_DIR);
     if parts && !has(superblock::TEMPORARY) {
         let file = path.join(superblock::NAME);
-        let what = "the file is missing, though the directory holds a database: restore it";
+        let what = "the file is missing, though the directory holds a database: restore a backup, or save by `repair` what is \
+                    whole";
         return Err(env::Error::corrupt(&file, 0, what).into());
     }
     if !options.create_if_missing {

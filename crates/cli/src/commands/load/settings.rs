@@ -42,7 +42,7 @@ pub(crate) struct Args {
     rejects: Option<PathBuf>,
     #[command(flatten)]
     loading: Loading,
-    /// Load files again that were loaded to their end before
+    /// Load files again that were loaded to their end before: a file is known by its inode, size, time of change and both ends
     #[arg(long)]
     again: bool,
     /// Refuse a BSON dump whose metadata tell of indexes that are not supported, before anything is loaded
