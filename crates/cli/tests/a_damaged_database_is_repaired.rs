@@ -101,3 +101,17 @@ fn verify_goes_on_where_a_database_does_not_open() {
     let report: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
     assert!(report["damage"].as_array().is_some_and(|all| all.len() >= 4), "{report}");
 }
+
+#[test]
+fn a_database_without_its_superblock_is_damaged_and_can_be_saved() {
+    let place = Place::new();
+    place.good(&["put", "db", "pets", "rex", "{\"kind\":\"dog\"}"]);
+    std::fs::remove_file(place.path("db/ALLUVIUM")).expect("a file");
+    for command in [&["verify", "db"][..], &["get", "db", "pets", "rex"], &["count", "db", "pets"]] {
+        let ended = place.run(command);
+        assert_eq!(ended.code, Some(5), "{command:?}: {ended:?}");
+        assert!(format!("{}{}", ended.out, ended.err).contains("ALLUVIUM"), "{command:?}: {ended:?}");
+    }
+    place.run(&["repair", "db", "--to", "saved"]);
+    assert_eq!(place.good(&["get", "saved", "pets", "rex"]), "{\"_id\":\"rex\",\"kind\":\"dog\"}\n");
+}
