@@ -12,9 +12,7 @@ use store::Options;
 impl Runner {
     /// Dumps everything, restores that into an empty database, and compares.
     pub(crate) fn dump_and_restore(&mut self) {
-        // An index that is not ready may be one that cannot be made: what a restore does then has tests of its own.
-        let ready = |contents: &crate::state::Contents| contents.indexes.values().all(|index| index.ready);
-        if self.state.collections.is_empty() || !self.state.collections.values().all(ready) {
+        if self.state.collections.is_empty() {
             return;
         }
         let options = DumpOptions { gzip: self.rng.bool(), alluvium_types: true, ..DumpOptions::default() };
@@ -34,7 +32,8 @@ impl Runner {
         let report = dump.restore(&db, &restore).unwrap_or_else(|e| panic!("restore: {e}"));
         assert_eq!(report.collections.iter().map(|c| c.documents).sum::<u64>(), documents as u64);
         let found = read_state(&db).unwrap_or_else(|e| panic!("reading what was restored: {e}"));
-        assert!(found == self.state, "dumped and restored differ:\n{}", self.state.difference(&found));
+        let expected = self.state.clone().without_unready();
+        assert!(found == expected, "dumped and restored differ:\n{}", expected.difference(&found));
         indexes::check_now(&db).unwrap_or_else(|broken| panic!("a restored database: {broken}"));
         db.close().expect("close");
         remove(&self.world.env, dir);

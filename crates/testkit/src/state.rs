@@ -55,6 +55,14 @@ impl State {
         self.documents(name)?.get(id)
     }
 
+    /// The same without the indexes that are being built: what a dump has.
+    pub fn without_unready(mut self) -> Self {
+        for contents in self.collections.values_mut() {
+            contents.indexes.retain(|_, index| index.ready);
+        }
+        self
+    }
+
     /// Creates a collection; false if there is one.
     pub fn create(&mut self, name: &str) -> bool {
         if self.collections.contains_key(name) {
