@@ -148,6 +148,10 @@ impl Listing {
         if count.and_then(|count| count.parse().ok()) != Some(listing.files.len()) {
             return Err(damaged(body, "the number of files is another"));
         }
+        // Nothing sums up the last line itself: it is as it is written, blanks and all.
+        if text[body..] != format!("end {} {:016x}\n", listing.files.len(), sum.unwrap_or_default()) {
+            return Err(damaged(body, "the last line is not as it is written"));
+        }
         // Whoever asks for the bytes of all of them gets a number, too.
         let sum = listing.files.iter().try_fold(0u64, |sum, file| sum.checked_add(file.bytes));
         if sum.is_none_or(|sum| sum > MAX_NUMBER) {
