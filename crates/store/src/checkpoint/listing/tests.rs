@@ -25,18 +25,15 @@ fn it_comes_back() {
 }
 
 #[test]
-fn every_flipped_bit_and_every_cut_is_found() {
+fn every_flipped_byte_and_every_cut_is_found() {
     let path = Path::new("CHECKPOINT");
     let bytes = listing().encode();
     for at in 0..bytes.len() {
         assert!(Listing::decode(&bytes[..at], path).is_err(), "cut at {at}");
-        for bit in 0..8 {
+        for mask in 1..=u8::MAX {
             let mut damaged = bytes.clone();
-            damaged[at] ^= 1 << bit;
-            // A letter of the last line may be in the other case: the number is the same.
-            if let Ok(same) = Listing::decode(&damaged, path) {
-                assert_eq!(same, listing(), "byte {at}, bit {bit}");
-            }
+            damaged[at] ^= mask;
+            assert!(Listing::decode(&damaged, path).is_err(), "byte {at}, with {mask:02x} flipped");
         }
     }
 }
