@@ -31,7 +31,8 @@ use std::time::Duration;
 
 pub(crate) const LOCK_NAME: &str = "LOCK";
 pub(crate) const LOG_DIR: &str = "wal";
-/// What the names of folders begin with in which readers keep the files of a sort: they go when the store is opened.
+/// What the names of folders begin with in which readers keep the files of a sort. Where 16 lowercase hexadecimal digits
+/// follow, they go when the store is opened.
 pub const SORT_PREFIX: &str = "sort-";
 
 /// What opening a store found and did.
@@ -266,13 +267,25 @@ fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superbloc
 }
 
 /// Removes what sorts left that were under way when the process ended. One that is still there, of a database that was
-/// closed in this process, removes its files itself.
+/// closed in this process, removes its files itself. What somebody has put there under another name stays, and what a
+/// symbolic link leads to: only the link goes.
 fn remove_sorts(env: &Env, path: &Path) -> Result<()> {
-    let is_sort = |entry: &env::DirEntry| entry.is_dir && entry.name.starts_with(SORT_PREFIX);
-    for entry in env.fs.list(path)?.iter().filter(|entry| is_sort(entry)) {
-        let _left = remove_tree(env, &path.join(&entry.name), true);
+    for entry in env.fs.list(path)?.iter().filter(|entry| entry.is_dir && is_sort(&entry.name)) {
+        let folder = path.join(&entry.name);
+        if env.fs.remove(&folder).is_err() {
+            for file in env.fs.list(&folder).unwrap_or_default() {
+                let _left = env.fs.remove(&folder.join(&file.name));
+            }
+            let _left = env.fs.remove_dir(&folder);
+        }
     }
     Ok(())
+}
+
+/// True for the name of a sort's folder: 16 lowercase hexadecimal digits behind the prefix.
+fn is_sort(name: &str) -> bool {
+    let digits = name.strip_prefix(SORT_PREFIX).unwrap_or_default();
+    digits.len() == 16 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 pub(crate) fn remove_tree(env: &Env, path: &Path, is_dir: bool) -> Result<()> {
