@@ -76,13 +76,7 @@ impl SalvagedLog {
     pub fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, stop: &Arc<AtomicBool>) -> Result<Self> {
         let (entries, flushed) = (vec![Vec::new(); partitions as usize], vec![0; partitions as usize]);
         let mut log = Self { entries, flushed, dir: dir.to_owned(), stop: stop.clone(), ..Self::default() };
-        let segments = match env.fs.exists(dir)? {
-            true => readable(wal::list_segments(env, dir))?.unwrap_or_else(|why| {
-                log.notes.push(why);
-                Vec::new()
-            }),
-            false => Vec::new(),
-        };
+        let segments = log.own_segments(env, id)?;
         log.segments = segments.len();
         let mut before: Option<u64> = None;
         let mut followed = false;
@@ -108,10 +102,6 @@ impl SalvagedLog {
                     continue;
                 }
             };
-            if head.header.is_some_and(|header| id.is_some_and(|id| id != header.database_id)) {
-                log.notes.push(format!("{} belongs to another database and is left out", path.display()));
-                continue;
-            }
             log.begin(&head, at == 0);
             let found = wal::walk_segment(env, path, walk, &mut |group| {
                 log.group(group);
@@ -127,6 +117,27 @@ impl SalvagedLog {
             followed = found.followed;
         }
         Ok(log)
+    }
+
+    /// The segments but for those of another database: nothing that one of them says counts, nor where the one before ends.
+    fn own_segments(&mut self, env: &Env, id: Option<u64>) -> Result<Vec<(u64, PathBuf)>> {
+        if !env.fs.exists(&self.dir)? {
+            return Ok(Vec::new());
+        }
+        let all = readable(wal::list_segments(env, &self.dir))?.unwrap_or_else(|why| {
+            self.notes.push(why);
+            Vec::new()
+        });
+        let mut own = Vec::new();
+        for (number, path) in all {
+            let header = header_of(env, number, &path)?;
+            if header.is_some_and(|header| id.is_some_and(|id| id != header.database_id)) {
+                self.notes.push(format!("{} belongs to another database and is left out", path.display()));
+            } else {
+                own.push((number, path));
+            }
+        }
+        Ok(own)
     }
 
     /// A segment's header, if it is whole, says with which number the one before ends.
