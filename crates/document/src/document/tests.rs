@@ -34,7 +34,9 @@ fn fields_are_read_one_by_one() {
         assert_eq!(document.id(), &Value::String("x".into()));
         assert_eq!(document.get("t").unwrap().unwrap().as_str(), Some("text"));
         assert_eq!(document.get_path("a.b.1.c").unwrap().unwrap().as_str(), Some("deep"));
-        assert!(document.get_path("a.b.2").unwrap().is_none());
+        for path in ["a.b.2", "a.b.+1", "a.b.01", "a.b.-0", "a.b."] {
+            assert!(document.get_path(path).unwrap().is_none(), "{path}");
+        }
         assert!(document.get("other").unwrap().is_none());
         let fields = document.get_fields(&["t", "none", "_id", "n", "t", "id"]).unwrap();
         let fields: Vec<_> = fields.into_iter().map(|field| field.map(|field| field.to_value().unwrap())).collect();

@@ -6,6 +6,7 @@ use codec::{DecodeError, varint};
 
 use super::RowError;
 use crate::encoding::{self, ARRAY, BINARY, FALSE, MAP, NULL, SHAPED, STRING, Shapes, TRUE};
+use crate::path::array_index;
 use crate::shape::{FieldKind, Shape, ShapeTable};
 use crate::value::{Binary, Double, MAX_DEPTH, Map, Value};
 
@@ -212,9 +213,9 @@ impl<'a> ValueRef<'a> {
         for step in path.split('.') {
             let next = match &value {
                 Self::Map(map) => map.get(step)?,
-                Self::Array(array) => match step.parse() {
-                    Ok(position) => array.get(position)?,
-                    Err(_) => None,
+                Self::Array(array) => match array_index(step) {
+                    Some(position) => array.get(position)?,
+                    None => None,
                 },
                 _ => None,
             };
