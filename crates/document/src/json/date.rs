@@ -56,7 +56,10 @@ pub(super) fn parse_lenient(text: &str) -> Option<i64> {
             let count = bytes[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
             let signed = if *sign == b'-' { -1 } else { 1 };
             let long = (YEAR_DIGITS as usize..=YEAR_DIGITS_MAX).contains(&count);
-            (signed * digits(bytes, 1, count).filter(|_| long)?, bytes.get(1 + count..)?)
+            if !long {
+                return None;
+            }
+            (signed * digits(bytes, 1, count)?, bytes.get(1 + count..)?)
         }
         _ => (digits(bytes, 0, 4)?, bytes.get(4..)?),
     };
