@@ -16,7 +16,6 @@ use codec::limits::{LAST_SEQ, MAX_NUMBER};
 use env::marks::{Rare, mark};
 use env::{Env, Error, File, OpenMode, Result};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A segment on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +33,6 @@ pub(crate) struct Replayed {
     pub segments: Vec<Segment>,
     /// The end of the last segment.
     pub end: Option<End>,
-    /// The last segment's file.
-    pub last: Option<Arc<dyn File>>,
     /// True if it has nothing but zeros behind its end.
     pub trimmable: bool,
 }
@@ -56,7 +53,6 @@ type Replay<'a> = dyn FnMut(Record<'_>) -> Result<()> + 'a;
 struct Found {
     number: u64,
     path: PathBuf,
-    file: Arc<dyn File>,
     bytes: u64,
     /// `None` if it is damaged, and damage is skipped.
     header: Option<Header>,
@@ -85,8 +81,7 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
         },
         expected: found.first().map_or(next_seq, |f| f.header.map_or(0, |header| header.first_seq)),
     };
-    let mut out =
-        Replayed { recovery: Recovery::default(), segments: Vec::new(), end: None, last: None, trimmable: false };
+    let mut out = Replayed { recovery: Recovery::default(), segments: Vec::new(), end: None, trimmable: false };
     let mut in_doubt = false;
     for (at, segment) in found.iter().enumerate() {
         let next = found.get(at + 1);
@@ -99,12 +94,15 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
             state.expected = state.expected.max(header.first_seq);
         }
         let first_seq = state.expected;
+        // Open in its turn only: there may be more segments than a process may have files open.
+        let mode = if next.is_none() { OpenMode::ReadWrite } else { OpenMode::Read };
+        let file = env.fs.open(&segment.path, mode)?;
         if next.is_none() {
             // It may be the death of a process that ended the log. Who replays it may write what
             // it reads elsewhere, durably, so what it reads is made durable first.
-            make_durable(segment, options)?;
+            make_durable(segment.number, &*file, options)?;
         }
-        let offset = state.segment(segment, next)?;
+        let offset = state.segment(segment, &*file, next)?;
         state.recovery.end_missing |= next.is_none() && segment.header.is_none() && offset <= GROUPS_AT;
         if at > 0 && next.is_none() && state.is_in_doubt(&found[at - 1], segment, offset) {
             mark(Rare::SegmentInDoubt);
@@ -114,7 +112,6 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
         let last_seq = state.expected.saturating_sub(1);
         out.segments.push(Segment { number: segment.number, first_seq, last_seq, bytes: segment.bytes });
         out.end = Some(End { offset, last_seq });
-        out.last = Some(Arc::clone(&segment.file));
     }
     state.recovery.first_seq = out.segments.first().map_or(state.expected, |segment| segment.first_seq).max(1);
     state.recovery.last_seq = state.expected.saturating_sub(1);
@@ -124,7 +121,7 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
     Ok(out)
 }
 
-/// Opens all segments and reads their headers.
+/// Reads the headers of all segments, one after the other.
 fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
     let mut numbers: Vec<u64> = env.fs.list(dir)?.iter().filter_map(|entry| segment::number(&entry.name)).collect();
     numbers.sort_unstable();
@@ -137,7 +134,7 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
         if number > MAX_NUMBER {
             return Err(Error::corrupt(&path, 0, "the number of the segment is out of range"));
         }
-        let file = env.fs.open(&path, OpenMode::ReadWrite)?;
+        let file = env.fs.open(&path, OpenMode::Read)?;
         let mut window = Window::new(&*file)?;
         let header = match Header::decode(window.bytes(0, HEADER_LEN)?, number) {
             Ok(header) => Some(check_header(header, &path, number, options)?),
@@ -165,7 +162,7 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
         let bytes = window.len();
         let seeds = Seeds::new(options.database_id, number);
         let followed = decode_followed(window.bytes(FOLLOWED_AT, FOLLOWED_LEN)?, seeds).is_some();
-        found.push(Found { number, path, file, bytes, header, followed });
+        found.push(Found { number, path, bytes, header, followed });
     }
     Ok(found)
 }
@@ -175,9 +172,9 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
 /// A sync is not enough: if the one before it failed, the system may have marked pages clean that
 /// it has not written, and it reads them as if it had. So all that no group says to have been
 /// synced is written again, as it is, and then synced.
-fn make_durable(segment: &Found, options: &Options) -> Result<()> {
-    let seeds = Seeds::new(options.database_id, segment.number);
-    let mut window = Window::new(&*segment.file)?;
+fn make_durable(number: u64, file: &dyn File, options: &Options) -> Result<()> {
+    let seeds = Seeds::new(options.database_id, number);
+    let mut window = Window::new(file)?;
     // A seal was written when all before it was durable. A group was written when the header was.
     let sealed = decode_seal(window.bytes(SEAL_AT, SEAL_LEN)?, seeds).is_some();
     let (mut synced, mut end) = (if sealed { GROUPS_AT } else { 0 }, GROUPS_AT.min(window.len()));
@@ -193,10 +190,10 @@ fn make_durable(segment: &Found, options: &Options) -> Result<()> {
         if piece.is_empty() {
             break;
         }
-        segment.file.write_at(piece, synced)?;
+        file.write_at(piece, synced)?;
         synced += piece.len() as u64;
     }
-    segment.file.sync()
+    file.sync()
 }
 
 fn check_header(header: Header, path: &Path, number: u64, options: &Options) -> Result<Header> {
@@ -271,9 +268,9 @@ struct Reader<'a, 'b> {
 
 impl Reader<'_, '_> {
     /// Replays one segment and returns where it ends.
-    fn segment(&mut self, segment: &Found, next: Option<&Found>) -> Result<u64> {
+    fn segment(&mut self, segment: &Found, file: &dyn File, next: Option<&Found>) -> Result<u64> {
         let seeds = Seeds::new(self.options.database_id, segment.number);
-        let mut window = Window::new(&*segment.file)?;
+        let mut window = Window::new(file)?;
         let seal = decode_seal(window.bytes(SEAL_AT, SEAL_LEN)?, seeds);
         let named = next.and_then(|n| n.header.filter(|_| n.number == segment.number + 1)).and_then(|h| h.previous);
         let limit = match next {

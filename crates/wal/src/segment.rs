@@ -1,6 +1,7 @@
 //! Segment files: names, and how one is made.
 
-use crate::layout::{GROUPS_AT, Header};
+use crate::layout::{FOLLOWED_AT, GROUPS_AT, Header, Seeds, encode_followed};
+use crate::recover::Segment;
 use crate::{Options, Purpose};
 use env::{Env, Error, File, OpenMode, Result};
 use std::io;
@@ -135,6 +136,20 @@ fn reserve(env: &Env, path: &Path, bytes: u64) -> Result<Arc<dyn File>> {
             let _ = env.fs.remove(path);
             Err(error)
         }
+    }
+}
+
+/// Says in a closed segment that the next one was begun, once that is durable, so that its loss is noticed. It matters to
+/// nobody else if that fails or is not durable.
+pub(crate) fn mark_followed(file: &dyn File, seeds: Seeds, number: u64) {
+    let _ = file.write_at(&encode_followed(number + 1, seeds), FOLLOWED_AT);
+}
+
+/// Cuts a closed segment behind its end. It matters to nobody if that fails or is not durable:
+/// where the segment ends is in the next one's header.
+pub(crate) fn trim(file: &dyn File, segment: &mut Segment, end: u64) {
+    if segment.bytes > end && file.set_len(end).is_ok() {
+        segment.bytes = end;
     }
 }
 

@@ -1,6 +1,6 @@
 //! The log.
 
-use crate::layout::{self, End, FOLLOWED_AT, GROUPS_AT, GroupHeader, Header, SEAL_AT, Seeds};
+use crate::layout::{self, End, GROUPS_AT, GroupHeader, Header, SEAL_AT, Seeds};
 use crate::recover::{self, Replayed, Segment};
 use crate::segment::{self, NotCreated};
 use crate::walk::{Walk, check_whole, limit_of, records_from, walk_segment};
@@ -10,7 +10,7 @@ use codec::limits::MAX_NUMBER;
 use env::marks::{Rare, mark};
 use env::sync::atomic::{AtomicBool, Ordering};
 use env::sync::{Condvar, Mutex, MutexGuard};
-use env::{Env, Error, File, Result};
+use env::{Env, Error, File, OpenMode, Result};
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -96,17 +96,15 @@ impl Recovered {
     /// I/O errors. The log can be read again then.
     pub fn start(self) -> Result<Wal> {
         let Self { env, dir, options, replayed } = self;
-        let Replayed { recovery, segments, end, last, trimmable } = replayed;
-        if last.is_some() {
+        let Replayed { recovery, segments, end, trimmable } = replayed;
+        if !segments.is_empty() {
             // The segment's name must be as durable as what was read of it, and as the header that
             // will name it.
             env.fs.sync_dir(&dir)?;
         }
         let mut segments = VecDeque::from(segments);
         let last_number = segments.back().map_or(0, |last| last.number);
-        if last_number >= MAX_NUMBER {
-            return Err(Error::corrupt(&dir, 0, "it has the last segment"));
-        }
+        check_number(&dir, last_number)?;
         let header = Header {
             database_id: options.database_id,
             number: last_number + 1,
@@ -117,10 +115,13 @@ impl Recovered {
         let bytes = segment::length(&env, &dir, &options, 0, Purpose::Upkeep)?;
         let (file, bytes) = segment::create_any(&env, &dir, &header, bytes, Some(segment::small(0)))?;
         let short = AtomicBool::new(bytes < segment::whole(&options, 0));
-        if let (Some(file), Some(closed), Some(end)) = (last, segments.back_mut(), end) {
-            mark_followed(&*file, Seeds::new(options.database_id, closed.number), closed.number);
+        // It matters to nobody either if the segment cannot be opened again.
+        if let (Some(closed), Some(end)) = (segments.back_mut(), end)
+            && let Ok(file) = env.fs.open(&segment::path(&dir, closed.number), OpenMode::ReadWrite)
+        {
+            segment::mark_followed(&*file, Seeds::new(options.database_id, closed.number), closed.number);
             if trimmable {
-                trim(&*file, closed, end.offset);
+                segment::trim(&*file, closed, end.offset);
             }
         }
         segments.push_back(new_segment(&header, bytes));
@@ -181,7 +182,7 @@ impl Wal {
         let last_seq = first_seq.max(1) - 1;
         let end = (last_seq > 0).then_some(End { offset: GROUPS_AT, last_seq });
         let recovery = Recovery { last_seq, ..Recovery::default() };
-        let replayed = Replayed { recovery, segments: Vec::new(), end, last: None, trimmable: false };
+        let replayed = Replayed { recovery, segments: Vec::new(), end, trimmable: false };
         Recovered { env: env.clone(), dir: dir.to_owned(), options, replayed }.start()
     }
 
@@ -310,6 +311,7 @@ impl Wal {
     /// Ends the current segment, durably, and starts one with room for `len` bytes.
     fn rotate(&self, appender: &mut Appender, len: u64, purpose: Purpose) -> Result<()> {
         let end = Position { segment: appender.number, offset: appender.offset };
+        check_number(&self.dir, end.segment)?;
         // Asked before the sync: a batch that is refused costs nothing.
         let bytes = self.next_length(len, purpose)?;
         self.sync_to(end)?;
@@ -339,7 +341,7 @@ impl Wal {
         shared.synced = shared.end;
         shared.segments.push_back(new_segment(&header, bytes));
         drop(shared);
-        mark_followed(&*old, seeds, end.segment);
+        segment::mark_followed(&*old, seeds, end.segment);
         self.trim_closed(&*old, end);
         Ok(())
     }
@@ -360,7 +362,7 @@ impl Wal {
     fn trim_closed(&self, file: &dyn File, end: Position) {
         let closed = self.shared.lock().segments.iter().find(|s| s.number == end.segment).cloned();
         let Some(mut closed) = closed else { return };
-        trim(file, &mut closed, end.offset);
+        segment::trim(file, &mut closed, end.offset);
         let mut shared = self.shared.lock();
         if let Some(segment) = shared.segments.iter_mut().find(|s| s.number == end.segment) {
             segment.bytes = closed.bytes;
@@ -581,17 +583,11 @@ fn new_segment(header: &Header, bytes: u64) -> Segment {
     Segment { number: header.number, first_seq: header.first_seq, last_seq: header.first_seq - 1, bytes }
 }
 
-/// Says in a closed segment that the next one was begun, once that is durable, so that its loss is noticed. It matters to
-/// nobody else if that fails or is not durable.
-fn mark_followed(file: &dyn File, seeds: Seeds, number: u64) {
-    let _ = file.write_at(&layout::encode_followed(number + 1, seeds), FOLLOWED_AT);
-}
-
-/// Cuts a closed segment behind its end. It matters to nobody if that fails or is not durable:
-/// where the segment ends is in the next one's header.
-fn trim(file: &dyn File, segment: &mut Segment, end: u64) {
-    if segment.bytes > end && file.set_len(end).is_ok() {
-        segment.bytes = end;
+/// Errors if no segment can follow on the one with `number`.
+fn check_number(dir: &Path, number: u64) -> Result<()> {
+    match number < MAX_NUMBER {
+        true => Ok(()),
+        false => Err(Error::corrupt(dir, 0, "it has the last segment")),
     }
 }
 

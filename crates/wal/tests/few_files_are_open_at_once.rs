@@ -1,0 +1,129 @@
+//! A log has any number of segments, and a process may have few files open: they are read one after the other.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Owned, append, dir, env_of, new_disk, options};
+use env::{DirEntry, Env, File, FileLock, Fs, OpenMode, Result};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use wal::Wal;
+
+#[derive(Default)]
+struct Count {
+    open: AtomicUsize,
+    most: AtomicUsize,
+}
+
+/// Counts the files that are open.
+struct Counting {
+    inner: Arc<dyn Fs>,
+    count: Arc<Count>,
+}
+
+struct CountedFile {
+    inner: Arc<dyn File>,
+    count: Arc<Count>,
+}
+
+impl Drop for CountedFile {
+    fn drop(&mut self) {
+        self.count.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Fs for Counting {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        let inner = self.inner.open(path, mode)?;
+        let open = self.count.open.fetch_add(1, Ordering::Relaxed) + 1;
+        self.count.most.fetch_max(open, Ordering::Relaxed);
+        Ok(Arc::new(CountedFile { inner, count: self.count.clone() }))
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> Result<()> {
+        self.inner.remove(path)
+    }
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.inner.create_dir_all(path)
+    }
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.inner.remove_dir(path)
+    }
+    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
+        self.inner.list(dir)
+    }
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.inner.exists(path)
+    }
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        self.inner.sync_dir(dir)
+    }
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.hard_link(from, to)
+    }
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        self.inner.try_lock(path)
+    }
+    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        self.inner.try_lock_to_read(path)
+    }
+    fn available_bytes(&self, path: &Path) -> Result<u64> {
+        self.inner.available_bytes(path)
+    }
+}
+
+impl File for CountedFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        self.inner.read_at(buf, offset)
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.inner.write_at(buf, offset)
+    }
+    fn allocate(&self, len: u64) -> Result<()> {
+        self.inner.allocate(len)
+    }
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.inner.set_len(len)
+    }
+    fn sync(&self) -> Result<()> {
+        self.inner.sync()
+    }
+    fn len(&self) -> Result<u64> {
+        self.inner.len()
+    }
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+}
+
+#[test]
+fn however_many_segments_are_read() {
+    let (mem, _, env) = new_disk();
+    let (log, _) = Wal::recover(&env, &dir(), options(8192), &mut |_| Ok(())).unwrap();
+    for seq in 1..=200 {
+        append(&log, &[Owned { first: seq, last: seq, payload: vec![1; 500] }]).unwrap();
+    }
+    log.sync().unwrap();
+    drop(log);
+    assert!(mem.list(&dir()).unwrap().len() >= 200);
+
+    let count = Arc::new(Count::default());
+    let env: Env = env_of(Arc::new(Counting { inner: mem, count: count.clone() }));
+    let mut found = 0;
+    let (log, _) = Wal::recover(&env, &dir(), options(8192), &mut |record| {
+        found += 1;
+        if record.first_seq % 50 == 0 {
+            // As a store does whose disk is full, to see whether the rest is whole.
+            Wal::read(&env, &dir(), options(8192), &mut |_| Ok(())).map(drop)?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(found, 200);
+    assert!(count.most.load(Ordering::Relaxed) <= 4, "{} files were open", count.most.load(Ordering::Relaxed));
+    log.release_below(201).unwrap();
+    assert_eq!(count.open.load(Ordering::Relaxed), 1, "the log has one segment to write to");
+}
