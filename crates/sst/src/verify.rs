@@ -11,6 +11,9 @@ use std::cmp::Ordering;
 /// Says what is wrong with an entry that is whole by itself, if anything is.
 pub type CheckEntry<'a> = dyn FnMut(&[u8], Kind) -> Option<String> + 'a;
 
+/// What an index partition covers is read at once, up to so many bytes.
+const MAX_REGION_READ: usize = 4 << 20;
+
 /// What has been seen of a file so far.
 #[derive(Default)]
 struct Seen {
@@ -49,13 +52,13 @@ impl Reader {
         Ok(seen.check)
     }
 
-    /// Checks one partition and its data blocks, read with one call.
+    /// Checks one partition and its data blocks, read with one call if they are not long.
     fn verify_region(&self, partition_index: usize, seen: &mut Seen, check: &mut CheckEntry<'_>) -> Result<()> {
         let at = self.top.partition(partition_index);
         let start = self.top.region_start(partition_index);
         let mut bytes = Vec::new();
         let len = at.end().saturating_sub(start) as usize;
-        if len <= 64 << 20 {
+        if len <= MAX_REGION_READ {
             bytes.resize(len, 0);
             self.file.read_exact_at(&mut bytes, start)?;
         }

@@ -1,5 +1,5 @@
 //! How often the file system is asked: once for most opens, twice for a cold get, and once for
-//! hundreds of KiB of a scan. What is put into the cache, and what is not.
+//! hundreds of KiB of a scan; the check reads a few MiB at once at most. What is put into the cache, and what is not.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -13,9 +13,13 @@ use std::sync::Arc;
 
 /// A file of some 3.6 MB, and the count of reads.
 fn fixture() -> (Vec<Owned>, Fixture, Arc<FaultFs>) {
-    let entries: Vec<_> =
-        (0..9000u32).map(|n| Owned::put(format!("tree{n:06}"), 9, [n.to_be_bytes(); 100].concat())).collect();
     let options = WriterOptions { compression: Compression::None, block_bytes: 2048, ..WriterOptions::default() };
+    fixture_with(9000, options)
+}
+
+fn fixture_with(count: u32, options: WriterOptions) -> (Vec<Owned>, Fixture, Arc<FaultFs>) {
+    let entries: Vec<_> =
+        (0..count).map(|n| Owned::put(format!("tree{n:06}"), 9, [n.to_be_bytes(); 100].concat())).collect();
     let mut fixture = Fixture::new(&entries, options);
     let faults = Arc::new(FaultFs::new(fixture.env.fs.clone()));
     fixture.env = Env { fs: faults.clone(), ..fixture.env };
@@ -66,4 +70,28 @@ fn short_scans_read_no_more_than_they_need() {
     }
     let reads = faults.count(OpKind::Read) - before;
     assert!(reads <= 3, "{reads} reads: a partition and two blocks at most");
+}
+
+#[test]
+fn the_check_reads_a_few_mebibytes_at_once() {
+    let reads_of_a_check = |partition: usize| {
+        let options = WriterOptions {
+            compression: Compression::None,
+            block_bytes: 64 << 10,
+            filter_bits_per_key: 0,
+            index_partition_blocks: partition,
+            index_partition_bytes: 1 << 20,
+            ..WriterOptions::default()
+        };
+        let (_, fixture, faults) = fixture_with(12_000, options);
+        let reader = fixture.open_with(Arc::new(KeepAll::default())).unwrap();
+        let before = faults.count(OpKind::Read);
+        let check = reader.verify().unwrap();
+        (faults.count(OpKind::Read) - before, check)
+    };
+    let (few, check) = reads_of_a_check(10);
+    assert!(few < check.data_blocks / 2, "{few} reads of {check:?}");
+    // More than 4 MiB: block by block.
+    let (many, check) = reads_of_a_check(1000);
+    assert!(check.partitions == 1 && many > check.data_blocks, "{many} reads of {check:?}");
 }
