@@ -20,6 +20,7 @@ use codec::entry::{Entry, Kind, Seq};
 use env::{AroundReader, Env, Error, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
+use trial::Limits;
 
 /// What the footer of a file says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,6 +159,18 @@ pub fn walk_file(
     dictionaries: &DictionaryRegistry,
     visit: &mut dyn FnMut(&WalkedBlock<'_>) -> Result<()>,
 ) -> Result<WalkedFile> {
+    walk_within(env, path, number, dictionaries, Limits::USUAL, visit)
+}
+
+/// [`walk_file`], with other limits for where blocks are looked for.
+fn walk_within(
+    env: &Env,
+    path: &Path,
+    number: u64,
+    dictionaries: &DictionaryRegistry,
+    limits: Limits,
+    visit: &mut dyn FnMut(&WalkedBlock<'_>) -> Result<()>,
+) -> Result<WalkedFile> {
     let file = env.fs.open(path, OpenMode::Read)?;
     let mut reader = AroundReader::new(&*file)?;
     let len = reader.file_bytes();
@@ -168,6 +181,7 @@ pub fn walk_file(
         reader,
         number,
         len,
+        limits,
         dictionaries,
         dictionary: None,
         decoders: Decoders::default(),
@@ -202,6 +216,7 @@ struct Walker<'a> {
     reader: AroundReader<'a>,
     number: u64,
     len: u64,
+    limits: Limits,
     dictionaries: &'a DictionaryRegistry,
     dictionary: Option<Arc<Dictionary>>,
     decoders: Decoders,
@@ -267,11 +282,7 @@ impl Walker<'_> {
             let to = if block + 1 < partition.len() { Some(bound(block + 1)) } else { after.clone() };
             match data_block(&partition, block, start, at.offset) {
                 Some(handle) => self.block(handle, Role::Data, Some((bound(block), to)))?,
-                None => self.lose(
-                    Handle { offset: start, len: (at.offset - start) as u32 },
-                    "the places of data blocks",
-                    true,
-                ),
+                None => self.lose(start, at.offset - start, "the places of data blocks", true),
             }
         }
         self.block(at, Role::Partition, None)
@@ -286,7 +297,7 @@ impl Walker<'_> {
             },
             Err(why) => why,
         };
-        self.lose(at, &why, role == Role::Data);
+        self.lose(at.offset, u64::from(at.len), &why, role == Role::Data);
         if let (Some((from, to)), Some(lost)) = (bounds, self.found.lost.last_mut()) {
             (lost.from, lost.to) = (from.max(std::mem::take(&mut lost.from)), to);
         }
@@ -363,8 +374,8 @@ impl Walker<'_> {
         })
     }
 
-    fn lose(&mut self, at: Handle, what: &str, entries: bool) {
-        let (offset, bytes, from) = (at.offset, u64::from(at.len), self.last_key.clone());
+    fn lose(&mut self, offset: u64, bytes: u64, what: &str, entries: bool) {
+        let from = self.last_key.clone();
         self.found.lost.push(LostBlock { offset, bytes, what: what.to_owned(), entries, from, to: None });
     }
 
@@ -381,7 +392,7 @@ impl Walker<'_> {
         let why = self.reader.why(at, self.len - at);
         // Without the properties nobody knows where the file ended.
         let known = self.found.properties.is_some() || self.found.index_file.is_some();
-        self.lose(Handle { offset: at, len: (self.len - at) as u32 }, why.as_deref().unwrap_or(what), !known);
+        self.lose(at, self.len - at, why.as_deref().unwrap_or(what), !known);
     }
 
     fn content(&mut self, at: Handle, role: Role) -> Result<std::result::Result<Vec<u8>, String>> {
@@ -405,3 +416,6 @@ impl Walker<'_> {
         Ok(stored::get(&bytes, role, &mut self.decoders, dictionary, self.number, at.offset))
     }
 }
+
+#[cfg(test)]
+mod tests;

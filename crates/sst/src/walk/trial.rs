@@ -4,19 +4,34 @@ use super::{Walker, role_of};
 use crate::Dictionary;
 use crate::stored::{self, Handle, Role};
 use codec::checksum32;
-use env::Result;
+use env::{AroundReader, Result};
 
-/// So many bytes are hashed for one part of a file at most, some seconds' worth.
-const MOST_TRIALS: u64 = 32 << 30;
 /// A trailer without raw length: tag and checksum.
 const TRAILER: usize = 5;
 /// Where nobody knows that a block begins, it is tried up to so many bytes.
 const SEARCH: usize = 8 << 10;
 
-/// The bytes of a part of a file, and what trying has cost.
-struct Trial<'a> {
-    bytes: &'a [u8],
+/// How much is spent on finding blocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// So many bytes of a file are in memory at once, besides twice those of the longest block so far.
+    pub(super) window: usize,
+    /// So many bytes are hashed for one part of a file at most.
+    pub(super) hashed: u64,
+}
+
+impl Limits {
+    /// 64 MiB, and some seconds' worth of hashing.
+    pub(super) const USUAL: Self = Self { window: 64 << 20, hashed: 32 << 30 };
+}
+
+/// A window of a part of a file, and what trying has cost.
+struct Trial {
+    /// The bytes from `base` on; the part ends at `end`.
+    bytes: Vec<u8>,
     base: u64,
+    end: u64,
+    window: usize,
     number: u64,
     /// Bytes that may still be hashed.
     left: u64,
@@ -24,12 +39,36 @@ struct Trial<'a> {
     longest: usize,
 }
 
-impl Trial<'_> {
-    /// The length and role of a whole block of at most `most` bytes at `at`.
-    fn block_at(&mut self, at: usize, most: usize) -> Option<(usize, Role)> {
-        let rest = &self.bytes[at..];
-        let seed = stored::seed(self.number, self.base + at as u64);
-        for len in TRAILER + 1..=most.min(rest.len()) {
+impl Trial {
+    /// How far a block is tried where nobody knows that one begins.
+    fn reach(&self) -> usize {
+        SEARCH.max(2 * self.longest)
+    }
+
+    /// Moves the window, so that it begins at `at`.
+    fn load(&mut self, reader: &mut AroundReader<'_>, at: u64) {
+        let most = self.window + self.reach();
+        let len = (most as u64).min(self.end.saturating_sub(at)) as usize;
+        self.bytes.clear();
+        self.bytes.resize(len, 0);
+        reader.read_at(&mut self.bytes, at);
+        self.base = at;
+    }
+
+    /// What the window holds from `at` on: as far as a block is tried there, or up to the end.
+    fn held(&mut self, reader: &mut AroundReader<'_>, at: u64) -> usize {
+        let held = |trial: &Self| (trial.base + trial.bytes.len() as u64).saturating_sub(at) as usize;
+        if at < self.base || (held(self) as u64) < (self.reach() as u64).min(self.end - at) {
+            self.load(reader, at);
+        }
+        held(self)
+    }
+
+    /// The length and role of a whole block at `at` that has more than `least` bytes, and at most `most`.
+    fn block_at(&mut self, at: u64, least: usize, most: usize) -> Option<(usize, Role)> {
+        let rest = &self.bytes[(at - self.base) as usize..];
+        let seed = stored::seed(self.number, at);
+        for len in least.max(TRAILER) + 1..=most.min(rest.len()) {
             let tag = rest[len - TRAILER];
             let Some(role) = role_of(tag).filter(|_| is_plausible(&rest[..len], tag)) else { continue };
             let Some(left) = self.left.checked_sub(len as u64) else {
@@ -45,17 +84,33 @@ impl Trial<'_> {
         None
     }
 
+    /// The whole block at `at`, where one may well begin; a window holds it.
+    fn next(&mut self, reader: &mut AroundReader<'_>, at: u64) -> Option<(usize, Role)> {
+        let held = self.held(reader, at);
+        let found = self.block_at(at, 0, held);
+        if found.is_some() || self.left == 0 || at == self.base || at + held as u64 == self.end {
+            return found;
+        }
+        // It may reach behind what was in memory.
+        self.load(reader, at);
+        self.block_at(at, held, self.bytes.len())
+    }
+
     /// The next whole block at or behind `from`, where nobody knows that one begins.
-    fn search(&mut self, from: usize) -> Option<(usize, usize, Role)> {
-        let most = SEARCH.max(2 * self.longest);
-        (from..self.bytes.len()).find_map(|at| {
+    fn search(&mut self, reader: &mut AroundReader<'_>, from: u64) -> Option<(u64, usize, Role)> {
+        (from..self.end).find_map(|at| {
             if self.left == 0 {
                 return None;
             }
-            self.block_at(at, most).map(|(len, role)| (at, len, role))
+            self.held(reader, at);
+            let reach = self.reach();
+            self.block_at(at, 0, reach).map(|(len, role)| (at, len, role))
         })
     }
 }
+
+/// What stands in a part of a file: where, how many bytes, and a block's role; no role where no whole block is.
+type Stretch = (u64, u64, Option<Role>);
 
 /// True if the trailer can be one: the raw length has no more bytes than it needs, and compression has
 /// made the body smaller.
@@ -73,49 +128,49 @@ fn is_plausible(stored: &[u8], tag: u8) -> bool {
 impl Walker<'_> {
     /// Finds the blocks from `start` to `end` and hands them on. `after` is a key that comes behind them all.
     pub(super) fn by_trial(&mut self, start: u64, end: u64, after: Option<Vec<u8>>) -> Result<()> {
-        let mut bytes = vec![0; end.saturating_sub(start) as usize];
-        self.reader.read_at(&mut bytes, start);
-        let mut trial = Trial { bytes: &bytes, base: start, number: self.number, left: MOST_TRIALS, longest: 0 };
-        let (mut blocks, mut gaps, mut at) = (Vec::new(), Vec::new(), 0);
-        while at < bytes.len() {
-            let (found, len, role) = match trial.block_at(at, bytes.len()) {
-                Some((len, role)) => (at, len, role),
-                None => match trial.search(at + 1) {
-                    Some(found) => found,
-                    None => break,
-                },
-            };
-            if found > at {
-                gaps.push((blocks.len(), at, found));
-            }
-            let handle = Handle { offset: start + found as u64, len: len as u32 };
-            blocks.push((handle, role));
-            trial.longest = trial.longest.max(if role == Role::Data { len } else { 0 });
-            at = found + len;
-        }
-        if at < bytes.len() {
-            gaps.push((blocks.len(), at, bytes.len()));
-        }
+        let stretches = self.stretches(start, end);
+        let handle = |offset: u64, bytes: u64| Handle { offset, len: bytes as u32 };
         // A dictionary stands behind the blocks that need it.
-        for (handle, _) in blocks.iter().filter(|(_, role)| *role == Role::Dictionary) {
-            if let Ok(content) = self.content(*handle, Role::Dictionary)? {
+        for &(offset, bytes, _) in stretches.iter().filter(|(.., role)| *role == Some(Role::Dictionary)) {
+            if let Ok(content) = self.content(handle(offset, bytes), Role::Dictionary)? {
                 self.dictionary = Some(self.dictionaries.intern(Dictionary::from_bytes(content)));
             }
         }
         let first = self.found.lost.len();
-        for index in 0..=blocks.len() {
-            for &(_, from, to) in gaps.iter().filter(|(before, ..)| *before == index) {
-                let handle = Handle { offset: start + from as u64, len: (to - from) as u32 };
-                let why = self.reader.why(handle.offset, u64::from(handle.len));
-                self.lose(handle, why.as_deref().unwrap_or("there is no whole block"), true);
-            }
-            if let Some((handle, role)) = blocks.get(index) {
-                self.block(*handle, *role, None)?;
+        for (offset, bytes, role) in stretches {
+            match role {
+                Some(role) => self.block(handle(offset, bytes), role, None)?,
+                None => {
+                    let why = self.reader.why(offset, bytes);
+                    self.lose(offset, bytes, why.as_deref().unwrap_or("there is no whole block"), true);
+                }
             }
         }
         for lost in self.found.lost[first..].iter_mut().filter(|lost| lost.to.is_none()) {
             lost.to.clone_from(&after);
         }
         Ok(())
+    }
+
+    /// The blocks from `start` to `end`, and what lies between them.
+    fn stretches(&mut self, start: u64, end: u64) -> Vec<Stretch> {
+        let Limits { window, hashed: left } = self.limits;
+        let (bytes, number) = (Vec::new(), self.number);
+        let mut trial = Trial { bytes, base: start, end, window, number, left, longest: 0 };
+        let (mut stretches, mut at) = (Vec::new(), start);
+        while at < end {
+            let next = trial.next(&mut self.reader, at).map(|(len, role)| (at, len, role));
+            let Some((found, len, role)) = next.or_else(|| trial.search(&mut self.reader, at + 1)) else { break };
+            if found > at {
+                stretches.push((at, found - at, None));
+            }
+            stretches.push((found, len as u64, Some(role)));
+            trial.longest = trial.longest.max(if role == Role::Data { len.min(stored::MAX_RAW) } else { 0 });
+            at = found + len as u64;
+        }
+        if at < end {
+            stretches.push((at, end - at, None));
+        }
+        stretches
     }
 }
