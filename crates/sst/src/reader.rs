@@ -214,6 +214,7 @@ impl Reader {
         if lower >= upper {
             return Ok(0);
         }
+        // A search finds no place before that of a lower key, in whatever order the bounds and entries are.
         let (from, to) = (self.place(lower)?, self.place(upper)?);
         if (from.partition, from.block) == (to.partition, to.block) {
             return Ok((to.before - from.before) as u64);

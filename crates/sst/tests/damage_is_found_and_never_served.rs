@@ -184,6 +184,33 @@ fn a_block_with_a_checksum_of_its_own_is_found_by_the_check() {
 }
 
 #[test]
+fn counts_between_keys_come_to_an_end_whatever_the_order_of_bounds() {
+    let entries: Vec<_> = (1u8..8).map(|n| Owned::put([b't', n], 5, vec![b'v'; 600])).collect();
+    let options = WriterOptions { block_bytes: 512, index_partition_blocks: 1, ..WriterOptions::default() };
+    let fixture = Fixture::new(&entries, options);
+    let whole = fixture.bytes();
+    // The top-level index, and the last bytes of the bounds in it.
+    let handle = whole.len() - 112 + 76;
+    let start = u64::from_le_bytes(whole[handle..handle + 8].try_into().unwrap()) as usize;
+    let end = start + u32::from_le_bytes(whole[handle + 8..handle + 12].try_into().unwrap()) as usize;
+    let keys = start + whole[start..end].windows(7).position(|keys| keys == [1, 2, 3, 4, 5, 6, 7]).unwrap();
+    let seed = NUMBER.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ start as u64;
+    let mut rng = fastrand::Rng::with_seed(4);
+    for _ in 0..300 {
+        let mut bytes = whole.clone();
+        rng.shuffle(&mut bytes[keys..keys + 7]);
+        let sum = codec::checksum32(&bytes[start..end - 4], seed);
+        bytes[end - 4..end].copy_from_slice(&sum.to_le_bytes());
+        fixture.set_bytes(&bytes);
+        let reader = fixture.open();
+        for (lower, upper) in (0u8..9).flat_map(|lower| (lower..9).map(move |upper| (lower, upper))) {
+            let count = reader.entries_between(&[b't', lower], &[b't', upper]).unwrap();
+            assert!(count <= entries.len() as u64, "{count} from {lower} to {upper} of {:?}", &bytes[keys..keys + 7]);
+        }
+    }
+}
+
+#[test]
 fn a_newer_version_is_told_from_damage() {
     let fixture = Fixture::new(&entries(), WriterOptions::default());
     let mut bytes = fixture.bytes();
