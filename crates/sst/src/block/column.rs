@@ -101,6 +101,14 @@ impl Line {
         Ok(Self { base, step, width })
     }
 
+    /// True if no residuals could take one of `count` values above `most`, or below 0 on the way there. False says nothing.
+    pub(super) fn is_within(&self, count: usize, most: u64) -> bool {
+        let (base, step) = (i128::from(self.base as i64), i128::from(self.step as i64));
+        let last = base + step * (count.max(1) - 1) as i128;
+        let highest = base.max(last) + ((1 << (8 * u32::from(self.width))) - 1);
+        base.min(last) >= 0 && highest <= i128::from(most)
+    }
+
     /// The value at `index` of the column whose residuals begin at `at`.
     #[inline(always)]
     pub(super) fn get(&self, bytes: &[u8], at: usize, index: usize) -> u64 {

@@ -2,7 +2,7 @@
 //! follows needs no parsing and cannot leave the block.
 
 use super::{Block, Columns, Line, MAX_ENTRIES, PADDING, Restart, Small};
-use codec::entry::Kind;
+use codec::entry::{Kind, MAX_SEQ};
 use codec::{DecodeError, Result, varint};
 
 /// What stands in a block.
@@ -92,6 +92,7 @@ impl Block {
             return Err(DecodeError::Invalid("more bytes than entries"));
         }
         self.check_kinds()?;
+        self.check_seqs()?;
         let (keys_at, values_at) = (at as u32, at as u32 + keys as u32);
         for restart in &mut restarts {
             restart.key += keys_at;
@@ -108,6 +109,16 @@ impl Block {
             None => (0..self.len()).all(|index| known(self.small(kinds, index))),
         };
         if good { Ok(()) } else { Err(DecodeError::Invalid("an unknown kind of entry")) }
+    }
+
+    /// The ends of the line tell of all numbers at once, but for a few blocks, where each is looked at.
+    fn check_seqs(&self) -> Result<()> {
+        let Columns { seq_base: base, seq_step: step, seq_width: width, .. } = self.columns;
+        let in_range = Line { base, step, width }.is_within(self.len(), MAX_SEQ);
+        if in_range || (0..self.len()).all(|index| self.seq_of(index) <= MAX_SEQ) {
+            return Ok(());
+        }
+        Err(DecodeError::Invalid("the number of an entry"))
     }
 }
 

@@ -195,3 +195,57 @@ fn common_beginnings() {
     }
     assert_eq!(builder::common_len(&a, &a), 40);
 }
+
+/// The content of a block of entries with empty values, whose numbers are `base + step * i + residual(i)`.
+fn with_numbers(base: i64, step: i64, width: u8, residuals: &[u64]) -> Vec<u8> {
+    let mut out = vec![residuals.len() as u8, 0, 0];
+    out.extend([0, 2, 0, 0, 0, 2]);
+    out.push(width | if step == 0 { 0 } else { 0x10 });
+    codec::varint::put_i64(&mut out, base);
+    if step != 0 {
+        codec::varint::put_i64(&mut out, step);
+    }
+    out.extend([0, 0]);
+    for residual in residuals {
+        out.extend_from_slice(&residual.to_le_bytes()[..usize::from(width)]);
+    }
+    out.extend(0..residuals.len() as u8);
+    out
+}
+
+#[test]
+fn numbers_above_those_that_are_given_out_are_refused() {
+    let last = MAX_SEQ as i64;
+    let good: [(i64, i64, u8, &[u64]); 8] = [
+        (last, 0, 0, &[0; 3]),
+        (last - 2, 1, 0, &[0; 3]),
+        (last, -1, 0, &[0; 3]),
+        (0, 0, 7, &[0, MAX_SEQ]),
+        (last - 255, 0, 1, &[0, 255]),
+        // What the line alone says is too much or too little, and the residuals make it right.
+        (last - 200, 0, 1, &[0, 200]),
+        (-5, 0, 1, &[5, 255]),
+        (last, 1, 8, &[0, u64::MAX, u64::MAX - 1]),
+    ];
+    for (base, step, width, residuals) in good {
+        let block = decode(with_numbers(base, step, width, residuals), Shape::Entries).unwrap();
+        for (index, residual) in residuals.iter().enumerate() {
+            let number = (base as u64).wrapping_add((step as u64).wrapping_mul(index as u64)).wrapping_add(*residual);
+            assert_eq!(block.entry(index), (vec![index as u8], number));
+        }
+    }
+    let bad: [(i64, i64, u8, &[u64]); 8] = [
+        (last + 1, 0, 0, &[0]),
+        (i64::MIN, 0, 0, &[0; 3]),
+        (-1, 0, 0, &[0; 3]),
+        (last - 1, 1, 0, &[0; 3]),
+        (1, -1, 0, &[0; 3]),
+        (0, 0, 8, &[0, MAX_SEQ + 1]),
+        (last - 200, 0, 1, &[0, 201]),
+        (i64::MAX, i64::MAX, 8, &[0, 0, 0]),
+    ];
+    for (base, step, width, residuals) in bad {
+        let error = decode(with_numbers(base, step, width, residuals), Shape::Entries).map(drop).unwrap_err();
+        assert!(error.to_string().contains("the number of an entry"), "{base} {step} {residuals:?}: {error}");
+    }
+}
