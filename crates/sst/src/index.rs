@@ -16,6 +16,9 @@ use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 /// A partition is closed when its data blocks take this many bytes: offsets in it have 32 bits.
 const MAX_REGION: u64 = 1 << 30;
 
+/// What is wrong where [`IndexBuilder::top_is_full`].
+pub(crate) const TOO_MANY_BLOCKS: &str = "a file has too many blocks for its index (larger blocks let it hold more)";
+
 /// The bound between two entries that follow each other.
 pub(crate) fn bound<'a>(last_key: &[u8], last_seq: Seq, next_key: &'a [u8]) -> (&'a [u8], Seq) {
     let common = common_len(last_key, next_key);

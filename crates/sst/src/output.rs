@@ -2,7 +2,8 @@
 
 use crate::compress::Encoder;
 use crate::stored::{self, Content, Handle, Role};
-use env::{DIRECT_BLOCK_BYTES, Env, File, OpenMode, Result};
+use env::{DIRECT_BLOCK_BYTES, Env, Error, File, OpenMode, Result};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -47,8 +48,16 @@ impl Output {
         self.put_content(Content::new(raw, role), encoder)
     }
 
-    /// Appends a block.
+    /// The error of somebody who asks for what the file cannot hold.
+    pub(crate) fn refusal(&self, what: &'static str) -> Error {
+        Error::io("add to", self.path(), io::Error::new(io::ErrorKind::InvalidInput, what))
+    }
+
+    /// Appends a block, if a reader would take it.
     pub(crate) fn put_content(&mut self, content: Content<'_>, encoder: Option<&mut Encoder>) -> Result<Handle> {
+        if content.raw.len() > stored::MAX_RAW {
+            return Err(self.refusal("a block of a file has 1 GiB at most (smaller keys and blocks let it hold more)"));
+        }
         if self.buffer.capacity() == 0 {
             self.buffer.reserve(WRITE_BYTES + WRITE_BYTES / 8);
         }
@@ -89,3 +98,6 @@ impl Drop for Output {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,6 @@ use crate::{Compression, FileMeta, FooterInfo, IndexFileMeta, WriterOptions};
 use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 use env::{Env, Error, Result};
 use std::cmp::Ordering;
-use std::io;
 use std::path::Path;
 
 /// The most bytes of a key and of a value.
@@ -140,7 +139,7 @@ impl Writer {
     }
 
     fn refusal(&self, what: &'static str) -> Error {
-        Error::io("add to", self.output.path(), io::Error::new(io::ErrorKind::InvalidInput, what))
+        self.output.refusal(what)
     }
 
     #[inline]
@@ -201,7 +200,7 @@ impl Writer {
 
     fn write_partition(&mut self) -> Result<()> {
         if self.index.top_is_full() {
-            return Err(self.refusal("a file has too many blocks for its index (larger blocks let it hold more)"));
+            return Err(self.refusal(index::TOO_MANY_BLOCKS));
         }
         self.raw.clear();
         self.index.finish_partition(&mut self.raw);

@@ -1,7 +1,7 @@
 //! Writing an index file, while the sorted file is written.
 
 use crate::footer::{self, Footer};
-use crate::index::IndexBuilder;
+use crate::index::{self, IndexBuilder};
 use crate::output::Output;
 use crate::stored::{self, Handle, Role};
 use crate::{FileMeta, IndexFileMeta, WriterOptions};
@@ -107,6 +107,9 @@ impl IndexFileWriter {
     }
 
     fn write_partition(&mut self) -> Result<()> {
+        if self.index.top_is_full() {
+            return Err(self.output.refusal(index::TOO_MANY_BLOCKS));
+        }
         self.raw.clear();
         let region_start = self.index.region_start();
         self.index.finish_partition(&mut self.raw);
@@ -153,3 +156,6 @@ impl IndexFileWriter {
 pub(super) fn digest(so_far: u64, checksum: u32) -> u64 {
     stored::digest(so_far, checksum)
 }
+
+#[cfg(test)]
+mod tests;
