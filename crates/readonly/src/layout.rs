@@ -27,8 +27,8 @@ const TREE: [u8; 4] = 1u32.to_be_bytes();
 pub(crate) const MAGIC: &[u8; 8] = b"alluv-ro";
 /// The format version that this build writes, and the highest that it reads.
 const FORMAT_VERSION: u32 = 1;
-/// The longest superblock that is read.
-const MAX_SUPERBLOCK: u64 = 1 << 20;
+/// The longest superblock that is written or read: two keys of the sorted file, and what else it says.
+const MAX_SUPERBLOCK: u64 = 2 * (crate::MAX_BYTES + TREE.len()) as u64 + (1 << 20);
 /// Numbers of runs begin here, above those of index files.
 const FIRST_RUN: u64 = 1 << 32;
 
@@ -174,9 +174,7 @@ impl Superblock {
     pub fn read_file(env: &Env, path: &Path) -> Result<Self> {
         let file = env.fs.open(path, OpenMode::Read)?;
         let len = file.len()?;
-        if len > MAX_SUPERBLOCK {
-            return Err(env::Error::corrupt(path, MAX_SUPERBLOCK, "more bytes than there should be").into());
-        }
+        check_len(len, path)?;
         let mut bytes = vec![0; len as usize];
         file.read_exact_at(&mut bytes, 0)?;
         Self::decode(&bytes, path)
@@ -228,6 +226,9 @@ impl Place {
         let (fs, temporary) = (&self.env.fs, self.dir.join(TEMPORARY));
         fs.sync_dir(&self.dir)?;
         let bytes = superblock.encode()?;
+        // Better no store than one that does not open.
+        check_len(bytes.len() as u64, &temporary)?;
+        Superblock::decode(&bytes, &temporary)?;
         let file = fs.open(&temporary, OpenMode::ReadWrite)?;
         file.set_len(bytes.len() as u64)?;
         file.write_at(&bytes, 0)?;
@@ -256,6 +257,14 @@ impl Drop for Place {
             // What cannot be removed now is removed by the next build.
             let _left = self.clean_up();
         }
+    }
+}
+
+/// An error if a superblock is longer than any is.
+fn check_len(len: u64, path: &Path) -> env::Result<()> {
+    match len <= MAX_SUPERBLOCK {
+        true => Ok(()),
+        false => Err(env::Error::corrupt(path, MAX_SUPERBLOCK, "more bytes than there should be")),
     }
 }
 

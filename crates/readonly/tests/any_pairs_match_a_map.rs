@@ -154,3 +154,14 @@ fn the_memory_budget_changes_nothing_in_the_store() {
         assert_eq!(again, if on_duplicate == OnDuplicate::Replace { 300 } else { 0 });
     }
 }
+
+#[test]
+fn a_store_of_long_keys_opens() {
+    for count in [1u8, 2] {
+        let env = Env::in_memory(1);
+        let pairs: Pairs = (0..count).map(|n| (vec![b'a' + n; 600_000], b"value".to_vec())).collect();
+        let options = BuildOptions { index_intervals: vec![1], ..BuildOptions::default() };
+        build(&env, &pairs, options).unwrap();
+        check(&env, &pairs.into_iter().collect(), &[1], &[vec![b'a'; 599_999]]);
+    }
+}

@@ -52,3 +52,25 @@ fn parts_of_a_build_are_known_by_name() {
         assert!(!is_part(name), "{name}");
     }
 }
+
+#[test]
+fn what_no_reader_takes_does_not_become_a_store() {
+    let (env, dir) = (Env::in_memory(1), Path::new("/ro"));
+    let mut bad = superblock();
+    if let Some(content) = &mut bad.content {
+        content.data.entries = u64::MAX;
+    }
+    let mut place = Place::take(&env, dir).unwrap();
+    place.finish(&bad).unwrap_err();
+    assert!(!env.fs.exists(&dir.join(SUPERBLOCK)).unwrap());
+    place.finish(&superblock()).unwrap();
+    assert_eq!(Superblock::read(&env, dir).unwrap(), superblock());
+}
+
+#[test]
+fn a_superblock_has_room_for_the_longest_keys() {
+    let path = Path::new("/ro/READONLY");
+    let keys = 2 * (crate::MAX_BYTES as u64 + 4);
+    check_len(keys + (64 << 10), path).unwrap();
+    check_len(keys + (2 << 20), path).unwrap_err();
+}
