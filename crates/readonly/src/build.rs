@@ -266,8 +266,8 @@ impl Build {
         let mut report = self.report.clone();
         if let Some(content) = &superblock.content {
             report.pairs = content.data.entries;
-            report.raw_bytes = content.data.raw_bytes - 4 * content.data.entries;
-            report.disk_bytes = content.data.bytes + content.indexes.iter().map(|index| index.bytes).sum::<u64>();
+            report.raw_bytes = content.raw_bytes();
+            report.disk_bytes = content.disk_bytes();
         }
         self.place.finish(&superblock)?;
         Ok(report)

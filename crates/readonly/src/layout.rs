@@ -6,7 +6,8 @@
 
 use crate::{Error, Result};
 use codec::entry::Seq;
-use codec::varint;
+use codec::limits::get_number;
+use codec::{DecodeError, varint};
 use env::{Env, FileLock, OpenMode};
 use sst::{FileMeta, IndexFileMeta};
 use std::path::{Path, PathBuf};
@@ -85,6 +86,35 @@ pub(crate) struct Content {
     pub indexes: Vec<IndexFileMeta>,
 }
 
+impl Content {
+    fn decode(input: &mut &[u8]) -> codec::Result<Self> {
+        let data = FileMeta::decode(input)?;
+        // Each pair of the sorted file has the tree in its key.
+        if data.number != DATA_NUMBER || data.raw_bytes < TREE.len() as u64 * data.entries {
+            return Err(DecodeError::Invalid("the sorted file"));
+        }
+        let mut indexes: Vec<IndexFileMeta> = Vec::new();
+        for number in (DATA_NUMBER + 1..).take(get_number(input, "a number of index files")? as usize) {
+            let index = IndexFileMeta::decode(input)?;
+            if index.number != number || index.interval <= indexes.last().map_or(0, |before| before.interval) {
+                return Err(DecodeError::Invalid("the number or interval of an index file"));
+            }
+            indexes.push(index);
+        }
+        Ok(Self { data, indexes })
+    }
+
+    /// Bytes of keys and values.
+    pub fn raw_bytes(&self) -> u64 {
+        self.data.raw_bytes.saturating_sub(TREE.len() as u64 * self.data.entries)
+    }
+
+    /// Bytes of all files but the superblock.
+    pub fn disk_bytes(&self) -> u64 {
+        self.indexes.iter().fold(self.data.bytes, |sum, index| sum.saturating_add(index.bytes))
+    }
+}
+
 /// What the superblock says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Superblock {
@@ -142,19 +172,18 @@ impl Superblock {
     }
 
     fn decode_payload(payload: &[u8]) -> codec::Result<Self> {
-        let (id, mut input) = payload.split_first_chunk::<8>().ok_or(codec::DecodeError::Truncated)?;
+        let (id, mut input) = payload.split_first_chunk::<8>().ok_or(DecodeError::Truncated)?;
         let label = varint::get_bytes(&mut input)?.to_vec();
-        let duplicates = varint::get_u64(&mut input)?;
-        let (&has_content, mut input) = input.split_first().ok_or(codec::DecodeError::Truncated)?;
+        let duplicates = get_number(&mut input, "a number of pairs")?;
+        let (&has_content, mut input) = input.split_first().ok_or(DecodeError::Truncated)?;
         let content = match has_content {
             0 => None,
-            _ => {
-                let data = FileMeta::decode(&mut input)?;
-                let count = varint::get_u64(&mut input)?;
-                let indexes = (0..count).map(|_| IndexFileMeta::decode(&mut input)).collect::<codec::Result<_>>()?;
-                Some(Content { data, indexes })
-            }
+            1 => Some(Content::decode(&mut input)?),
+            _ => return Err(DecodeError::Invalid("what a superblock has")),
         };
+        if !input.is_empty() {
+            return Err(DecodeError::Invalid("more bytes than a superblock"));
+        }
         Ok(Self { id: u64::from_le_bytes(*id), label, duplicates, content })
     }
 

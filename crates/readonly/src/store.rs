@@ -1,7 +1,7 @@
 //! A read-only store, open.
 
 use crate::build::Build;
-use crate::layout::{self, Superblock};
+use crate::layout::{self, Content, Superblock};
 use crate::scan::{Bounds, Scan};
 use crate::{BuildOptions, Error, ReadOnlyOptions, Result};
 use codec::entry::MAX_SEQ;
@@ -448,8 +448,8 @@ impl ReadOnly {
         Stats {
             pairs: self.len(),
             duplicates: self.inner.superblock.duplicates,
-            raw_bytes: content.map_or(0, |content| content.data.raw_bytes - 4 * content.data.entries),
-            disk_bytes: data_bytes + indexes.iter().map(|index| index.bytes).sum::<u64>(),
+            raw_bytes: content.map_or(0, Content::raw_bytes),
+            disk_bytes: content.map_or(0, Content::disk_bytes),
             data_bytes,
             indexes,
             index_interval: self.inner.index.as_ref().map(|index| index.meta().interval),

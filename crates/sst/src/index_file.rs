@@ -17,6 +17,7 @@ use crate::reader::Source;
 use crate::stored::{Handle, Role};
 use crate::{BlockCache, FORMAT_VERSION, FileMeta, filter};
 use codec::entry::Seq;
+use codec::limits::get_number;
 use codec::{DecodeError, varint};
 use env::{Env, Error, File, OpenMode, Result};
 use std::path::Path;
@@ -55,12 +56,12 @@ impl IndexFileMeta {
     /// Takes what [`IndexFileMeta::encode`] wrote from the front of `input`.
     ///
     /// # Errors
-    /// [`DecodeError`] if the input ends within it.
+    /// [`DecodeError`] if the input ends within it or a number is out of range.
     pub fn decode(input: &mut &[u8]) -> codec::Result<Self> {
-        let number = varint::get_u64(input)?;
-        let bytes = varint::get_u64(input)?;
-        let interval = varint::get_u64(input)?;
-        let extents = varint::get_u64(input)?;
+        let number = get_number(input, "a file number")?;
+        let bytes = get_number(input, "the length of a file")?;
+        let interval = get_number(input, "an interval")?;
+        let extents = get_number(input, "a number of index entries")?;
         let (checksum, rest) = input.split_first_chunk::<8>().ok_or(DecodeError::Truncated)?;
         *input = rest;
         Ok(Self { number, bytes, footer_checksum: u64::from_le_bytes(*checksum), interval, extents })
@@ -244,3 +245,6 @@ impl IndexFile {
         Err(self.corrupt(handle.offset, "a filter's length"))
     }
 }
+
+#[cfg(test)]
+mod tests;

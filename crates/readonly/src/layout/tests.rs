@@ -74,3 +74,55 @@ fn a_superblock_has_room_for_the_longest_keys() {
     check_len(keys + (64 << 10), path).unwrap();
     check_len(keys + (2 << 20), path).unwrap_err();
 }
+
+#[test]
+fn what_no_build_says_is_refused() {
+    let path = Path::new("/ro/READONLY");
+    let refused = |what: &str, change: &dyn Fn(&mut Content)| {
+        let mut bad = superblock();
+        change(bad.content.as_mut().unwrap());
+        let error = Superblock::decode(&bad.encode().unwrap(), path).unwrap_err();
+        assert!(error.to_string().contains("READONLY is damaged"), "{what}: {error}");
+    };
+    let index = |content: &mut Content, number, interval| {
+        content.indexes.push(IndexFileMeta { number, interval, ..content.indexes[0].clone() });
+    };
+    refused("a number above the limit", &|content| content.indexes[0].bytes = 1 << 56);
+    refused("another number of the sorted file", &|content| content.data.number = 2);
+    refused("fewer bytes than keys have", &|content| (content.data.entries, content.data.raw_bytes) = (10, 39));
+    refused("an interval of nothing", &|content| content.indexes[0].interval = 0);
+    refused("intervals that fall", &|content| index(content, 3, 9));
+    refused("an interval twice", &|content| index(content, 3, 10));
+    refused("numbers that do not follow", &|content| index(content, 4, 11));
+    refused("numbers that begin elsewhere", &|content| content.indexes[0].number = 3);
+    let mut good = superblock();
+    let content = good.content.as_mut().unwrap();
+    (content.data.entries, content.data.raw_bytes) = (10, 40);
+    (content.data.bytes, content.indexes[0].bytes) = ((1 << 56) - 1, (1 << 56) - 1);
+    index(content, 3, 11);
+    assert_eq!((content.raw_bytes(), content.disk_bytes()), (0, 3 * ((1 << 56) - 1)));
+    assert_eq!(Superblock::decode(&good.encode().unwrap(), path).unwrap(), good);
+    let many = Superblock { duplicates: 1 << 56, ..superblock() };
+    Superblock::decode(&many.encode().unwrap(), path).unwrap_err();
+}
+
+#[test]
+fn flags_and_bytes_that_mean_nothing_are_refused() {
+    let path = Path::new("/ro/READONLY");
+    let with_payload = |payload: &[u8]| {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        codec::frame::put(&mut bytes, payload, u64::from(FORMAT_VERSION), 12).unwrap();
+        Superblock::decode(&bytes, path)
+    };
+    for superblock in [superblock(), Superblock { content: None, ..superblock() }] {
+        let payload = superblock.encode().unwrap().split_off(20);
+        assert_eq!(with_payload(&payload).unwrap(), superblock);
+        with_payload(&[&payload[..], &[0]].concat()).unwrap_err();
+        // Behind the id, the label with its length, and the duplicates.
+        let mut flagged = payload.clone();
+        assert_eq!(flagged[15], u8::from(superblock.content.is_some()));
+        flagged[15] = 2;
+        with_payload(&flagged).unwrap_err();
+    }
+}
