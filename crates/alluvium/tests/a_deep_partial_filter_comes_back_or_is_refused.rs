@@ -3,14 +3,63 @@
 
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::{Database, Error, IndexError, Map, Value};
+use document::Code;
 use std::path::Path;
 
 const MOST: usize = query::index::MAX_PARTIAL_LEVELS;
 
 /// Options with a filter of so many levels.
 fn options(levels: usize) -> Map {
-    let value = (0..levels - 1).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+    filtered((0..levels - 1).fold(Value::Null, |inner, _| Value::Array(vec![inner])))
+}
+
+fn filtered(value: Value) -> Map {
     Map::from([("partialFilterExpression", Map::from([("a", value)]))])
+}
+
+/// So many codes, each in the scope of the one around it.
+fn codes(levels: usize) -> Value {
+    (0..levels).fold(Value::Null, |inner, _| {
+        Value::Code(Box::new(Code { code: "f".into(), scope: Some(Map::from([("s", inner)])) }))
+    })
+}
+
+#[test]
+fn codes_with_scopes_count_as_one_level_each() {
+    let env = env::Env::in_memory(1);
+    let open = || Database::builder().env(env.clone()).memory(8 << 20).open("db").unwrap();
+    let db = open();
+    let c = db.collection("c");
+    for levels in [51, MOST - 1] {
+        c.create_index_with(format!(r#"{{"n{levels}": 1}}"#), filtered(codes(levels))).unwrap();
+    }
+    for levels in [MOST, 99, 100, 101] {
+        let error = c.create_index_with(r#"{"n": 1}"#, filtered(codes(levels))).unwrap_err();
+        assert_eq!(error.code().map(|(code, _)| code), Some(15), "{levels}: {error}");
+    }
+    for levels in [51, 98, 99, 100, 101] {
+        let put = c.insert_one(Map::from([("_id", Value::from(levels as i32)), ("a", codes(levels))]));
+        assert_eq!(put.is_ok(), levels < 100, "{levels}");
+        let put = c.insert_one(Map::from([("_id", Value::from(1000 + levels as i32)), ("a", within_arrays(levels))]));
+        assert!(put.is_err(), "{levels}");
+    }
+    db.close().unwrap();
+
+    let db = open();
+    let c = db.collection("c");
+    let indexes = c.indexes().unwrap();
+    assert_eq!(indexes.len(), 3);
+    assert_eq!(c.count().unwrap(), 3);
+    for levels in [51, 98, 99] {
+        let read = c.get(levels as i32).unwrap().unwrap().to_map().unwrap();
+        assert_eq!(read.get("a"), Some(&codes(levels)), "{levels}");
+    }
+    assert!(db.verify().unwrap().is_empty());
+}
+
+/// Codes within arrays, more of both together than may be.
+fn within_arrays(levels: usize) -> Value {
+    (0..50).fold(codes(levels), |inner, _| Value::Array(vec![inner]))
 }
 
 #[test]

@@ -299,7 +299,11 @@ fn decode_rare<S: Shapes + ?Sized>(name: u8, input: &mut &[u8], depth: usize, sh
         CODE => Value::Code(Box::new(Code { code: counted_text(input)?, scope: None })),
         CODE_WITH_SCOPE => {
             let code = counted_text(input)?;
-            match decode_with(input, deeper(depth)?, shapes)? {
+            // The level is the map's. Only a map: what is no level by itself could follow itself without end.
+            if !input.first().is_some_and(|first| matches!(first & 15, MAP | SHAPED)) {
+                return Err(DecodeError::Invalid("a scope that is no map"));
+            }
+            match decode_with(input, depth, shapes)? {
                 Value::Map(scope) => Value::Code(Box::new(Code { code, scope: Some(scope) })),
                 _ => return Err(DecodeError::Invalid("a scope that is no map")),
             }

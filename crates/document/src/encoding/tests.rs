@@ -76,6 +76,33 @@ fn a_hundred_levels_and_no_more() {
     assert_eq!(skip(&mut &nested(1_000_000)[..]), Ok(()));
 }
 
+/// So many codes, each in the scope of the one around it.
+fn codes(levels: usize) -> Value {
+    (0..levels).fold(Value::Null, |inner, _| {
+        Value::Code(Box::new(Code { code: "f".into(), scope: Some(Map::from([("s", inner)])) }))
+    })
+}
+
+#[test]
+fn a_code_with_a_scope_is_one_level() {
+    for levels in [50, 51, 99, 100, 101] {
+        let value = codes(levels);
+        assert_eq!(value.is_too_deep(), levels > MAX_DEPTH);
+        let bytes = bytes(value.clone());
+        let decoded = decode(&mut &bytes[..]);
+        match levels > MAX_DEPTH {
+            true => assert_eq!(decoded, Err(DecodeError::Invalid("more than 100 levels"))),
+            false => assert_eq!(decoded, Ok(value)),
+        }
+    }
+}
+
+#[test]
+fn a_scope_that_is_another_code_is_refused_without_end() {
+    assert_eq!(decode(&mut &[0x6f, 0].repeat(1_000_000)[..]), Err(DecodeError::Invalid("a scope that is no map")));
+    assert_eq!(decode(&mut &b"\x6f\x00"[..]), Err(DecodeError::Invalid("a scope that is no map")));
+}
+
 #[test]
 fn forged_counts_claim_nothing() {
     for head in [0xf8, 0xf9, 0xf7, 0xf0, 0xf6] {
