@@ -232,7 +232,7 @@ impl<'a> RowEncoder<'a> {
                 elements.iter().try_for_each(|element| self.put(element, levels))
             }
             Value::Map(map) => self.put_map(map, levels.checked_sub(1).ok_or(RowError::TooDeep)?),
-            Value::Code(_) if value.is_too_deep() => Err(RowError::TooDeep),
+            Value::Code(_) if value.is_deeper_than(levels) => Err(RowError::TooDeep),
             scalar => {
                 encoding::encode(scalar, self.row);
                 Ok(())

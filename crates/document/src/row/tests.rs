@@ -157,6 +157,26 @@ fn a_document_that_is_too_deep_is_refused_and_leaves_nothing_behind() {
     }
 }
 
+/// Codes within codes, within arrays: what is written can be read.
+#[test]
+fn codes_with_scopes_count_with_what_is_around_them() {
+    let table = ShapeTable::new(ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() });
+    for (arrays, codes) in [(0, 98), (0, 99), (0, 100), (39, 60), (40, 60), (60, 60), (98, 1), (99, 1), (98, 2), (99, 0)] {
+        let code = |inner| Value::Code(Box::new(Code { code: "f".into(), scope: Some(Map::from([("s", inner)])) }));
+        let value = (0..codes).fold(Value::Null, |inner, _| code(inner));
+        let value = (0..arrays).fold(value, |inner, _| Value::Array(vec![inner]));
+        let document = document(&[("a", value)]);
+        let fits = arrays + codes < MAX_DEPTH;
+        assert_eq!(!Value::Map(document.clone()).is_too_deep(), fits, "{arrays} {codes}");
+        let (mut row, mut shapes) = (Vec::new(), Vec::new());
+        match encode_row(&document, &table, None, &mut row, &mut shapes) {
+            Ok(()) => assert_eq!(decode_row(&row, &table, &Value::Null).as_ref(), Ok(&document), "{arrays} {codes}"),
+            Err(error) => assert_eq!((error, fits), (RowError::TooDeep, false), "{arrays} {codes}"),
+        }
+        assert_eq!(encode_plain_row(&document).is_ok(), fits, "{arrays} {codes}");
+    }
+}
+
 #[test]
 fn an_unknown_shape_is_named() {
     let error = |row: &[u8]| decode_row(row, &table(), &Value::Null).unwrap_err();
