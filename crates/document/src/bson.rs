@@ -227,14 +227,16 @@ fn tag_of(value: &Value) -> u8 {
 
 /// The bytes that a value takes in BSON, without its name and the byte before it; for a map, the size of the document.
 ///
-/// A map's key that is no string cannot be written, and is counted as if it were the value.
+/// What cannot be written is counted as well: a map's key that is no string as if it were the value, a decimal beyond
+/// decimal128 as its text would be.
 pub fn bson_size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Undefined | Value::MinKey | Value::MaxKey => 0,
         Value::Bool(_) => 1,
         Value::Int32(_) => 4,
         Value::Int64(_) | Value::DateTime(_) | Value::Double(_) | Value::Timestamp(_) => 8,
-        Value::Decimal(_) => 16,
+        Value::Decimal(decimal) if decimal.is_decimal128() => 16,
+        Value::Decimal(decimal) => 5 + decimal.text_len(),
         Value::String(text) | Value::Symbol(text) => 5 + text.len(),
         Value::Map(map) => document_size(map),
         Value::Array(elements) => {

@@ -201,6 +201,23 @@ impl Decimal {
             out.extend_from_slice(itoa::Buffer::new().format(adjusted.unsigned_abs()).as_bytes());
         }
     }
+
+    /// The bytes that [`Decimal::write_text`] appends.
+    pub fn text_len(&self) -> usize {
+        let finite = match &self.repr {
+            Repr::Nan => return 3,
+            Repr::Infinity { negative } => return 8 + usize::from(*negative),
+            Repr::Finite(finite) => finite,
+        };
+        let (digits, adjusted) = (finite.digits.len(), finite.adjusted());
+        let more = match finite.exponent {
+            0 => 0,
+            ..0 if adjusted >= 0 => 1,
+            ..0 if adjusted >= -6 => 1 + adjusted.unsigned_abs() as usize,
+            _ => usize::from(digits > 1) + 3 + adjusted.unsigned_abs().checked_ilog10().unwrap_or(0) as usize,
+        };
+        usize::from(finite.negative) + digits + more
+    }
 }
 
 impl Finite {

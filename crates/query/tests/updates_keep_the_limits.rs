@@ -4,7 +4,7 @@
 mod common;
 
 use common::{draft_of, plain};
-use document::{MAX_DEPTH, Map, Value, bson};
+use document::{Code, MAX_DEPTH, Map, Value, bson};
 use query::filter::Filter;
 use query::fold::fold;
 use query::update::{Context, MAX_DOCUMENT_BYTES, Replacement, Update, UpdateError};
@@ -53,6 +53,28 @@ fn documents_nest_to_the_limit_and_no_further() {
     assert!(update("$set", &path(MAX_DEPTH), 1).is_ok());
     assert_eq!(update("$set", &path(MAX_DEPTH + 1), 1).unwrap_err().code(), 15);
     assert_eq!(update("$pull", "a", Map::from([("$in", nested(MAX_DEPTH))])).unwrap_err().code(), 15);
+}
+
+/// A code with a scope is one level, in an update as in the delta that keeps it.
+#[test]
+fn codes_nest_to_the_limit_and_no_further() {
+    let codes = |levels: usize| {
+        (0..levels).fold(Value::Null, |inner, _| {
+            Value::Code(Box::new(Code { code: String::new(), scope: Some(Map::from([("s", inner)])) }))
+        })
+    };
+    for levels in [50, 51, MAX_DEPTH - 2, MAX_DEPTH - 1] {
+        let set = update("$set", "a", codes(levels)).unwrap();
+        let delta = set.to_delta(&CONTEXT).unwrap();
+        let document = Map::from([("_id", Value::from(1))]);
+        let folded = fold(Some(draft_of(&document)), [delta.as_slice()]).unwrap();
+        assert_eq!(folded.refused, 0, "{levels}");
+        assert_eq!(folded.draft.unwrap().into_map().unwrap().get("a"), Some(&codes(levels)), "{levels}");
+        assert_eq!(set.for_upsert(1, 0).unwrap().get("a"), Some(&codes(levels)), "{levels}");
+    }
+    for levels in [MAX_DEPTH, MAX_DEPTH + 1] {
+        assert_eq!(update("$set", "a", codes(levels)).unwrap_err().code(), 15, "{levels}");
+    }
 }
 
 #[test]
@@ -117,6 +139,25 @@ fn a_chain_of_deltas_is_measured_where_it_must_be() {
     let after = folded.draft.unwrap().into_map().unwrap();
     let count = |name| after.get(name).and_then(Value::as_array).map(<[Value]>::len);
     assert_eq!((count("a"), count("b")), (Some(3), Some(3)));
+}
+
+/// A decimal beyond decimal128 counts as its text: a chain of them is not folded to many times the limit.
+#[test]
+fn long_decimals_fill_a_document_to_the_limit_and_no_further() {
+    let long = Value::Decimal("7".repeat(3 << 20).parse().unwrap());
+    let push = update("$push", "a", long.clone()).unwrap();
+    let delta = push.to_delta(&CONTEXT).unwrap();
+    let mut document = Map::from([("_id", Value::from(1)), ("a", Value::Array(Vec::new()))]);
+    for draft in [draft_of(&document), plain(&document)] {
+        let folded = fold(Some(draft), vec![&delta[..]; 8]).unwrap();
+        assert_eq!(folded.refused, 3);
+    }
+    for _ in 0..5 {
+        push.apply_to_map(&mut document, &CONTEXT).unwrap();
+    }
+    assert_eq!(push.apply_to_map(&mut document, &CONTEXT).unwrap_err().code(), 10334);
+    let both = Map::from([("$set", Map::from([("b", long.clone()), ("c", long)]))]);
+    assert_eq!(Update::parse(&both).unwrap().apply_to_map(&mut document, &CONTEXT).unwrap_err().code(), 10334);
 }
 
 #[test]

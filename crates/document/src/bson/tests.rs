@@ -59,6 +59,21 @@ fn the_options_of_a_regular_expression_are_sorted() {
 }
 
 #[test]
+fn a_decimal_that_bson_cannot_hold_counts_as_its_text() {
+    let size = |text: &str| bson_size(&Value::Decimal(text.parse().unwrap()));
+    for fits in ["1", "-1.5", "1E+6111", "0E+99999", "NaN", &"9".repeat(34)] {
+        assert_eq!(size(fits), 16, "{fits}");
+    }
+    assert_eq!(size(&"9".repeat(35)), 40);
+    assert_eq!(size("-1E+7000"), 13);
+    let long = Value::Decimal("1".repeat(1_000_000).parse().unwrap());
+    let map = Map::from([("_id", Value::from(1)), ("a", Value::Array(vec![long.clone(), long]))]);
+    assert!((2_000_000..2_000_100).contains(&document_size(&map)));
+    let document = crate::Document::from_map(&map).unwrap();
+    assert_eq!(document.bson_size().unwrap(), document_size(&map));
+}
+
+#[test]
 fn what_bson_cannot_hold() {
     let fails = |map: Map, error: BsonError| {
         let mut out = vec![7];

@@ -11,6 +11,10 @@ fn dec(text: &str) -> Decimal {
 fn text_comes_back() {
     for text in ["0", "1", "-1", "3.14", "1.00", "-0", "-0.00", "0E+3", "1E+3", "1.23E-10", "0.000001", "1E-7"] {
         assert_eq!(dec(text).to_string(), text);
+        assert_eq!(dec(text).text_len(), text.len());
+    }
+    for special in [Decimal::NAN, Decimal::INFINITY, Decimal::NEG_INFINITY] {
+        assert_eq!(special.text_len(), special.to_string().len());
     }
     assert_eq!(dec("+01.50e2").to_string(), "150");
     assert_eq!(dec(".5").to_string(), "0.5");
@@ -155,6 +159,7 @@ proptest! {
     #[test]
     fn any_decimal_comes_back_from_text(decimal in arbitrary::decimal()) {
         prop_assert_eq!(&decimal.to_string().parse::<Decimal>().unwrap(), &decimal);
+        prop_assert_eq!(decimal.to_string().len(), decimal.text_len());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use document::bson::bson_size;
 use document::compare::compare;
 use document::path::FieldPath;
 use document::value::Timestamp;
-use document::{MAX_DEPTH, Value};
+use document::{Decimal, MAX_DEPTH, Value};
 
 use super::array::{End, Push, add_to_set, pop, pull_all};
 use super::bit::Bit;
@@ -215,6 +215,8 @@ impl Action {
         const FRAME: usize = 7;
         /// An element of an array: type, position, the end of the position.
         const ELEMENT: usize = 22;
+        /// The text of an exact result: digits, signs, point and exponent, and what a text takes.
+        const DECIMAL: usize = Decimal::MAX_RESULT_DIGITS + 32;
         let name = |name: &str| {
             // An array may be filled up with nulls as far as that.
             let padding = document::path::array_index(name).unwrap_or(0).saturating_mul(ELEMENT);
@@ -223,8 +225,9 @@ impl Action {
         let elements = |values: &[Value]| values.iter().map(|value| bson_size(value) + ELEMENT).sum::<usize>();
         let value = match self {
             Self::Set(value) | Self::SetOnInsert(value) | Self::Min(value) | Self::Max(value) => bson_size(value),
-            // A decimal at most.
-            Self::Inc(_) | Self::Mul(_) | Self::CurrentDate(_) | Self::Bit(_) => 16,
+            // The operand where nothing is; else a decimal at most, with many digits if exponents are far apart.
+            Self::Inc(value) | Self::Mul(value) => bson_size(value).max(DECIMAL),
+            Self::CurrentDate(_) | Self::Bit(_) => 8,
             Self::Push(Push { values, .. }) | Self::AddToSet(values) => elements(values) + FRAME,
             Self::Unset | Self::Pull(_) | Self::PullAll(_) | Self::Pop(_) | Self::RenameFrom(_) => 0,
         };
