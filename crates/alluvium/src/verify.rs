@@ -2,12 +2,17 @@
 
 mod indexes;
 
-use crate::catalog;
+use crate::catalog::{self, Open};
 use crate::database::CollectionInfo;
 use crate::names::FullName;
 use crate::{Database, Error, ErrorKind, Result, error, read};
+use document::row::shapes_used;
+use document::shape::ShapeTable;
 use indexes::{Checking, Counted};
+use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use store::{Store, TreeId};
 
 /// Of one collection, so many damaged documents are named at most.
 const MOST_OF_A_COLLECTION: usize = 100;
@@ -43,6 +48,9 @@ impl Database {
     /// entries, and that no entry leads anybody astray. Returns the damage found, one error
     /// for each damaged place (of a collection or an index at most a hundred); empty is good.
     ///
+    /// A collection is checked as it is at one snapshot, which lives no longer than any: one that takes longer to check
+    /// than [`crate::Builder::snapshot_max_age`] ends it.
+    ///
     /// ```
     /// # fn main() -> alluvium::Result<()> {
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -55,7 +63,7 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// What keeps the check itself from going on.
+    /// What keeps the check itself from going on, such as [`ErrorKind::SnapshotTooOld`].
     pub fn verify(&self) -> Result<Vec<Error>> {
         self.verify_unless(&AtomicBool::new(false))
     }
@@ -125,14 +133,26 @@ impl Database {
             damage.push(Error::DamagedDocument { collection: name.to_string(), id: "(all)".to_owned(), reason });
             return Ok(());
         }
-        let most = damage.len() + MOST_OF_A_COLLECTION;
         let snapshot = store.snapshot();
-        // A fresh look at the shapes: those of the open collection are in memory.
-        let shapes = match catalog::load_shapes(store, &name, open.system, Some(&snapshot)) {
-            Ok(shapes) => shapes,
-            Err(error) => return note(error, damage),
-        };
-        let mut scan = match store.scan(open.documents, store::Bounds::all(), Some(&snapshot)) {
+        match Shapes::load(store, &name, open.system, &snapshot) {
+            Ok(shapes) => self.verify_at(&open, &snapshot, &shapes, stop, report),
+            Err(error) => note(error, damage),
+        }
+    }
+
+    /// Checks a collection as it is at a snapshot.
+    fn verify_at(
+        &self,
+        open: &Open,
+        snapshot: &store::Snapshot,
+        shapes: &Shapes,
+        stop: &AtomicBool,
+        report: &mut VerifyReport,
+    ) -> Result<()> {
+        let damage = &mut report.damage;
+        let (store, name) = (&self.inner.store, shapes.name);
+        let most = damage.len() + MOST_OF_A_COLLECTION;
+        let mut scan = match store.scan(open.documents, store::Bounds::all(), Some(snapshot)) {
             Ok(scan) => scan,
             Err(store::Error::NoSuchTree(_)) => return Ok(()),
             Err(error) => return note(error.into(), damage),
@@ -147,21 +167,12 @@ impl Database {
                 // Where it cannot go on, what follows is not checked.
                 Err(error) => return note(error.into(), damage),
             };
-            let checked = read::check(&shapes, &name, key, row);
-            let found = store.get_at(&snapshot, open.documents, key, &mut value);
-            let checked = checked.and_then(|id| match found? {
-                true => Ok(()),
-                false => Err(Error::DamagedDocument {
-                    collection: name.to_string(),
-                    id: error::id_text(&id),
-                    reason: "it is met in a scan, and not found by its _id".to_owned(),
-                }),
-            });
-            let checked = checked.and_then(|()| match counted.is_empty() {
+            let checked = check_row(store, (name, open.documents, snapshot), shapes, (key, row), &mut value);
+            let checked = checked.and_then(|table| match counted.is_empty() {
                 true => Ok(()),
                 false => {
-                    let document = read::decode(&shapes, &name, key, row.to_vec())?;
-                    counted.iter_mut().try_for_each(|counted| counted.add(&name, &document))
+                    let document = read::decode(&table, name, key, row.to_vec())?;
+                    counted.iter_mut().try_for_each(|counted| counted.add(name, &document))
                 }
             });
             if let Err(error) = checked {
@@ -171,12 +182,70 @@ impl Database {
                 }
             }
         }
-        let (documents, snapshot) = (open.documents, &snapshot);
-        let checking = Checking { store, name: &name, documents, shapes: &shapes, snapshot, stop };
+        let checking = Checking { store, name, documents: open.documents, shapes, snapshot, stop };
         for counted in &counted {
             report.indexes.extend(checking.check(counted, damage)?);
         }
         Ok(())
+    }
+}
+
+/// Checks that a row can be decoded, and that it is found by its key; returns the shapes that it needs.
+fn check_row(
+    store: &Store,
+    (name, documents, snapshot): (&FullName, TreeId, &store::Snapshot),
+    shapes: &Shapes,
+    (key, row): (&[u8], &[u8]),
+    value: &mut Vec<u8>,
+) -> Result<Arc<ShapeTable>> {
+    let table = shapes.of_row(row)?;
+    let id = read::check(&table, name, key, row)?;
+    match store.get_at(snapshot, documents, key, value)? {
+        true => Ok(table),
+        false => Err(Error::DamagedDocument {
+            collection: name.to_string(),
+            id: error::id_text(&id),
+            reason: "it is met in a scan, and not found by its _id".to_owned(),
+        }),
+    }
+}
+
+/// The shapes of a collection as they are on disk: those of an open collection are in memory.
+struct Shapes<'a> {
+    store: &'a Store,
+    name: &'a FullName,
+    system: TreeId,
+    table: RefCell<Arc<ShapeTable>>,
+}
+
+impl<'a> Shapes<'a> {
+    fn load(store: &'a Store, name: &'a FullName, system: TreeId, snapshot: &store::Snapshot) -> Result<Self> {
+        let table = catalog::load_shapes(store, name, system, Some(snapshot))?;
+        Ok(Self { store, name, system, table: RefCell::new(table) })
+    }
+
+    /// The shapes that a row of the snapshot needs. Deltas are folded with the shapes that there are by then, so it may have
+    /// one that came after the snapshot.
+    fn of_row(&self, row: &[u8]) -> Result<Arc<ShapeTable>> {
+        let table = self.table.borrow().clone();
+        let mut missing = None;
+        // Of a damaged row, what stands before the damage is noted.
+        let _damaged = shapes_used(row, &mut |number| {
+            if missing.is_none() && table.get(number).is_none() {
+                missing = Some(number);
+            }
+        });
+        let Some(number) = missing else { return Ok(table) };
+        match self.store.get(self.system, &catalog::shape_key(number), &mut Vec::new()) {
+            Ok(true) => {
+                let now = catalog::load_shapes(self.store, self.name, self.system, None)?;
+                self.table.replace(now.clone());
+                Ok(now)
+            }
+            // Missing there too, or dropped since.
+            Ok(false) | Err(store::Error::NoSuchTree(_)) => Ok(table),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -190,3 +259,6 @@ fn note(error: Error, damage: &mut Vec<Error>) -> Result<()> {
         _ => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,14 +4,13 @@
 //! against its document. No two entries are the same, so an index has an entry for each key if as many entries are
 //! yielded as there are keys. Only if not are the missing ones looked for, one by one.
 
-use super::{MOST_OF_A_COLLECTION, VerifiedIndex, note};
+use super::{MOST_OF_A_COLLECTION, Shapes, VerifiedIndex, note};
 use crate::error::id_text;
 use crate::index::{self, Index};
 use crate::names::FullName;
 use crate::read::{decode, key_text};
 use crate::{Error, Result};
 use document::Document;
-use document::shape::ShapeTable;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,8 +21,7 @@ pub(super) struct Checking<'a> {
     pub store: &'a Store,
     pub name: &'a FullName,
     pub documents: TreeId,
-    /// As they are on disk.
-    pub shapes: &'a Arc<ShapeTable>,
+    pub shapes: &'a Shapes<'a>,
     pub snapshot: &'a Snapshot,
     pub stop: &'a AtomicBool,
 }
@@ -150,7 +148,7 @@ impl Checking<'_> {
         let Some(written) = self.store.get_numbered_at(self.snapshot, self.documents, id, &mut row)? else {
             return Ok(Standing::Stale);
         };
-        let document = decode(self.shapes, self.name, id, row)?;
+        let document = decode(&self.shapes.of_row(&row)?, self.name, id, row)?;
         let keys = index.old_keys_of(&document, id)?.keys;
         let yielded = keys.binary_search_by(|found| found.bytes.as_slice().cmp(key)).ok().map(|at| &keys[at]);
         let shown = || key_text(id);
@@ -175,7 +173,7 @@ impl Checking<'_> {
         let mut scan = self.store.scan(self.documents, Bounds::all(), Some(self.snapshot))?;
         while let Some((id, row)) = scan.next()? {
             self.check_stop()?;
-            let document = decode(self.shapes, self.name, id, row.to_vec())?;
+            let document = decode(&self.shapes.of_row(row)?, self.name, id, row.to_vec())?;
             for key in index.stored_keys_of(&document)?.keys {
                 let entry = [key.bytes.as_slice(), id].concat();
                 let bounds =

@@ -1,0 +1,61 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+use crate::Database;
+use env::Env;
+
+/// A document with a map of this form, large enough that a change of the map is a delta.
+fn document(id: usize, map: bool) -> String {
+    let map = if map { format!(r#"{{"x": {id}, "y": 2}}"#) } else { "0".to_owned() };
+    let text = "some text that makes the row larger than the delta, and then some more of it, and yet more";
+    format!(r#"{{"_id": {id}, "m": {map}, "n": {id}, "text": "{text}"}}"#)
+}
+
+/// Verify beside writers: a delta of before the snapshot is folded after it, when the map that it sets has a shape.
+#[test]
+fn a_shape_that_comes_after_the_snapshot_is_no_damage() {
+    let db = Database::builder().env(Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
+    let c = db.collection("c");
+    c.create_index(r#"{"n": 1}"#).unwrap();
+    for id in 0..10 {
+        c.insert_one(document(id, false)).unwrap();
+    }
+    c.update(3, r#"{"$set": {"m": {"x": 1, "y": 2}}}"#).unwrap();
+    let open = c.open().unwrap();
+    let (store, name) = (db.store(), FullName::parse("c").unwrap());
+    let snapshot = store.snapshot();
+    let shapes = Shapes::load(store, &name, open.system, &snapshot).unwrap();
+    let known = shapes.table.borrow().len();
+    for id in 100..200 {
+        c.insert_one(document(id, true)).unwrap();
+    }
+    let stop = AtomicBool::new(false);
+    let check = |shapes: &Shapes| {
+        let mut report = VerifyReport::default();
+        db.verify_at(&open, &snapshot, shapes, &stop, &mut report).unwrap();
+        report
+    };
+    let report = check(&shapes);
+    assert!(report.damage.is_empty(), "{:?}", report.damage);
+    assert_eq!((report.indexes[0].entries, report.indexes[0].stale), (10, 0));
+    assert!(shapes.table.borrow().len() > known, "no shape came");
+
+    // The indexes alone, and one whose entry is missing, look for it as well.
+    let shapes = Shapes::load(store, &name, open.system, &snapshot).unwrap();
+    let checking =
+        Checking { store, name: &name, documents: open.documents, shapes: &shapes, snapshot: &snapshot, stop: &stop };
+    let mut damage = Vec::new();
+    let index = &open.indexes().indexes[0];
+    assert_eq!(checking.check(&Counted::new(index), &mut damage).unwrap().unwrap().entries, 10);
+    assert!(damage.is_empty(), "{damage:?}");
+
+    // One that is missing now too is damage.
+    let mut batch = store.batch();
+    for number in 1..=200 {
+        batch.delete(open.system, &catalog::shape_key(number));
+    }
+    store.write(batch, store::Durability::Sync).unwrap();
+    let shapes = Shapes::load(store, &name, open.system, &snapshot).unwrap();
+    let damage = check(&shapes).damage;
+    assert_eq!(damage.len(), 1, "{damage:?}");
+    assert!(damage[0].to_string().starts_with("document 3 of main.c is damaged"), "{}", damage[0]);
+}
