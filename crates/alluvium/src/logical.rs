@@ -1,7 +1,7 @@
 //! Logical databases: the part of a collection's name before the first dot.
 
 use crate::names::{FullName, check_logical};
-use crate::{Collection, Database, Result};
+use crate::{Collection, Database, Error, Result};
 
 /// A handle on a logical database: what MongoDB's clients call a database.
 #[derive(Clone)]
@@ -68,7 +68,8 @@ impl LogicalDatabase {
         Ok(Collection::new(self.database.clone(), Ok(name)))
     }
 
-    /// Drops all its collections. Each goes at once; together they are not one batch.
+    /// Drops all its collections. Each goes at once; together they are not one batch. One that somebody else drops or
+    /// renames meanwhile is passed over.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
@@ -82,9 +83,19 @@ impl LogicalDatabase {
     /// As [`Database::drop_collection`].
     pub fn drop(&self) -> Result<()> {
         check_logical(&self.name)?;
-        for name in self.list_collection_names() {
-            self.collection(&name).drop()?;
+        self.drop_listed(&self.list_collection_names())
+    }
+
+    fn drop_listed(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            match self.collection(name).drop() {
+                Ok(()) | Err(Error::NoSuchCollection { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+
+#[test]
+fn a_collection_that_goes_meanwhile_keeps_no_other_from_being_dropped() {
+    let db = Database::builder().env(env::Env::in_memory(1)).open("db").unwrap();
+    for name in ["shop.a", "shop.b", "shop.c", "other.d"] {
+        db.create_collection(name).unwrap();
+    }
+    let shop = db.logical("shop");
+    let listed = shop.list_collection_names();
+    // What another thread may do between the list and the drops.
+    shop.collection("a").drop().unwrap();
+    db.rename_collection("shop.b", "other.b").unwrap();
+    shop.drop_listed(&listed).unwrap();
+    assert!(shop.list_collection_names().is_empty());
+    assert_eq!(db.logical("other").list_collection_names(), ["b", "d"]);
+    shop.drop().unwrap();
+}
