@@ -288,7 +288,7 @@ impl Job<'_> {
 /// A draft as it is to be stored.
 fn after(draft: &Draft) -> Result<Document> {
     let mut map = draft.clone().into_map()?;
-    write::set_id(&mut map, draft.id().clone())?;
+    write::keep_id(&mut map, draft.id().clone())?;
     Ok(Document::from_map(&map)?)
 }
 

@@ -40,6 +40,16 @@ pub(crate) fn set_id(map: &mut Map, id: Value) -> Result<()> {
     Ok(())
 }
 
+/// As [`set_id`], for a document that is stored under this `_id`: that stays, also in its type.
+pub(crate) fn keep_id(map: &mut Map, id: Value) -> Result<()> {
+    set_id(map, id.clone())?;
+    // It is the first field now.
+    if let Some((_, own)) = map.entries.first_mut() {
+        *own = id;
+    }
+    Ok(())
+}
+
 /// Moves the `_id` to the front; false if there is none.
 fn move_id(map: &mut Map) -> bool {
     match map.entries.iter().position(|(name, _)| name.as_str() == Some(ID)) {
@@ -127,7 +137,7 @@ impl<'n> Encoded<'n> {
         let id = draft.id().clone();
         let id_copy = draft.id_copy().map(str::to_owned);
         let mut map = draft.into_map()?;
-        set_id(&mut map, id)?;
+        keep_id(&mut map, id)?;
         self.row.clear();
         encode_row(&map, &open.shapes, id_copy.as_deref(), &mut self.row, &mut self.new_shapes)
             .map_err(|e| Error::InvalidDocument(e.to_string()))?;
@@ -173,7 +183,7 @@ impl<'n> Encoded<'n> {
         let id = draft.id().clone();
         let id_copy = draft.id_copy().map(str::to_owned);
         let mut map = draft.into_map()?;
-        set_id(&mut map, id)?;
+        keep_id(&mut map, id)?;
         self.put(open, &map, id_copy.as_deref())
     }
 

@@ -1,7 +1,7 @@
 //! A change of a document never gives it another `_id`, of whatever type that is and whatever indexes there are.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use alluvium::{Database, Error, Map, Value};
+use alluvium::{Database, Error, Map, ReturnDocument, Value};
 
 /// An `_id`, one that equals it, and one that does not.
 fn ids() -> [(Value, Value, Value); 4] {
@@ -45,6 +45,47 @@ fn no_change_gives_a_document_another_id() {
             assert!(set(&same, false).unwrap(), "{id:?} {index:?}");
             let after = c.get(id.clone()).unwrap().unwrap().to_map().unwrap();
             assert_eq!(after.get("n"), Some(&Value::Int32(2)));
+            assert_eq!(after.get("_id"), Some(&id), "{index:?}");
+        }
+        assert!(db.verify().unwrap().is_empty(), "{index:?}");
+    }
+}
+
+/// 1 and 1.0 are one `_id`; what is stored under it keeps the type that it was first stored with.
+#[test]
+fn no_change_gives_an_id_another_type() {
+    for index in [None, Some(r#"{"n": 1}"#)] {
+        let db = Database::builder().env(env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
+        let c = db.collection("c");
+        index.map(|keys| c.create_index(keys).unwrap());
+        for (id, same, _) in ids() {
+            let with = |own: &Value, n: i32| Map::from([("n", Value::from(n)), ("_id", own.clone())]);
+            let stored = |n: i32| {
+                let map = c.get(id.clone()).unwrap().unwrap().to_map().unwrap();
+                let names: Vec<_> = map.entries.iter().filter_map(|(name, _)| name.as_str()).collect();
+                assert_eq!(names, ["_id", "n"], "{index:?}");
+                assert_eq!(map.entries[0].1, id, "{index:?}");
+                assert_eq!(map.entries[1].1, Value::from(n), "{id:?} {index:?}");
+            };
+            c.put(id.clone(), r#"{"n": 1}"#).unwrap();
+            stored(1);
+            assert_eq!(c.replace(same.clone(), with(&same, 2)).unwrap().matched_count, 1);
+            stored(2);
+            let (_, version) = c.get_versioned(id.clone()).unwrap().unwrap();
+            assert!(c.replace_if(id.clone(), version, with(&same, 3)).unwrap());
+            stored(3);
+            let whole = |draft: &mut alluvium::Draft| {
+                *draft.map()? = with(&same, 4);
+                Ok(true)
+            };
+            assert!(c.modify(same.clone(), whole).unwrap());
+            stored(4);
+            let filter = Map::from([("_id", same.clone())]);
+            assert_eq!(c.replace_one(filter.clone(), with(&same, 5)).run().unwrap().matched_count, 1);
+            stored(5);
+            let after = c.find_one_and_replace(filter, with(&same, 6)).return_document(ReturnDocument::After);
+            assert_eq!(after.run().unwrap().unwrap().id(), &id);
+            stored(6);
         }
         assert!(db.verify().unwrap().is_empty(), "{index:?}");
     }
