@@ -33,6 +33,8 @@ pub struct Careful {
     of_step: Vec<State>,
     /// A write was refused because the database is poisoned.
     pub poisoned: bool,
+    /// The power was cut, and nobody has opened it since: what is durable is there, or more.
+    cut: bool,
     /// Reads are hit by faults as well. Else they always go on.
     pub reads_may_fail: bool,
     /// The kinds of error that were met.
@@ -85,6 +87,7 @@ impl Careful {
             under_way: Vec::new(),
             of_step: Vec::new(),
             poisoned: false,
+            cut: false,
             reads_may_fail: false,
             errors: Vec::new(),
             phase: Arc::new(Mutex::new(Phase::Create)),
@@ -197,8 +200,9 @@ impl Careful {
                 Ok(done)
             }
             Err(error) => {
-                // There may be no such collection or index.
+                // What is in doubt may have dropped, renamed or created the collection. Else it is there, or not, as is known.
                 if error.kind() == ErrorKind::Namespace {
+                    assert!(self.unknown.is_some(), "{what}: {error}\nafter {:?}", self.log);
                     return Err(ErrorKind::Namespace);
                 }
                 let kind = self.note(&error);
@@ -255,6 +259,10 @@ impl Careful {
                 }
             }
             Err(error) => self.unread(&error, when),
+        }
+        match self.db().store().broken_invariant() {
+            Ok(broken) => assert!(broken.is_none(), "{when}: {broken:?}\nafter {:?}", self.log),
+            Err(error) => assert!(self.reads_may_fail, "{when}: {error}\nafter {:?}", self.log),
         }
         for at in (0..self.snapshots.len()).rev() {
             let (snapshot, state) = &self.snapshots[at];

@@ -37,8 +37,31 @@ impl Careful {
         db.close().expect("it goes on");
     }
 
+    /// Cuts the power: what is left of the disk is the client's from now on.
+    pub fn cut(&mut self) {
+        self.world = self.world.cut(self.rng.u64(..), CrashStyle::Any);
+        self.cut = true;
+    }
+
+    /// Somebody has opened the disk, whatever failed on the way: what is found is what may be there, and durable.
+    ///
+    /// # Panics
+    /// If it is not, or cannot be read.
+    pub fn found(&mut self, db: &Database, when: &str) {
+        let found = read_state(db).unwrap_or_else(|e| panic!("{when}: it does not read: {e}\nafter {:?}", self.log));
+        let (found, allowed) = (found.without_indexes(), self.now());
+        let difference = || allowed[0].difference(&found);
+        assert!(allowed.contains(&found), "{when}:\n{}\nafter {:?}", difference(), self.log);
+        self.sound(db);
+        (self.acknowledged, self.unknown, self.cut) = (found, None, false);
+        self.durable();
+    }
+
     /// The states that a process that goes on, or opens what one has left, may find.
     fn now(&self) -> Vec<State> {
+        if self.cut {
+            return self.since_durable.clone();
+        }
         std::iter::once(self.acknowledged.clone()).chain(self.unknown.clone()).collect()
     }
 

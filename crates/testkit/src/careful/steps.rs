@@ -346,7 +346,11 @@ impl Careful {
             4 => collection.start_index(keys, options).map(drop),
             5 => db.finish_indexes(),
             6 => db.sweep_indexes().map(drop),
-            _ => collection.drop_index(&name),
+            _ => match collection.drop_index(&name) {
+                // There may be none.
+                Err(alluvium::Error::NoSuchIndex { .. }) => Ok(()),
+                done => done,
+            },
         });
         matches!(done, Ok(()) | Err(ErrorKind::Namespace))
     }
