@@ -44,7 +44,7 @@ pub use build::{Build, BuildReport};
 pub use error::{Error, Result};
 pub use inspect::{FileFacts, SuperblockFacts, is_superblock, read_superblock};
 pub use layout::{SUPERBLOCK, is_read_only};
-pub use options::{BuildOptions, OnDuplicate, ReadOnlyOptions};
+pub use options::{BuildOptions, MAX_INTERVAL, OnDuplicate, ReadOnlyOptions};
 pub use scan::{Bounds, Scan};
 pub use sst::Compression;
 pub use store::{IndexStats, ReadOnly, Stats};

@@ -28,8 +28,8 @@ pub struct BuildOptions {
     pub compression: Compression,
     /// Bits of filter for each key, 0 (none) to 32. Default: 10.
     pub filter_bits_per_key: u32,
-    /// An index file for each of these: an index entry every so many keys. Data blocks end where
-    /// such an interval ends. Empty, the default: one index entry for each data block.
+    /// An index file for each of these, 1 to 1,000,000 ([`crate::MAX_INTERVAL`]): an index entry every so many keys. Data
+    /// blocks end where such an interval ends. Empty, the default: one index entry for each data block.
     pub index_intervals: Vec<u64>,
     /// What to do with a key that comes again. Default: error.
     pub on_duplicate: OnDuplicate,
@@ -57,6 +57,10 @@ impl Default for BuildOptions {
     }
 }
 
+/// The longest interval of an index file. The hashes of so many keys are in memory until their filter is written, and a
+/// filter is part of what is read at once.
+pub const MAX_INTERVAL: u64 = 1_000_000;
+
 /// What a merge needs for each run: what its iterator reads ahead, a block, its index.
 const BYTES_OF_INPUT: usize = 512 << 10;
 
@@ -72,8 +76,8 @@ impl BuildOptions {
         if self.filter_bits_per_key > 32 {
             return invalid("filter_bits_per_key", "at most 32");
         }
-        if self.index_intervals.contains(&0) {
-            return invalid("index_intervals", "1 or more each");
+        if self.index_intervals.iter().any(|interval| !(1..=MAX_INTERVAL).contains(interval)) {
+            return invalid("index_intervals", "1 to 1,000,000 each");
         }
         if self.label.len() > 64 << 10 {
             return invalid("label", "at most 64 KiB");

@@ -85,6 +85,7 @@ fn options_out_of_range() {
         ("block_bytes", BuildOptions { block_bytes: 100, ..default() }),
         ("filter_bits_per_key", BuildOptions { filter_bits_per_key: 33, ..default() }),
         ("index_intervals", BuildOptions { index_intervals: vec![10, 0], ..default() }),
+        ("index_intervals", BuildOptions { index_intervals: vec![10, 1_000_001], ..default() }),
         ("merge_width", BuildOptions { merge_width: Some(1), ..default() }),
         ("label", BuildOptions { label: vec![0; 70_000], ..default() }),
     ] {
@@ -92,6 +93,14 @@ fn options_out_of_range() {
         assert!(matches!(error, Error::InvalidOption { name: found, .. } if found == name), "{error}");
         assert_eq!(names(&env), Vec::<String>::new());
     }
+}
+
+#[test]
+fn the_longest_interval_is_taken() {
+    let env = Env::in_memory(1);
+    let options = BuildOptions { index_intervals: vec![readonly::MAX_INTERVAL], ..BuildOptions::default() };
+    build(&env, &some_pairs(30), options).unwrap();
+    assert_eq!(open(&env, Some(1_000_000)).unwrap().stats().indexes[0].entries, 1);
 }
 
 #[test]

@@ -61,8 +61,8 @@ pub(crate) struct Args {
     /// Append what is skipped to this file, as load does
     #[arg(long, value_name = "FILE", requires = "skip_bad")]
     rejects: Option<PathBuf>,
-    /// Write an index with an entry every N keys, one for each number; without it there is an entry for each data block
-    #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..))]
+    /// Write an index with an entry every N keys (1 to 1000000), one for each number; without it there is an entry for each data block
+    #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     index_interval: Vec<u64>,
     /// Bytes of a data block before compression, 512 to 1M; the default is 2K
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
