@@ -8,6 +8,7 @@ mod mask;
 mod modules;
 mod promises;
 mod repo;
+mod targets;
 mod words;
 
 use repo::Repo;
@@ -52,6 +53,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Vec<Finding>> {
     promises::check(&repo, &mut findings);
     errors::check(&repo, &mut findings);
     examples::check(&repo, &mut findings);
+    targets::check(&repo, &mut findings);
     findings.sort();
     Ok(findings)
 }
