@@ -65,6 +65,22 @@ fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) ->
     durable
 }
 
+/// So often one looks at most whether all that must hold does.
+const LOOKS: usize = 200;
+
+/// Looks whether all that must hold at any moment does, between whatever steps of the others, also once some have failed.
+fn watch(db: &Database, done: &AtomicBool) {
+    for _ in 0..LOOKS {
+        if done.load(Ordering::SeqCst) {
+            break;
+        }
+        // Only changes fail, and to look changes nothing.
+        let broken = db.store().broken_invariant().expect("reads go on");
+        assert!(broken.is_none(), "{broken:?}");
+        env::thread::yield_now();
+    }
+}
+
 fn fault(rng: &mut fastrand::Rng, size: Size) -> Fault {
     let fault = Fault::nth(rng.u64(1..size.changes)).of_changes();
     let fault = match rng.u32(0..7) {
@@ -111,8 +127,10 @@ fn race(db: &Database, seed: u64, size: Size) -> (Vec<End>, Vec<u64>) {
         let begin = |writer: u64| scope.spawn(move || write(db, writer, size.batches, &progress[writer as usize]));
         let writers: Vec<_> = (0..size.writers).map(begin).collect();
         let upkeep = scope.spawn(move || maintain(db, done, seed, progress));
+        let looks = scope.spawn(move || watch(db, done));
         let ends: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
         done.store(true, Ordering::SeqCst);
+        looks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let ends = ends.into_iter().map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         (ends.collect(), upkeep.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })

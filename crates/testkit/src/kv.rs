@@ -217,6 +217,7 @@ impl KvRunner {
         for number in steps {
             self.rng = sequence::rng_of(self.seed, *number);
             self.step();
+            self.check_invariants();
             self.check_cuts();
         }
         // The same, whatever was drawn to look at what cuts have left.
@@ -463,7 +464,14 @@ impl KvRunner {
         }
     }
 
+    /// What must hold at any moment, also while background threads are in the middle of something.
+    fn check_invariants(&self) {
+        let broken = self.store().broken_invariant().expect("a good disk");
+        assert!(broken.is_none(), "{broken:?}");
+    }
+
     fn check(&mut self) {
+        self.check_invariants();
         self.snapshots.push((self.store().snapshot(), self.state.clone()));
         (0..self.snapshots.len()).for_each(|at| self.check_snapshot(at));
         self.snapshots.pop();
