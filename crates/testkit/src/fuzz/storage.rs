@@ -1,8 +1,10 @@
 //! Files that are loaded, and files of a database.
 
-use crate::world::World;
+use crate::fixture::contents_of;
+use crate::world::{PATH, World};
 use alluvium::export::{self, Encoder};
 use alluvium::load::{Csv, FieldType, Format, Input, LoadOptions, LoadReport, OnBad};
+use alluvium::repair::{self, RepairOptions};
 use alluvium::{Collection, Database, Durability, Map, Value};
 use document::json::print_exact;
 use document::path::FieldPath;
@@ -245,14 +247,27 @@ fn over(data: &[u8], is_it: impl Fn(&Path) -> bool) {
     read_all(&world, &Options { accept_log_damage: data[0] & 1 == 1, ..options() });
 }
 
-/// Opens the database, if it opens, and reads all that can be read.
+/// Saves what can be saved, which changes nothing; opens the database, if it opens, and reads all that can be read.
 pub(super) fn read_all(world: &World, options: &Options) {
+    saves(world);
     let Ok(db) = world.open(options) else { return };
     let _damage = db.verify();
     let _read = read_documents(&db);
     let _flushed = db.flush();
     let _merged = db.compact();
     let _closed = db.close();
+}
+
+/// Repairs the database into another directory, or is refused: what it was made from is as it was.
+fn saves(world: &World) {
+    let (from, to) = (Path::new(PATH), Path::new("saved"));
+    let before = contents_of(&*world.mem, from);
+    let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
+    let _saved = repair::repair(&world.env, from, to, &options);
+    let mut after = contents_of(&*world.mem, from);
+    // It may have been made to be locked.
+    after.retain(|path, _| before.contains_key(path) || !path.ends_with("LOCK"));
+    assert!(after == before, "a repair has changed the database");
 }
 
 /// Every document, whatever its `_id`: content under right checksums may say anything.
