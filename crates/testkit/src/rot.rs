@@ -9,6 +9,7 @@ mod database;
 mod earlier;
 mod intact;
 mod probes;
+mod repaired;
 
 pub use copies::{build, checkpoint, documents, dump, read_only};
 pub use coverage::Coverage;

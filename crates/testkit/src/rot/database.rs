@@ -2,6 +2,7 @@
 
 use super::earlier::Earlier;
 use super::probes::{Probe, answers};
+use super::repaired::{self, Moments, Written};
 use super::{Case, Damage, Files, Outcome, Subject, named};
 use crate::cuts::FileKind;
 use crate::fixture::{self, End, contents_of, files_in};
@@ -34,6 +35,10 @@ pub struct Made {
     states: Vec<Vec<String>>,
     /// What its files held while it was made.
     earlier: Files,
+    /// The documents that it has held.
+    pub(super) ever: Written,
+    /// The documents of its last states, as many as there are of these.
+    written: Vec<Written>,
 }
 
 /// Told of each write.
@@ -94,7 +99,14 @@ pub fn fixture(end: End, id: u64) -> Made {
 /// If it cannot be made.
 pub(super) fn made(options: Options, (closed, id): (bool, u64), fill: impl Fn(&World, Watch<'_>) -> Database) -> Made {
     let first = World::new(id);
-    let probes = Probe::all(&fill(&first, &mut |_| {}));
+    let (moments, mut ever, mut written) = (Moments::watch(&first), Written::new(), Vec::new());
+    let probes = Probe::all(&fill(&first, &mut |db| {
+        let mut now = Written::new();
+        repaired::all(db, &mut now);
+        written.push(now);
+    }));
+    moments.end(&first, (PATH, &options), &mut ever);
+    ever.extend(written.iter().flatten().cloned());
     let (disk, mut states) = (World::new(id), Vec::new());
     let earlier = Earlier::watch(&disk, PATH);
     let db = fill(&disk, &mut |db| states.push(answers(db, &probes)));
@@ -103,7 +115,7 @@ pub(super) fn made(options: Options, (closed, id): (bool, u64), fill: impl Fn(&W
         db.close().expect("it closes");
     }
     let earlier = earlier.end(&disk);
-    Made { disk: disk.killed(), closed, options, probes, states, earlier }
+    Made { disk: disk.killed(), closed, options, probes, states, earlier, ever, written }
 }
 
 impl Made {
@@ -112,6 +124,18 @@ impl Made {
     /// # Panics
     /// If an answer is wrong, or an error names no file.
     pub fn judge(&self, disk: &World, path: &str, context: &str) -> Outcome {
+        let repaired = self.repair(disk, path, context);
+        let outcome = self.opened(disk, path, context);
+        // Where nothing is lost, by what it says or by what is there, it is all there.
+        if let Some((whole, certain)) = repaired {
+            let is_last = self.written.last() == Some(&certain);
+            assert!(is_last || outcome != Outcome::Harmless, "{context}: harmless, and not all of it is repaired");
+            assert!(!whole || self.written.contains(&certain), "{context}: a repair says that nothing is lost");
+        }
+        outcome
+    }
+
+    fn opened(&self, disk: &World, path: &str, context: &str) -> Outcome {
         let (before, file) = (contents_of(&*disk.mem, Path::new(path)), format!("{path}/"));
         let opened = Database::builder().env(disk.env.clone()).options(self.options.clone()).open(path);
         let db = match opened {
