@@ -28,6 +28,9 @@ const KILLS: u64 = 100;
 /// One test at a time: between fork and exec, a process that one starts would hold the other's lock files.
 static ALONE: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
 
+/// The name of this file.
+const FILE: &str = "a_killed_process_loses_nothing_acknowledged";
+
 type Counts = [u64; CLIENTS];
 
 /// What a victim has told of a checkpoint.
@@ -51,6 +54,37 @@ struct Known {
     untold: u64,
     /// Kills since it was checked last: each may have kept one write of each client from being told.
     kills: u64,
+}
+
+/// Where victims work: what they have left stays there when a test fails.
+struct Dir {
+    dir: Option<tempfile::TempDir>,
+    /// The test, and the seed of its first round.
+    test: &'static str,
+    first: u64,
+    /// How many rounds were begun.
+    rounds: u64,
+}
+
+impl Dir {
+    fn new(test: &'static str, first: u64) -> Self {
+        Self { dir: Some(tempfile::tempdir().unwrap()), test, first, rounds: 0 }
+    }
+
+    fn db(&self) -> PathBuf {
+        self.dir.as_ref().unwrap().path().join("db")
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let Some(dir) = self.dir.take().filter(|_| std::thread::panicking()) else { return };
+        let Self { test, first, rounds, .. } = *self;
+        eprintln!("what was left is in {}; seed {}, run again:", dir.keep().display(), first + rounds - 1);
+        eprintln!(
+            "ALLUVIUM_FIRST={first} ALLUVIUM_SEQUENCES={rounds} cargo test -p alluvium-testkit --test {FILE} {test}"
+        );
+    }
 }
 
 impl Known {
@@ -194,12 +228,13 @@ impl Known {
 fn a_killed_process_loses_nothing_acknowledged() {
     const ROUNDS: u64 = 70;
     let _alone = ALONE.lock();
-    let dir = tempfile::tempdir().unwrap();
-    let mut known = Known::new(dir.path().join("db"));
-    let (started, mut round, mut kills) = (Instant::now(), 0, 0);
     let first = seed::first();
+    let mut dir = Dir::new(FILE, first);
+    let mut known = Known::new(dir.db());
+    let (started, mut round, mut kills) = (Instant::now(), 0, 0);
     while seed::goes_on(started, round, ROUNDS) {
         let seed = first + round;
+        dir.rounds += 1;
         let mut rng = fastrand::Rng::with_seed(seed);
         known.kill_one(seed, Duration::from_millis(rng.u64(0..180)), false);
         kills += 1;
@@ -239,8 +274,9 @@ fn a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none() {
     let (started, mut round, mut kills, mut not_opened) = (Instant::now(), 0, 0, 0);
     while seed::goes_on(started, round, ROUNDS) {
         let seed = first + round;
-        let dir = tempfile::tempdir().unwrap();
-        let mut known = Known::new(dir.path().join("db"));
+        let mut dir = Dir::new("a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none", seed);
+        dir.rounds += 1;
+        let mut known = Known::new(dir.db());
         let mut rng = fastrand::Rng::with_seed(seed ^ 0xc4ea7e);
         for again in 0..rng.u64(1..4) {
             // Each names its checkpoints by its own seed.
