@@ -2,7 +2,7 @@
 //!
 //! Where footer and index are whole, they tell where blocks stand, and a block that is damaged is lost alone.
 //! Where they are not, blocks are found by their checksums, which are seeded with the place: from the end of
-//! the one before, every length is tried.
+//! the one before, every length is tried, up to 64 MiB and twice that of the longest so far.
 
 mod again;
 mod index_file;
