@@ -1,6 +1,7 @@
 //! The library's error: few kinds, each telling what to do next.
 
 use crate::BulkWriteResult;
+use crate::names::FullName;
 use document::Value;
 use document::row::RowError;
 use query::distinct::DistinctError;
@@ -316,11 +317,19 @@ impl From<store::Error> for Error {
     }
 }
 
-/// Why a draft cannot be changed so; the document that it was made of is whole.
+/// Of a document at hand, or of a draft of one. Who knows which it is names it: see [`Error::of_document`].
 impl From<RowError> for Error {
     fn from(error: RowError) -> Self {
-        Self::InvalidDocument(error.to_string())
+        match error {
+            RowError::TooDeep => Self::InvalidDocument(error.to_string()),
+            damaged => Self::Update(UpdateError::Damaged(damaged)),
+        }
     }
+}
+
+/// True if a stored row is damaged; false if a document that is to be stored is not allowed.
+fn is_damage(error: &RowError) -> bool {
+    *error != RowError::TooDeep
 }
 
 fn first_of(errors: &[(usize, Error)]) -> (usize, String) {
@@ -353,6 +362,18 @@ impl Error {
     /// [`Error::Stopped`] if somebody has asked for it.
     pub(crate) fn unless_stopped(stop: &AtomicBool) -> Result<()> {
         if stop.load(Ordering::Relaxed) { Err(Self::Stopped) } else { Ok(()) }
+    }
+
+    /// The error with the document that it is about: one that is damaged, or that an update does not go with.
+    pub(crate) fn of_document(self, collection: &FullName, id: &Value) -> Self {
+        let (collection, id) = (collection.to_string(), || id_text(id));
+        match self {
+            Self::Update(UpdateError::Damaged(error)) if is_damage(&error) => {
+                Self::DamagedDocument { collection, id: id(), reason: error.to_string() }
+            }
+            Self::Update(error) => Self::UpdateOf { collection, id: id(), error },
+            error => error,
+        }
     }
 
     /// MongoDB's number and name for the error, for what MongoDB has one.
@@ -412,6 +433,17 @@ impl Error {
             Self::Store(error) => store_kind(error),
             Self::ReadOnly(error) => read_only_kind(error),
             Self::NeverChanges(_) => ErrorKind::Open,
+            Self::Update(UpdateError::Damaged(error))
+            | Self::UpdateOf { error: UpdateError::Damaged(error), .. }
+            | Self::Sort(SortError::Damaged(error))
+            | Self::Projection(ProjectionError::Damaged(error))
+            | Self::Distinct(DistinctError::Damaged(error))
+            | Self::Index(IndexError::Damaged(error))
+            | Self::IndexOf { error: IndexError::Damaged(error), .. }
+                if is_damage(error) =>
+            {
+                ErrorKind::Corruption
+            }
             Self::LoadOf { error, .. } => error.kind(),
             Self::DuplicateKey { .. } | Self::LoadDuplicate { .. } | Self::DuplicateIndexKey { .. } => {
                 ErrorKind::DuplicateKey

@@ -9,6 +9,7 @@
 use crate::find::{Answer, Asked, Explanation, Hint, Moment, Question};
 use crate::index::is_asked_for;
 use crate::modify::Write;
+use crate::read::matches;
 use crate::update::to_write;
 use crate::{Collection, Error, IntoDocument, Result, ReturnDocument, UpdateResult, write};
 use document::{Document, Draft, Map, Value};
@@ -174,10 +175,10 @@ impl Job<'_> {
     /// Does it to the document with this key, if that still matches.
     fn write(&self, key: &[u8]) -> Result<Done> {
         let id = document::key::decode(&mut &key[..]).unwrap_or_default();
-        let filter = &self.question.filter;
+        let (filter, name) = (&self.question.filter, self.collection.name()?);
         match &self.action {
             Action::Delete => {
-                let document = self.collection.remove(id, |document| Ok(filter.matches(document)?))?;
+                let document = self.collection.remove(id, |document| matches(filter, name, document))?;
                 Ok(Done { matched: document.is_some(), changed: true, document, upserted_id: None })
             }
             Action::Modify(modification) => self.modify(id, modification, filter),
@@ -185,7 +186,7 @@ impl Job<'_> {
     }
 
     fn modify(&self, id: Value, modification: &Modification, filter: &Filter) -> Result<Done> {
-        let mut done = Done::default();
+        let (mut done, name) = (Done::default(), self.collection.name()?);
         // One with positions that only the document tells is another for each.
         let same = match modification {
             Modification::Update(update) if !update.needs_position() => Some(update),
@@ -193,7 +194,7 @@ impl Job<'_> {
         };
         let found = self.collection.rewrite(id, same, |draft| {
             done = Done::default();
-            if !filter.matches(draft.original())? {
+            if !matches(filter, name, draft.original())? {
                 return Ok(Write::Nothing);
             }
             done.matched = true;

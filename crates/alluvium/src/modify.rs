@@ -1,11 +1,10 @@
 //! Reading a document, changing it and writing it back, with no write of others in between.
 
 use crate::catalog::Open;
-use crate::error::id_text;
 use crate::index::mark_multikey;
 use crate::read::Reader;
 use crate::write::{self, Encoded};
-use crate::{Collection, Error, Result};
+use crate::{Collection, Result};
 use document::{Document, Draft, Value};
 use env::marks::{Rare, mark};
 use query::update::Update;
@@ -139,7 +138,7 @@ impl Collection {
         update: Option<&Update>,
         change: &mut impl FnMut(&mut Draft) -> Result<Write>,
     ) -> Result<bool> {
-        let store = self.store();
+        let (store, name) = (self.store(), self.name()?);
         // A guess is never refused, however large documents were before.
         let mut bytes = open.modified.reserve().min(store.max_batch_bytes());
         let mut claimed: Vec<(TreeId, Vec<u8>)> = Vec::new();
@@ -149,9 +148,10 @@ impl Collection {
             let _admitted = store.admit(bytes)?;
             let claims = claimed.iter().map(|(tree, key)| (*tree, key.as_slice(), LockMode::Exclusive));
             let locks = store.lock_all(claims.chain([(open.documents, key, LockMode::Exclusive)]));
-            let attempt = self.attempt(open, (key, id, update), (bytes, &claimed), &locks, change)?;
+            let attempt = self.attempt(open, (key, id, update), (bytes, &claimed), &locks, change);
             drop((locks, _admitted));
-            match attempt {
+            // Of many documents it is this one that is damaged, or that it does not go with.
+            match attempt.map_err(|error| error.of_document(name, id))? {
                 Attempt::Done(found) => return Ok(found),
                 Attempt::Larger(needed) => {
                     mark(Rare::ChangeGrew);
@@ -182,12 +182,7 @@ impl Collection {
             return Ok(Attempt::Done(false));
         };
         let mut draft = reader.draft(before.clone())?;
-        let change = change(&mut draft).map_err(|error| match error {
-            // Of many documents it is this one that it does not go with.
-            Error::Update(error) => Error::UpdateOf { collection: name.to_string(), id: id_text(id), error },
-            error => error,
-        });
-        match change? {
+        match change(&mut draft)? {
             Write::Nothing => {
                 store.check_writable()?;
                 return Ok(Attempt::Done(true));

@@ -6,8 +6,10 @@ use crate::database::Snapshot;
 use crate::error::id_text;
 use crate::names::FullName;
 use crate::{Collection, Error, Find, IntoDocument, Result, write};
+use document::row::RowError;
 use document::shape::ShapeTable;
 use document::{Document, Draft, Map, Value};
+use query::filter::Filter;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::{Bounds, Store};
@@ -82,6 +84,20 @@ pub(crate) fn decode(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row:
     })
 }
 
+/// What is met where a document that was read is looked at further.
+pub(crate) fn damaged(name: &FullName, document: &Document) -> impl Fn(RowError) -> Error {
+    move |error| Error::DamagedDocument {
+        collection: name.to_string(),
+        id: id_text(document.id()),
+        reason: error.to_string(),
+    }
+}
+
+/// Whether a document that was read matches.
+pub(crate) fn matches(filter: &Filter, name: &FullName, document: &Document) -> Result<bool> {
+    filter.matches(document).map_err(damaged(name, document))
+}
+
 /// Decodes all of a stored document; returns its `_id`, which must be that of its key.
 pub(crate) fn check(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: &[u8]) -> Result<Value> {
     let damaged = |reason: String| Error::DamagedDocument { collection: name.to_string(), id: key_text(key), reason };
@@ -107,18 +123,14 @@ pub(crate) fn key_text(mut key: &[u8]) -> String {
 
 /// `_id` and the values at some paths, each under its path.
 pub(crate) fn fields_of(document: &Document, paths: &[&str], name: &FullName) -> Result<Map> {
-    let damaged = |e: document::row::RowError| Error::DamagedDocument {
-        collection: name.to_string(),
-        id: id_text(document.id()),
-        reason: e.to_string(),
-    };
+    let damaged = damaged(name, document);
     let mut fields = Map::new();
     if !paths.contains(&"_id") {
         fields.push("_id", document.id().clone());
     }
     for path in paths {
-        if let Some(value) = document.get_path(path).map_err(damaged)? {
-            fields.push(*path, value.to_value().map_err(damaged)?);
+        if let Some(value) = document.get_path(path).map_err(&damaged)? {
+            fields.push(*path, value.to_value().map_err(&damaged)?);
         }
     }
     Ok(fields)

@@ -1,5 +1,7 @@
 //! Collections of your own types, through serde.
 
+use crate::names::FullName;
+use crate::read::damaged;
 use crate::{Collection, Cursor, Error, InsertManyResult, InsertOneResult, IntoDocument, Result, UpdateWhere};
 use document::Value;
 use serde::Serialize;
@@ -162,7 +164,7 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     /// # Errors
     /// As [`Collection::get`], and [`Error::InvalidDocument`] if the document is no `T`.
     pub fn get(&self, id: impl Into<Value>) -> Result<Option<T>> {
-        self.collection.get(id)?.map(from_document).transpose()
+        self.collection.get(id)?.map(|document| from_document(self.collection.name()?, document)).transpose()
     }
 
     /// The first value that matches a filter.
@@ -181,7 +183,7 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     /// # Errors
     /// As [`Collection::find_one`], and [`Error::InvalidDocument`] if the document is no `T`.
     pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<T>> {
-        self.collection.find_one(filter)?.map(from_document).transpose()
+        self.collection.find_one(filter)?.map(|document| from_document(self.collection.name()?, document)).transpose()
     }
 
     /// All values that match a filter. For an order, a limit and the rest ask the documents, and take the values from the
@@ -237,7 +239,7 @@ impl<T: DeserializeOwned> Iterator for TypedCursor<T> {
 
     fn next(&mut self) -> Option<Result<T>> {
         let document = self.cursor.next()?;
-        Some(document.and_then(from_document))
+        Some(document.and_then(|document| from_document(self.cursor.name(), document)))
     }
 }
 
@@ -265,7 +267,7 @@ fn to_value<T: Serialize>(value: &T) -> Result<Value> {
     document::serde::to_value(value).map_err(|e| Error::InvalidDocument(e.to_string()))
 }
 
-fn from_document<T: DeserializeOwned>(document: document::Document) -> Result<T> {
-    let value = Value::Map(document.into_map()?);
+fn from_document<T: DeserializeOwned>(name: &FullName, document: document::Document) -> Result<T> {
+    let value = Value::Map(document.to_map().map_err(damaged(name, &document))?);
     document::serde::from_value(value).map_err(|e| Error::InvalidDocument(e.to_string()))
 }

@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::find::planning::Planned;
+use crate::read::matches;
 use crate::{Error, Result};
 use document::Document;
 use document::compare::equal;
@@ -9,16 +10,20 @@ use query::plan::{IndexScan, Node};
 
 /// True if the step finds the document.
 pub(super) fn would_find(run: &Run, planned: &Planned, node: &Node, document: &Document) -> Result<bool> {
+    let name = &run.moment.name;
     Ok(match node {
         Node::Nothing => false,
         Node::Scan { ids, filter, .. } => {
-            ids.iter().any(|interval| interval.contains(document.id())) && filter.matches(document)?
+            ids.iter().any(|interval| interval.contains(document.id())) && matches(filter, name, document)?
         }
-        Node::Lookup { ids, filter } => ids.iter().any(|id| equal(id, document.id())) && filter.matches(document)?,
+        Node::Lookup { ids, filter } => {
+            ids.iter().any(|id| equal(id, document.id())) && matches(filter, name, document)?
+        }
         Node::Index(scan) => {
-            admits(run, planned, scan, document)? && scan.covered.as_ref().map_or(Ok(true), |f| f.matches(document))?
+            admits(run, planned, scan, document)?
+                && scan.covered.as_ref().map_or(Ok(true), |f| matches(f, name, document))?
         }
-        Node::Fetch { input, filter } => would_find(run, planned, input, document)? && filter.matches(document)?,
+        Node::Fetch { input, filter } => would_find(run, planned, input, document)? && matches(filter, name, document)?,
         Node::Intersection(scans) => {
             for scan in scans {
                 if !admits(run, planned, scan, document)? {

@@ -1,9 +1,9 @@
 //! Documents by their `_id`s: scans in order, and look-ups of single ones.
 
 use super::{Item, Run};
-use crate::read::decode;
+use crate::read::{decode, matches};
 use crate::{Result, write};
-use document::{Document, Value};
+use document::Value;
 use query::filter::Filter;
 use query::plan::{Interval, KeyRange, id_ranges};
 use std::ops::Bound;
@@ -62,7 +62,7 @@ impl DocumentScan {
             };
             self.documents += 1;
             let document = decode(&run.moment.open.shapes, &run.moment.name, key, row.to_vec())?;
-            if self.filter.matches(&document)? {
+            if matches(&self.filter, &run.moment.name, &document)? {
                 return Ok(Some(Item::whole(key, document)));
             }
         }
@@ -90,14 +90,10 @@ impl Lookup {
             let Ok(key) = write::id_key(&id) else { continue };
             let Some((document, _)) = run.moment.read(&key, &mut self.row)? else { continue };
             self.documents += 1;
-            if self.matches(&document)? {
+            if matches(&self.filter, &run.moment.name, &document)? {
                 return Ok(Some(Item { key, document: Some(document), whole: true }));
             }
         }
         Ok(None)
-    }
-
-    fn matches(&self, document: &Document) -> Result<bool> {
-        Ok(self.filter.matches(document)?)
     }
 }

@@ -5,6 +5,7 @@ use super::{Counts, Item, Report, Run, Spent};
 use crate::Result;
 use crate::find::planning::Planned;
 use crate::find::seen::Seen;
+use crate::read::matches;
 use document::{Document, Map, Value, key};
 use query::filter::Filter;
 use query::plan;
@@ -33,7 +34,7 @@ impl Fetch {
             }
             let Some(scan) = self.entries.scan() else { return Ok(None) };
             let Some(document) = scan.prove()? else { continue };
-            if !self.filter.matches(&document)? {
+            if !matches(&self.filter, &run.moment.name, &document)? {
                 continue;
             }
             let key = scan.id().to_vec();
@@ -198,7 +199,7 @@ impl Both {
             }
             // Where not all that the first scan finds is known, a document comes with its first entry.
             let first_time = complete || self.second.is_first(&document)?;
-            if first_time && self.filter.matches(&document)? {
+            if first_time && matches(&self.filter, &run.moment.name, &document)? {
                 return Ok(Some(Item { key, document: Some(document), whole: true }));
             }
         }
