@@ -161,7 +161,9 @@ fn a_document_that_is_too_deep_is_refused_and_leaves_nothing_behind() {
 #[test]
 fn codes_with_scopes_count_with_what_is_around_them() {
     let table = ShapeTable::new(ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() });
-    for (arrays, codes) in [(0, 98), (0, 99), (0, 100), (39, 60), (40, 60), (60, 60), (98, 1), (99, 1), (98, 2), (99, 0)] {
+    for (arrays, codes) in
+        [(0, 98), (0, 99), (0, 100), (39, 60), (40, 60), (60, 60), (98, 1), (99, 1), (98, 2), (99, 0)]
+    {
         let code = |inner| Value::Code(Box::new(Code { code: "f".into(), scope: Some(Map::from([("s", inner)])) }));
         let value = (0..codes).fold(Value::Null, |inner, _| code(inner));
         let value = (0..arrays).fold(value, |inner, _| Value::Array(vec![inner]));

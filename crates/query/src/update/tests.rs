@@ -85,8 +85,14 @@ fn a_change_adds_no_more_bytes_than_it_says() {
     let digits = "7".repeat(15_000);
     let long = [
         (r#"{"a":{"$numberDecimal":"1E-12399"}}"#.to_owned(), r#"{"$inc":{"a":1}}"#.to_owned()),
-        (r#"{"a":{"$numberDecimal":"-1E-12000"}}"#.to_owned(), r#"{"$inc":{"a":{"$numberDecimal":"1E+399"}}}"#.to_owned()),
-        (r#"{"a":7}"#.to_owned(), format!(r#"{{"$mul":{{"a":{{"$numberDecimal":"-{}E-99999"}}}}}}"#, &digits[..12_399])),
+        (
+            r#"{"a":{"$numberDecimal":"-1E-12000"}}"#.to_owned(),
+            r#"{"$inc":{"a":{"$numberDecimal":"1E+399"}}}"#.to_owned(),
+        ),
+        (
+            r#"{"a":7}"#.to_owned(),
+            format!(r#"{{"$mul":{{"a":{{"$numberDecimal":"-{}E-99999"}}}}}}"#, &digits[..12_399]),
+        ),
         ("{}".to_owned(), format!(r#"{{"$inc":{{"a":{digits}}}}}"#)),
         (r#"{"a":[]}"#.to_owned(), format!(r#"{{"$push":{{"a":{digits}}}}}"#)),
     ];
