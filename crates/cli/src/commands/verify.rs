@@ -7,7 +7,7 @@ use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::{ErrorKind, ReadOnly, Stats, VerifiedIndex, VerifyReport, repair};
+use alluvium::{Database, ErrorKind, ReadOnly, Stats, VerifiedIndex, VerifyReport, repair};
 use env::Env;
 use std::time::Duration;
 
@@ -42,10 +42,7 @@ impl Args {
         } else if let Some(found) = self.read_only()? {
             found
         } else {
-            match self.database.with(|database| Ok((database.verify_all(&stop.flag())?, database.stats()))) {
-                Ok((report, stats)) => Found::of(report, &stats),
-                Err(failure) => self.unopened(&env, failure)?,
-            }
+            self.opened(&env, |database| Ok(Found::of(database.verify_all(&stop.flag())?, &database.stats())))?
         };
         found.took = env.clock.now().saturating_sub(started);
         self.report(&found)
@@ -75,6 +72,19 @@ impl Args {
             Err(failure) => return Err(failure),
         };
         Ok(Some(found))
+    }
+
+    /// Opens the database and checks it; or, only if it does not open, reads what can be read all the same.
+    fn opened(&self, env: &Env, check: impl FnOnce(&Database) -> Outcome<Found>) -> Outcome<Found> {
+        let mut opens = false;
+        let checked = self.database.with(|database| {
+            opens = true;
+            check(database)
+        });
+        match checked {
+            Err(failure) if !opens => self.unopened(env, failure),
+            checked => checked,
+        }
     }
 
     /// What can be said of a database that does not open, because it is damaged or because nothing may be written there.
@@ -226,3 +236,6 @@ fn describe(indexes: &[VerifiedIndex]) -> String {
         n => format!(", {n} indexes ({entries} entries, {stale} of them stale)"),
     }
 }
+
+#[cfg(test)]
+mod tests;

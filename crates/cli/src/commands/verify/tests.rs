@@ -1,0 +1,29 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use super::*;
+use clap::Parser;
+use std::path::Path;
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    args: Args,
+}
+
+fn verify(path: &Path) -> Args {
+    Line::parse_from([Path::new("verify"), path]).args
+}
+
+/// A failure of the check itself is no database that does not open: nobody may read "no damage" then.
+#[test]
+fn what_fails_after_opening_is_told_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    Database::open(&path).unwrap().close().unwrap();
+    let io = || env::Error::io("read", &path, std::io::Error::other("the cable is out"));
+    let env = Env::os();
+    let ended = verify(&path).opened(&env, |_| Err(Failure::from(alluvium::Error::from(store::Error::from(io())))));
+    let Err(failure) = ended else { panic!("the check had failed") };
+    assert!(failure.to_string().contains("the cable is out"), "{failure}");
+    assert_eq!(failure.exit_code(), 1);
+    assert!(verify(&path).opened(&env, |_| Ok(Found::default())).is_ok());
+}
