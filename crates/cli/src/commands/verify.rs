@@ -77,7 +77,8 @@ impl Args {
     /// Opens the database and checks it; or, only if it does not open, reads what can be read all the same.
     fn opened(&self, env: &Env, check: impl FnOnce(&Database) -> Outcome<Found>) -> Outcome<Found> {
         let mut opens = false;
-        let checked = self.database.with(|database| {
+        // No other process is there whose snapshots could keep anything.
+        let checked = self.database.with_builder(self.database.snapshots_for_ever()?, |database| {
             opens = true;
             check(database)
         });

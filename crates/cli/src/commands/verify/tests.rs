@@ -27,3 +27,17 @@ fn what_fails_after_opening_is_told_as_it_is() {
     assert_eq!(failure.exit_code(), 1);
     assert!(verify(&path).opened(&env, |_| Ok(Found::default())).is_ok());
 }
+
+/// Checking a large database takes longer than snapshots usually live.
+#[test]
+fn the_check_is_not_ended_by_the_age_of_its_snapshot() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    Database::open(&path).unwrap().close().unwrap();
+    let mut age = Duration::ZERO;
+    let found = verify(&path).opened(&Env::os(), |database| {
+        age = database.store().options().snapshot_max_age;
+        Ok(Found::default())
+    });
+    assert!(found.is_ok() && age >= Duration::from_secs(30 * 24 * 3600), "{age:?}");
+}
