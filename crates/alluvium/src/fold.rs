@@ -1,7 +1,7 @@
 //! What deltas do to documents, and which shapes these use: told to the store.
 
 use crate::catalog::{read_description, shape_key};
-use document::row::{RowError, shapes_used};
+use document::row::shapes_used;
 use document::shape::ShapeTable;
 use document::{Document, Draft};
 use env::sync::RwLock;
@@ -72,12 +72,7 @@ impl Fold for Folds {
     ) -> Result<Option<u64>, FoldError> {
         let Some(shapes) = self.known(tree) else { return Ok(None) };
         let damaged = |what: String| FoldError(what);
-        let draft = match Document::from_row(&shapes, key, base).and_then(Draft::new) {
-            Ok(draft) => draft,
-            // The shapes of a dropped collection are known as they were at some snapshot.
-            Err(RowError::UnknownShape(_)) => return Ok(None),
-            Err(error) => return Err(damaged(error.to_string())),
-        };
+        let draft = Document::from_row(&shapes, key, base).and_then(Draft::new).map_err(|e| damaged(e.to_string()))?;
         let folded = query::fold::fold(Some(draft), deltas.iter().copied()).map_err(|e| damaged(e.to_string()))?;
         if let Some(draft) = folded.draft {
             draft.encode_known_row(&shapes, out).map_err(|e| damaged(e.to_string()))?;
@@ -85,3 +80,6 @@ impl Fold for Folds {
         Ok(Some(folded.refused))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,19 @@ pub enum Error {
         /// What is wrong there.
         what: String,
     },
+    /// Deletes of ranges take all the memory that they may, and snapshots still need them; nothing was changed.
+    #[error(
+        "{}: deletes of ranges would take {bytes} bytes of memory, and {limit} is the limit: end old snapshots, and have the \
+         database compacted", path.display()
+    )]
+    TooManyRanges {
+        /// The directory of the partition.
+        path: PathBuf,
+        /// What they would take.
+        bytes: u64,
+        /// What they may take.
+        limit: u64,
+    },
     /// The file has a format that this build does not know.
     #[error("{} has format version {found}; this build reads up to {supported}: open it with a newer build", path.display())]
     NewerFormat {

@@ -12,6 +12,7 @@ impl From<Error> for io::Error {
         let kind = match &error {
             Error::Io { source, .. } => source.kind(),
             Error::Corrupt { .. } | Error::NewerFormat { .. } => io::ErrorKind::InvalidData,
+            Error::TooManyRanges { .. } => io::ErrorKind::OutOfMemory,
         };
         io::Error::new(kind, error)
     }

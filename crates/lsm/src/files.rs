@@ -5,12 +5,13 @@ use crate::ranges::Covered;
 use crate::{AddedFile, Charge, Owner, Shared};
 use codec::entry::Seq;
 use env::sync::Mutex;
-use env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use env::{Error, Result};
 use sst::{FileMeta, Reader};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// What all files of a partition have in common.
 pub(crate) struct Home {
@@ -142,7 +143,12 @@ pub(crate) struct FileHandle {
     /// Held while the file is opened, so that it is opened once.
     opening: Mutex<()>,
     dropped: AtomicBool,
+    /// When a merge could not read it last, in nanoseconds of the clock plus one; 0 for never.
+    unread_at: AtomicU64,
 }
+
+/// For so long after a merge that could not read it, a file is left out of others that nobody asks for.
+const LEFT_OUT: Duration = Duration::from_secs(600);
 
 impl FileHandle {
     pub fn new(home: &Arc<Home>, added: AddedFile) -> Arc<Self> {
@@ -157,6 +163,7 @@ impl FileHandle {
             open: OnceLock::new(),
             opening: Mutex::new(()),
             dropped: AtomicBool::new(false),
+            unread_at: AtomicU64::new(0),
         })
     }
 
@@ -193,6 +200,17 @@ impl FileHandle {
         if let Some(open) = self.open.get() {
             open.reader.forget();
         }
+    }
+
+    /// Takes note that a merge could not read the file.
+    pub fn note_unread(&self, now: Duration) {
+        self.unread_at.store(1 + now.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// Whether a merge could not read the file, not long ago.
+    pub fn is_left_out(&self, now: Duration) -> bool {
+        let unread_at = self.unread_at.load(Ordering::Relaxed);
+        unread_at != 0 && now.saturating_sub(Duration::from_nanos(unread_at - 1)) < LEFT_OUT
     }
 
     /// Where the file is.

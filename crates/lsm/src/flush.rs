@@ -120,7 +120,7 @@ impl Partition {
     pub(crate) fn sink_outputs(&self, added: &mut [AddedFile]) -> Ticket {
         let mut running = self.jobs.lock();
         let version = self.view().version.clone();
-        let layout = job::layout(&version, &running, &HashSet::new(), &HashMap::new(), 0);
+        let layout = job::layout(&version, &running, &HashSet::new(), &HashMap::new(), 0, &|_| false);
         let mut spans = Vec::new();
         for file in added {
             file.run = layout.sink(file.run, &file.meta.smallest, &file.meta.largest);

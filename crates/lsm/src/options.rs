@@ -45,7 +45,7 @@ pub struct Options {
     /// Range tombstones of a partition may take so much memory; beyond that files are rewritten only to get
     /// rid of them. Default: 1 MiB.
     pub max_range_bytes: u64,
-    /// A flush that would make range tombstones of a partition take more memory than this fails: compaction comes first.
+    /// A flush that would make range tombstones of a partition take more memory than this fails, by [`env::Error::TooManyRanges`]: compaction comes first.
     pub full_range_bytes: usize,
     /// So many tombstones above the base, in one part of the key space, are merged into it only with other
     /// work; more of them when they are a quarter of what they may hide, too. A scan steps over them

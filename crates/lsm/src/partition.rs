@@ -213,6 +213,12 @@ impl Partition {
         self.view.load().version.flushed_seq
     }
 
+    /// The highest number in files, also in those of [`Partition::ingest`], which may lie above [`Partition::flushed_seq`].
+    pub fn highest_seq(&self) -> Seq {
+        let version = self.view().version.clone();
+        version.files().map(|(_, file)| file.meta.max_seq).max().unwrap_or(0).max(version.flushed_seq)
+    }
+
     /// Memtables and files of one moment.
     pub fn view(&self) -> Arc<View> {
         self.view.load_full()
@@ -369,9 +375,8 @@ impl Partition {
         }
         let (bytes, most) = (version.ranges.bytes(), self.shared().options.full_range_bytes);
         if self.ranges_limited.load(Ordering::Relaxed) && bytes > most && bytes > before.ranges.bytes() {
-            return Err(refused(format!(
-                "its range tombstones would take {bytes} bytes of memory, and {most} is the limit: compaction comes first"
-            )));
+            let (path, bytes, limit) = (self.home.dir.clone(), bytes as u64, most as u64);
+            return Err(Error::TooManyRanges { path, bytes, limit });
         }
         self.written(manifest.append(&edit))?;
         self.home.note_replaced(&edit.removed);

@@ -51,7 +51,7 @@ fn compaction_goes_on_and_lets_the_flush_through() {
         let (store, tree, snapshot) = full(&Arc::new(MemFs::new()));
         // As long as the snapshot needs them, the flush says why.
         let error = store.flush().unwrap_err().to_string();
-        assert!(error.contains("compaction comes first"), "{error}");
+        assert!(error.contains("end old snapshots") && !error.contains("damaged"), "{error}");
         drop(snapshot);
         match compact {
             true => store.compact().unwrap(),

@@ -111,6 +111,8 @@ impl<'a, 'o> Copy<'a, 'o> {
             let key = source.key();
             let this = tree_of(key);
             if tree != Some(this) {
+                // The chain belongs to the tree before, and to what that says of numbers.
+                self.leave_chain(None)?;
                 tree = Some(this);
                 if !self.policy.tree_is_live(this, now) {
                     let Some(next) = this.checked_add(1) else { break };
@@ -240,6 +242,18 @@ impl<'a, 'o> Copy<'a, 'o> {
         Ok(())
     }
 
+    /// Folds the chain onto a value, behind what `folded` begins with. `None` if nobody can: not now, or never, because the
+    /// value or a delta is damaged, which is told to whoever reads the key. The other keys are copied all the same.
+    fn fold(&mut self, key: &[u8], value: &[u8]) -> Result<Option<u64>> {
+        match self.chain.fold(self.policy, key, value, &mut self.folded) {
+            Err(error @ Error::Corrupt { .. }) => {
+                log::warn!(target: "alluvium::files", "left as it is: {error}");
+                Ok(None)
+            }
+            folded => folded,
+        }
+    }
+
     /// The chain stands on this entry, which lies in the same stripe; `oldest` says that it is the oldest.
     fn close_chain(&mut self, base: Entry<'_>, oldest: bool) -> Result<()> {
         let damaged = |e: codec::DecodeError| {
@@ -257,7 +271,7 @@ impl<'a, 'o> Copy<'a, 'o> {
                 let seq = self.chain.newest();
                 self.folded.clear();
                 entry::put_folded(&mut self.folded, seq, full);
-                match self.chain.fold(self.policy, base.key, value, &mut self.folded)? {
+                match self.fold(base.key, value)? {
                     Some(refused) => {
                         self.refused += refused;
                         self.folds += 1;

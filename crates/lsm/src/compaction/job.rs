@@ -160,13 +160,14 @@ pub(crate) fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<
     files.filter(|(_, covered)| covered.fragments > 0).collect()
 }
 
-/// Describes a version to the picker.
+/// Describes a version to the picker, which takes none of the files that are left out, nor what overlaps them.
 pub(crate) fn layout<'a>(
     version: &'a Version,
     running: &Running,
     dead: &HashSet<u32>,
     covered: &HashMap<u64, Covered>,
     oldest_snapshot: Seq,
+    left_out: &dyn Fn(&FileHandle) -> bool,
 ) -> Layout<'a> {
     let describe = |file: &'a Arc<FileHandle>| {
         let gone = if dead.is_empty() { 0 } else { file.trees.iter().filter(|tree| dead.contains(tree)).count() };
@@ -189,7 +190,7 @@ pub(crate) fn layout<'a>(
                 gone if gone == file.trees.len() => Dead::Wholly,
                 _ => Dead::Partly,
             },
-            busy: running.is_busy(file.meta.number),
+            busy: running.is_busy(file.meta.number) || left_out(file),
         }
     };
     let runs = version

@@ -14,9 +14,9 @@ use crate::version::{BASE, Run, Version};
 use crate::{Debt, Merge, Partition, Policy, Superseded, VersionEdit};
 use codec::entry::MAX_SEQ;
 use codec::ranges::RangeSet;
-use env::Result;
 use env::marks::{Rare, mark};
-use std::collections::{BTreeMap, HashMap};
+use env::{Error, Result};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -40,13 +40,15 @@ impl Partition {
     }
 
     /// The most useful compaction now, if one is needed. Its files are reserved until the job is
-    /// run or dropped; several jobs may run at once.
+    /// run or dropped; several jobs may run at once. A file that a merge could not read is left out of others for ten
+    /// minutes: it would be picked for ever, and nothing else.
     pub fn pick_compaction(&self) -> Option<CompactionJob> {
-        self.pick_with(&self.rules(), u64::MAX)
+        let now = self.shared().env.clock.now();
+        self.pick_with(&self.rules(), u64::MAX, &|file| file.is_left_out(now))
     }
 
-    /// Picks among the runs whose numbers are below `newer`.
-    fn pick_with(&self, rules: &Rules, newer: u64) -> Option<CompactionJob> {
+    /// Picks among the runs whose numbers are below `newer`, without the files that are left out.
+    fn pick_with(&self, rules: &Rules, newer: u64, left_out: &dyn Fn(&FileHandle) -> bool) -> Option<CompactionJob> {
         if self.poisoned().is_some() {
             return None;
         }
@@ -67,7 +69,7 @@ impl Partition {
             if !Arc::ptr_eq(&version, &self.view().version) {
                 continue;
             }
-            let mut layout = job::layout(&version, &running, &dead, &covered, oldest.unwrap_or(0));
+            let mut layout = job::layout(&version, &running, &dead, &covered, oldest.unwrap_or(0), left_out);
             layout.runs.retain(|run| run.id < newer);
             let pick = picker::pick(&layout, rules)?;
             if let Pick::Remove(files) = &pick
@@ -98,8 +100,23 @@ impl Partition {
     /// [`env::Error::Corrupt`] or [`env::Error::Io`]. Unless [`Partition::poisoned`], nothing has
     /// changed then, and the output is removed.
     pub fn run_compaction(&self, job: CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
-        self.check_poisoned()?;
-        let outcome = self.execute(&job, &|| self.closing() || should_yield());
+        self.run_noting(job, should_yield).map_err(|(error, _)| error)
+    }
+
+    /// As [`Partition::run_compaction`]; beside the error, the number of the file that could not be read, if that was it.
+    fn run_noting(
+        &self,
+        job: CompactionJob,
+        should_yield: &dyn Fn() -> bool,
+    ) -> std::result::Result<Outcome, (Error, Option<u64>)> {
+        self.check_poisoned().map_err(|error| (error, None))?;
+        let outcome = self.execute(&job, &|| self.closing() || should_yield()).map_err(|error| {
+            let unread = unread_of(&job.inputs, &error).map(|file| {
+                file.note_unread(self.shared().env.clock.now());
+                file.meta.number
+            });
+            (error, unread)
+        });
         // The inputs are let go of first, so that they can be removed now.
         drop(job);
         self.home.remove_dropped();
@@ -217,7 +234,7 @@ impl Partition {
     /// Memtables are not flushed by it. Waits for running compactions that are in the way.
     ///
     /// # Errors
-    /// As [`Partition::run_compaction`].
+    /// As [`Partition::run_compaction`]. If files cannot be read, everything else is merged before that is told of the first.
     pub fn compact_all(&self) -> Result<()> {
         self.compact_all_unless(&|| false).map(drop)
     }
@@ -232,19 +249,28 @@ impl Partition {
         // What is made from now on is not rewritten again, so that this ends.
         let spotless_below = self.shared().file_number_bound();
         let rules = Rules { upper_percent: 0, upper_floor_bytes: 0, spotless_below, ..self.rules() };
+        let mut unread = HashSet::new();
+        let mut failed = None;
         loop {
             self.check_usable()?;
             if stop() {
                 return Ok(false);
             }
             let before = self.jobs.quiet();
-            if let Some(job) = self.pick_with(&rules, newer) {
-                self.run_compaction(job, stop)?;
+            if let Some(job) = self.pick_with(&rules, newer, &|file| unread.contains(&file.meta.number)) {
+                match self.run_noting(job, stop) {
+                    Ok(_) => {}
+                    Err((error, Some(file))) => {
+                        unread.insert(file);
+                        failed.get_or_insert(error);
+                    }
+                    Err((error, None)) => return Err(error),
+                }
                 continue;
             }
             // Nobody was at work when there was nothing to pick, nor came and went meanwhile.
             if before.is_some() && before == self.jobs.quiet() {
-                return Ok(true);
+                return failed.map_or(Ok(true), Err);
             }
             // What they work on may be left to do when one has ended.
             self.jobs.wait_for_one();
@@ -270,7 +296,7 @@ impl Partition {
             few_tombstones: u64::MAX,
             spotless_below: 0,
         };
-        while let Some(job) = self.pick_with(&nothing_else, u64::MAX) {
+        while let Some(job) = self.pick_with(&nothing_else, u64::MAX, &|_| false) {
             if !matches!(job.pick, Pick::Remove(_)) {
                 break;
             }
@@ -309,7 +335,7 @@ impl Partition {
     /// Measures what stands above the base in excess, after each edit.
     pub(crate) fn measure_debt(&self, version: &Version) {
         let none = (Default::default(), Default::default(), Default::default());
-        let layout: Layout<'_> = job::layout(version, &none.0, &none.1, &none.2, 0);
+        let layout: Layout<'_> = job::layout(version, &none.0, &none.1, &none.2, 0, &|_| false);
         self.counters.debt_bytes.store(layout.debt(&self.rules()), Ordering::Relaxed);
     }
 
@@ -344,6 +370,14 @@ fn superseded_by(inputs: &[(u64, Arc<FileHandle>)], policy: &dyn Policy) -> Supe
         file.trees.iter().filter(asked).for_each(|&tree| superseded.note(tree, file.meta.max_seq));
     }
     superseded
+}
+
+/// The file among a job's inputs that an error is about.
+fn unread_of<'a>(inputs: &'a [(u64, Arc<FileHandle>)], error: &Error) -> Option<&'a FileHandle> {
+    let (Error::Corrupt { path, .. } | Error::Io { path, .. } | Error::NewerFormat { path, .. }) = error else {
+        return None;
+    };
+    inputs.iter().map(|(_, file)| &**file).find(|file| file.path() == *path)
 }
 
 /// The trees among a job's inputs that nobody may read any more.

@@ -23,6 +23,8 @@ pub struct TestPolicy {
     pub refuse_edit: Mutex<Option<env::Error>>,
     /// While set, flushes and compactions are told that nobody can fold now.
     pub no_fold: AtomicBool,
+    /// The key whose value or deltas are damaged.
+    pub damaged: Mutex<Option<Vec<u8>>>,
 }
 
 /// What a delta does: it is appended, unless it begins with [`REFUSED`] or the value is too long.
@@ -51,9 +53,13 @@ impl Policy for TestPolicy {
         !self.dead.lock().contains(&tree)
     }
 
-    fn fold(&self, _key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> env::Result<Option<u64>> {
+    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> env::Result<Option<u64>> {
         if self.no_fold.load(Ordering::SeqCst) {
             return Ok(None);
+        }
+        if self.damaged.lock().as_deref() == Some(key) {
+            out.extend_from_slice(b"a part");
+            return Err(env::Error::corrupt(Path::new("tree 1"), 0, format!("deltas of key {key:02x?}")));
         }
         let mut value = base.to_vec();
         let refused = deltas.iter().filter(|delta| !apply_delta(&mut value, delta)).count();
