@@ -10,8 +10,9 @@ pub enum Durability {
     /// After its log record is synced to the disk: survives power loss.
     Sync,
     /// After its log record is written to the operating system; the log is synced every
-    /// [`Options::sync_interval`]. Survives the death of the process; power loss may take the
-    /// last interval plus one sync.
+    /// [`Options::sync_interval`]. Survives the death of the process; power loss may take
+    /// what was acknowledged since the last sync began that has ended: an interval and two syncs. Once that is more
+    /// than three intervals ago, writes wait for the next sync.
     Periodic,
     /// As `Periodic`, but nobody waits for a sync until [`crate::Store::sync`]: for bulk loads, whose
     /// acknowledgement is that final sync.
