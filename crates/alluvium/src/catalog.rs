@@ -261,7 +261,8 @@ impl Catalog {
     /// Creates a collection. An error if it exists.
     pub fn create(&self, store: &Store, name: &FullName) -> Result<Arc<Open>> {
         let _change = self.changing(store);
-        store.check_open()?;
+        // What others wrote last may be lost: nobody who writes is told that it is there.
+        store.check_writable()?;
         if self.names.read().contains_key(name) {
             return Err(Error::CollectionExists(name.to_string()));
         }
@@ -297,6 +298,7 @@ impl Catalog {
     /// Drops a collection.
     pub fn drop(&self, store: &Store, name: &FullName) -> Result<()> {
         let _change = self.changing(store);
+        store.check_writable()?;
         let Some(entry) = self.names.read().get(name).cloned() else {
             return Err(self.missing(store, name));
         };
@@ -312,10 +314,10 @@ impl Catalog {
     pub fn rename(&self, store: &Store, from: &FullName, to: &FullName) -> Result<()> {
         let _change = self.changing(store);
         let _indexes = self.loads.write();
+        store.check_writable()?;
         let Some(mut entry) = self.names.read().get(from).cloned() else {
             return Err(self.missing(store, from));
         };
-        store.check_open()?;
         if self.names.read().contains_key(to) {
             return Err(Error::CollectionExists(to.to_string()));
         }

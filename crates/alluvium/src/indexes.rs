@@ -111,6 +111,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::index_name`]; [`crate::IndexError::CannotDropId`]; as for any write.
     pub fn drop_index(&self, index: impl Into<Hint>) -> Result<()> {
+        self.store().check_writable()?;
         let name = self.index_name(index)?;
         if name == ID_INDEX {
             return Err(query::index::IndexError::CannotDropId.into());

@@ -46,11 +46,25 @@ fn a_poisoned_database_tells_nobody_what_is_there() {
         ]
         .map(|done| done.err().map(|error| error.kind()))
     };
+    // Changes of names and indexes that find that they are made already, or cannot be.
+    let names = || {
+        [
+            db.create_collection("pets").map(drop),
+            db.rename_collection("pets", "main.pets"),
+            db.rename_collection("gone", "other"),
+            db.drop_collection("gone"),
+            pets.drop_index("gone"),
+        ]
+        .map(|done| done.unwrap_err().kind())
+    };
     assert_eq!(idle(), [None; 12]);
     assert_eq!(kinds(), [ErrorKind::DuplicateKey; 4]);
+    assert_eq!(names(), [ErrorKind::Namespace; 5]);
     faults.inject(Fault::nth(1).of(OpKind::Sync).on("wal"));
     assert!(db.sync().is_err());
     assert_eq!(kinds(), [ErrorKind::Poisoned; 4]);
+    assert_eq!(names(), [ErrorKind::Poisoned; 5]);
+    assert_eq!(pets.create_index(r#"{"tag":1}"#).map(drop).unwrap_err().kind(), ErrorKind::Poisoned);
     assert_eq!(idle(), [Some(ErrorKind::Poisoned); 12]);
     assert!(pets.get("rex").unwrap().is_some(), "reads go on");
 }

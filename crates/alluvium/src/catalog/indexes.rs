@@ -33,7 +33,7 @@ impl Catalog {
     pub fn add_index(&self, store: &Store, name: &FullName, definition: Definition) -> Result<(Arc<Index>, bool)> {
         let _change = self.change.lock();
         let _indexes = self.loads.write();
-        store.check_open()?;
+        store.check_writable()?;
         let mut entry = self.entry(store, name)?;
         if let Some(same) = like(&entry.indexes, &definition)? {
             return Ok((same, false));
@@ -137,6 +137,7 @@ impl Catalog {
     fn drop_where(&self, store: &Store, name: &FullName, goes: impl Fn(&Index) -> bool) -> Result<usize> {
         let _change = self.change.lock();
         let _indexes = self.loads.write();
+        store.check_writable()?;
         let mut entry = self.entry(store, name)?;
         let all = entry.indexes.indexes.iter().cloned();
         let (dropped, left): (Vec<_>, Vec<_>) = all.partition(|index| goes(index));
