@@ -171,6 +171,7 @@ impl After {
         let db = disk.open(&options).unwrap_or_else(|e| self.fail(&format!("it does not open: {e}")));
         let found = read_state(&db).unwrap_or_else(|e| self.fail(&format!("it does not read: {e}")));
         let Some(at) = allowed.find(&found) else { self.fail(&allowed.explain(&found)) };
+        self.check_invariants(&db);
         self.hits.lossy += u64::from(at + 1 < allowed.len());
         self.hits.documents = found.collections.values().map(|contents| contents.documents.len() as u64).sum();
         let damage = db.verify().unwrap_or_else(|e| self.fail(&format!("verify: {e}")));
@@ -205,7 +206,15 @@ impl After {
         if found != next {
             self.fail(&format!("after the second opening, expected and found differ:\n{}", next.difference(&found)));
         }
+        self.check_invariants(&db);
         self.check_indexes(&db);
+    }
+
+    fn check_invariants(&self, db: &Database) {
+        match db.store().broken_invariant() {
+            Ok(None) => {}
+            broken => self.fail(&format!("{broken:?}")),
+        }
     }
 
     fn check_indexes(&self, db: &Database) {
