@@ -3,7 +3,7 @@
 use crate::operations::expect_refused;
 use crate::state::{State, brief};
 use crate::{Id, Phase, Runner};
-use alluvium::{Map, ReturnDocument, Value, Version};
+use alluvium::{ErrorKind, Map, ReturnDocument, Value, Version};
 use std::sync::Arc;
 
 /// So many versions are remembered.
@@ -56,7 +56,8 @@ impl Runner {
         if changed {
             state.put(&name, id.clone(), map);
         }
-        let refused = changed && state.refuses(&name, std::slice::from_ref(&id));
+        let why = if changed { state.refusals(&name, std::slice::from_ref(&id)) } else { Vec::new() };
+        let refused = !why.is_empty();
         if !refused {
             steps.push(state);
         }
@@ -64,7 +65,7 @@ impl Runner {
         self.effect("upsert inserts", old.is_none() && !refused);
         let durable = durable && changed && !refused;
         let result = self.write(Phase::Write, &steps, durable, |_| collection.upsert(value.clone(), update.as_str()));
-        if expect_refused(result.clone(), refused) {
+        if expect_refused(result.clone(), &why) {
             return;
         }
         let result = result.expect("upsert");
@@ -90,24 +91,22 @@ impl Runner {
         let nothing = Map::from([("_id", Value::Null)]);
         let (given, stored) = self.replaced(old.as_deref().unwrap_or(&nothing));
         self.note(format!("replace {name} {value:?} {}", brief(&given)));
-        let (states, refused) = self.put_in_place(&name, &id, old.is_some().then_some(stored));
+        let (states, why) = self.put_in_place(&name, &id, old.is_some().then_some(stored));
         let writes = !states.is_empty();
         let result = self.write(Phase::Write, &states, durable && writes, |_| collection.replace(value, given));
         self.effect("replace", writes);
-        if !self.missing(&name, &result) && !expect_refused(result.clone(), refused) {
+        if !self.missing(&name, &result) && !expect_refused(result.clone(), &why) {
             assert_eq!(result.expect("replace").matched_count, u64::from(old.is_some()));
         }
     }
 
-    /// The state after a document is put in the place of another, if there is one and no index refuses it.
-    fn put_in_place(&self, name: &str, id: &Id, stored: Option<Map>) -> (Vec<State>, bool) {
-        let Some(stored) = stored else { return (Vec::new(), false) };
+    /// The state after a document is put in the place of another, if there is one and no index refuses it; or why one does.
+    fn put_in_place(&self, name: &str, id: &Id, stored: Option<Map>) -> (Vec<State>, Vec<ErrorKind>) {
+        let Some(stored) = stored else { return (Vec::new(), Vec::new()) };
         let mut state = self.state.clone();
         state.put(name, id.clone(), stored);
-        match state.refuses(name, std::slice::from_ref(id)) {
-            true => (Vec::new(), true),
-            false => (vec![state], false),
-        }
+        let why = state.refusals(name, std::slice::from_ref(id));
+        (if why.is_empty() { vec![state] } else { Vec::new() }, why)
     }
 
     fn get_and_update(&mut self) {
@@ -124,13 +123,13 @@ impl Runner {
             map
         });
         let changed = new.as_ref() != old.as_deref();
-        let (states, refused) = self.put_in_place(&name, &id, new.clone().filter(|_| changed));
+        let (states, why) = self.put_in_place(&name, &id, new.clone().filter(|_| changed));
         let writes = !states.is_empty();
         let result = self.write(Phase::Write, &states, durable && writes, |_| {
             collection.get_and_update(value, change.update.as_str(), which)
         });
         self.effect("get and update", writes);
-        if !self.missing(&name, &result) && !expect_refused(result.clone(), refused) {
+        if !self.missing(&name, &result) && !expect_refused(result.clone(), &why) {
             let found = result.expect("get and update").map(|document| document.to_map().expect("it can be read"));
             let expected = match which {
                 ReturnDocument::Before => old.as_deref().cloned(),
@@ -180,7 +179,7 @@ impl Runner {
         let doubtful = !same && now.as_ref().is_some_and(|now| *now == was);
         let (given, stored) = self.replaced(&was);
         self.note(format!("replace {name} {value:?} if it is {version:?} by {} (same: {same})", brief(&given)));
-        let (states, refused) = self.put_in_place(&name, &id, same.then_some(stored));
+        let (states, why) = self.put_in_place(&name, &id, same.then_some(stored));
         if doubtful {
             return;
         }
@@ -189,7 +188,7 @@ impl Runner {
             self.write(Phase::Write, &states, durable && writes, |_| collection.replace_if(value, version, given));
         self.effect("replace if", writes);
         self.effect("replace if, too late", now.is_some() && !same);
-        if !self.missing(&name, &result) && !expect_refused(result.clone(), refused) {
+        if !self.missing(&name, &result) && !expect_refused(result.clone(), &why) {
             assert_eq!(result.expect("replace if"), same, "whether the document was replaced");
         }
     }

@@ -4,7 +4,7 @@
 //! of that snapshot yield, and the definition that yields it is the same pure function for both.
 
 use crate::Id;
-use alluvium::{Collection, Database, Map, Snapshot, Value};
+use alluvium::{Collection, Database, ErrorKind, Map, Snapshot, Value};
 use codec::varint;
 use query::index::Definition;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,14 +75,18 @@ pub fn yielded<'a>(definition: &Definition, documents: impl Iterator<Item = &'a 
     found
 }
 
-/// True if the documents with these ids cannot be in a collection with these indexes: no keys can be made of them, or
-/// another document has one of their unique keys.
-pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<Map>>, ids: &[Id]) -> bool {
+/// Why the documents with these ids cannot be in a collection with these indexes: no keys can be made of them, or another
+/// document has one of their unique keys. Nothing, if they can.
+pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<Map>>, ids: &[Id]) -> Vec<ErrorKind> {
     let written: BTreeSet<&Id> = ids.iter().collect();
-    let refuses = |index: &Index| {
+    let invalid = |index: &Index| {
+        let mut all = written.iter().filter_map(|id| documents.get(*id));
+        all.any(|document| index.definition.keys(document).is_err())
+    };
+    let duplicate = |index: &Index| {
         let mut taken: BTreeSet<Vec<u8>> = BTreeSet::new();
         for document in written.iter().filter_map(|id| documents.get(*id)) {
-            let Ok(keys) = index.definition.keys(document) else { return true };
+            let Ok(keys) = index.definition.keys(document) else { continue };
             // A document may have a key twice.
             let own: BTreeSet<Vec<u8>> = keys.keys.into_iter().map(|key| key.bytes).collect();
             if index.definition.is_unique() && own.into_iter().any(|key| !taken.insert(key)) {
@@ -93,7 +97,10 @@ pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<M
         let mut others = others.filter_map(|(_, other)| index.definition.keys(other).ok());
         others.any(|other| other.keys.iter().any(|key| taken.contains(&key.bytes)))
     };
-    indexes.values().any(refuses)
+    let mut why = Vec::new();
+    why.extend(indexes.values().any(invalid).then_some(ErrorKind::Invalid));
+    why.extend(indexes.values().any(duplicate).then_some(ErrorKind::DuplicateKey));
+    why
 }
 
 /// What the description of an index's tree says of arrays: bit n, part n leads through one in some document.

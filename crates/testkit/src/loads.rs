@@ -3,7 +3,7 @@
 use crate::operations::expect_refused;
 use crate::{Id, Phase, Runner};
 use alluvium::load::{Csv, FieldType, Format, Input, LoadOptions, OnDuplicate};
-use alluvium::{Error, Map, Value};
+use alluvium::{Error, ErrorKind, Map, Value};
 use document::json;
 
 /// Fields of rows, in the order of their names; each row has them all.
@@ -69,7 +69,8 @@ impl Runner {
             Err(error) => assert!(matches!(error, Error::LoadDuplicate { .. }), "{error}"),
             Ok(_) => {}
         }
-        if !expect_refused(result.clone(), refused || taken) {
+        let why = if refused || taken { vec![ErrorKind::DuplicateKey] } else { Vec::new() };
+        if !expect_refused(result.clone(), &why) {
             assert_eq!(result.expect("load").documents, ids.len() as u64, "documents loaded");
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::Id;
 use crate::indexes::Index;
-use alluvium::{Database, Map};
+use alluvium::{Database, ErrorKind, Map};
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -91,14 +91,19 @@ impl State {
         }
     }
 
-    /// True if documents of a collection cannot be there as they are now: see [`crate::indexes::refused`].
+    /// True if documents of a collection cannot be there as they are now: see [`State::refusals`].
     pub fn refuses(&self, name: &str, ids: &[Id]) -> bool {
-        let Some(Contents { documents, indexes }) = self.collections.get(name) else { return false };
-        let refused = crate::indexes::refused(indexes, documents, ids);
+        !self.refusals(name, ids).is_empty()
+    }
+
+    /// Why documents of a collection cannot be there as they are now: see [`crate::indexes::refused`].
+    pub fn refusals(&self, name: &str, ids: &[Id]) -> Vec<ErrorKind> {
+        let Some(Contents { documents, indexes }) = self.collections.get(name) else { return Vec::new() };
+        let why = crate::indexes::refused(indexes, documents, ids);
         if let Some(derived) = crate::derived::refused(indexes, documents, ids) {
-            assert_eq!(refused, derived, "whether {ids:?} of {name} are refused, by keys and by values");
+            assert_eq!(!why.is_empty(), derived, "whether {ids:?} of {name} are refused, by keys and by values");
         }
-        refused
+        why
     }
 
     /// True if an index of the collection has to do with a field.

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// All names that documents have, at any depth.
-const NAMES: [&str; 27] = [
-    "", "_id", "a", "a.b", "b", "body", "by", "c", "deep", "flair", "inc", "k", "list", "long", "n", "name", "score",
-    "set", "tags", "text", "u", "when", "wide", "x", "y", "z", "ü",
+const NAMES: [&str; 29] = [
+    "", "_id", "a", "a.b", "age", "b", "body", "by", "c", "deep", "flair", "inc", "k", "list", "long", "moved", "n",
+    "name", "score", "set", "tags", "text", "u", "when", "wide", "x", "y", "z", "ü",
 ];
 
 impl Runner {
@@ -24,6 +24,16 @@ impl Runner {
             14..=17 => self.typed(),
             18..=22 => self.names(),
             _ => self.dump_and_restore(),
+        }
+    }
+
+    /// Those that change something on the disk.
+    pub(crate) fn writing_upkeep(&mut self) {
+        match self.rng.u8(0..4) {
+            0 => self.settle(),
+            1 => self.compact_unless(),
+            2 => self.stop_index(),
+            _ => self.typed(),
         }
     }
 
@@ -112,12 +122,13 @@ impl Runner {
         let mut steps = self.created(&[&name]);
         let mut state = self.after(&steps);
         state.put(&name, id.clone(), map);
-        let refused = state.refuses(&name, &[id]);
+        let why = state.refusals(&name, &[id]);
+        let refused = !why.is_empty();
         if !refused {
             steps.push(state);
         }
         let result = self.write(Phase::Write, &steps, durable && !refused, |_| typed.put(number, &given));
-        if crate::operations::expect_refused(result, refused) {
+        if crate::operations::expect_refused(result, &why) {
             return;
         }
         self.effect("typed", true);
