@@ -31,13 +31,17 @@ impl Runner {
     /// An update that applies to any document.
     pub(crate) fn any_change(&mut self) -> Change {
         let k = self.any_number();
-        any_update(self.rng.usize(0..9), k)
+        any_update(self.rng.usize(0..ALWAYS), k)
     }
 
     /// An update that may not apply, too, which a checked one would say.
     pub(crate) fn any_blind_change(&mut self) -> Change {
         let k = self.any_number();
-        any_update(self.rng.usize(0..10), k)
+        let which = match self.rng.u8(0..6) {
+            0 => self.rng.usize(ALWAYS..FIELDS.len()),
+            _ => self.rng.usize(0..ALWAYS),
+        };
+        any_update(which, k)
     }
 
     /// Mostly one of few, so that documents come back to what they were.
@@ -46,11 +50,36 @@ impl Runner {
     }
 }
 
-const FIELDS: [&[&str]; 10] =
-    [&["set"], &["inc"], &["k"], &["k"], &["list"], &["inc"], &["list"], &["list"], &["inc", "set"], &["body"]];
+/// The paths of each update: of those that apply to any document, and of those that may not.
+const FIELDS: [&[&str]; 19] = [
+    &["set"],
+    &["inc"],
+    &["k"],
+    &["k"],
+    &["list"],
+    &["inc"],
+    &["list"],
+    &["list"],
+    &["inc", "set"],
+    &["by.name"],
+    &["by.name"],
+    &["by.age"],
+    &["deep.x"],
+    &["inc"],
+    &["inc"],
+    &["list"],
+    &["set", "moved"],
+    &["body"],
+    &["deep.x"],
+];
+
+/// So many of them apply to any document.
+const ALWAYS: usize = 17;
+
+type Apply = fn(&mut Map, i32);
 
 fn any_update(which: usize, k: i32) -> Change {
-    let (update, change): (String, fn(&mut Map, i32)) = match which {
+    let (update, change): (String, Apply) = match which {
         0 => (format!(r#"{{"$set":{{"set":{k}}}}}"#), |map, k| drop(map.insert("set", k))),
         1 => (format!(r#"{{"$inc":{{"inc":{k}}}}}"#), add),
         2 => (format!(r#"{{"$set":{{"k":{k}}}}}"#), |map, k| drop(map.insert("k", k))),
@@ -80,18 +109,83 @@ fn any_update(which: usize, k: i32) -> Change {
             add(map, k);
             map.insert("set", k);
         }),
+        9..=12 => below(which, k),
+        13 => (format!(r#"{{"$min":{{"inc":{k}}}}}"#), |map, k| {
+            if map.get("inc").and_then(Value::as_i64).is_none_or(|before| before > i64::from(k)) {
+                map.insert("inc", k);
+            }
+        }),
+        14 => (format!(r#"{{"$mul":{{"inc":{}}}}}"#, k % 3), |map, k| {
+            calculate(map, "inc", (0, k % 3), i64::wrapping_mul)
+        }),
+        15 => (format!(r#"{{"$pull":{{"list":{k}}}}}"#), |map, k| {
+            if let Some(Value::Array(list)) = map.get_mut("list") {
+                list.retain(|element| *element != Value::from(k));
+            }
+        }),
+        // What has the other name already gives way.
+        16 => (r#"{"$rename":{"set":"moved"}}"#.to_owned(), |map, _| {
+            if let Some(value) = map.get("set").cloned() {
+                map.remove("set");
+                map.insert("moved", value);
+            }
+        }),
         // Of what is mostly a text, where it is at all: then it does nothing.
-        _ => (format!(r#"{{"$push":{{"body":{k}}}}}"#), |map, k| list(map, "body", |list| list.push(Value::from(k)))),
+        17 => (format!(r#"{{"$push":{{"body":{k}}}}}"#), |map, k| list(map, "body", |list| list.push(Value::from(k)))),
+        // Below what is no map it does nothing.
+        _ => (format!(r#"{{"$set":{{"deep.x":{k}}}}}"#), |map, k| {
+            within(map, "deep", true, |deep| drop(deep.insert("x", k)))
+        }),
     };
     Change { fields: FIELDS[which], update, k, change }
 }
 
+/// Updates of what is in a map, which may not be there.
+fn below(which: usize, k: i32) -> (String, Apply) {
+    match which {
+        9 => (format!(r#"{{"$set":{{"by.name":{k}}}}}"#), |map, k| {
+            within(map, "by", true, |by| drop(by.insert("name", k)))
+        }),
+        10 => {
+            (r#"{"$unset":{"by.name":1}}"#.to_owned(), |map, _| within(map, "by", false, |by| drop(by.remove("name"))))
+        }
+        11 => (format!(r#"{{"$inc":{{"by.age":{k}}}}}"#), |map, k| {
+            within(map, "by", true, |by| calculate(by, "age", (k, k), i64::wrapping_add));
+        }),
+        _ => (r#"{"$unset":{"deep.x":1}}"#.to_owned(), |map, _| {
+            within(map, "deep", false, |deep| drop(deep.remove("x")))
+        }),
+    }
+}
+
+/// Changes the map in a field, a new one if there is none and one is to be made; what is no map stays.
+fn within(map: &mut Map, name: &str, makes: bool, change: impl FnOnce(&mut Map)) {
+    match map.get_mut(name) {
+        Some(Value::Map(inner)) => change(inner),
+        Some(_) => {}
+        None if makes => {
+            let mut inner = Map::new();
+            change(&mut inner);
+            map.push(name, Value::Map(inner));
+        }
+        None => {}
+    }
+}
+
 fn add(map: &mut Map, k: i32) {
-    match map.get_mut("inc") {
-        Some(Value::Int64(n)) => *n += i64::from(k),
-        Some(Value::Int32(n)) => *n += k,
+    calculate(map, "inc", (k, k), i64::wrapping_add);
+}
+
+/// Calculates with an integer, and makes it `missing` where there is none. What fits 32 bits and had no more has no more.
+fn calculate(map: &mut Map, name: &str, (missing, k): (i32, i32), of: fn(i64, i64) -> i64) {
+    match map.get_mut(name) {
+        Some(Value::Int64(n)) => *n = of(*n, i64::from(k)),
+        Some(number @ Value::Int32(_)) => {
+            let result = of(number.as_i64().expect("an integer"), i64::from(k));
+            *number = i32::try_from(result).map_or(Value::Int64(result), Value::Int32);
+        }
         Some(other) => panic!("{other:?} is no number that is made"),
-        None => map.push("inc", k),
+        None => map.push(name, missing),
     }
 }
 
