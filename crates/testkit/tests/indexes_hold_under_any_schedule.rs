@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
-use alluvium::{Collection, Database, ErrorKind, Map, Value};
+use alluvium::{Collection, Database, ErrorKind, Map, Snapshot, Value};
 use env::fault::{Op, OpKind};
 use env::mem::CrashStyle;
 use env::sync::atomic::AtomicBool;
@@ -43,10 +43,21 @@ fn healthy(db: &Database) {
     check_now(db).unwrap_or_else(|broken| panic!("{broken}"));
 }
 
+/// True if an index serves a snapshot: else there is no such index, or none yet.
+fn serves(pets: &Collection, snapshot: &Snapshot, definition: &Definition) -> bool {
+    match pets.index_entries(snapshot, definition.name(), false) {
+        Ok(_) => true,
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Namespace, "{error}");
+            false
+        }
+    }
+}
+
 /// Checks an index at a snapshot of now, if it serves that.
 fn look(db: &Database, pets: &Collection, definition: &Definition) {
     let snapshot = db.snapshot();
-    if pets.index_entries(&snapshot, definition.name(), false).is_err() {
+    if !serves(pets, &snapshot, definition) {
         return;
     }
     let documents = pets.at(&snapshot).scan().run().unwrap();
@@ -54,7 +65,7 @@ fn look(db: &Database, pets: &Collection, definition: &Definition) {
     match check_at(pets, definition, &snapshot, documents.iter()) {
         Ok(()) => {}
         // Dropped meanwhile. One that was made after it serves no snapshot of before.
-        Err(_) if pets.index_entries(&snapshot, definition.name(), false).is_err() => {}
+        Err(_) if !serves(pets, &snapshot, definition) => {}
         Err(what) => panic!("{what}"),
     }
 }
@@ -202,7 +213,9 @@ fn indexes_come_and_go_among_writers() {
         }
         let dropper = pets.clone();
         threads.push(thread(move || {
-            let _not_there_yet = dropper.drop_index("k_1");
+            // It may not be there yet.
+            let dropped = dropper.drop_index("k_1");
+            assert!(dropped.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::Namespace), "{dropped:?}");
         }));
         let (files, looked) = (db.clone(), pets.clone());
         threads.push(thread(move || {
