@@ -10,15 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use wal::Position;
 
-/// When the last sync began more than this many intervals ago, periodic writers wait for the next.
+/// A sync that is late by more than this many intervals makes periodic writers wait for it.
 const LATE_INTERVALS: u32 = 3;
 
 /// The state of the syncing thread.
 pub(crate) struct Syncer {
     stop: Mutex<bool>,
     stopped: Condvar,
-    /// When the last sync began that came to its end, in nanoseconds of the environment's clock: all that was acknowledged
-    /// before is durable.
+    /// When the last sync ended, in nanoseconds of the environment's clock.
     last_sync: AtomicU64,
     /// A write under [`Durability::Periodic`] was acknowledged since the last periodic sync began.
     wanted: AtomicBool,
@@ -94,14 +93,11 @@ impl Inner {
     /// Syncs the log up to `end`; a failure poisons.
     pub(crate) fn sync_log(&self, end: Position) -> Result<()> {
         let began = self.env.clock.now();
-        // Read behind the time: all that was acknowledged by then lies before it.
-        let acknowledged = self.wal.end();
         match self.wal.sync_to(end) {
             Ok(()) => {
-                crate::events::took("a sync of the log", self.env.clock.now().saturating_sub(began));
-                if self.wal.synced() >= acknowledged {
-                    self.syncer.last_sync.fetch_max(began.as_nanos() as u64, Ordering::Relaxed);
-                }
+                let now = self.env.clock.now();
+                crate::events::took("a sync of the log", now.saturating_sub(began));
+                self.syncer.last_sync.fetch_max(now.as_nanos() as u64, Ordering::Relaxed);
                 Ok(())
             }
             Err(error) => {
@@ -146,13 +142,13 @@ pub(crate) fn run(store: &Arc<Inner>) {
             return;
         }
         drop(stop);
-        let now = store.env.clock.now().as_nanos() as u64;
         // Asked first: who sets it later has its record before an end that is read later.
         let wanted = store.syncer.wanted.swap(false, Ordering::AcqRel);
         // Set while the last sync ran, it may be out of date.
         let behind = store.syncer.behind.swap(false, Ordering::AcqRel) && store.is_behind();
         let end = store.wal.end();
         if !(wanted || behind) || store.wal.synced() >= end {
+            let now = store.env.clock.now().as_nanos() as u64;
             store.syncer.last_sync.fetch_max(now, Ordering::Relaxed);
             continue;
         }

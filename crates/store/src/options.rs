@@ -11,8 +11,8 @@ pub enum Durability {
     Sync,
     /// After its log record is written to the operating system; the log is synced every
     /// [`Options::sync_interval`]. Survives the death of the process; power loss may take
-    /// what was acknowledged since the last sync began that has ended: an interval and two syncs. Once that is more
-    /// than three intervals ago, writes wait for the next sync.
+    /// what was acknowledged since the last sync began that has ended: an interval and two syncs. Once three intervals
+    /// have gone by since it ended, writes wait for the next one.
     Periodic,
     /// As `Periodic`, but nobody waits for a sync until [`crate::Store::sync`]: for bulk loads, whose
     /// acknowledgement is that final sync.
