@@ -44,9 +44,10 @@ pub fn is_large() -> bool {
     seconds().is_some() || number(LARGE) == Some(1)
 }
 
-/// True if so many sequences are run as usually, so that rare things must be met.
+/// True if so many sequences are run as usually, so that rare things must be met; never under `ALLUVIUM_MUTANTS`, where only
+/// broken promises count.
 pub fn is_usual(usual: u64) -> bool {
-    replayed().is_none() && seconds().is_none() && sequences(usual) >= usual
+    number("ALLUVIUM_MUTANTS").is_none() && replayed().is_none() && seconds().is_none() && sequences(usual) >= usual
 }
 
 /// When something begins that [`has_time`] is asked about.
