@@ -40,18 +40,21 @@ pub(crate) fn replay(
     env.fs.create_dir_all(&dir)?;
     env.fs.sync_dir(path)?;
     let flushed: Vec<Seq> = partitions.iter().map(|p| p.flushed_seq()).collect();
-    let highest_flushed = flushed.iter().max().copied().unwrap_or(0);
+    // Of an index that was built, files may have numbers beyond what is flushed: none is given out twice.
+    let highest_seq = || partitions.iter().map(|p| p.highest_seq()).max().unwrap_or(0);
+    let highest = highest_seq();
     let wal_options = wal::Options {
         segment_bytes: options.log_segment_bytes(),
         database_id: superblock.database_id,
         on_damage: if options.accept_log_damage { OnDamage::Skip } else { OnDamage::Refuse },
-        next_seq: highest_flushed + 1,
+        next_seq: highest + 1,
         must_exist: !created,
         reserve_bytes: options.disk_reserve(),
     };
     let highest_tree = partitions.iter().map(|p| p.highest_tree()).max().unwrap_or(0);
     let (dir, wal_options) = (&dir, &wal_options);
-    let mut reading = Reading { env, path, dir, options, wal_options, partitions, flushed, highest_tree, needed: 0 };
+    let mut reading =
+        Reading { env, path, dir, options, wal_options, partitions, flushed, highest, highest_tree, needed: 0 };
     let log = Wal::read(env, dir, wal_options.clone(), &mut |record| reading.record(record))?;
     let found = log.recovery();
     let lost = reading.lost(found)?;
@@ -64,7 +67,7 @@ pub(crate) fn replay(
         ..OpenReport::default()
     };
     let damaged = found.damaged || !lost.is_empty();
-    let last = partitions.iter().map(|p| p.flushed_seq()).max().unwrap_or(0).max(found.next_seq() - 1);
+    let last = highest_seq().max(found.next_seq() - 1);
     Ok(Replayed { report, last, highest_tree: reading.highest_tree, damaged, log })
 }
 
@@ -85,6 +88,8 @@ struct Reading<'a> {
     partitions: &'a [Arc<Partition>],
     /// Up to where each partition was flushed when it was opened.
     flushed: Vec<Seq>,
+    /// The highest number in files then, also of those that no flush has written.
+    highest: Seq,
     highest_tree: u32,
     /// Below this the log was released, by the newest note.
     needed: Seq,
@@ -92,11 +97,11 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn bad(&self, record: &Record<'_>, what: String) -> env::Error {
-        env::Error::corrupt(self.dir, record.first_seq, what)
+        env::Error::corrupt(self.dir, 0, format!("number {}: {what}", record.first_seq))
     }
 
     fn decode<'r>(&self, record: &Record<'r>) -> env::Result<LogRecord<'r>> {
-        decode_record(record.payload, record.first_seq).map_err(|error| self.bad(record, error.to_string()))
+        decode_record(record).map_err(|error| self.bad(record, error.to_string()))
     }
 
     /// Takes a note of how far partitions are flushed, and what the log is needed from.
@@ -187,21 +192,25 @@ impl Reading<'_> {
             lost.push((self.needed.max(1), found.released));
         }
         // The log is durable beyond every number in a sorted file.
-        if found.last_seq < highest_flushed {
-            let (ends, files) = (found.last_seq, highest_flushed);
+        let (ends, files) = (found.last_seq, self.highest);
+        if ends < highest_flushed {
             self.refuse(format!("its end is missing: it ends at number {ends}, and files reach to {files}"))?;
+        }
+        // Of files that no flush has written this is told, not refused: a database of an older build whose damage was
+        // accepted then looks the same.
+        if ends < files {
             lost.push((ends + 1, files));
         }
         // So an open passed numbers over that had accepted such damage, and may not have come to
         // the consequences.
         lost.extend(found.passed_over.iter().map(|gap| (gap.first, gap.last)));
         if found.end_missing && lost.is_empty() {
-            lost.push((found.last_seq + 1, highest_flushed.max(found.last_seq + 1)));
+            lost.push((ends + 1, files.max(ends + 1)));
         }
         // Without any segment nobody knows how far it went.
         if found.damaged && found.records == 0 && found.lost.is_empty() && lost.is_empty() {
             let lowest = self.flushed.iter().min().copied().unwrap_or(0);
-            lost.push((lowest + 1, highest_flushed + 1));
+            lost.push((lowest + 1, files + 1));
         }
         Ok(lost)
     }

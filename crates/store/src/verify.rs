@@ -115,7 +115,7 @@ impl Inner {
         let dir = self.path.join(crate::open::LOG_DIR);
         let read = self.wal.read_back(from, to, &mut |record| {
             let bad = |what: String| env::Error::corrupt(&dir, 0, format!("number {}: {what}", record.first_seq));
-            let wrong = match decode_record(record.payload, record.first_seq) {
+            let wrong = match decode_record(&record) {
                 Ok(LogRecord::Batch(ops)) => {
                     ops.iter().find_map(|(at, entry)| self.misplaced(*at, entry.key, entry.kind))
                 }

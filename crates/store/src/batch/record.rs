@@ -51,8 +51,17 @@ pub(crate) enum LogRecord<'a> {
     },
 }
 
-/// Decodes a log record whose first operation has the number `first`.
-pub(crate) fn decode_record(payload: &[u8], first: Seq) -> codec::Result<LogRecord<'_>> {
+/// Decodes a log record, which has as many numbers as its operations take; a note takes one.
+pub(crate) fn decode_record<'a>(record: &wal::Record<'a>) -> codec::Result<LogRecord<'a>> {
+    let (found, next) = decode_from(record.payload, record.first_seq)?;
+    match next == record.last_seq + 1 {
+        true => Ok(found),
+        false => Err(DecodeError::Invalid("a record with more or fewer operations than numbers")),
+    }
+}
+
+/// Decodes a log record whose first operation has the number `first`, and says with which number the next one begins.
+pub(super) fn decode_from(payload: &[u8], first: Seq) -> codec::Result<(LogRecord<'_>, Seq)> {
     let (&tag, mut input) = payload.split_first().ok_or(DecodeError::Truncated)?;
     match tag {
         TAG_BATCH => {
@@ -67,7 +76,7 @@ pub(crate) fn decode_record(payload: &[u8], first: Seq) -> codec::Result<LogReco
                 }
                 ops.push((partition, entry));
             }
-            Ok(LogRecord::Batch(ops))
+            Ok((LogRecord::Batch(ops), next))
         }
         TAG_FLUSHED => {
             // The number behind the last one, where nothing is needed.
@@ -79,7 +88,7 @@ pub(crate) fn decode_record(payload: &[u8], first: Seq) -> codec::Result<LogReco
                     u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
                 flushed.push((partition, get_seq(&mut input, "a flushed number")?));
             }
-            Ok(LogRecord::Flushed { needed, flushed })
+            Ok((LogRecord::Flushed { needed, flushed }, first + 1))
         }
         _ => Err(DecodeError::Invalid("an unknown kind of record")),
     }

@@ -1,4 +1,24 @@
+use super::record::decode_from;
 use super::*;
+
+fn decode(payload: &[u8], first: Seq) -> codec::Result<LogRecord<'_>> {
+    decode_from(payload, first).map(|(found, _)| found)
+}
+
+#[test]
+fn a_record_has_as_many_numbers_as_its_operations_take() {
+    let mut batch = WriteBatch::new(5);
+    batch.put(TreeId(7), b"a", b"1");
+    batch.put_entry(TreeId(8), b"1a", b"");
+    batch.delete(TreeId(7), b"b");
+    let note = encode_flushed(3, std::iter::once((0, 2)));
+    for (payload, numbers) in [(&batch.bytes, 2), (&note, 1)] {
+        for last in 100..105 {
+            let record = wal::Record { first_seq: 100, last_seq: last, payload };
+            assert_eq!(decode_record(&record).is_ok(), last == 99 + numbers, "{numbers} numbers, up to {last}");
+        }
+    }
+}
 
 #[test]
 fn a_batch_reads_back_from_its_log_record() {
@@ -7,7 +27,7 @@ fn a_batch_reads_back_from_its_log_record() {
     batch.delete(TreeId(7), b"b");
     batch.put(TreeId(9), b"", &[0; 300]);
     batch.put(TreeId(0), b"system", b"x");
-    let LogRecord::Batch(ops) = decode_record(&batch.bytes, 100).unwrap() else { panic!("a batch") };
+    let LogRecord::Batch(ops) = decode(&batch.bytes, 100).unwrap() else { panic!("a batch") };
     assert_eq!(ops.len(), 4);
     assert_eq!(ops[0].1, Entry { key: b"\0\0\0\x07a", seq: 100, kind: Kind::Put, value: b"1" });
     assert_eq!(ops[1].1, Entry { key: b"\0\0\0\x07b", seq: 101, kind: Kind::Delete, value: b"" });
@@ -20,7 +40,7 @@ fn a_batch_reads_back_from_its_log_record() {
     }
     assert_eq!(seen, 4);
     for cut in 2..batch.bytes.len() {
-        if let Ok(LogRecord::Batch(ops)) = decode_record(&batch.bytes[..cut], 100) {
+        if let Ok(LogRecord::Batch(ops)) = decode(&batch.bytes[..cut], 100) {
             assert!(ops.len() < 4);
         }
     }
@@ -33,7 +53,7 @@ fn the_bytes_of_a_deleted_range() {
     let one = |partition| [&[4, partition, 5, 0, 0, 0, 7, b'a', 6][..], &[0, 0, 0, 7, b'b', b'c']].concat();
     assert_eq!(batch.bytes, [vec![0], one(0), one(1)].concat());
     assert!(!batch.grows && batch.ranges && batch.len() == 2);
-    let LogRecord::Batch(ops) = decode_record(&batch.bytes, 100).unwrap() else { panic!("a batch") };
+    let LogRecord::Batch(ops) = decode(&batch.bytes, 100).unwrap() else { panic!("a batch") };
     let entry = |seq| Entry { key: b"\0\0\0\x07a", seq, kind: Kind::RangeDelete, value: b"\0\0\0\x07bc" };
     assert_eq!(ops, [(0, entry(100)), (1, entry(101))]);
     assert_eq!((batch.entries(1, 100).count(), batch.deleted_ranges(1, 100).next()), (0, Some(entry(101))));
@@ -51,11 +71,11 @@ fn a_range_that_no_writer_writes_is_refused() {
         varint::put_bytes(&mut bytes, end);
         bytes
     };
-    assert!(decode_record(&record(b"\0\0\0\x07a", b"\0\0\0\x07b"), 1).is_ok());
+    assert!(decode(&record(b"\0\0\0\x07a", b"\0\0\0\x07b"), 1).is_ok());
     for (start, end) in
         [(&b"\0\0\0\x07b"[..], &b"\0\0\0\x07b"[..]), (b"\0\0\0\x07b", b"\0\0\0\x08"), (b"\0\0", b"\0\x01")]
     {
-        assert!(decode_record(&record(start, end), 1).is_err(), "{start:?} to {end:?}");
+        assert!(decode(&record(start, end), 1).is_err(), "{start:?} to {end:?}");
     }
 }
 
@@ -86,7 +106,7 @@ fn index_entries_have_place_and_number_of_their_document() {
         batch.put_entry(TreeId(9), &[b"new", &id[..]].concat(), b"t");
     }
     let read = |batch: &WriteBatch| {
-        let LogRecord::Batch(ops) = decode_record(&batch.bytes, 100).unwrap() else { panic!("a batch") };
+        let LogRecord::Batch(ops) = decode(&batch.bytes, 100).unwrap() else { panic!("a batch") };
         let mut own: Vec<(u32, Seq, Kind, Vec<u8>)> = Vec::new();
         for partition in batch.touched() {
             let entries = batch.entries(partition, 100);
@@ -111,22 +131,22 @@ fn index_entries_have_place_and_number_of_their_document() {
     // An entry that comes first, or in another partition than what it follows, belongs to nothing.
     let place = batch.ops[0].partition as u8;
     let entry = [ENTRY | 1, place, 5, 0, 0, 0, 8, b'x', 0];
-    assert!(decode_record(&[&[TAG_BATCH][..], &entry].concat(), 1).is_err());
+    assert!(decode(&[&[TAG_BATCH][..], &entry].concat(), 1).is_err());
     let document = [1, place + 1, 5, 0, 0, 0, 7, b'x', 0];
-    assert!(decode_record(&[&[TAG_BATCH][..], &document, &entry].concat(), 1).is_err());
+    assert!(decode(&[&[TAG_BATCH][..], &document, &entry].concat(), 1).is_err());
 }
 
 #[test]
 fn numbers_above_their_limits_are_refused() {
     use codec::limits::{LAST_SEQ, MAX_NUMBER, MAX_TREE};
-    let note = |needed, seq| decode_record(&encode_flushed(needed, std::iter::once((0, seq))), 1).is_ok();
+    let note = |needed, seq| decode(&encode_flushed(needed, std::iter::once((0, seq))), 1).is_ok();
     assert!(note(MAX_NUMBER, LAST_SEQ));
     assert!(!note(MAX_NUMBER + 1, 1) && !note(1, LAST_SEQ + 1) && !note(u64::MAX, 1) && !note(1, u64::MAX));
     let put = |tree: u32| {
         let mut bytes = vec![TAG_BATCH, Kind::Put as u8, 0];
         varint::put_bytes(&mut bytes, &tree.to_be_bytes());
         varint::put_bytes(&mut bytes, b"value");
-        decode_record(&bytes, 1).is_ok()
+        decode(&bytes, 1).is_ok()
     };
     assert!(put(MAX_TREE) && !put(MAX_TREE + 1));
 }

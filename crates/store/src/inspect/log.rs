@@ -55,7 +55,7 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
         visit(Item::Fact(number("last_sequence", walked.last_seq)))?;
     }
     if walked.followed {
-        visit(Item::Fact(number("followed_by", segment + 1)))?;
+        visit(Item::Fact(number("followed_by", segment.saturating_add(1))))?;
     }
     let why = match (&walked.seal, walked.tail) {
         (Some(_), None) => "sealed: the log was closed cleanly there".to_owned(),
@@ -92,7 +92,7 @@ fn tell_record(offset: u64, record: &Record<'_>, options: InspectOptions, visit:
         number("last_sequence", record.last_seq),
         number("bytes", record.payload.len() as u64),
     ];
-    let ops = match decode_record(record.payload, record.first_seq) {
+    let ops = match decode_record(record) {
         Ok(LogRecord::Batch(ops)) => ops,
         Ok(LogRecord::Flushed { needed, flushed }) => {
             facts.extend([text("kind", "note"), number("needed", needed)]);

@@ -163,7 +163,7 @@ impl SalvagedLog {
         }
         self.expected = group.last_seq + 1;
         for record in &group.records {
-            match decode_record(record.payload, record.first_seq) {
+            match decode_record(record) {
                 Ok(LogRecord::Batch(ops)) => {
                     for (partition, entry) in ops {
                         if let Some(entries) = self.entries.get_mut(partition as usize) {
