@@ -29,11 +29,23 @@ const FIRST_RATE: f64 = 64e6;
 const RUNS_FREE: f64 = 4.0;
 const RUNS_FULL: f64 = 24.0;
 
+/// What writers may wait for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Upkeep {
+    /// Memtables go to disk, and the log gives way.
+    Flush,
+    /// Runs are merged.
+    Compaction,
+}
+
 /// The pace of the writers, and the memory that they are about to fill.
 pub(crate) struct Admission {
     state: Mutex<State>,
     /// The bits of the debt as last measured, so that writers need not measure it.
     debt: AtomicU64,
+    /// The parts of it, likewise: of memtables that wait to be flushed, and of what compaction is behind.
+    sealed_debt: AtomicU64,
+    run_debt: AtomicU64,
     /// Bytes of batches that are admitted and not in the memtables yet.
     reserved: AtomicUsize,
     /// What `reserved` may come to, unless a batch is alone and nothing is sealed.
@@ -56,8 +68,10 @@ struct State {
     drain_rate: f64,
     waits: u64,
     waited: Duration,
-    /// The last flush failed for want of space.
-    no_space: Option<Error>,
+    /// Why the last flush failed.
+    flush_failed: Option<Error>,
+    /// Why the last compaction failed.
+    compaction_failed: Option<Error>,
 }
 
 /// A batch's place in memory, from its admission until it is written or given up. Dropped, it is
@@ -101,11 +115,14 @@ impl Admission {
             drain_rate: FIRST_RATE,
             waits: 0,
             waited: Duration::ZERO,
-            no_space: None,
+            flush_failed: None,
+            compaction_failed: None,
         };
         Self {
             state: Mutex::new(state),
             debt: AtomicU64::new(0),
+            sealed_debt: AtomicU64::new(0),
+            run_debt: AtomicU64::new(0),
             reserved: AtomicUsize::new(0),
             room: AtomicUsize::new(room),
             nothing_sealed: AtomicBool::new(true),
@@ -118,15 +135,33 @@ impl Admission {
         let mut state = self.state.lock();
         let rate = bytes as f64 / took.as_secs_f64().max(1e-3);
         state.drain_rate = 0.7 * state.drain_rate + 0.3 * rate.clamp(1e6, 1e10);
-        state.no_space = None;
+        state.flush_failed = None;
         state.wake_front();
     }
 
-    /// Notes why flushing makes no progress, so that waiting writers are told.
-    pub fn blocked(&self, cause: Error) {
+    /// Notes that a compaction came to its end, and wakes writers.
+    pub fn compacted(&self) {
         let mut state = self.state.lock();
-        state.no_space = Some(cause);
+        state.compaction_failed = None;
         state.wake_front();
+    }
+
+    /// Notes why flushes or compactions make no progress, so that writers are told that wait for them.
+    pub fn blocked(&self, work: Upkeep, cause: Error) {
+        let mut state = self.state.lock();
+        match work {
+            Upkeep::Flush => state.flush_failed = Some(cause),
+            Upkeep::Compaction => state.compaction_failed = Some(cause),
+        }
+        state.wake_front();
+    }
+
+    /// Why a batch of `bytes` waits in vain, if it does: what it waits for has failed.
+    fn in_vain(&self, state: &State, bytes: usize) -> Option<Error> {
+        let full = |debt: &AtomicU64| f64::from_bits(debt.load(Ordering::Relaxed)) >= 1.0;
+        let of_flushes = state.flush_failed.as_ref().filter(|_| full(&self.sealed_debt) || self.needs_a_flush(bytes));
+        let of_runs = || state.compaction_failed.as_ref().filter(|_| full(&self.run_debt));
+        of_flushes.or_else(of_runs).cloned()
     }
 
     /// Wakes the writer at the front, to look at the state of the store.
@@ -189,7 +224,10 @@ impl Inner {
         let room = half.saturating_sub(immutable as usize).max(half / 8);
         self.admission.room.store(room, Ordering::Relaxed);
         self.admission.nothing_sealed.store(immutable == 0, Ordering::Relaxed);
-        let debt = worst.max(immutable as f64 / half as f64);
+        let sealed = immutable as f64 / half as f64;
+        self.admission.sealed_debt.store(sealed.to_bits(), Ordering::Relaxed);
+        self.admission.run_debt.store(worst.to_bits(), Ordering::Relaxed);
+        let debt = worst.max(sealed);
         self.admission.debt.store(debt.to_bits(), Ordering::Relaxed);
         debt
     }
@@ -261,8 +299,8 @@ impl Inner {
                 }
                 return Ok(admitted);
             }
-            if let (true, Some(cause)) = (debt >= 1.0 || self.admission.needs_a_flush(bytes), &state.no_space) {
-                return Err(cause.clone());
+            if let Some(cause) = self.admission.in_vain(state, bytes) {
+                return Err(cause);
             }
             if !waited {
                 mark(Rare::WriterWaited);
@@ -284,20 +322,17 @@ impl Inner {
     fn work_off(&self) -> Result<()> {
         if let Err(error) = self.relieve_now() {
             // The batch may fit into the segment at hand.
-            self.worker_failed(error);
+            self.worker_failed(Upkeep::Flush, error);
         }
         while self.measure_debt() >= 1.0 {
             self.writable()?;
             match self.ended(self.run_one(2)) {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(error) => {
-                    self.worker_failed(error.clone());
-                    return Err(match error {
-                        Error::Storage(ref cause) if cause.is_no_space() => Error::NoSpace(Box::new(error)),
-                        other => other,
-                    });
+                Err(Error::Storage(cause)) if cause.is_no_space() => {
+                    return Err(Error::NoSpace(Box::new(Error::Storage(cause))));
                 }
+                Err(error) => return Err(error),
             }
         }
         Ok(())

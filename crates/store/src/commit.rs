@@ -403,8 +403,9 @@ impl Inner {
 
     /// If the log is over its limit: the partition whose active memtable pins its oldest part.
     fn log_pinned_by_active(&self) -> Option<usize> {
-        // What is held does not go, however much is flushed.
-        if self.wal.bytes_on_disk() <= self.options.log_limit_bytes() || self.holds.held() {
+        // What is held or damaged does not go, however much is flushed.
+        let stays = || self.holds.held() || self.damaged.load(Ordering::SeqCst);
+        if self.wal.bytes_on_disk() <= self.options.log_limit_bytes() || stays() {
             return None;
         }
         let pins = self.partitions.iter().map(|p| p.view().oldest_unflushed());

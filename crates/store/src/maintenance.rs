@@ -78,14 +78,11 @@ impl Store {
     /// # Errors
     /// As [`Store::flush`]; the log goes with a later flush then.
     pub fn discard_damage(&self) -> Result<()> {
-        if self.inner.damaged.swap(false, Ordering::SeqCst) {
-            // The segment that was made when the store was opened says what was passed over. With a
-            // note in it, it gives way to another.
-            let discarded = self.inner.note_flushed(0).and_then(|_| self.flush());
-            // Nothing is let go of then, and the next call tries again.
-            discarded.inspect_err(|_| self.inner.damaged.store(true, Ordering::SeqCst))?;
-        }
-        Ok(())
+        let inner = &self.inner;
+        inner.discard(|| {
+            inner.writable()?;
+            inner.ended(inner.flush_all())
+        })
     }
 
     /// Flushes, and waits until no compaction is due: the state in which figures are taken.
@@ -222,6 +219,47 @@ impl Store {
 }
 
 impl Inner {
+    /// Lets the damaged log go, with `flush` at its end.
+    fn discard(&self, flush: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.discard_wanted.store(false, Ordering::SeqCst);
+        if !self.damaged.swap(false, Ordering::SeqCst) {
+            return Ok(());
+        }
+        // The segment that was made when the store was opened says what was passed over. With a
+        // note in it, it gives way to another.
+        self.note_flushed(0).and_then(|_| flush()).inspect_err(|_| {
+            // Nothing is let go of then; a later flush tries again, and so do the threads.
+            self.damaged.store(true, Ordering::SeqCst);
+            self.discard_wanted.store(true, Ordering::SeqCst);
+        })
+    }
+
+    /// Lets the damaged log go if that failed before: what is in memory is sealed, and its flush does the rest.
+    pub(crate) fn discard_later(&self) {
+        if self.discard_wanted.load(Ordering::SeqCst) {
+            let all = (0..self.partitions.len() as u32).collect();
+            // It is wanted still then.
+            let _later = self.discard(|| self.commit(Work::Rotate(all), Durability::Bulk).map(drop));
+        }
+    }
+
+    /// Errors if waiting for a flush is in vain, as [`Inner::check_progress`] for all work. A compaction that fails is in no
+    /// flush's way, unless it would have made room for it.
+    fn check_flushes(&self) -> Result<()> {
+        self.writable()?;
+        if self.background_error.lock().is_none() {
+            return Ok(());
+        }
+        match self.flush_one().and_then(|flushed| Ok(flushed || self.relieve_log()?)) {
+            Ok(_) => Ok(()),
+            Err(error) if self.writable().is_err() => Err(error),
+            Err(error) => match self.reduce(2) {
+                Ok(true) => Ok(()),
+                Ok(false) | Err(_) => Err(error),
+            },
+        }
+    }
+
     /// Errors if waiting for background work is in vain. What a worker has noted may have begun before
     /// there was space again: a try of our own tells.
     fn check_progress(&self) -> Result<()> {
@@ -230,8 +268,18 @@ impl Inner {
         if failed { self.run_one(2).map(|_| ()) } else { Ok(()) }
     }
 
-    /// Flushes all that has a number now. What others write meanwhile is not waited for.
+    /// Flushes all that has a number now, and lets the damaged log go if that failed before.
     fn flush(&self) -> Result<()> {
+        self.flush_all()?;
+        if self.discard_wanted.load(Ordering::SeqCst) {
+            // All that was asked for is done; it is wanted still if this fails.
+            let _later = self.discard(|| self.flush_all());
+        }
+        Ok(())
+    }
+
+    /// Flushes all that has a number now. What others write meanwhile is not waited for.
+    fn flush_all(&self) -> Result<()> {
         // What failed before is tried again.
         self.note_background(None);
         let all = (0..self.partitions.len() as u32).collect();
@@ -247,7 +295,7 @@ impl Inner {
             if !self.partitions.iter().any(|p| sealed_before(&p.view())) {
                 return self.release_log();
             }
-            self.check_progress()?;
+            self.check_flushes()?;
             self.workers.wait_change();
         }
     }

@@ -52,7 +52,8 @@ pub struct OpenReport {
     /// Torn tails of manifests that were cut off: file, offset, bytes. The flush or compaction that was
     /// being written down there is done again; nothing is lost.
     pub manifest_tails: Vec<(PathBuf, u64, u64)>,
-    /// Numbers of operations lost to damage; only with [`Options::accept_log_damage`].
+    /// Numbers of operations lost to damage; only with [`Options::accept_log_damage`], unless nothing but files that
+    /// [`crate::Store::ingest`] has made tells of it.
     pub lost: Vec<(Seq, Seq)>,
     /// How long opening took.
     pub took: Duration,
@@ -96,8 +97,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let tails = partitions.iter().filter_map(|p| p.dropped_tail());
     report.manifest_tails = tails.map(|tail| (tail.path.clone(), tail.offset, tail.bytes)).collect();
     report.took = env.clock.now().saturating_sub(started);
-    let count = partitions.len();
-    let room = options.memtable_bytes() / 2;
+    let (count, room) = (partitions.len(), options.memtable_bytes() / 2);
     let syncer = Syncer::new(env.clock.now());
     let inner = Arc::new(Inner {
         env,
@@ -120,6 +120,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
         schema: Mutex::new(()),
         background_error: Mutex::new(None),
         damaged: AtomicBool::new(damaged),
+        discard_wanted: AtomicBool::new(false),
         report,
         lock: Mutex::new(Some(lock)),
     });

@@ -108,6 +108,8 @@ pub(crate) struct Inner {
     pub background_error: Mutex<Option<Error>>,
     /// The log was damaged, and nothing of it is let go: see [`Store::discard_damage`].
     pub damaged: AtomicBool,
+    /// Letting that log go has failed and is to be tried again.
+    pub discard_wanted: AtomicBool,
     pub report: OpenReport,
     /// The directory's lock, until the store is closed.
     pub lock: Mutex<Option<Box<dyn FileLock>>>,

@@ -3,6 +3,7 @@
 //! All but one thread may compact; one is always free to flush. A long compaction asks
 //! [`Inner::should_yield`] whether the store is being closed.
 
+use crate::admission::Upkeep;
 use crate::store::Inner;
 use crate::{Error, Result};
 use env::marks::{Rare, mark};
@@ -92,12 +93,8 @@ pub(crate) fn run(store: &Arc<Inner>, threads: usize) {
         let pause = match outcome {
             Ok(true) => continue,
             Ok(false) => state.signals == seen,
-            Err(error) => {
-                drop(state);
-                store.worker_failed(error);
-                state = workers.state.lock();
-                true
-            }
+            // It was told where it failed.
+            Err(_) => true,
         };
         if pause && !state.stop {
             workers.work.wait_for(&mut state, TICK);
@@ -120,9 +117,12 @@ impl Inner {
             Err(error) => Some(error),
         };
         if let Some(error) = &blocked {
-            self.worker_failed(error.clone());
+            self.worker_failed(Upkeep::Flush, error.clone());
         }
-        let done = self.reduce(threads)?;
+        let done = self.reduce(threads).inspect_err(|error| self.worker_failed(Upkeep::Compaction, error.clone()))?;
+        if blocked.is_none() && !done {
+            self.discard_later();
+        }
         blocked.filter(|_| !done).map_or(Ok(done), Err)
     }
 
@@ -232,6 +232,9 @@ impl Inner {
                     failed = failed.or(Some(Error::from(error)));
                     continue;
                 }
+                if failed.is_none() {
+                    self.admission.compacted();
+                }
                 self.note_background(failed);
                 self.poison_if_broken();
                 self.measure_debt();
@@ -261,18 +264,18 @@ impl Inner {
     /// A flush or compaction failed. If it was on the log or a manifest, nothing is written any
     /// more. Anything else (a full disk, a damaged input) is tried again at the next tick;
     /// `stats` shows it, and writers that wait for memory are told.
-    pub(crate) fn worker_failed(&self, error: Error) {
+    pub(crate) fn worker_failed(&self, work: Upkeep, error: Error) {
         self.poison_if_broken();
         if self.writable().is_err() {
             return;
         }
         match &error {
             Error::Closed | Error::Poisoned(_) | Error::OutcomeUnknown(_) => return,
-            Error::NoSpace(_) => self.admission.blocked(error.clone()),
+            Error::NoSpace(_) => self.admission.blocked(work, error.clone()),
             Error::Storage(cause) if cause.is_no_space() => {
-                self.admission.blocked(Error::NoSpace(Box::new(error.clone())));
+                self.admission.blocked(work, Error::NoSpace(Box::new(error.clone())));
             }
-            _ => self.admission.blocked(error.clone()),
+            _ => self.admission.blocked(work, error.clone()),
         }
         self.note_background(Some(error));
     }

@@ -3,11 +3,12 @@
 //! is not asked again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use env::fault::{Fault, FaultFs, OpKind};
 use env::mem::MemFs;
 use env::{Env, Error as Disk, Fs, ManualClock, OpenMode, SeededRng};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Durability, Error, Options, Salvage, Store, TreeId};
+use store::{Durability, EntryRun, Error, Options, Salvage, Store, TreeChanges, TreeId};
 
 const LOG: &str = "db/wal";
 
@@ -93,6 +94,75 @@ fn its_end() {
     let log = segments(&disk).remove(0);
     disk.open(&log, OpenMode::ReadWrite).unwrap().set_len(8192 + 100).unwrap();
     refused_then_accepted(&disk, options(64 << 20));
+}
+
+/// Letting go fails for want of space; a later flush does it, or without one a piece of background work and the flushes
+/// that follow by themselves.
+#[test]
+fn what_could_not_be_let_go_goes_later() {
+    for by_flush in [true, false] {
+        let (disk, _, _) = flushed_in_part();
+        let log = segments(&disk).remove(0);
+        disk.open(&log, OpenMode::ReadWrite).unwrap().set_len(8192 + 100).unwrap();
+        let faults = Arc::new(FaultFs::over(disk.clone()));
+        let env = Env { fs: faults.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) };
+        let willing = Options { accept_log_damage: true, ..options(64 << 20) };
+        let store = Store::open(env, Path::new("db"), willing).unwrap();
+        let tree = store.create_trees(&[b"new"]).unwrap()[0];
+        put(&store, tree, 1, b"after");
+        faults.inject(Fault::nth(1).of(OpKind::Create).on(".sst").no_space().from_then_on());
+        assert!(store.discard_damage().is_err());
+        faults.clear();
+        match by_flush {
+            true => store.flush().unwrap(),
+            false => {
+                store.run_pending().unwrap();
+                store.flush().unwrap();
+            }
+        }
+        let killed = Arc::new(disk.kill_clone());
+        let store = open(&killed, options(64 << 20)).expect("the damage was let go");
+        assert!(store.report().lost.is_empty(), "{:?}", store.report());
+        assert!(store.contains(tree, &1u32.to_be_bytes()).unwrap());
+    }
+}
+
+/// Files of an index that was built have numbers of which no flush tells.
+#[test]
+fn its_end_below_the_files_of_an_index() {
+    let disk = Arc::new(MemFs::new());
+    let store = open(&disk, options(64 << 20)).unwrap();
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    let index = |_: &_| TreeChanges { create: vec![b"index".to_vec()], ..TreeChanges::default() };
+    let index = store.change_trees(1, index).unwrap()[0];
+    put(&store, tree, 1, b"old");
+    let log = segments(&disk).remove(0);
+    let older = bytes_of(&disk, &log);
+    let key = keys_of(&store, 0).next().unwrap();
+    (0..9).for_each(|_| put(&store, tree, key, b"value"));
+    let (written, mut run) = (store.visible(), EntryRun::new(index));
+    run.push(b"entry", written, b"");
+    store.ingest(0, &mut run).unwrap();
+    let disk = Arc::new(disk.kill_clone());
+    let file = disk.open(&log, OpenMode::ReadWrite).unwrap();
+    file.set_len(0).unwrap();
+    file.write_at(&older, 0).unwrap();
+
+    let store = open(&disk, options(64 << 20)).unwrap();
+    let lost = store.report().lost.clone();
+    assert_eq!(lost.last().map(|(_, last)| *last), Some(written), "what is lost is not told: {lost:?}");
+    put(&store, tree, 2, b"new");
+    assert!(store.visible() > written, "a number is given out twice");
+    store.discard_damage().unwrap();
+    let store = open(&Arc::new(disk.kill_clone()), options(64 << 20)).unwrap();
+    assert!(store.report().lost.is_empty(), "{:?}", store.report());
+}
+
+fn bytes_of(disk: &MemFs, path: &Path) -> Vec<u8> {
+    let file = disk.open(path, OpenMode::Read).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    bytes
 }
 
 #[test]

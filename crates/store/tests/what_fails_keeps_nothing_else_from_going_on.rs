@@ -58,14 +58,40 @@ fn a_compaction_that_fails_keeps_those_of_other_partitions_from_nothing() {
     (0..14).for_each(write);
     let files =
         |at: &str| env.fs.list(&Path::new("db").join(at)).unwrap().into_iter().filter(|f| f.name.ends_with("sst"));
-    for file in files("p000") {
-        let opened = env.fs.open(&Path::new("db/p000").join(&file.name), OpenMode::ReadWrite).unwrap();
-        let mut byte = [0];
-        opened.read_at(&mut byte, 20).unwrap();
-        opened.write_at(&[byte[0] ^ 1], 20).unwrap();
-    }
+    damage_files(&env, Path::new("db/p000"));
     let before = files("p001").count();
     while let Ok(true) = store.run_one_pending() {}
     assert!(store.run_one_pending().is_err(), "the damaged files are told of");
     assert!(files("p001").count() < before, "{before} files, as before");
+}
+
+fn damage_files(env: &Env, dir: &Path) {
+    for file in env.fs.list(dir).unwrap().into_iter().filter(|file| file.name.ends_with("sst")) {
+        let opened = env.fs.open(&dir.join(&file.name), OpenMode::ReadWrite).unwrap();
+        let mut byte = [0];
+        opened.read_at(&mut byte, 20).unwrap();
+        opened.write_at(&[byte[0] ^ 1], 20).unwrap();
+    }
+}
+
+#[test]
+fn a_compaction_that_fails_makes_no_flush_fail() {
+    let env = env_of(Arc::new(MemFs::new()));
+    let options = |background| Options { memory_bytes: 8 << 20, partitions: Some(2), background, ..Options::default() };
+    let store = Store::open(env.clone(), Path::new("db"), options(false)).unwrap();
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    let write = |store: &Store, round: u32| {
+        let mut batch = store.batch();
+        (0..50u32).for_each(|n| batch.put(tree, &n.to_be_bytes(), &round.to_le_bytes()));
+        store.write(batch, Durability::Bulk).unwrap();
+        store.flush().unwrap();
+    };
+    (0..12).for_each(|round| write(&store, round));
+    store.close().unwrap();
+    // The other partition has the registry of trees.
+    damage_files(&env, Path::new("db/p001"));
+    let store = Store::open(env, Path::new("db"), options(true)).unwrap();
+    // Threads try to merge the damaged files meanwhile, and each of these flushes may meet that.
+    (12..19).for_each(|round| write(&store, round));
+    assert!(store.compact().is_err(), "the damaged files are told of");
 }

@@ -14,3 +14,30 @@ fn the_rate_falls_evenly_and_meets_the_drain_between_free_and_full() {
     }
     assert!(last > 0.0, "a writer always ends its wait");
 }
+
+#[test]
+fn a_failed_compaction_refuses_nobody_who_waits_for_a_flush() {
+    let admission = Admission::new(1 << 20);
+    let set = |sealed: f64, runs: f64| {
+        admission.sealed_debt.store(sealed.to_bits(), Ordering::Relaxed);
+        admission.run_debt.store(runs.to_bits(), Ordering::Relaxed);
+    };
+    let refused = || admission.in_vain(&admission.state.lock(), 100).map(|cause| cause.to_string());
+    let failed = |what: &str| Error::WorkerFailed(what.to_owned());
+    admission.blocked(Upkeep::Compaction, failed("merging"));
+    set(2.0, 0.5);
+    assert_eq!(refused(), None, "the flush goes on");
+    set(0.5, 1.0);
+    assert_eq!(refused(), Some(failed("merging").to_string()));
+    admission.blocked(Upkeep::Flush, failed("flushing"));
+    set(0.5, 0.5);
+    assert_eq!(refused(), None, "there is room");
+    set(2.0, 0.5);
+    assert_eq!(refused(), Some(failed("flushing").to_string()));
+    admission.compacted();
+    set(0.5, 1.0);
+    assert_eq!(refused(), None, "a later compaction came to its end");
+    set(2.0, 0.5);
+    admission.flushed(1, Duration::from_secs(1));
+    assert_eq!(refused(), None, "a later flush came to its end");
+}
