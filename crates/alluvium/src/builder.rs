@@ -92,7 +92,7 @@ impl Builder {
 
     /// When writes are acknowledged that do not say otherwise. Default:
     /// [`Durability::Periodic`]: they survive the death of the process; power loss may take the
-    /// last 100 ms plus one sync.
+    /// last 100 ms and two syncs.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
