@@ -6,33 +6,47 @@ use alluvium::{Database, Durability, ErrorKind};
 use env::marks::Rare;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use testkit::{Careful, World, seed};
+use testkit::{Careful, World, seed, sequence};
 
-#[test]
-fn a_full_disk_that_gets_space_goes_on() {
-    let met: RefCell<BTreeMap<String, u64>> = RefCell::default();
-    seed::each("a_full_disk_that_gets_space_goes_on", 0, 250, |seed| {
+/// Times that a disk is full, and the steps of each on a good disk and on a full one.
+const ROUNDS: [(u32, u32); 3] = [(10, 30); 3];
+
+/// Fills the disk of a client again and again. A sequence that fails is cut down.
+fn one(seed: u64, refused: &dyn Fn(ErrorKind)) {
+    let all = ROUNDS.iter().map(|(good, full)| good + full).sum();
+    sequence::check(all, |steps| {
         let mut client = Careful::new(seed, u64::MAX);
-        for _ in 0..3 {
-            for _ in 0..client.rng().usize(0..10) {
-                assert!(client.step(), "there is space: {:?}", client.errors);
+        let mut first = 0;
+        for (good, full) in ROUNDS {
+            let of = |from: u32, to: u32| steps.iter().copied().filter(move |number| (from..to).contains(number));
+            let mut rng = fastrand::Rng::with_seed(seed ^ u64::from(first));
+            for number in of(first, first + rng.u32(0..good)) {
+                assert!(client.numbered_step(seed, number), "there is space: {:?}", client.errors);
             }
-            let more = client.rng().u64(0..24) * 4096;
-            client.world.mem.set_capacity(client.world.mem.used_bytes() + more);
-            for _ in 0..30 {
-                client.step();
+            client.world.mem.set_capacity(client.world.mem.used_bytes() + rng.u64(0..24) * 4096);
+            for number in of(first + good, first + good + full) {
+                client.numbered_step(seed, number);
                 client.look("on a full disk");
             }
+            first += good + full;
             client.world.mem.set_capacity(u64::MAX);
             assert!(!client.poisoned, "a full disk does not poison: {:?}", client.errors);
             for kind in client.errors.drain(..) {
                 assert_eq!(kind, ErrorKind::NoSpace);
-                *met.borrow_mut().entry(format!("{kind:?}")).or_default() += 1;
+                refused(kind);
             }
             client.goes_on();
             assert!(client.errors.is_empty(), "with space again: {:?}", client.errors);
         }
         client.recover();
+    });
+}
+
+#[test]
+fn a_full_disk_that_gets_space_goes_on() {
+    let met: RefCell<BTreeMap<String, u64>> = RefCell::default();
+    seed::each("a_full_disk_that_gets_space_goes_on", 0, 250, |seed| {
+        one(seed, &|kind| *met.borrow_mut().entry(format!("{kind:?}")).or_default() += 1);
     });
     println!("{:?}", met.borrow());
     assert!(seed::replayed().is_some() || !met.borrow().is_empty(), "the disk was never full");

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use testkit::careful::sweep::{self, Effect, Met, Point};
 use testkit::cuts::FileKind;
 use testkit::kv::faults;
-use testkit::{Careful, Phase, seed};
+use testkit::{Careful, Phase, seed, sequence};
 
 /// A random fault within the next operations. True if reads may be hit.
 fn fault(rng: &mut fastrand::Rng) -> (Fault, bool) {
@@ -42,28 +42,34 @@ fn fault(rng: &mut fastrand::Rng) -> (Fault, bool) {
     (if rng.bool() { fault.from_then_on() } else { fault }, reads)
 }
 
-/// A client on a good disk, then with a fault, then on a good one again. Counts what it met.
+/// A client on a good disk, then with a fault, then on a good one again. Counts what it met. A sequence that fails is cut down.
 fn one(seed: u64, count: &dyn Fn(String)) {
-    let mut client = Careful::new(seed, u64::MAX);
-    for _ in 0..client.rng().usize(0..14) {
-        assert!(client.step(), "the disk is good still: {:?}", client.errors);
-    }
-    let (fault, reads) = fault(client.rng());
-    client.reads_may_fail = reads;
-    client.world.faults.inject(fault);
-    for _ in 0..client.rng().usize(1..26) {
-        client.step();
-    }
-    client.look("while the disk is bad");
-    count(format!("fired: {}", client.world.faults.fired() > 0));
-    client.world.faults.clear();
-    if client.rng().u8(0..4) > 0 {
-        client.goes_on();
-    }
-    for kind in &client.errors {
-        count(format!("{kind:?}"));
-    }
-    client.recover();
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let good = rng.u32(0..14);
+    let (fault, reads) = fault(&mut rng);
+    let goes_on = rng.u8(0..4) > 0;
+    sequence::check(good + rng.u32(1..26), |steps| {
+        let mut client = Careful::new(seed, u64::MAX);
+        let (before, behind): (Vec<u32>, Vec<u32>) = steps.iter().partition(|number| **number < good);
+        for number in before {
+            assert!(client.numbered_step(seed, number), "the disk is good still: {:?}", client.errors);
+        }
+        client.reads_may_fail = reads;
+        client.world.faults.inject(fault.clone());
+        for number in behind {
+            client.numbered_step(seed, number);
+        }
+        client.look("while the disk is bad");
+        count(format!("fired: {}", client.world.faults.fired() > 0));
+        client.world.faults.clear();
+        if goes_on {
+            client.goes_on();
+        }
+        for kind in &client.errors {
+            count(format!("{kind:?}"));
+        }
+        client.recover();
+    });
 }
 
 #[test]

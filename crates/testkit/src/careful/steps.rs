@@ -88,6 +88,13 @@ impl Step {
 }
 
 impl Careful {
+    /// Does one random operation, drawn from the seed of the sequence and the step's number; of a database that is not open,
+    /// opens it. True if it went well.
+    pub fn numbered_step(&mut self, seed: u64, number: u32) -> bool {
+        self.rng = crate::sequence::rng_of(seed, number);
+        self.step()
+    }
+
     /// Does one random operation; of a database that is not open, opens it. True if it went well.
     pub fn step(&mut self) -> bool {
         let step = Step::random(&mut self.rng);
