@@ -409,3 +409,6 @@ impl Inner {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

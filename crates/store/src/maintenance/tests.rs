@@ -1,0 +1,33 @@
+use super::*;
+use crate::Options;
+use env::{Env, OpenMode};
+use std::path::Path;
+
+#[test]
+fn who_waits_for_a_flush_is_not_told_of_a_compaction_that_fails() {
+    let env = Env::in_memory(1);
+    let options = Options { memory_bytes: 8 << 20, partitions: Some(1), background: false, ..Options::default() };
+    let store = Store::open(env.clone(), Path::new("db"), options).unwrap();
+    let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+    // More runs than there may be, all of them damaged before they are first read.
+    for round in 0..14u32 {
+        let mut batch = store.batch();
+        (0..50u32).for_each(|n| batch.put(tree, &n.to_be_bytes(), &round.to_le_bytes()));
+        store.write(batch, Durability::Bulk).unwrap();
+        store.flush().unwrap();
+    }
+    let dir = Path::new("db/p000");
+    for entry in env.fs.list(dir).unwrap().into_iter().filter(|entry| entry.name.ends_with("sst")) {
+        let file = env.fs.open(&dir.join(&entry.name), OpenMode::ReadWrite).unwrap();
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, 20).unwrap();
+        file.write_at(&[byte[0] ^ 1], 20).unwrap();
+    }
+    // Some work has failed, so that whoever waits looks whether it goes on.
+    let failed = || store.inner.note_background(Some(Error::WorkerFailed("merging".to_owned())));
+    failed();
+    assert!(store.inner.check_flushes().is_ok(), "flushes go on");
+    failed();
+    let error = store.inner.check_progress().unwrap_err();
+    assert!(error.is_corruption(), "{error}");
+}
