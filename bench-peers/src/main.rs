@@ -3,7 +3,7 @@
 mod rocksdb;
 mod wiredtiger;
 
-use bench::iibench::{self, Engine, Failure, MAX_INDEXES, Report, Settings, ours};
+use alluvium_bench::iibench::{self, Engine, Failure, MAX_INDEXES, Report, Settings, ours};
 use clap::{Parser, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -147,8 +147,8 @@ fn settings(args: &Args) -> Settings {
 /// Measures one engine in this process.
 fn measure(args: &Args, kind: Kind) -> Result<(), Failure> {
     let (dir, settings) = (args.path.join(kind.name()), settings(args));
-    let fs = env::Env::os().fs;
-    env::create_dir_durably(&fs, &dir)?;
+    let fs = alluvium_env::Env::os().fs;
+    alluvium_env::create_dir_durably(&fs, &dir)?;
     if !fs.list(&dir)?.is_empty() {
         return Err(format!("{} is not empty: remove it, or name another folder", dir.display()).into());
     }
@@ -164,7 +164,7 @@ fn measure(args: &Args, kind: Kind) -> Result<(), Failure> {
 /// Measures each engine in a process of its own. Its own arguments go to each, so that they are the same.
 fn measure_all(args: &Args) -> Result<(), Failure> {
     let (mut reports, mut failed) = (Vec::new(), 0);
-    let fs = env::Env::os().fs;
+    let fs = alluvium_env::Env::os().fs;
     for kind in &args.engines {
         // Whatever is there is somebody's: only what an engine has made below is removed.
         let dir = args.path.join(kind.name());
@@ -198,7 +198,7 @@ fn measure_all(args: &Args) -> Result<(), Failure> {
 }
 
 /// Removes a folder that an engine has made.
-fn remove(fs: &dyn env::Fs, dir: &Path) -> Result<(), Failure> {
+fn remove(fs: &dyn alluvium_env::Fs, dir: &Path) -> Result<(), Failure> {
     if !fs.exists(dir)? {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 mod ffi;
 
-use bench::iibench::{Engine, Failure, Pairs, Row, Session, Settings, Sizes, row_key};
+use alluvium_bench::iibench::{Engine, Failure, Pairs, Row, Session, Settings, Sizes, row_key};
 use ffi::{Connection, RawTrees};
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ impl Engine for WiredTiger {
     }
 
     fn sizes(&self) -> Result<Sizes, Failure> {
-        let files = env::Env::os().fs.list(&self.dir)?;
+        let files = alluvium_env::Env::os().fs.list(&self.dir)?;
         let len = |table: &String| {
             let name = format!("{table}.wt");
             files.iter().find(|file| file.name == name).map(|file| file.len).ok_or(format!("{name} is not there"))

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| testkit::fuzz::run("json_lines", data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| alluvium_testkit::fuzz::run("json_lines", data));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| cli::fuzz::shell(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| alluvium_cli::fuzz::shell(data));

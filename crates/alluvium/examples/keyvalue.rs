@@ -6,12 +6,12 @@
 
 #![allow(clippy::expect_used, clippy::disallowed_methods, reason = "a small program of its own")]
 
-use store::{Durability, Options, Store, ValuesOf};
+use alluvium_store::{Durability, Options, Store, ValuesOf};
 
-fn main() -> store::Result<()> {
+fn main() -> alluvium_store::Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("kv");
-    let store = Store::open(env::Env::os(), &path, Options::default())?;
+    let store = Store::open(alluvium_env::Env::os(), &path, Options::default())?;
     let trees = store.create_trees(&[b"sessions"])?;
     let sessions = trees[0];
 

@@ -15,18 +15,18 @@
 //! // Only what Monday's lacks is new.
 //! db.checkpoint(&tuesday, &CheckpointOptions { base: Some(monday.clone()), ..CheckpointOptions::default() })?;
 //!
-//! backup::restore(&env::Env::os(), &monday, &other, RestoreOptions::default())?;
+//! backup::restore(&alluvium_env::Env::os(), &monday, &other, RestoreOptions::default())?;
 //! assert_eq!(alluvium::Database::open(&other)?.collection("pets").count()?, 1);
 //! # Ok(())
 //! # }
 //! ```
 
 use crate::{Database, Result};
-use env::Env;
+use alluvium_env::Env;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-pub use store::{
+pub use alluvium_store::{
     CheckedCheckpoint, CheckpointOptions, CheckpointReport, FileChecksum, ListedFile, Listing, RestoreOptions,
     RestoreReport,
 };
@@ -49,7 +49,7 @@ impl Database {
     /// db.checkpoint(&tuesday, &CheckpointOptions { base: Some(monday), ..CheckpointOptions::default() })?;
     ///
     /// let again = dir.path().join("again");
-    /// restore(&env::Env::os(), &tuesday, &again, RestoreOptions::default())?;
+    /// restore(&alluvium_env::Env::os(), &tuesday, &again, RestoreOptions::default())?;
     /// assert_eq!(alluvium::Database::open(again)?.collection("pets").count()?, 1);
     /// # Ok(())
     /// # }
@@ -78,7 +78,7 @@ impl Database {
 /// db.checkpoint(&monday, &CheckpointOptions::default())?;
 /// db.drop_collection("pets")?;
 ///
-/// let report = restore(&env::Env::os(), &monday, &again, RestoreOptions::default())?;
+/// let report = restore(&alluvium_env::Env::os(), &monday, &again, RestoreOptions::default())?;
 /// assert_eq!(report.copied, 0, "links, on the same disk");
 /// assert_eq!(alluvium::Database::open(again)?.collection("pets").count()?, 1);
 /// # Ok(())
@@ -90,7 +90,7 @@ impl Database {
 /// is no checkpoint or `to` is taken, [`crate::ErrorKind::NoSpace`], [`crate::Error::Stopped`], and what writing says. Nothing has the
 /// name `to` then.
 pub fn restore(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Result<RestoreReport> {
-    Ok(store::restore_checkpoint(env, from, to, options)?)
+    Ok(alluvium_store::restore_checkpoint(env, from, to, options)?)
 }
 
 /// Checks a checkpoint against its listing; with `blocks`, every block of it. What is damaged is in the
@@ -102,7 +102,7 @@ pub fn restore(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Re
 /// # let db = alluvium::Database::open(dir.path().join("db"))?;
 /// # let monday = dir.path().join("monday");
 /// db.checkpoint(&monday, &alluvium::backup::CheckpointOptions::default())?;
-/// assert!(alluvium::backup::check(&env::Env::os(), &monday, true)?.damage.is_empty());
+/// assert!(alluvium::backup::check(&alluvium_env::Env::os(), &monday, true)?.damage.is_empty());
 /// # Ok(())
 /// # }
 /// ```
@@ -123,7 +123,7 @@ pub fn check(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCheckpoint> {
 /// # let monday = dir.path().join("monday");
 /// # db.checkpoint(&monday, &alluvium::backup::CheckpointOptions::default())?;
 /// let stop = AtomicBool::new(false); // which another thread may set
-/// let checked = alluvium::backup::check_unless(&env::Env::os(), &monday, true, &stop)?;
+/// let checked = alluvium::backup::check_unless(&alluvium_env::Env::os(), &monday, true, &stop)?;
 /// assert!(checked.damage.is_empty());
 /// # Ok(())
 /// # }
@@ -132,19 +132,19 @@ pub fn check(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCheckpoint> {
 /// # Errors
 /// As [`check`]; [`crate::Error::Stopped`] if it was stopped.
 pub fn check_unless(env: &Env, dir: &Path, blocks: bool, stop: &AtomicBool) -> Result<CheckedCheckpoint> {
-    Ok(store::check_checkpoint_unless(env, dir, blocks, stop)?)
+    Ok(alluvium_store::check_checkpoint_unless(env, dir, blocks, stop)?)
 }
 
 /// True if the directory holds a checkpoint.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
-/// assert!(!alluvium::backup::is_checkpoint(&env::Env::os(), dir.path())?);
+/// assert!(!alluvium::backup::is_checkpoint(&alluvium_env::Env::os(), dir.path())?);
 /// # alluvium::Result::Ok(())
 /// ```
 ///
 /// # Errors
 /// What looking for it says.
 pub fn is_checkpoint(env: &Env, dir: &Path) -> Result<bool> {
-    Ok(store::is_checkpoint(env, dir)?)
+    Ok(alluvium_store::is_checkpoint(env, dir)?)
 }

@@ -2,9 +2,9 @@
 
 use crate::write;
 use crate::{Collection, Database, Durability, Error, IntoDocument, Result};
-use document::{Map, Value};
-use query::update::Update;
-use store::{LockMode, TreeId};
+use alluvium_document::{Map, Value};
+use alluvium_query::update::Update;
+use alluvium_store::{LockMode, TreeId};
 
 mod plan;
 use plan::Plan;
@@ -47,7 +47,7 @@ impl WriteBatch {
     /// Acknowledges the batch at another point than the database's default.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// let mut batch = db.write_batch().with_durability(alluvium::Durability::Sync);
     /// batch.put(&db.collection("pets"), "rex", r#"{"kind": "dog"}"#)?;
     /// batch.commit()?; // on the disk when this returns
@@ -61,7 +61,7 @@ impl WriteBatch {
     /// Puts a document under `id`, as [`Collection::put`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # db.create_collection("pets")?;
     /// let mut batch = db.write_batch();
@@ -85,7 +85,7 @@ impl WriteBatch {
     /// taken is found out by [`WriteBatch::commit`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// let mut batch = db.write_batch();
     /// let id = batch.insert(&pets, r#"{"kind": "dog"}"#)?;
@@ -107,7 +107,7 @@ impl WriteBatch {
     /// Deletes a document, as [`Collection::delete`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// pets.put("rex", r#"{"kind": "dog"}"#)?;
     /// let mut batch = db.write_batch();
@@ -129,7 +129,7 @@ impl WriteBatch {
     /// Applies an update blind, as [`Collection::apply`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// let mut batch = db.write_batch();
@@ -153,7 +153,7 @@ impl WriteBatch {
     /// The number of operations.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// let mut batch = db.write_batch();
     /// batch.put(&pets, "rex", r#"{"kind": "dog"}"#)?;
@@ -167,7 +167,7 @@ impl WriteBatch {
     /// True if there are no operations.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// assert!(db.write_batch().is_empty());
     /// # alluvium::Result::Ok(())
     /// ```
@@ -178,7 +178,7 @@ impl WriteBatch {
     /// Writes the batch.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// pets.put("rex", r#"{"kind": "dog"}"#)?;
     /// let mut batch = db.write_batch();
@@ -196,7 +196,7 @@ impl WriteBatch {
         loop {
             match self.try_commit() {
                 // A collection was dropped meanwhile, or has other indexes: it is looked up, or created, again.
-                Err(Error::Store(store::Error::NoSuchTree(_) | store::Error::SchemaChanged(_))) => {
+                Err(Error::Store(alluvium_store::Error::NoSuchTree(_) | alluvium_store::Error::SchemaChanged(_))) => {
                     self.database.inner.catalog.settle(&self.database.inner.store)?;
                 }
                 result => return result,

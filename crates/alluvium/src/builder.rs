@@ -1,10 +1,10 @@
 //! How a database is opened.
 
 use crate::{Compression, Database, Durability, Result, Space};
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::Options;
 use std::path::Path;
 use std::time::Duration;
-use store::Options;
 
 /// Options for opening a database; made by [`Database::builder`].
 ///
@@ -26,7 +26,7 @@ impl Builder {
     /// True if a database is at the path already, so that opening it creates none.
     ///
     /// ```
-    /// # let builder = || alluvium::Database::builder().env(env::Env::in_memory(1));
+    /// # let builder = || alluvium::Database::builder().env(alluvium_env::Env::in_memory(1));
     /// assert!(!builder().is_there("db")?);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -34,7 +34,7 @@ impl Builder {
     /// # Errors
     /// [`crate::ErrorKind::Io`].
     pub fn is_there(&self, path: impl AsRef<Path>) -> Result<bool> {
-        Ok(store::is_store(&self.env, path.as_ref())?)
+        Ok(alluvium_store::is_store(&self.env, path.as_ref())?)
     }
 
     /// As [`Database::load_space`], of a database that is not there yet: asked before it is created.
@@ -260,7 +260,7 @@ impl Builder {
     /// The outside world to run in. Tests use one in memory. Default: the operating system.
     ///
     /// ```
-    /// let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?; // no file is written
+    /// let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?; // no file is written
     /// # alluvium::Result::Ok(())
     /// ```
     #[must_use]
@@ -274,7 +274,7 @@ impl Builder {
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("db");
-    /// let options = store::Options { background: false, ..store::Options::default() };
+    /// let options = alluvium_store::Options { background: false, ..alluvium_store::Options::default() };
     /// let db = alluvium::Database::builder().options(options).open(&path)?;
     /// # alluvium::Result::Ok(())
     /// ```

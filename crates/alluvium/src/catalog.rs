@@ -10,15 +10,15 @@ use crate::index::{INDEX, Index, IndexSet};
 use crate::modify::TypicalWrite;
 use crate::names::FullName;
 use crate::{Error, Result};
-use codec::varint;
-use document::shape::{Shape, ShapeOptions, ShapeTable};
-use env::marks::{Rare, mark};
-use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use env::sync::{Mutex, MutexGuard, RwLock};
+use alluvium_codec::varint;
+use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
+use alluvium_store::{Bounds, Durability, Snapshot, Store, TreeId};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::{Bounds, Durability, Snapshot, Store, TreeId};
 use strsim::levenshtein;
 
 /// First byte of the key of a shape's definition in a system tree; its number follows.

@@ -7,10 +7,10 @@ use crate::names::FullName;
 use crate::read::{CollectionAt, Reader};
 use crate::write::{self, Encoded};
 use crate::{Database, Durability, Error, IntoDocument, Result, TypedCollection};
-use document::{Document, Map, Value};
+use alluvium_document::{Document, Map, Value};
+use alluvium_store::{LockMode, Store};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::{LockMode, Store};
 
 /// A handle on a collection. Cheap to clone; it holds a name, not the collection, which may be
 /// dropped and created again while the handle lives.
@@ -188,7 +188,7 @@ impl Collection {
     pub(crate) fn retry<T>(&self, mut write: impl FnMut(&Arc<Open>) -> Result<T>) -> Result<T> {
         loop {
             match write(&self.open_or_create()?) {
-                Err(Error::Store(store::Error::NoSuchTree(_) | store::Error::SchemaChanged(_))) => {
+                Err(Error::Store(alluvium_store::Error::NoSuchTree(_) | alluvium_store::Error::SchemaChanged(_))) => {
                     self.database.inner.catalog.settle(&self.database.inner.store)?;
                 }
                 result => return result,
@@ -200,7 +200,7 @@ impl Collection {
     pub(crate) fn retry_existing<T>(&self, mut write: impl FnMut(&Arc<Open>) -> Result<T>) -> Result<T> {
         loop {
             match write(&self.open()?) {
-                Err(Error::Store(store::Error::NoSuchTree(_) | store::Error::SchemaChanged(_))) => {
+                Err(Error::Store(alluvium_store::Error::NoSuchTree(_) | alluvium_store::Error::SchemaChanged(_))) => {
                     self.database.inner.catalog.settle(&self.database.inner.store)?;
                 }
                 result => return result,
@@ -250,7 +250,7 @@ impl Collection {
     /// ```
     ///
     /// # Errors
-    /// As [`Collection::insert_one`]; [`store::Error::BatchTooLarge`] if they do not fit one batch.
+    /// As [`Collection::insert_one`]; [`alluvium_store::Error::BatchTooLarge`] if they do not fit one batch.
     pub fn insert_many<D: IntoDocument>(&self, documents: impl IntoIterator<Item = D>) -> Result<InsertManyResult> {
         let mut maps = Vec::new();
         for document in documents {
@@ -450,11 +450,11 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::get`].
-    pub fn stats(&self) -> Result<store::TreeStats> {
+    pub fn stats(&self) -> Result<alluvium_store::TreeStats> {
         let (name, open) = (self.name()?.clone(), self.open()?);
         self.store().tree_stats(open.documents).map_err(|error| match error {
             // Dropped meanwhile: named as if it had been found so before.
-            store::Error::NoSuchTree(_) => self.database.inner.catalog.missing(self.store(), &name),
+            alluvium_store::Error::NoSuchTree(_) => self.database.inner.catalog.missing(self.store(), &name),
             error => error.into(),
         })
     }

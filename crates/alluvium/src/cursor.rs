@@ -6,10 +6,10 @@ use crate::find::Answer;
 use crate::names::FullName;
 use crate::read::{decode, fields_of};
 use crate::{Collection, ReadOnly, Result, write};
-use document::{Document, Map, Value};
+use alluvium_document::{Document, Map, Value};
+use alluvium_store::Bounds;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::Bounds;
 
 /// A scan that has not started: which documents, in which direction.
 ///
@@ -57,7 +57,7 @@ impl Scan {
     /// From this `_id` on, itself included, in ascending order, also when reversed.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let found: Vec<_> = pets.scan().from("rex").run()?.collect::<Result<_, _>>()?;
@@ -72,7 +72,7 @@ impl Scan {
     /// Up to this `_id`, itself excluded, in ascending order, also when reversed.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// assert_eq!(pets.scan().from("ada").to("tom").run()?.count(), 2);
@@ -86,7 +86,7 @@ impl Scan {
     /// From the highest `_id` to the lowest.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let last = pets.scan().reverse().run()?.next().unwrap()?;
@@ -101,7 +101,7 @@ impl Scan {
     /// At most so many documents; 0 is no limit.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// assert_eq!(pets.scan().limit(2).run()?.count(), 2);
@@ -115,7 +115,7 @@ impl Scan {
     /// At a snapshot instead of the moment when the scan is run. Of no effect on a read-only store.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -133,7 +133,7 @@ impl Scan {
     /// Starts the scan.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// for document in pets.scan().run()? {
@@ -150,7 +150,7 @@ impl Scan {
             Origin::Collection(collection, snapshot) => (collection, snapshot),
             Origin::ReadOnly(store) => {
                 let key = |id: Option<Value>| id.map(|id| store.key(&id)).transpose();
-                let bounds = readonly::Bounds {
+                let bounds = alluvium_readonly::Bounds {
                     lower: key(self.from)?.map_or(Bound::Unbounded, Bound::Included),
                     upper: key(self.to)?.map_or(Bound::Unbounded, Bound::Excluded),
                     reverse: self.reverse,
@@ -187,12 +187,12 @@ pub struct Cursor {
 /// Where the rows come from.
 enum Rows {
     Collection {
-        scan: store::Scan,
+        scan: alluvium_store::Scan,
         open: Arc<Open>,
         /// Keeps the database open.
         _collection: Collection,
     },
-    ReadOnly(readonly::Scan, ReadOnly),
+    ReadOnly(alluvium_readonly::Scan, ReadOnly),
     /// The answer to a question, and how many documents are a batch.
     Found(Box<Answer>, usize),
 }
@@ -206,7 +206,7 @@ impl Cursor {
     /// The next documents, as many as the question's batch size says ([`crate::Find::batch_size`]); none at the end.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let mut cursor = pets.find(r#"{"age": {"$gt": 5}}"#).batch_size(10).run()?;
@@ -228,7 +228,7 @@ impl Cursor {
     /// The next document's `_id` and some of its fields, as [`Collection::get_fields`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let mut cursor = pets.scan().run()?;

@@ -7,11 +7,11 @@ use crate::names::FullName;
 use crate::past::Past;
 use crate::tasks::{Handle, Tasks};
 use crate::{Builder, Collection, LogicalDatabase, OpenReport, Result, Stats, WriteBatch};
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::{Options, Store};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::{Options, Store};
 
 /// An open database. Cheap to clone; closed when the last clone is dropped, or by
 /// [`Database::close`], which also tells whether that went well.
@@ -39,7 +39,7 @@ pub(crate) struct DatabaseInner {
 /// older than [`Builder::snapshot_max_age`] or keeps more than [`Builder::snapshot_max_debt`].
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    pub(crate) store: store::Snapshot,
+    pub(crate) store: alluvium_store::Snapshot,
     pub(crate) past: Arc<Past>,
 }
 
@@ -56,7 +56,7 @@ impl CollectionInfo {
     /// `logical.collection`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// db.create_collection("shop.orders")?;
     /// assert_eq!(db.collections()[0].full_name(), "shop.orders");
     /// # alluvium::Result::Ok(())
@@ -101,7 +101,7 @@ impl Database {
     }
 
     pub(crate) fn open_with(env: Env, path: &Path, options: Options) -> Result<Self> {
-        if readonly::is_read_only(&env, path).map_err(store::Error::from)? {
+        if alluvium_readonly::is_read_only(&env, path).map_err(alluvium_store::Error::from)? {
             return Err(crate::Error::NeverChanges(path.to_owned()));
         }
         let folds = Arc::new(Folds::default());

@@ -5,7 +5,7 @@
 //! were still being built. All collections are of one moment. What BSON cannot
 //! hold (decimals of more than 34 digits, maps whose keys are not strings, names with a zero character, and
 //! what else would come back as something else) is refused by name, or goes, a document a line, to
-//! `DIR/logical/pets.alluvium.jsonl`, in the form of [`document::json::print_exact`]. Restored, every document
+//! `DIR/logical/pets.alluvium.jsonl`, in the form of [`alluvium_document::json::print_exact`]. Restored, every document
 //! is what it was: all types, and the order of its fields.
 //!
 //! While a dump is being written, `DIR` holds a file `dump.incomplete`. A dump that fails takes away what it has
@@ -26,8 +26,8 @@ use crate::indexes::id_definition;
 use crate::load::METADATA_ENDING;
 use crate::names::FullName;
 use crate::{Cursor, Database, Error, Packer, Packing, Result, Snapshot};
-use document::{Document, Map, json};
-use env::{Env, WholeFile};
+use alluvium_document::{Document, Map, json};
+use alluvium_env::{Env, WholeFile};
 use place::Place;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ impl Database {
     /// # let to = dir.path().join("dump");
     /// db.collection("pets").insert_one(r#"{"_id": "rex", "kind": "dog"}"#)?;
     /// db.dump(&to, &DumpOptions::default(), |documents, _| println!("{documents} documents"))?;
-    /// let dump = Dump::read(&env::Env::os(), &to)?;
+    /// let dump = Dump::read(&alluvium_env::Env::os(), &to)?;
     /// dump.restore(&other, &RestoreOptions::default())?;
     /// assert_eq!(other.collection("pets").count()?, 1);
     /// # Ok(())
@@ -139,7 +139,7 @@ struct Dumping<'a, P> {
 
 impl<P: FnMut(u64, u64)> Dumping<'_, P> {
     fn collection(&mut self, dir: &Path, info: &CollectionInfo, mut cursor: Cursor, indexes: Vec<Map>) -> Result<()> {
-        self.env.fs.create_dir_all(dir).map_err(store::Error::from)?;
+        self.env.fs.create_dir_all(dir).map_err(alluvium_store::Error::from)?;
         let before = self.report.clone();
         let mut bson = self.target(dir, info, BSON_ENDING)?;
         let mut others = None;
@@ -162,7 +162,7 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
         target.finish(&mut self.report.bytes)?;
         (self.progress)(self.report.documents, self.report.bytes);
         // The directory of a logical database is there before its files are.
-        self.env.fs.sync_dir(dir.parent().unwrap_or(dir)).map_err(store::Error::from)?;
+        self.env.fs.sync_dir(dir.parent().unwrap_or(dir)).map_err(alluvium_store::Error::from)?;
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
         place: (&Path, &CollectionInfo),
     ) -> Result<()> {
         if let Err(error) = document.write_bson_exact(&mut bson.chunk) {
-            let held = matches!(error, document::DocumentError::Bson(_));
+            let held = matches!(error, alluvium_document::DocumentError::Bson(_));
             if !held || !self.options.alluvium_types {
                 return Err(refused(document, name, error));
             }
@@ -187,7 +187,7 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
             let before = target.chunk.len();
             json::print_exact(&map, &mut target.chunk).map_err(|error| refused(document, name, error.into()))?;
             // Nothing is known that does not come back; what should not is better told now than later.
-            if json::parse_exact(&target.chunk[before..]) != Ok(document::Value::Map(map)) {
+            if json::parse_exact(&target.chunk[before..]) != Ok(alluvium_document::Value::Map(map)) {
                 return Err(refused(document, name, error));
             }
             target.chunk.push(b'\n');
@@ -204,7 +204,7 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
     fn target(&self, dir: &Path, info: &CollectionInfo, ending: &str) -> Result<Target> {
         let packed = if self.options.gzip { ".gz" } else { "" };
         let path = dir.join(format!("{}{ending}{packed}", names::file_stem(&info.name)));
-        let file = WholeFile::create(&self.env.fs, &path).map_err(store::Error::from)?;
+        let file = WholeFile::create(&self.env.fs, &path).map_err(alluvium_store::Error::from)?;
         let packing = if self.options.gzip { Packing::Gzip } else { Packing::Plain };
         let out = packing.writer(file).map_err(|error| failed(&path, error))?;
         Ok(Target { path, out, chunk: Vec::with_capacity(CHUNK_BYTES) })
@@ -234,12 +234,12 @@ impl Target {
         *bytes += self.chunk.len() as u64;
         self.out.write_all(&self.chunk).map_err(|error| failed(&self.path, error))?;
         let file = self.out.finish().map_err(|error| failed(&self.path, error))?;
-        Ok(file.finish().map_err(store::Error::from)?)
+        Ok(file.finish().map_err(alluvium_store::Error::from)?)
     }
 }
 
 fn failed(path: &Path, error: std::io::Error) -> Error {
-    store::Error::from(env::Error::of_stream("write", path, error)).into()
+    alluvium_store::Error::from(alluvium_env::Error::of_stream("write", path, error)).into()
 }
 
 /// What `mongorestore` reads beside the documents, and how many there are.

@@ -2,15 +2,15 @@
 
 use crate::BulkWriteResult;
 use crate::names::FullName;
-use document::Value;
-use document::row::RowError;
-use query::distinct::DistinctError;
-use query::filter::FilterError;
-use query::index::IndexError;
-use query::plan::PlanError;
-use query::projection::ProjectionError;
-use query::sort::SortError;
-use query::update::UpdateError;
+use alluvium_document::Value;
+use alluvium_document::row::RowError;
+use alluvium_query::distinct::DistinctError;
+use alluvium_query::filter::FilterError;
+use alluvium_query::index::IndexError;
+use alluvium_query::plan::PlanError;
+use alluvium_query::projection::ProjectionError;
+use alluvium_query::sort::SortError;
+use alluvium_query::update::UpdateError;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,10 +54,10 @@ pub enum ErrorKind {
 pub enum Error {
     /// The store below failed; its message says how.
     #[error(transparent)]
-    Store(store::Error),
+    Store(alluvium_store::Error),
     /// A read-only store failed; its message says how.
     #[error(transparent)]
-    ReadOnly(#[from] readonly::Error),
+    ReadOnly(#[from] alluvium_readonly::Error),
     /// A write, or an opening for writing, of a read-only store.
     #[error(
         "{} is a read-only store, which never changes: build another one, or export it and load that into a database",
@@ -308,10 +308,10 @@ pub enum Error {
     Stopped,
 }
 
-impl From<store::Error> for Error {
-    fn from(error: store::Error) -> Self {
+impl From<alluvium_store::Error> for Error {
+    fn from(error: alluvium_store::Error) -> Self {
         match error {
-            store::Error::Stopped => Self::Stopped,
+            alluvium_store::Error::Stopped => Self::Stopped,
             error => Self::Store(error),
         }
     }
@@ -379,7 +379,7 @@ impl Error {
     /// MongoDB's number and name for the error, for what MongoDB has one.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let error = pets.insert_one(r#"{"_id": "rex"}"#).unwrap_err();
@@ -420,7 +420,7 @@ impl Error {
     /// What the error is about.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// use alluvium::ErrorKind;
     ///
@@ -480,11 +480,11 @@ impl Error {
     }
 }
 
-fn store_kind(error: &store::Error) -> ErrorKind {
-    use store::Error as E;
+fn store_kind(error: &alluvium_store::Error) -> ErrorKind {
+    use alluvium_store::Error as E;
     match error {
-        E::Storage(env::Error::Corrupt { .. }) | E::Decode { .. } => ErrorKind::Corruption,
-        E::Storage(env::Error::NewerFormat { .. })
+        E::Storage(alluvium_env::Error::Corrupt { .. }) | E::Decode { .. } => ErrorKind::Corruption,
+        E::Storage(alluvium_env::Error::NewerFormat { .. })
         | E::NotADatabase(_)
         | E::ForeignDirectory(_)
         | E::NotOfADatabase(_)
@@ -508,12 +508,12 @@ fn store_kind(error: &store::Error) -> ErrorKind {
     }
 }
 
-fn read_only_kind(error: &readonly::Error) -> ErrorKind {
-    use readonly::Error as E;
+fn read_only_kind(error: &alluvium_readonly::Error) -> ErrorKind {
+    use alluvium_readonly::Error as E;
     match error {
-        E::Storage(env::Error::Corrupt { .. }) => ErrorKind::Corruption,
+        E::Storage(alluvium_env::Error::Corrupt { .. }) => ErrorKind::Corruption,
         E::Storage(error) if error.is_no_space() => ErrorKind::NoSpace,
-        E::Storage(env::Error::NewerFormat { .. }) => ErrorKind::Open,
+        E::Storage(alluvium_env::Error::NewerFormat { .. }) => ErrorKind::Open,
         E::NotReadOnly(_) | E::Unfinished(_) | E::Exists(_) | E::NotEmpty(_) => ErrorKind::Open,
         E::InUse(_) => ErrorKind::InUse,
         E::DuplicateKey { .. } => ErrorKind::DuplicateKey,
@@ -525,5 +525,6 @@ fn read_only_kind(error: &readonly::Error) -> ErrorKind {
 
 /// An `_id` as text for messages.
 pub(crate) fn id_text(id: &Value) -> String {
-    document::json::to_string(id, document::json::Format::RELAXED).unwrap_or_else(|_| "(not printable)".to_owned())
+    alluvium_document::json::to_string(id, alluvium_document::json::Format::RELAXED)
+        .unwrap_or_else(|_| "(not printable)".to_owned())
 }

@@ -5,12 +5,12 @@ use crate::index::Index;
 use crate::index::scan::IndexScan;
 use crate::write::id_key;
 use crate::{Collection, Database, Error, Result};
-use document::{Value, key};
+use alluvium_document::{Value, key};
+use alluvium_query::index::Order;
+use alluvium_store::Bounds;
 use hashbrown::HashSet;
-use query::index::Order;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::Bounds;
 
 /// So many documents are found at one snapshot and then deleted one by one.
 const AT_A_TIME: usize = 1000;
@@ -48,7 +48,9 @@ impl Database {
             match result {
                 Ok(()) => {}
                 // Dropped meanwhile.
-                Err(crate::Error::NoSuchCollection { .. } | crate::Error::Store(store::Error::NoSuchTree(_))) => {}
+                Err(
+                    crate::Error::NoSuchCollection { .. } | crate::Error::Store(alluvium_store::Error::NoSuchTree(_)),
+                ) => {}
                 // Others are no worse for it.
                 Err(error) => {
                     let index = index.definition.name();
@@ -167,7 +169,7 @@ impl Left {
     fn note(&mut self, error: Error) -> Result<()> {
         let of_one = match &error {
             Error::DamagedDocument { .. } | Error::InvalidDocument(_) | Error::Index(_) | Error::IndexOf { .. } => true,
-            Error::Store(error) => matches!(error, store::Error::BatchTooLarge { .. }),
+            Error::Store(error) => matches!(error, alluvium_store::Error::BatchTooLarge { .. }),
             _ => false,
         };
         if !of_one {

@@ -7,8 +7,8 @@
 use crate::error::id_text;
 use crate::read::fields_of;
 use crate::{Cursor, Error, Result};
-use document::json::{self, Format as JsonFormat};
-use document::{Document, DocumentError, Value};
+use alluvium_document::json::{self, Format as JsonFormat};
+use alluvium_document::{Document, DocumentError, Value};
 
 /// How documents are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Encoder {
     /// An encoder of whole documents; JSON is relaxed.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -74,7 +74,7 @@ impl Encoder {
     /// Canonical extended JSON, which keeps every type, in place of relaxed.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -93,7 +93,7 @@ impl Encoder {
     /// [`crate::Collection::get_fields`] gives them.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -112,7 +112,7 @@ impl Encoder {
     /// Documents written so far.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -129,7 +129,7 @@ impl Encoder {
     /// Appends what stands before the first document.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -156,7 +156,7 @@ impl Encoder {
     /// Appends what stands behind the last document.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -233,7 +233,7 @@ fn write_row<T: AsRef<[u8]>>(separator: u8, fields: &[T], out: &mut Vec<u8>) -> 
 
 /// A field as text: nothing for null and where there is none, extended JSON where there is no plain text.
 fn cell(document: &Document, path: &str, name: &crate::names::FullName) -> Result<String> {
-    let damaged = |error: document::row::RowError| refused(document, name, error.into());
+    let damaged = |error: alluvium_document::row::RowError| refused(document, name, error.into());
     let Some(value) = document.get_path(path).map_err(damaged)? else { return Ok(String::new()) };
     let value = value.to_value().map_err(damaged)?;
     Ok(match value {
@@ -259,7 +259,7 @@ impl Cursor {
     /// Appends the next document in the encoder's format; false if there is none.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};

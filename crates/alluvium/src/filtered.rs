@@ -12,11 +12,11 @@ use crate::modify::Write;
 use crate::read::matches;
 use crate::update::to_write;
 use crate::{Collection, Error, IntoDocument, Result, ReturnDocument, UpdateResult, write};
-use document::{Document, Draft, Map, Value};
-use env::sync::{Mutex, MutexGuard};
+use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_env::sync::{Mutex, MutexGuard};
+use alluvium_query::filter::Filter;
+use alluvium_query::update::{Modification, Update};
 use found::Found;
-use query::filter::Filter;
-use query::update::{Modification, Update};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(crate) struct Upserts([Mutex<()>; 16]);
 
 impl Upserts {
     fn lock(&self, filter: &Filter) -> MutexGuard<'_, ()> {
-        let hash = codec::hash64(filter.to_string().as_bytes());
+        let hash = alluvium_codec::hash64(filter.to_string().as_bytes());
         self.0[hash as usize % self.0.len()].lock()
     }
 }
@@ -174,7 +174,7 @@ impl Job<'_> {
 
     /// Does it to the document with this key, if that still matches.
     fn write(&self, key: &[u8]) -> Result<Done> {
-        let id = document::key::decode(&mut &key[..]).unwrap_or_default();
+        let id = alluvium_document::key::decode(&mut &key[..]).unwrap_or_default();
         let (filter, name) = (&self.question.filter, self.collection.name()?);
         match &self.action {
             Action::Delete => {
@@ -342,7 +342,7 @@ impl Where {
         let action = match self.change.transpose()? {
             None => Action::Delete,
             Some(map) if self.replaces => {
-                Action::Modify(Modification::Replacement(query::update::Replacement::parse(&map)?))
+                Action::Modify(Modification::Replacement(alluvium_query::update::Replacement::parse(&map)?))
             }
             Some(map) => Action::Modify(Modification::Update(Update::parse_with(&map, &filters)?)),
         };

@@ -1,12 +1,12 @@
 //! Questions: which documents, in which order, what of them.
 //!
-//! A question is planned (`query::plan`) and carried out step by step, each document when it is asked for, all at one
+//! A question is planned (`alluvium_query::plan`) and carried out step by step, each document when it is asked for, all at one
 //! snapshot (`docs/decisions/0030-carrying-out-plans.md`).
 
 use crate::cursor::Cursor;
 use crate::{Collection, IntoDocument, Result, Snapshot};
-use document::path::FieldPath;
-use document::{Document, Map, Value};
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Document, Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -122,7 +122,7 @@ impl Find {
     /// In this order, `{"age": -1, "name": 1}`. Without, documents come as they are found.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let youngest = pets.find("{}").sort(r#"{"age": 1}"#).first()?.unwrap();
@@ -137,7 +137,7 @@ impl Find {
     /// Passes over so many documents.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let second = pets.find("{}").sort(r#"{"age": 1}"#).skip(1).first()?.unwrap();
@@ -152,7 +152,7 @@ impl Find {
     /// At most so many documents; 0 is no limit.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// assert_eq!(pets.find("{}").limit(2).run()?.count(), 2);
@@ -166,7 +166,7 @@ impl Find {
     /// Only these fields, `{"name": 1, "_id": 0}`, or all but these, `{"body": 0}`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let ages = pets.find(r#"{"_id": "rex"}"#).projection(r#"{"age": 1, "_id": 0}"#);
@@ -181,7 +181,7 @@ impl Find {
     /// By this index, whatever it costs: its name or its keys.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.create_index(r#"{"age": 1}"#)?;
@@ -196,7 +196,7 @@ impl Find {
     /// How many documents [`Cursor::next_batch`] returns at once; 101 if it is not said.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let mut cursor = pets.find("{}").batch_size(2).run()?;
@@ -211,7 +211,7 @@ impl Find {
     /// Ends with [`crate::Error::MaxTimeExpired`] once the question has taken this long, counted from `run`; zero is no limit.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let found = pets.find("{}").max_time(std::time::Duration::from_secs(5)).run()?;
@@ -226,7 +226,7 @@ impl Find {
     /// Set to true by anybody, `stop` ends the question with [`crate::Error::Stopped`], also while nothing is found.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use std::sync::Arc;
@@ -245,7 +245,7 @@ impl Find {
     /// MongoDB's error 292.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let sorted = pets.find("{}").sort(r#"{"age": 1}"#).allow_disk_use(false).run()?;
@@ -267,7 +267,7 @@ impl Find {
     /// At a snapshot instead of the moment when the question is asked.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -283,7 +283,7 @@ impl Find {
     /// Asks the question.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// for document in pets.find(r#"{"age": {"$gt": 5}}"#).run()? {
@@ -304,7 +304,7 @@ impl Find {
     /// The first document.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// assert!(pets.find(r#"{"age": 7}"#).first()?.is_some());
@@ -321,7 +321,7 @@ impl Find {
     /// How many documents there are.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// assert_eq!(pets.find(r#"{"age": {"$gt": 5}}"#).count()?, 2);
@@ -337,7 +337,7 @@ impl Find {
     /// Counts, and tells how that is done and what it took. As [`Find::explain`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// pets.create_index(r#"{"kind": 1}"#)?;
     /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
@@ -364,7 +364,7 @@ impl Find {
     /// The distinct values at a path, in the order of all values; arrays give their elements.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.insert_one(r#"{"age": 7}"#)?;
@@ -375,7 +375,7 @@ impl Find {
     /// # Errors
     /// As [`Find::run`] and its cursor; [`crate::Error::Distinct`].
     pub fn distinct(self, path: &str) -> Result<Vec<Value>> {
-        let mut distinct = query::distinct::Distinct::new(path)?;
+        let mut distinct = alluvium_query::distinct::Distinct::new(path)?;
         let mut answer = self.differing(distinct.path().clone(), false)?;
         while let Some(document) = answer.next_raw()? {
             distinct.add(&document)?;
@@ -387,7 +387,7 @@ impl Find {
     /// told apart from. As [`Find::explain`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// pets.create_index(r#"{"kind": 1}"#)?;
     /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
@@ -398,7 +398,7 @@ impl Find {
     /// # Errors
     /// As [`Find::distinct`].
     pub fn explain_distinct(self, path: &str) -> Result<Explanation> {
-        let distinct = query::distinct::Distinct::new(path)?;
+        let distinct = alluvium_query::distinct::Distinct::new(path)?;
         self.differing(distinct.path().clone(), true)?.explain()
     }
 

@@ -1,13 +1,13 @@
 //! What deltas do to documents, and which shapes these use: told to the store.
 
 use crate::catalog::{read_description, shape_key};
-use document::row::shapes_used;
-use document::shape::ShapeTable;
-use document::{Document, Draft};
-use env::sync::RwLock;
+use alluvium_document::row::shapes_used;
+use alluvium_document::shape::ShapeTable;
+use alluvium_document::{Document, Draft};
+use alluvium_env::sync::RwLock;
+use alluvium_store::{Definitions, Fold, FoldError, TreeId};
 use hashbrown::HashMap;
 use std::sync::Arc;
-use store::{Definitions, Fold, FoldError, TreeId};
 
 /// Folds updates onto rows, with the shapes of the collections that have been used since open. Before a
 /// collection's shapes are read, nobody can tell what its rows mean, and flushes keep the deltas.
@@ -73,7 +73,8 @@ impl Fold for Folds {
         let Some(shapes) = self.known(tree) else { return Ok(None) };
         let damaged = |what: String| FoldError(what);
         let draft = Document::from_row(&shapes, key, base).and_then(Draft::new).map_err(|e| damaged(e.to_string()))?;
-        let folded = query::fold::fold(Some(draft), deltas.iter().copied()).map_err(|e| damaged(e.to_string()))?;
+        let folded =
+            alluvium_query::fold::fold(Some(draft), deltas.iter().copied()).map_err(|e| damaged(e.to_string()))?;
         if let Some(draft) = folded.draft {
             draft.encode_known_row(&shapes, out).map_err(|e| damaged(e.to_string()))?;
         }

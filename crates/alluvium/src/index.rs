@@ -8,14 +8,14 @@
 
 use crate::catalog::Open;
 use crate::{Error, Result};
-use codec::varint;
-use document::{Document, Map, Value, encoding};
-use env::marks::{Rare, mark};
-use query::index::{Definition, IndexError, Keys};
-use query::update::Update;
+use alluvium_codec::varint;
+use alluvium_document::{Document, Map, Value, encoding};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_query::index::{Definition, IndexError, Keys};
+use alluvium_query::update::Update;
+use alluvium_store::{Seq, Store, TreeId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use store::{Seq, Store, TreeId};
 
 pub(crate) mod build;
 mod entries;

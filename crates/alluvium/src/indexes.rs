@@ -10,12 +10,12 @@ use crate::find::{Hint, Moment};
 use crate::index::scan::IndexScan;
 use crate::index::{self, Build, Index, IndexProgress};
 use crate::{Collection, Error, IntoDocument, Result, Snapshot};
-use document::compare::equal;
-use document::{Map, Value};
-use query::index::Definition;
+use alluvium_document::compare::equal;
+use alluvium_document::{Map, Value};
+use alluvium_query::index::Definition;
+use alluvium_store::Bounds;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::Bounds;
 
 impl Collection {
     /// Makes an index, and waits until it is ready: `{"author": 1, "time": -1}`. Returns its name, `author_1_time_-1`. The
@@ -114,7 +114,7 @@ impl Collection {
         self.store().check_writable()?;
         let name = self.index_name(index)?;
         if name == ID_INDEX {
-            return Err(query::index::IndexError::CannotDropId.into());
+            return Err(alluvium_query::index::IndexError::CannotDropId.into());
         }
         self.database.inner.catalog.drop_indexes(self.store(), self.name()?, Some(&name))
     }
@@ -122,7 +122,7 @@ impl Collection {
     /// The name of the index that has this name, or these keys.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// let pets = db.collection("pets");
     /// pets.create_index_with(r#"{"kind": 1, "age": -1}"#, r#"{"name": "by_kind"}"#)?;
     /// assert_eq!(pets.index_name(r#"{"kind": 1, "age": -1}"#)?, "by_kind");
@@ -276,7 +276,7 @@ impl Collection {
     /// # Errors
     /// As for any read; [`crate::Error::NoSuchIndex`].
     #[doc(hidden)]
-    pub fn index_size(&self, index: &str) -> Result<store::TreeStats> {
+    pub fn index_size(&self, index: &str) -> Result<alluvium_store::TreeStats> {
         Ok(self.store().tree_stats(self.index(index)?.tree)?)
     }
 
@@ -348,7 +348,7 @@ impl IndexBuild {
     /// How far the build is, once it goes on, whoever builds.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let build = pets.start_index(r#"{"age": 1}"#, "{}")?;
@@ -364,7 +364,7 @@ impl IndexBuild {
     /// False if the same index was there already.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.create_index(r#"{"age": 1}"#)?;
@@ -378,7 +378,7 @@ impl IndexBuild {
     /// Its name.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let build = pets.start_index(r#"{"age": -1}"#, "{}")?;
@@ -395,7 +395,7 @@ impl IndexBuild {
     /// created again: partitions that are done are not built anew.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use std::sync::Arc;
@@ -414,7 +414,7 @@ impl IndexBuild {
     /// Builds the index, or waits for whoever does, and returns its name.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let build = pets.start_index(r#"{"age": 1}"#, r#"{"name": "by_age"}"#)?;

@@ -7,7 +7,7 @@
 //! # let db = alluvium::Database::builder().partitions(2).open(dir.path().join("db"))?;
 //! # let path = dir.path().join("db/ALLUVIUM");
 //! let mut partitions = None;
-//! inspect::file(&env::Env::os(), &path, inspect::InspectOptions::default(), &mut |item| {
+//! inspect::file(&alluvium_env::Env::os(), &path, inspect::InspectOptions::default(), &mut |item| {
 //!     if let Item::Fact(("partitions", value)) = item {
 //!         partitions = Some(value);
 //!     }
@@ -19,16 +19,16 @@
 
 use crate::Result;
 use crate::read_only::read_label;
-use codec::entry;
-use document::Document;
-use document::json::Format;
-use document::shape::{Shape, ShapeOptions, ShapeTable};
-use env::{Env, OpenMode};
+use alluvium_codec::entry;
+use alluvium_document::Document;
+use alluvium_document::json::Format;
+use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
+use alluvium_env::{Env, OpenMode};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use store::{Fact, FactValue, FileKind, InspectOptions, Item};
+pub use alluvium_store::{Fact, FactValue, FileKind, InspectOptions, Item};
 
 /// Reads a sorted file, a segment of the log, a manifest, a superblock, the listing of a checkpoint, or a file of a
 /// read-only store, and tells
@@ -42,7 +42,7 @@ pub use store::{Fact, FactValue, FileKind, InspectOptions, Item};
 ///
 /// alluvium::Database::open(&path)?.close()?;
 /// let file = path.join("ALLUVIUM");
-/// let kind = inspect::file(&env::Env::os(), &file, InspectOptions::default(), &mut |item| println!("{item:?}"))?;
+/// let kind = inspect::file(&alluvium_env::Env::os(), &file, InspectOptions::default(), &mut |item| println!("{item:?}"))?;
 /// assert_eq!(kind, FileKind::Superblock);
 /// # alluvium::Result::Ok(())
 /// ```
@@ -50,11 +50,11 @@ pub use store::{Fact, FactValue, FileKind, InspectOptions, Item};
 /// # Errors
 /// [`crate::ErrorKind::Open`] if it is no such file or of a newer format; [`crate::ErrorKind::Io`].
 pub fn file(env: &Env, path: &Path, options: InspectOptions, visit: &mut dyn FnMut(Item)) -> Result<FileKind> {
-    if readonly::is_superblock(env, path).map_err(store::Error::from)? {
+    if alluvium_readonly::is_superblock(env, path).map_err(alluvium_store::Error::from)? {
         return of_read_only(env, path, visit);
     }
     let mut rows = Rows::default();
-    Ok(store::inspect(env, path, options, &mut |item| {
+    Ok(alluvium_store::inspect(env, path, options, &mut |item| {
         match item {
             Item::Definitions(tree, definitions) => rows.learn(tree, &definitions),
             Item::Row("entry", facts) => visit(Item::Row("entry", rows.decoded(facts))),
@@ -68,17 +68,17 @@ pub fn file(env: &Env, path: &Path, options: InspectOptions, visit: &mut dyn FnM
 fn of_read_only(env: &Env, path: &Path, visit: &mut dyn FnMut(Item)) -> Result<FileKind> {
     let (kind, number) = (FileKind::ReadOnly, |name, value| (name, FactValue::Number(value)));
     let text = |name, value: &str| (name, FactValue::Text(value.to_owned()));
-    let bytes = env.fs.open(path, OpenMode::Read).and_then(|file| file.len()).map_err(store::Error::from)?;
+    let bytes = env.fs.open(path, OpenMode::Read).and_then(|file| file.len()).map_err(alluvium_store::Error::from)?;
     visit(Item::Fact(text("file", &path.display().to_string())));
     visit(Item::Fact(text("kind", kind.name())));
     visit(Item::Fact(number("bytes", bytes)));
-    let found = match readonly::read_superblock(env, path) {
+    let found = match alluvium_readonly::read_superblock(env, path) {
         Ok(Some(found)) => found,
         Ok(None) => {
             visit(Item::Fact(text("state", "a build goes on, or was cut short: it is written at the end")));
             return Ok(kind);
         }
-        Err(readonly::Error::Storage(env::Error::Corrupt { offset, what, .. })) => {
+        Err(alluvium_readonly::Error::Storage(alluvium_env::Error::Corrupt { offset, what, .. })) => {
             visit(Item::Damage(offset, what));
             return Ok(kind);
         }

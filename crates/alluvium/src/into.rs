@@ -1,7 +1,7 @@
 //! What can be given as a document.
 
 use crate::{Error, Result};
-use document::{Document, Map, Value};
+use alluvium_document::{Document, Map, Value};
 
 /// Anything that is a document: maps, JSON text, BSON, stored documents.
 ///
@@ -38,7 +38,7 @@ impl IntoDocument for Value {
 /// JSON text, relaxed or canonical extended JSON included.
 impl IntoDocument for &str {
     fn into_map(self) -> Result<Map> {
-        document::json::parse(self.as_bytes()).map_err(|e| Error::Json(e.to_string()))?.into_map()
+        alluvium_document::json::parse(self.as_bytes()).map_err(|e| Error::Json(e.to_string()))?.into_map()
     }
 }
 

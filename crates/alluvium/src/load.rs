@@ -85,7 +85,7 @@ impl Default for LoadOptions {
         Self {
             format: Format::default(),
             id_field: "_id".to_owned(),
-            readers: env::thread::available_parallelism(),
+            readers: alluvium_env::thread::available_parallelism(),
             writers: 1,
             on_duplicate: OnDuplicate::Error,
             on_bad: OnBad::Error,
@@ -189,7 +189,7 @@ impl Collection {
     /// use alluvium::load::{Input, LoadOptions};
     /// let (path, pets) = (dir.path().join("pets.jsonl"), db.collection("pets"));
     /// std::fs::write(&path, "{\"_id\": 1}\n").expect("space");
-    /// let input = || Input::file(&env::Env::os(), &path);
+    /// let input = || Input::file(&alluvium_env::Env::os(), &path);
     /// pets.load(input()?, LoadOptions::default())?;
     /// let before = pets.loaded_before(&input()?, &LoadOptions::default())?.expect("a mark");
     /// assert!(before.finished && before.documents == 1);

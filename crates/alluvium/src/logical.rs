@@ -18,7 +18,7 @@ impl LogicalDatabase {
     /// The name.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// assert_eq!(db.logical("shop").name(), "shop");
     /// # alluvium::Result::Ok(())
     /// ```
@@ -29,7 +29,7 @@ impl LogicalDatabase {
     /// A handle on one of its collections; the name may have dots.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// db.logical("shop").collection("orders").put(1, r#"{"sum": 20}"#)?;
     /// assert!(db.collection("shop.orders").get(1)?.is_some());
     /// # alluvium::Result::Ok(())
@@ -41,7 +41,7 @@ impl LogicalDatabase {
     /// The names of its collections, sorted.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// db.create_collection("shop.orders")?;
     /// assert_eq!(db.logical("shop").list_collection_names(), ["orders"]);
     /// # alluvium::Result::Ok(())
@@ -54,7 +54,7 @@ impl LogicalDatabase {
     /// Creates an empty collection.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// let orders = db.logical("shop").create_collection("orders")?;
     /// assert_eq!(orders.count()?, 0);
     /// # alluvium::Result::Ok(())
@@ -72,7 +72,7 @@ impl LogicalDatabase {
     /// renames meanwhile is passed over.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// db.create_collection("shop.orders")?;
     /// db.logical("shop").drop()?;
     /// assert!(db.collections().is_empty());

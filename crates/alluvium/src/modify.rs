@@ -5,12 +5,12 @@ use crate::index::mark_multikey;
 use crate::read::Reader;
 use crate::write::{self, Encoded};
 use crate::{Collection, Result};
-use document::{Document, Draft, Value};
-use env::marks::{Rare, mark};
-use query::update::Update;
+use alluvium_document::{Document, Draft, Value};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_query::update::Update;
+use alluvium_store::{LockGuard, LockMode, TreeId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use store::{LockGuard, LockMode, TreeId};
 
 /// What one attempt came to.
 enum Attempt {

@@ -1,6 +1,6 @@
 //! Fresh object ids.
 
-use env::Env;
+use alluvium_env::Env;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Ids made by one process rise.
 ///
 /// ```
-/// let env = env::Env::os();
+/// let env = alluvium_env::Env::os();
 /// assert_ne!(alluvium::new_object_id(&env), alluvium::new_object_id(&env));
 /// ```
 pub fn new_object_id(env: &Env) -> [u8; 12] {

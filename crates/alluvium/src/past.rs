@@ -5,10 +5,10 @@ use crate::Result;
 use crate::catalog::{Catalog, Open, load_shapes, no_such_collection, read_description};
 use crate::database::Snapshot;
 use crate::names::FullName;
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
+use alluvium_store::{Store, TreeId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
-use store::{Store, TreeId};
 
 /// What a snapshot finds out about collections, once names have changed since. Its clones share it.
 #[derive(Default)]
@@ -20,7 +20,11 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    fn names(&self, store: &Store, snapshot: &store::Snapshot) -> Result<&BTreeMap<FullName, (TreeId, TreeId)>> {
+    fn names(
+        &self,
+        store: &Store,
+        snapshot: &alluvium_store::Snapshot,
+    ) -> Result<&BTreeMap<FullName, (TreeId, TreeId)>> {
         if let Some(names) = self.names.get() {
             return Ok(names);
         }

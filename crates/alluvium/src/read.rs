@@ -6,13 +6,13 @@ use crate::database::Snapshot;
 use crate::error::id_text;
 use crate::names::FullName;
 use crate::{Collection, Error, Find, IntoDocument, Result, write};
-use document::row::RowError;
-use document::shape::ShapeTable;
-use document::{Document, Draft, Map, Value};
-use query::filter::Filter;
+use alluvium_document::row::RowError;
+use alluvium_document::shape::ShapeTable;
+use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_query::filter::Filter;
+use alluvium_store::{Bounds, Store};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::{Bounds, Store};
 
 /// One read under way.
 pub(crate) struct Reader<'a> {
@@ -118,7 +118,7 @@ pub(crate) fn named(mut error: Error, wanted: &Value) -> Error {
 
 /// The `_id` of a key, as text.
 pub(crate) fn key_text(mut key: &[u8]) -> String {
-    document::key::decode(&mut key).map_or_else(|_| format!("key {key:02x?}"), |id| id_text(&id))
+    alluvium_document::key::decode(&mut key).map_or_else(|_| format!("key {key:02x?}"), |id| id_text(&id))
 }
 
 /// `_id` and the values at some paths, each under its path.
@@ -151,7 +151,7 @@ impl CollectionAt {
     /// As [`Collection::get`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -169,7 +169,7 @@ impl CollectionAt {
     /// As [`Collection::get_many`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -189,7 +189,7 @@ impl CollectionAt {
     /// As [`Collection::get_fields`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -208,7 +208,7 @@ impl CollectionAt {
     /// As [`Collection::scan`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -223,7 +223,7 @@ impl CollectionAt {
     /// As [`Collection::find`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -238,7 +238,7 @@ impl CollectionAt {
     /// As [`Collection::find_one`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -256,7 +256,7 @@ impl CollectionAt {
     /// As [`Collection::count_documents`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -274,7 +274,7 @@ impl CollectionAt {
     /// As [`Collection::distinct`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -292,7 +292,7 @@ impl CollectionAt {
     /// As [`Collection::count`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();

@@ -4,11 +4,11 @@ use crate::load::{Input, LoadOptions, LoadReport, pipeline};
 use crate::names::FullName;
 use crate::read::{decode, fields_of, key_text, named};
 use crate::{BuildOptions, BuildReport, Error, IntoDocument, ReadOnlyOptions, ReadOnlyStats, Result, Scan, write};
-use document::row::encode_row;
-use document::shape::{Shape, ShapeOptions, ShapeTable};
-use document::{Document, Map, Value};
-use env::Env;
-use env::sync::Mutex;
+use alluvium_document::row::encode_row;
+use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
+use alluvium_document::{Document, Map, Value};
+use alluvium_env::Env;
+use alluvium_env::sync::Mutex;
 use pipeline::BuildTarget;
 use std::path::Path;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub struct ReadOnly {
 }
 
 struct Inner {
-    pairs: readonly::ReadOnly,
+    pairs: alluvium_readonly::ReadOnly,
     content: ReadOnlyContent,
     name: FullName,
     shapes: Arc<ShapeTable>,
@@ -103,7 +103,7 @@ impl ReadOnly {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidName`], or as [`readonly::ReadOnly::build`].
+    /// [`Error::InvalidName`], or as [`alluvium_readonly::ReadOnly::build`].
     pub fn build(path: impl AsRef<Path>, collection: &str, options: BuildOptions) -> Result<ReadOnlyBuild> {
         Self::build_in(Env::os(), path, collection, options)
     }
@@ -113,7 +113,7 @@ impl ReadOnly {
     /// ```
     /// use alluvium::{BuildOptions, ReadOnly};
     ///
-    /// let build = ReadOnly::build_in(env::Env::in_memory(1), "pets.ro", "pets", BuildOptions::default())?;
+    /// let build = ReadOnly::build_in(alluvium_env::Env::in_memory(1), "pets.ro", "pets", BuildOptions::default())?;
     /// assert_eq!(build.finish()?.pairs, 0);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -129,7 +129,7 @@ impl ReadOnly {
         let name = FullName::parse(collection)?;
         let memory_bytes = options.memory_bytes;
         let options = BuildOptions { label: label(ReadOnlyContent::Documents, &name), ..options };
-        let build = readonly::ReadOnly::build_in(env.clone(), path, options)?;
+        let build = alluvium_readonly::ReadOnly::build_in(env.clone(), path, options)?;
         let target = BuildTarget {
             env,
             name: name.to_string(),
@@ -157,10 +157,14 @@ impl ReadOnly {
     ///
     /// # Errors
     /// As [`ReadOnly::build`].
-    pub fn build_key_values(path: impl AsRef<Path>, name: &str, options: BuildOptions) -> Result<readonly::Build> {
+    pub fn build_key_values(
+        path: impl AsRef<Path>,
+        name: &str,
+        options: BuildOptions,
+    ) -> Result<alluvium_readonly::Build> {
         let name = FullName::parse(name)?;
         let options = BuildOptions { label: label(ReadOnlyContent::KeyValues, &name), ..options };
-        Ok(readonly::ReadOnly::build(path, options)?)
+        Ok(alluvium_readonly::ReadOnly::build(path, options)?)
     }
 
     /// True if the directory holds a read-only store, or the beginning of one.
@@ -177,7 +181,7 @@ impl ReadOnly {
     /// # Errors
     /// [`crate::ErrorKind::Io`].
     pub fn is_at(path: impl AsRef<Path>) -> Result<bool> {
-        Ok(readonly::is_read_only(&Env::os(), path.as_ref()).map_err(store::Error::from)?)
+        Ok(alluvium_readonly::is_read_only(&Env::os(), path.as_ref()).map_err(alluvium_store::Error::from)?)
     }
 
     /// Opens a store with default options.
@@ -223,7 +227,7 @@ impl ReadOnly {
     /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// use alluvium::{ReadOnly, ReadOnlyOptions};
-    /// let store = ReadOnly::open_in(env::Env::os(), &path, &ReadOnlyOptions::default())?;
+    /// let store = ReadOnly::open_in(alluvium_env::Env::os(), &path, &ReadOnlyOptions::default())?;
     /// assert_eq!(store.count(), 2);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -232,7 +236,7 @@ impl ReadOnly {
     /// As there.
     pub fn open_in(env: Env, path: impl AsRef<Path>, options: &ReadOnlyOptions) -> Result<Self> {
         let path = path.as_ref();
-        let pairs = readonly::ReadOnly::open_in(env, path, options)?;
+        let pairs = alluvium_readonly::ReadOnly::open_in(env, path, options)?;
         let (content, name) = read_label(pairs.label()).ok_or_else(|| Error::OtherContent {
             path: path.to_owned(),
             there: "what an application of its own has put there",
@@ -324,7 +328,7 @@ impl ReadOnly {
     /// assert_eq!(store.pairs().len(), 2);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn pairs(&self) -> &readonly::ReadOnly {
+    pub fn pairs(&self) -> &alluvium_readonly::ReadOnly {
         &self.inner.pairs
     }
 
@@ -495,8 +499,8 @@ impl ReadOnly {
 fn bytes_value(bytes: Vec<u8>) -> Value {
     match String::from_utf8(bytes) {
         Ok(text) if !text.chars().any(char::is_control) => Value::String(text),
-        Ok(text) => Value::Binary(document::Binary { subtype: 0, bytes: text.into_bytes() }),
-        Err(error) => Value::Binary(document::Binary { subtype: 0, bytes: error.into_bytes() }),
+        Ok(text) => Value::Binary(alluvium_document::Binary { subtype: 0, bytes: text.into_bytes() }),
+        Err(error) => Value::Binary(alluvium_document::Binary { subtype: 0, bytes: error.into_bytes() }),
     }
 }
 
@@ -535,7 +539,7 @@ impl ReadOnlyBuild {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Load`] naming line, column and reason; or as [`readonly::Build::add`]. The build is of
+    /// [`Error::Load`] naming line, column and reason; or as [`alluvium_readonly::Build::add`]. The build is of
     /// no use then.
     pub fn load(&mut self, input: Input, options: LoadOptions) -> Result<LoadReport> {
         crate::load::check_options(&options)?;
@@ -557,7 +561,7 @@ impl ReadOnlyBuild {
     ///
     /// # Errors
     /// [`Error::InvalidDocument`], [`Error::InvalidId`], [`Error::Json`], or as
-    /// [`readonly::Build::add`].
+    /// [`alluvium_readonly::Build::add`].
     pub fn add(&mut self, document: impl IntoDocument) -> Result<()> {
         let mut map = document.into_map()?;
         write::ensure_id(&mut map, &self.target.env);

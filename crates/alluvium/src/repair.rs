@@ -14,17 +14,17 @@ use crate::catalog::read_description;
 use crate::index::Index;
 use crate::names::FullName;
 use crate::{Database, Error, Result};
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::{Durability, Salvage};
 use rows::Rows;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{Durability, Salvage};
 use trees::Trees;
 
+pub use alluvium_store::{Loss, LostNumbers};
 pub use examine::{Examined, examine};
-pub use store::{Loss, LostNumbers};
 
 /// The logical database of collections whose names are lost.
 const RECOVERED: &str = "recovered";
@@ -97,7 +97,7 @@ impl RepairReport {
     /// True if nothing is lost: the new database holds all that the damaged one did.
     ///
     /// ```
-    /// # let env = env::Env::in_memory(1);
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
     /// # db.close()?;
@@ -119,7 +119,7 @@ impl RepairReport {
     /// Certain documents of all collections.
     ///
     /// ```
-    /// # let env = env::Env::in_memory(1);
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
     /// # db.close()?;
@@ -135,7 +135,7 @@ impl RepairReport {
     /// Doubtful documents of all collections.
     ///
     /// ```
-    /// # let env = env::Env::in_memory(1);
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
     /// # db.close()?;
@@ -152,7 +152,7 @@ impl RepairReport {
 /// The keys of a loss in words: its tree, and the first and last `_id` that may be lost, where they are known.
 ///
 /// ```
-/// # let env = env::Env::in_memory(1);
+/// # let env = alluvium_env::Env::in_memory(1);
 /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
 /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
 /// # db.close()?;
@@ -171,7 +171,7 @@ pub fn describe_range(loss: &Loss) -> String {
     // Bounds in an index are cut short, so not every one is an `_id`.
     let show = |key: &[u8]| {
         let mut rest = key;
-        match document::key::decode(&mut rest) {
+        match alluvium_document::key::decode(&mut rest) {
             Ok(id) if rest.is_empty() => crate::error::id_text(&id),
             _ if key.is_empty() => "the first".to_owned(),
             _ => format!("\"{}\"", key.escape_ascii()),
@@ -189,7 +189,7 @@ pub fn describe_range(loss: &Loss) -> String {
 /// empty. Nothing has the name `to` until the new database is whole and durable.
 ///
 /// ```
-/// # let env = env::Env::in_memory(1);
+/// # let env = alluvium_env::Env::in_memory(1);
 /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
 /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
 /// # db.close()?;
@@ -207,7 +207,7 @@ pub fn describe_range(loss: &Loss) -> String {
 pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Result<RepairReport> {
     refuse_read_only(env, from)?;
     let mut salvage = Salvage::read_unless(env, from, &options.stop)?;
-    store::make_whole(env, to, |dir| {
+    alluvium_store::make_whole(env, to, |dir| {
         // Nobody writes to it before it is whole, and on a disk that fills up before nothing is left of it.
         let mut builder = Database::builder().env(env.clone()).partitions(salvage.partitions()).disk_reserve(0);
         if let Some(bytes) = options.memory_bytes {
@@ -227,7 +227,7 @@ pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Res
 }
 
 fn refuse_read_only(env: &Env, path: &Path) -> Result<()> {
-    match readonly::is_read_only(env, path).map_err(store::Error::from)? {
+    match alluvium_readonly::is_read_only(env, path).map_err(alluvium_store::Error::from)? {
         true => Err(Error::NeverChanges(path.to_owned())),
         false => Ok(()),
     }

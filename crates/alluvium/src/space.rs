@@ -1,7 +1,7 @@
 //! What a long operation will need of the disk, before it begins.
 
 use crate::{Database, Error, Result};
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 
 /// What documents of JSON come to on disk, in hundredths of its bytes, where the database has too few of its own to tell.
@@ -33,7 +33,7 @@ impl Space {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
-    /// let space = alluvium::Space::at(&env::Env::os(), &dir.path().join("new"), "the copy", 1 << 20);
+    /// let space = alluvium::Space::at(&alluvium_env::Env::os(), &dir.path().join("new"), "the copy", 1 << 20);
     /// assert!(space.is_enough() && space.needed_bytes == 1 << 20);
     /// ```
     pub fn at(env: &Env, path: &Path, purpose: &'static str, needed_bytes: u64) -> Self {
@@ -51,7 +51,7 @@ impl Space {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
-    /// let (env, path) = (env::Env::os(), dir.path().join("pets.ro"));
+    /// let (env, path) = (alluvium_env::Env::os(), dir.path().join("pets.ro"));
     /// alluvium::Space::for_build(&env, &path, false, (1 << 20, 0), 256 << 20).check()?; // room for a megabyte of JSON?
     /// # alluvium::Result::Ok(())
     /// ```
@@ -68,7 +68,7 @@ impl Space {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("db");
     /// # alluvium::Database::open(&path)?.close()?;
-    /// alluvium::Space::for_repair(&env::Env::os(), &path, &dir.path().join("new"))?.check()?;
+    /// alluvium::Space::for_repair(&alluvium_env::Env::os(), &path, &dir.path().join("new"))?.check()?;
     /// # alluvium::Result::Ok(())
     /// ```
     ///
@@ -86,7 +86,7 @@ impl Space {
     /// True if there is room.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// assert!(db.load_space(1 << 20, 0).is_enough());
     /// # alluvium::Result::Ok(())
     /// ```
@@ -97,7 +97,7 @@ impl Space {
     /// An error if there is no room.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// db.load_space(1 << 20, 0).check()?;
     /// # alluvium::Result::Ok(())
     /// ```
@@ -183,7 +183,7 @@ impl Database {
 /// The bytes of all files below a directory.
 fn bytes_below(env: &Env, dir: &Path) -> Result<u64> {
     let mut bytes = 0u64;
-    for entry in env.fs.list(dir).map_err(store::Error::from)? {
+    for entry in env.fs.list(dir).map_err(alluvium_store::Error::from)? {
         let path = dir.join(&entry.name);
         bytes = bytes.saturating_add(match entry.is_dir {
             true => bytes_below(env, &path)?,

@@ -3,7 +3,7 @@
 use crate::database::DatabaseInner;
 use crate::find::Limits;
 use crate::{Result, Space};
-use readonly::sorter::{Sorted, Sorter};
+use alluvium_readonly::sorter::{Sorted, Sorter};
 use std::sync::Arc;
 
 /// Takes pairs of keys and values, to give them back by their keys.
@@ -16,7 +16,7 @@ pub(crate) struct Spill {
 impl Spill {
     /// For a `purpose` that an error names; about `memory_bytes` are kept in memory.
     pub fn new(database: &Arc<DatabaseInner>, purpose: &'static str, memory_bytes: usize) -> Self {
-        let folder = format!("{}{:016x}", store::SORT_PREFIX, database.env.rng.next_u64());
+        let folder = format!("{}{:016x}", alluvium_store::SORT_PREFIX, database.env.rng.next_u64());
         let sorter = Sorter::new(&database.env, database.store.path().join(folder), memory_bytes);
         Self { database: database.clone(), sorter, purpose }
     }

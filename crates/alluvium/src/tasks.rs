@@ -7,7 +7,7 @@ use crate::database::DatabaseInner;
 use crate::index::{Build, Index};
 use crate::names::FullName;
 use crate::{Database, Error};
-use env::sync::{Condvar, Mutex};
+use alluvium_env::sync::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const EXPIRE_EVERY: Duration = Duration::from_secs(60);
 pub(crate) struct Tasks {
     stopping: Mutex<bool>,
     changed: Condvar,
-    threads: Mutex<Vec<env::thread::JoinHandle<()>>>,
+    threads: Mutex<Vec<alluvium_env::thread::JoinHandle<()>>>,
 }
 
 impl Tasks {
@@ -85,7 +85,7 @@ impl Database {
     /// Without the thread indexes wait for whoever asks for them, and expired documents stay.
     fn start_thread(&self, name: &'static str, run: impl FnOnce(&Self) + Send + 'static) {
         let own = self.without_handle();
-        match env::thread::try_spawn(name, move || run(&own)) {
+        match alluvium_env::thread::try_spawn(name, move || run(&own)) {
             Ok(thread) => self.inner.tasks.threads.lock().push(thread),
             Err(error) => log::warn!(target: "alluvium::index", "no thread for background work: {error}"),
         }

@@ -3,7 +3,7 @@
 use crate::names::FullName;
 use crate::read::damaged;
 use crate::{Collection, Cursor, Error, InsertManyResult, InsertOneResult, IntoDocument, Result, UpdateWhere};
-use document::Value;
+use alluvium_document::Value;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
@@ -48,7 +48,7 @@ impl<T> TypedCollection<T> {
     /// The collection of documents below.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
     /// # struct Pet { kind: String }
     /// # let rex = Pet { kind: "dog".to_owned() };
@@ -66,7 +66,7 @@ impl<T: Serialize> TypedCollection<T> {
     /// Inserts a value, as [`Collection::insert_one`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
     /// # struct Pet { kind: String }
     /// # let rex = Pet { kind: "dog".to_owned() };
@@ -85,7 +85,7 @@ impl<T: Serialize> TypedCollection<T> {
     /// Inserts values, all of them or none, as [`Collection::insert_many`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
     /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
     /// # let pets = db.collection("pets").typed::<Pet>();
@@ -108,7 +108,7 @@ impl<T: Serialize> TypedCollection<T> {
     /// Replaces one that matches, as [`Collection::replace_one`]; it keeps its `_id`. Not before [`UpdateWhere::run`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
     /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
     /// # let pets = db.collection("pets").typed::<Pet>();
@@ -129,7 +129,7 @@ impl<T: Serialize> TypedCollection<T> {
     /// Puts a value under `id`, as [`Collection::put`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
     /// # struct Pet { kind: String }
     /// # let rex = Pet { kind: "dog".to_owned() };
@@ -150,7 +150,7 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     /// The value with this `_id`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
     /// # struct Pet { kind: String }
     /// # let rex = Pet { kind: "dog".to_owned() };
@@ -170,7 +170,7 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     /// The first value that matches a filter.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
     /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
     /// # let pets = db.collection("pets").typed::<Pet>();
@@ -190,7 +190,7 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     /// cursor: [`Cursor::typed`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
     /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
     /// # let pets = db.collection("pets").typed::<Pet>();
@@ -210,7 +210,7 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     /// All values in the order of their `_id`s.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
     /// # struct Pet { kind: String }
     /// # let rex = Pet { kind: "dog".to_owned() };
@@ -247,7 +247,7 @@ impl Cursor {
     /// The documents as values of `T`; one that is none is [`Error::InvalidDocument`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
     /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
     /// # let pets = db.collection("pets").typed::<Pet>();
@@ -264,10 +264,10 @@ impl Cursor {
 }
 
 fn to_value<T: Serialize>(value: &T) -> Result<Value> {
-    document::serde::to_value(value).map_err(|e| Error::InvalidDocument(e.to_string()))
+    alluvium_document::serde::to_value(value).map_err(|e| Error::InvalidDocument(e.to_string()))
 }
 
-fn from_document<T: DeserializeOwned>(name: &FullName, document: document::Document) -> Result<T> {
+fn from_document<T: DeserializeOwned>(name: &FullName, document: alluvium_document::Document) -> Result<T> {
     let value = Value::Map(document.to_map().map_err(damaged(name, &document))?);
-    document::serde::from_value(value).map_err(|e| Error::InvalidDocument(e.to_string()))
+    alluvium_document::serde::from_value(value).map_err(|e| Error::InvalidDocument(e.to_string()))
 }

@@ -3,8 +3,8 @@
 use crate::modify::Write;
 use crate::write::{self, Encoded};
 use crate::{Collection, Error, IntoDocument, Result};
-use document::{Document, Value};
-use query::update::{Context, Update};
+use alluvium_document::{Document, Value};
+use alluvium_query::update::{Context, Update};
 
 /// What an update did, as MongoDB's drivers tell it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -30,7 +30,7 @@ pub enum ReturnDocument {
 
 /// The version of a document: another one after each write of it, and never the same again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Version(store::Seq);
+pub struct Version(alluvium_store::Seq);
 
 impl Collection {
     /// Applies an update to the document with this `_id`: `{"$set": {"a.b": 1}, "$inc": {"n": 1}}`. Operators, paths and

@@ -6,13 +6,13 @@ use crate::catalog::{self, Open};
 use crate::database::CollectionInfo;
 use crate::names::FullName;
 use crate::{Database, Error, ErrorKind, Result, error, read};
-use document::row::shapes_used;
-use document::shape::ShapeTable;
+use alluvium_document::row::shapes_used;
+use alluvium_document::shape::ShapeTable;
+use alluvium_store::{Store, TreeId};
 use indexes::{Checking, Counted};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::{Store, TreeId};
 
 /// Of one collection, so many damaged documents are named at most.
 const MOST_OF_A_COLLECTION: usize = 100;
@@ -42,7 +42,7 @@ pub struct VerifiedIndex {
 }
 
 impl Database {
-    /// Checks everything: every block, reference and count of the files below, as [`store::Store::verify`] does, and
+    /// Checks everything: every block, reference and count of the files below, as [`alluvium_store::Store::verify`] does, and
     /// then every document of every collection: that its deltas can be folded, that its shape is there, that
     /// all of its values can be decoded, and that it is found by its `_id`; and every index: that each document has its
     /// entries, and that no entry leads anybody astray. Returns the damage found, one error
@@ -144,7 +144,7 @@ impl Database {
     fn verify_at(
         &self,
         open: &Open,
-        snapshot: &store::Snapshot,
+        snapshot: &alluvium_store::Snapshot,
         shapes: &Shapes,
         stop: &AtomicBool,
         report: &mut VerifyReport,
@@ -152,9 +152,9 @@ impl Database {
         let damage = &mut report.damage;
         let (store, name) = (&self.inner.store, shapes.name);
         let most = damage.len() + MOST_OF_A_COLLECTION;
-        let mut scan = match store.scan(open.documents, store::Bounds::all(), Some(snapshot)) {
+        let mut scan = match store.scan(open.documents, alluvium_store::Bounds::all(), Some(snapshot)) {
             Ok(scan) => scan,
-            Err(store::Error::NoSuchTree(_)) => return Ok(()),
+            Err(alluvium_store::Error::NoSuchTree(_)) => return Ok(()),
             Err(error) => return note(error.into(), damage),
         };
         let mut counted: Vec<Counted> = open.indexes().indexes.iter().map(Counted::new).collect();
@@ -193,7 +193,7 @@ impl Database {
 /// Checks that a row can be decoded, and that it is found by its key; returns the shapes that it needs.
 fn check_row(
     store: &Store,
-    (name, documents, snapshot): (&FullName, TreeId, &store::Snapshot),
+    (name, documents, snapshot): (&FullName, TreeId, &alluvium_store::Snapshot),
     shapes: &Shapes,
     (key, row): (&[u8], &[u8]),
     value: &mut Vec<u8>,
@@ -219,7 +219,7 @@ struct Shapes<'a> {
 }
 
 impl<'a> Shapes<'a> {
-    fn load(store: &'a Store, name: &'a FullName, system: TreeId, snapshot: &store::Snapshot) -> Result<Self> {
+    fn load(store: &'a Store, name: &'a FullName, system: TreeId, snapshot: &alluvium_store::Snapshot) -> Result<Self> {
         let table = catalog::load_shapes(store, name, system, Some(snapshot))?;
         Ok(Self { store, name, system, table: RefCell::new(table) })
     }
@@ -243,7 +243,7 @@ impl<'a> Shapes<'a> {
                 Ok(now)
             }
             // Missing there too, or dropped since.
-            Ok(false) | Err(store::Error::NoSuchTree(_)) => Ok(table),
+            Ok(false) | Err(alluvium_store::Error::NoSuchTree(_)) => Ok(table),
             Err(error) => Err(error.into()),
         }
     }

@@ -5,12 +5,12 @@ use crate::error::id_text;
 use crate::index::{Entries, mark_multikey};
 use crate::names::FullName;
 use crate::{Durability, Error, MAX_DOCUMENT_BYTES, Result, new_object_id};
-use document::row::encode_row;
-use document::shape::Shape;
-use document::{Document, Draft, Map, Value};
-use env::Env;
+use alluvium_document::row::encode_row;
+use alluvium_document::shape::Shape;
+use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_env::Env;
+use alluvium_store::{LockGuard, LockMode, Store, WriteBatch};
 use std::sync::Arc;
-use store::{LockGuard, LockMode, Store, WriteBatch};
 
 /// The field that identifies a document.
 const ID: &str = "_id";
@@ -29,7 +29,7 @@ pub(crate) fn ensure_id(map: &mut Map, env: &Env) {
 /// Sets a document's `_id`, its first field; one that it has must be equal.
 pub(crate) fn set_id(map: &mut Map, id: Value) -> Result<()> {
     match map.get(ID) {
-        Some(own) if document::compare::equal(own, &id) => {}
+        Some(own) if alluvium_document::compare::equal(own, &id) => {}
         Some(own) => {
             let what = format!("the document has _id {}, which is not {}", id_text(own), id_text(&id));
             return Err(Error::InvalidId { code: 2, what });
@@ -63,8 +63,8 @@ fn move_id(map: &mut Map) -> bool {
 
 /// The key of an `_id`.
 pub(crate) fn id_key(id: &Value) -> Result<Vec<u8>> {
-    document::key::id_key(id).map_err(|error| {
-        let code = if matches!(error, document::key::IdError::Dollar(_)) { 52 } else { 2 };
+    alluvium_document::key::id_key(id).map_err(|error| {
+        let code = if matches!(error, alluvium_document::key::IdError::Dollar(_)) { 52 } else { 2 };
         Error::InvalidId { code, what: error.to_string() }
     })
 }
@@ -73,7 +73,7 @@ pub(crate) fn id_key(id: &Value) -> Result<Vec<u8>> {
 pub(crate) fn checked_key(map: &Map) -> Result<(Vec<u8>, &Value)> {
     let id = map.get(ID).ok_or_else(|| Error::InvalidDocument("it has no _id".to_owned()))?;
     let key = id_key(id)?;
-    check_size(document::bson::document_size(map))?;
+    check_size(alluvium_document::bson::document_size(map))?;
     Ok((key, id))
 }
 

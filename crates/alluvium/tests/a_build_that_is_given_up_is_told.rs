@@ -30,7 +30,7 @@ impl log::Log for Told {
 fn a_build_that_is_given_up_is_told() {
     log::set_logger(&TOLD).unwrap();
     log::set_max_level(log::LevelFilter::Warn);
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let open = || Database::builder().env(env.clone()).partitions(2).open(Path::new("db")).unwrap();
     let db = open();
     let pets = db.collection("pets");

@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Collection, Database, Error, ErrorKind, Map, Value};
-use store::{Bounds, Durability};
+use alluvium_store::{Bounds, Durability};
 
 /// A collection whose document 0 ends within its last field.
 fn damaged() -> (Database, Collection) {
-    let db = Database::builder().env(env::Env::in_memory(3)).open("db").unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(3)).open("db").unwrap();
     let pets = db.collection("pets");
     for n in 0..20 {
         pets.put(n, format!(r#"{{"kind": "dog", "name": "a name {n}"}}"#)).unwrap();

@@ -3,10 +3,10 @@
 
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::{Database, Error, IndexError, Map, Value};
-use document::Code;
+use alluvium_document::Code;
 use std::path::Path;
 
-const MOST: usize = query::index::MAX_PARTIAL_LEVELS;
+const MOST: usize = alluvium_query::index::MAX_PARTIAL_LEVELS;
 
 /// Options with a filter of so many levels.
 fn options(levels: usize) -> Map {
@@ -26,7 +26,7 @@ fn codes(levels: usize) -> Value {
 
 #[test]
 fn codes_with_scopes_count_as_one_level_each() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let open = || Database::builder().env(env.clone()).memory(8 << 20).open("db").unwrap();
     let db = open();
     let c = db.collection("c");
@@ -64,7 +64,7 @@ fn within_arrays(levels: usize) -> Value {
 
 #[test]
 fn a_filter_that_could_not_be_read_again_is_refused() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let open = |path: &str| Database::builder().env(env.clone()).memory(8 << 20).open(path).unwrap();
     let db = open("db");
     let c = db.collection("c");

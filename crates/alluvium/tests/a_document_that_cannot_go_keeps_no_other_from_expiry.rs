@@ -3,15 +3,15 @@
 
 use alluvium::{Database, Error, Map, Value};
 
-fn open(env: &env::Env, memory: usize, at_a_time: usize) -> Database {
-    let tuning = store::Tuning { gather_bytes: Some(at_a_time), ..store::Tuning::default() };
-    let options = store::Options { tuning, ..store::Options::default() };
+fn open(env: &alluvium_env::Env, memory: usize, at_a_time: usize) -> Database {
+    let tuning = alluvium_store::Tuning { gather_bytes: Some(at_a_time), ..alluvium_store::Tuning::default() };
+    let options = alluvium_store::Options { tuning, ..alluvium_store::Options::default() };
     Database::builder().env(env.clone()).options(options).memory(memory).partitions(2).open("db").unwrap()
 }
 
 #[test]
 fn the_others_expire() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     // What goes into one batch here goes into none of the smaller memory.
     let db = open(&env, 256 << 20, 1 << 20);
     let c = db.collection("c");
@@ -32,7 +32,7 @@ fn the_others_expire() {
     let db = open(&env, 8 << 20, 2);
     let c = db.collection("c");
     let error = db.delete_expired().unwrap_err();
-    assert!(matches!(error, Error::Store(store::Error::BatchTooLarge { .. })), "{error}");
+    assert!(matches!(error, Error::Store(alluvium_store::Error::BatchTooLarge { .. })), "{error}");
     assert_eq!(c.count().unwrap(), 3);
     assert!((0..3).all(|id| c.get(id).unwrap().is_some()));
 }

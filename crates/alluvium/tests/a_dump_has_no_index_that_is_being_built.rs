@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 #[test]
 fn documents_that_a_build_would_refuse_are_restored() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let open = |path: &str| Database::builder().env(env.clone()).memory(8 << 20).open(path).unwrap();
     let db = open("db");
     let pets = db.collection("pets");

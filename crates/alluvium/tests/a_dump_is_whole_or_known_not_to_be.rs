@@ -4,9 +4,9 @@
 
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::{Database, Error};
-use env::fault::{Fault, FaultFs};
-use env::mem::MemFs;
-use env::{Env, OpenMode};
+use alluvium_env::fault::{Fault, FaultFs};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -4,8 +4,8 @@
 
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::{Database, Map, Value};
-use document::arbitrary;
-use env::Env;
+use alluvium_document::arbitrary;
+use alluvium_env::Env;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -52,7 +52,7 @@ fn fill(db: &Database, documents: &[Map]) -> usize {
     let mut ids = BTreeSet::new();
     let mut batch = db.write_batch();
     for (at, map) in documents.iter().enumerate() {
-        let Ok(key) = document::key::id_key(map.get("_id").unwrap()) else { continue };
+        let Ok(key) = alluvium_document::key::id_key(map.get("_id").unwrap()) else { continue };
         if Value::Map(map.clone()).is_too_deep() || !ids.insert((at % 3, key)) {
             continue;
         }
@@ -120,11 +120,11 @@ fn what_is_hard_to_hold_comes_back_too() {
         Value::Map(Map { entries: entries.iter().map(|(name, value)| (Value::from(*name), value.clone())).collect() })
     };
     let mut deep = decimal("1E+9999");
-    for _ in 1..document::value::MAX_DEPTH {
+    for _ in 1..alluvium_document::value::MAX_DEPTH {
         deep = Value::Map(Map { entries: vec![(Value::Null, deep)] });
     }
     let regex = |pattern: &str, options: &str| {
-        Value::Regex(Box::new(document::Regex { pattern: pattern.into(), options: options.into() }))
+        Value::Regex(Box::new(alluvium_document::Regex { pattern: pattern.into(), options: options.into() }))
     };
     let huge = "1234567890123456789012345678901234567890";
     let values = [

@@ -3,7 +3,7 @@
 
 use alluvium::load::{Input, LoadOptions, LoadReport, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, ErrorKind};
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn load(pets: &Collection, lines: &'static str, on_duplicate: OnDuplicate) -> al
 
 #[test]
 fn a_load_keeps_unique_keys() {
-    let env = env::Env::in_memory(7);
+    let env = alluvium_env::Env::in_memory(7);
     let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
     let pets = db.collection("pets");
     pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true}"#).unwrap();
@@ -45,7 +45,7 @@ fn a_load_keeps_unique_keys() {
 #[test]
 fn the_line_that_would_take_a_key_is_named_and_those_before_it_are_loaded() {
     for on_duplicate in [OnDuplicate::Skip, OnDuplicate::Error, OnDuplicate::Replace] {
-        let env = env::Env::in_memory(7);
+        let env = alluvium_env::Env::in_memory(7);
         let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
         let pets = db.collection("pets");
         pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true}"#).unwrap();
@@ -81,7 +81,7 @@ fn a_load_that_was_refused_a_key_goes_on_with_its_line() {
     let pets = db.collection("pets");
     pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true}"#).unwrap();
     pets.put("has it", r#"{"u":-1}"#).unwrap();
-    let load = || pets.load(Input::file(&env::Env::os(), &file).unwrap(), LoadOptions::default());
+    let load = || pets.load(Input::file(&alluvium_env::Env::os(), &file).unwrap(), LoadOptions::default());
     for _ in 0..2 {
         let error = load().unwrap_err().to_string();
         assert!(error.contains("line 20001: document \"has it\""), "{error}");
@@ -94,7 +94,7 @@ fn a_load_that_was_refused_a_key_goes_on_with_its_line() {
 
 #[test]
 fn a_put_that_is_left_out_claims_no_key() {
-    let env = env::Env::in_memory(7);
+    let env = alluvium_env::Env::in_memory(7);
     let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
     let pets = db.collection("pets");
     pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#).unwrap();
@@ -177,7 +177,7 @@ fn lines_whose_key_is_taken_are_passed_over() {
         ),
         (OnDuplicate::Replace, "{\"_id\":\"has it\",\"u\":1}\n{\"_id\":1,\"u\":5}\n", (2, 0, 0), &[], "1"),
     ] {
-        let db = Database::builder().env(env::Env::in_memory(7)).partitions(2).open(Path::new("db")).unwrap();
+        let db = Database::builder().env(alluvium_env::Env::in_memory(7)).partitions(2).open(Path::new("db")).unwrap();
         let pets = db.collection("pets");
         pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#).unwrap();
         pets.put("has it", r#"{"u":5}"#).unwrap();
@@ -218,7 +218,7 @@ fn a_load_that_passes_over_keys_goes_on_where_it_ended() {
     let rejects = Rejects::default();
     let load = || {
         let options = skipping(OnDuplicate::Error, &rejects);
-        pets.load(Input::file(&env::Env::os(), &file).unwrap(), options)
+        pets.load(Input::file(&alluvium_env::Env::os(), &file).unwrap(), options)
     };
     assert!(load().unwrap_err().to_string().contains("line 45001: "));
     assert_eq!((pets.count().unwrap(), rejects.numbers().len()), (45_000 - 4_500 + 1, 4_500));

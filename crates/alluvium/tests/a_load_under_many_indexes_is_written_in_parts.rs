@@ -3,7 +3,7 @@
 
 use alluvium::load::{Format, Input, LoadOptions, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, Error, ErrorKind};
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
 use std::sync::Arc;
 
 /// A file of rejects that is looked at.
@@ -25,7 +25,7 @@ const SMALL: usize = 8 << 20;
 const LARGE: usize = 256 << 20;
 
 fn database(memory: usize, unique: bool) -> (Database, Collection) {
-    let db = Database::builder().env(env::Env::in_memory(1)).memory(memory).partitions(2).open("db").unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).memory(memory).partitions(2).open("db").unwrap();
     let c = indexed(&db, unique);
     (db, c)
 }
@@ -162,7 +162,7 @@ fn a_load_goes_on_with_the_line_that_ended_it() {
     let db = Database::builder().memory(SMALL).partitions(2).open(dir.path().join("db")).unwrap();
     let c = indexed(&db, false);
     c.put(1101, "{}").unwrap();
-    let load = || c.load(Input::file(&env::Env::os(), &file).unwrap(), LoadOptions::default());
+    let load = || c.load(Input::file(&alluvium_env::Env::os(), &file).unwrap(), LoadOptions::default());
     for _ in 0..2 {
         let error = load().unwrap_err().to_string();
         assert!(error.contains("line 1102: "), "{error}");
@@ -183,7 +183,7 @@ fn a_document_that_fits_into_no_batch_is_named() {
     let input = Input::stream("input", std::io::Cursor::new(lines.join("\n").into_bytes()));
     let error = c.load(input, LoadOptions::default()).unwrap_err();
     let Error::LoadOf { line: 701, error: inner, .. } = &error else { panic!("{error}") };
-    assert!(matches!(**inner, Error::Store(store::Error::BatchTooLarge { .. })), "{error}");
+    assert!(matches!(**inner, Error::Store(alluvium_store::Error::BatchTooLarge { .. })), "{error}");
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     assert_eq!(c.count().unwrap(), 700);
 }

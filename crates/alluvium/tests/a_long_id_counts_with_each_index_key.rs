@@ -3,7 +3,7 @@
 
 use alluvium::{Collection, Database, Error, IndexError, Value};
 
-fn open(env: &env::Env) -> Database {
+fn open(env: &alluvium_env::Env) -> Database {
     Database::builder().env(env.clone()).memory(32 << 20).partitions(2).open("db").unwrap()
 }
 
@@ -19,7 +19,7 @@ fn id() -> Value {
 
 #[test]
 fn a_document_with_too_long_an_id_for_an_index_is_refused() {
-    let db = open(&env::Env::in_memory(1));
+    let db = open(&alluvium_env::Env::in_memory(1));
     let c = db.collection("c");
     c.create_index(r#"{"a": 1}"#).unwrap();
     let error = put(&c).unwrap_err();
@@ -35,7 +35,7 @@ fn a_document_with_too_long_an_id_for_an_index_is_refused() {
 
 #[test]
 fn a_build_over_such_a_document_ends_by_name() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     let c = db.collection("c");
     put(&c).unwrap();

@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used)]
 
 use alluvium::{Database, Durability, ErrorKind};
-use env::Env;
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
+use alluvium_env::Env;
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
 use std::sync::Arc;
 
 #[test]

@@ -5,7 +5,7 @@
 use alluvium::export::{Encoder, Format as Exported};
 use alluvium::load::{Csv, Format, Input, LoadOptions, OnBad};
 use alluvium::{BuildOptions, Database, Error, ErrorKind, ReadOnly, ReadOnlyContent, ReadOnlyOptions, Scan};
-use env::Env;
+use alluvium_env::Env;
 use std::io::Cursor;
 use std::path::Path;
 

@@ -4,13 +4,13 @@
 
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Database, Durability, Result};
-use env::fault::{Fault, FaultFs, Op};
-use env::mem::{CrashStyle, MemFs};
-use env::sync::Mutex;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs, Op};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::sync::Mutex;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::Options;
 use std::path::Path;
 use std::sync::Arc;
-use store::Options;
 
 fn env_of(mem: MemFs) -> (Arc<MemFs>, Arc<FaultFs>, Env) {
     let mem = Arc::new(mem);

@@ -5,7 +5,7 @@
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::load::OnDuplicate;
 use alluvium::{Database, Error, Result};
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -3,19 +3,19 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Value};
-use env::Env;
-use env::mem::MemFs;
+use alluvium_env::Env;
+use alluvium_env::mem::MemFs;
 use std::path::Path;
 use std::sync::Arc;
 
 fn open(disk: &Arc<MemFs>, accept_log_damage: bool) -> alluvium::Result<Database> {
-    let options = store::Options {
+    let options = alluvium_store::Options {
         memory_bytes: 8 << 20,
         partitions: Some(2),
         background: false,
         segment_bytes: Some(64 << 20),
         accept_log_damage,
-        ..store::Options::default()
+        ..alluvium_store::Options::default()
     };
     let env = Env { fs: disk.clone(), ..Env::in_memory(1) };
     Database::builder().env(env).options(options).open("db")
@@ -31,7 +31,7 @@ fn a_shape_lost_with_the_log_is_no_others() {
     // Whose partition is not that of the definition of the first shape.
     let definition = db.store().partition_of(b"s\0\0\0\x01");
     let apart = |id: &i32| {
-        let key = document::key::id_key(&Value::from(*id)).unwrap();
+        let key = alluvium_document::key::id_key(&Value::from(*id)).unwrap();
         db.store().partition_of(&key) != definition
     };
     let mut written = Vec::new();
@@ -45,8 +45,8 @@ fn a_shape_lost_with_the_log_is_no_others() {
     let disk = Arc::new(disk.kill_clone());
     drop((pets, db));
     let log = Path::new("db/wal");
-    for entry in env::Fs::list(&*disk, log).unwrap() {
-        env::Fs::remove(&*disk, &log.join(entry.name)).unwrap();
+    for entry in alluvium_env::Fs::list(&*disk, log).unwrap() {
+        alluvium_env::Fs::remove(&*disk, &log.join(entry.name)).unwrap();
     }
     assert!(open(&disk, false).is_err());
     let db = open(&disk, true).unwrap();

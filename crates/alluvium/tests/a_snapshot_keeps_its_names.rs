@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn database(seed: u64, background: bool) -> Database {
-    let options = store::Options {
+    let options = alluvium_store::Options {
         memory_bytes: 8 << 20,
         partitions: Some(2),
         background,
         durability: alluvium::Durability::Bulk,
-        ..store::Options::default()
+        ..alluvium_store::Options::default()
     };
-    Database::builder().env(env::Env::in_memory(seed)).options(options).open("db").unwrap()
+    Database::builder().env(alluvium_env::Env::in_memory(seed)).options(options).open("db").unwrap()
 }
 
 /// The documents, by every way to read them.

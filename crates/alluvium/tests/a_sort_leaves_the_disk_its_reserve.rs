@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Database, Error, ErrorKind};
-use env::mem::MemFs;
+use alluvium_env::mem::MemFs;
 use std::path::Path;
 use std::sync::Arc;
 
 #[test]
 fn a_sort_leaves_the_disk_its_reserve() {
     let fs = Arc::new(MemFs::with_capacity(256 << 20));
-    let env = env::Env { fs: fs.clone(), ..env::Env::in_memory(1) };
+    let env = alluvium_env::Env { fs: fs.clone(), ..alluvium_env::Env::in_memory(1) };
     let db = Database::builder()
         .env(env)
         .memory(8 << 20)

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const DOCUMENTS: i32 = 3000;
 
-fn open(env: &env::Env) -> Database {
+fn open(env: &alluvium_env::Env) -> Database {
     Database::builder().env(env.clone()).memory(8 << 20).partitions(4).open(Path::new("db")).unwrap()
 }
 
-fn filled(env: &env::Env) -> Database {
+fn filled(env: &alluvium_env::Env) -> Database {
     let db = open(env);
     let mut batch = db.write_batch();
     for id in 0..DOCUMENTS {
@@ -25,7 +25,7 @@ fn filled(env: &env::Env) -> Database {
 
 #[test]
 fn the_same_command_goes_on() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = filled(&env);
     let pets = db.collection("pets");
     let stop = Arc::new(AtomicBool::new(true));
@@ -55,7 +55,7 @@ fn the_same_command_goes_on() {
 
 #[test]
 fn opening_goes_on() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = filled(&env);
     let stop = Arc::new(AtomicBool::new(true));
     let build = db.collection("pets").start_index(r#"{"a": 1}"#, "{}").unwrap();
@@ -95,10 +95,10 @@ fn it_goes_on_within_a_partition() {
 }
 
 fn goes_on_within_a_partition(index: (&str, &str), entries: usize) {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let open = || {
-        let tuning = store::Tuning { gather_bytes: Some(1 << 10), ..store::Tuning::default() };
-        let options = store::Options { tuning, ..store::Options::default() };
+        let tuning = alluvium_store::Tuning { gather_bytes: Some(1 << 10), ..alluvium_store::Tuning::default() };
+        let options = alluvium_store::Options { tuning, ..alluvium_store::Options::default() };
         Database::builder().env(env.clone()).options(options).partitions(1).open(Path::new("db")).unwrap()
     };
     let db = open();
@@ -125,14 +125,14 @@ fn goes_on_within_a_partition(index: (&str, &str), entries: usize) {
 
 #[test]
 fn whoever_waits_for_another_build_can_be_stopped() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = filled(&env);
     let pets = db.collection("pets");
     let stop = Arc::new(AtomicBool::new(false));
     let builders: Vec<_> = (0..4)
         .map(|_| {
             let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap().stop_when(stop.clone());
-            env::thread::spawn("builder", move || build.finish())
+            alluvium_env::thread::spawn("builder", move || build.finish())
         })
         .collect();
     stop.store(true, Ordering::SeqCst);
@@ -148,9 +148,9 @@ fn whoever_waits_for_another_build_can_be_stopped() {
 
 #[test]
 fn a_full_disk_stops_a_build_until_there_is_space() {
-    let disk = Arc::new(env::mem::MemFs::new());
-    let clock = Arc::new(env::ManualClock::new());
-    let env = env::Env { fs: disk.clone(), clock, rng: Arc::new(env::SeededRng::new(1)) };
+    let disk = Arc::new(alluvium_env::mem::MemFs::new());
+    let clock = Arc::new(alluvium_env::ManualClock::new());
+    let env = alluvium_env::Env { fs: disk.clone(), clock, rng: Arc::new(alluvium_env::SeededRng::new(1)) };
     let db = Database::builder().env(env.clone()).memory(8 << 20).disk_reserve(0).open("db").unwrap();
     let pets = db.collection("pets");
     let mut batch = db.write_batch();
@@ -170,7 +170,7 @@ fn a_full_disk_stops_a_build_until_there_is_space() {
 
 #[test]
 fn a_build_goes_on_under_another_name() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = filled(&env);
     // What is renamed before a build goes on, and while it does.
     let stop = Arc::new(AtomicBool::new(true));
@@ -206,9 +206,9 @@ fn a_build_goes_on_under_another_name() {
 #[test]
 fn a_build_leaves_the_disk_its_reserve() {
     const RESERVE: u64 = 1 << 20;
-    let disk = Arc::new(env::mem::MemFs::new());
-    let clock = Arc::new(env::ManualClock::new());
-    let env = env::Env { fs: disk.clone(), clock, rng: Arc::new(env::SeededRng::new(1)) };
+    let disk = Arc::new(alluvium_env::mem::MemFs::new());
+    let clock = Arc::new(alluvium_env::ManualClock::new());
+    let env = alluvium_env::Env { fs: disk.clone(), clock, rng: Arc::new(alluvium_env::SeededRng::new(1)) };
     let db = Database::builder().env(env.clone()).memory(8 << 20).disk_reserve(RESERVE).open("db").unwrap();
     let pets = db.collection("pets");
     for chunk in 0..10 {

@@ -3,17 +3,17 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Durability};
-use env::mem::{CrashStyle, MemFs};
+use alluvium_env::mem::{CrashStyle, MemFs};
 use std::sync::Arc;
 
 fn open(disk: &Arc<MemFs>) -> Database {
-    let env = env::Env { fs: disk.clone(), ..env::Env::in_memory(1) };
-    let options = store::Options {
+    let env = alluvium_env::Env { fs: disk.clone(), ..alluvium_env::Env::in_memory(1) };
+    let options = alluvium_store::Options {
         memory_bytes: 8 << 20,
         partitions: Some(2),
         background: false,
         durability: Durability::Bulk,
-        ..store::Options::default()
+        ..alluvium_store::Options::default()
     };
     Database::builder().env(env).options(options).open("db").unwrap()
 }

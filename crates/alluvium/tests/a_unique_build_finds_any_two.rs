@@ -11,10 +11,10 @@ const DOCUMENTS: i32 = 250;
 
 #[test]
 fn wherever_they_stand() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     // 100 entries of 64 bytes.
-    let tuning = store::Tuning { gather_bytes: Some(6400), ..store::Tuning::default() };
-    let options = store::Options { tuning, ..store::Options::default() };
+    let tuning = alluvium_store::Tuning { gather_bytes: Some(6400), ..alluvium_store::Tuning::default() };
+    let options = alluvium_store::Options { tuning, ..alluvium_store::Options::default() };
     let db = Database::builder().env(env).options(options).partitions(2).open(Path::new("db")).unwrap();
     let pets = db.collection("pets");
     let mut batch = db.write_batch();

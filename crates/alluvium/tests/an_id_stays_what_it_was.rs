@@ -17,7 +17,7 @@ fn ids() -> [(Value, Value, Value); 4] {
 #[test]
 fn no_change_gives_a_document_another_id() {
     for index in [None, Some(r#"{"n": 1}"#)] {
-        let db = Database::builder().env(env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
+        let db = Database::builder().env(alluvium_env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
         let c = db.collection("c");
         index.map(|keys| c.create_index(keys).unwrap());
         // So often that documents of this form have a shape.
@@ -55,7 +55,7 @@ fn no_change_gives_a_document_another_id() {
 #[test]
 fn no_change_gives_an_id_another_type() {
     for index in [None, Some(r#"{"n": 1}"#)] {
-        let db = Database::builder().env(env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
+        let db = Database::builder().env(alluvium_env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
         let c = db.collection("c");
         index.map(|keys| c.create_index(keys).unwrap());
         for (id, same, _) in ids() {

@@ -5,13 +5,13 @@
 use alluvium::{Database, ErrorKind};
 use std::path::Path;
 
-fn open(env: &env::Env) -> alluvium::Result<Database> {
+fn open(env: &alluvium_env::Env) -> alluvium::Result<Database> {
     Database::builder().env(env.clone()).partitions(2).open(Path::new("db"))
 }
 
 #[test]
 fn an_index_that_nobody_can_read_is_not_written_beside() {
-    let env = env::Env::in_memory(7);
+    let env = alluvium_env::Env::in_memory(7);
     let db = open(&env).unwrap();
     let pets = db.collection("pets");
     pets.put(1, r#"{"k":1}"#).unwrap();

@@ -6,7 +6,7 @@ use alluvium::{Collection, Database, Error, ErrorKind, Result, WriteModel};
 use std::path::Path;
 
 fn open() -> (Database, Collection) {
-    let db = Database::builder().env(env::Env::in_memory(1)).partitions(2).open(Path::new("db")).unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).partitions(2).open(Path::new("db")).unwrap();
     let t = db.collection("t");
     t.create_index(r#"{"x": 1, "y": 1}"#).unwrap();
     t.create_index(r#"{"h": "hashed"}"#).unwrap();

@@ -21,7 +21,7 @@ proptest! {
         questions in proptest::collection::vec((filter(), sort()), 1..6),
         remember in prop::sample::select(vec![0, 100, usize::MAX]),
     ) {
-        let env = env::Env::in_memory(1);
+        let env = alluvium_env::Env::in_memory(1);
         let db = Database::builder().env(env).partitions(3).open(Path::new("db")).unwrap();
         let c = db.create_collection("c").unwrap();
         let make = || made.iter().for_each(|at| drop(c.create_index_with(INDEXES[*at].0, INDEXES[*at].1).unwrap()));
@@ -48,7 +48,7 @@ proptest! {
 
 #[test]
 fn a_cursor_sees_one_moment_while_others_write() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
     let c = db.collection("c");
     c.create_index(r#"{"n": 1}"#).unwrap();

@@ -4,12 +4,12 @@
 
 use alluvium::load::{Format, Input, LoadOptions, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, Map, Value};
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
 use std::io::{Cursor, Write};
 use std::sync::Arc;
 
 fn collection() -> Collection {
-    let db = Database::builder().env(env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
     db.collection("c")
 }
 
@@ -24,7 +24,7 @@ fn options() -> LoadOptions {
 fn bson(maps: &[Map]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for map in maps {
-        document::bson::encode_document(map, &mut bytes).unwrap();
+        alluvium_document::bson::encode_document(map, &mut bytes).unwrap();
     }
     bytes
 }

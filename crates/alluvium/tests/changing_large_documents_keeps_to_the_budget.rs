@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 fn database() -> Database {
     let memory = 8 << 20;
-    Database::builder().env(env::Env::in_memory(1)).memory(memory).partitions(2).open("db").unwrap()
+    Database::builder().env(alluvium_env::Env::in_memory(1)).memory(memory).partitions(2).open("db").unwrap()
 }
 
 fn text(bytes: usize) -> Value {
@@ -31,7 +31,7 @@ fn what_no_batch_may_have_is_refused_by_name() {
     c.insert_one(r#"{"_id":1,"text":"short"}"#).unwrap();
     let before = c.get(1).unwrap();
     let error = set_text(&c, 1, 3 << 20).unwrap_err();
-    assert!(matches!(error, Error::Store(store::Error::BatchTooLarge { .. })), "{error}");
+    assert!(matches!(error, Error::Store(alluvium_store::Error::BatchTooLarge { .. })), "{error}");
     assert_eq!(c.get(1).unwrap(), before);
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Error, ErrorKind, Value};
-use env::Env;
+use alluvium_env::Env;
 
 fn open(env: &Env) -> Database {
     Database::builder().env(env.clone()).memory(8 << 20).partitions(3).open("db").unwrap()

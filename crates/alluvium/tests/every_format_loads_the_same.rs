@@ -10,7 +10,7 @@ const DOCUMENTS: usize = 12_000;
 
 fn database(seed: u64) -> Database {
     // The smallest budget, so that slices are small and there are many.
-    let env = env::Env::in_memory(seed);
+    let env = alluvium_env::Env::in_memory(seed);
     Database::builder().env(env).memory(8 << 20).open("db").unwrap()
 }
 
@@ -30,8 +30,8 @@ fn document(n: usize) -> Map {
 }
 
 fn json(n: usize, pretty: bool) -> String {
-    let format = document::json::Format { pretty, canonical: false };
-    document::json::to_string(&Value::Map(document(n)), format).unwrap()
+    let format = alluvium_document::json::Format { pretty, canonical: false };
+    alluvium_document::json::to_string(&Value::Map(document(n)), format).unwrap()
 }
 
 /// The documents in each format.
@@ -45,15 +45,19 @@ fn inputs() -> Vec<(Format, Vec<u8>)> {
         .map(|n| {
             let mut map = document(n);
             let id = map.remove("_id").unwrap();
-            let text = document::json::to_string(&Value::Map(map), document::json::Format::RELAXED).unwrap();
-            format!("\n {} : {text}", document::json::to_string(&id, document::json::Format::RELAXED).unwrap())
+            let text =
+                alluvium_document::json::to_string(&Value::Map(map), alluvium_document::json::Format::RELAXED).unwrap();
+            format!(
+                "\n {} : {text}",
+                alluvium_document::json::to_string(&id, alluvium_document::json::Format::RELAXED).unwrap()
+            )
         })
         .collect();
     let mut bson = Vec::new();
     let mut exact = "\u{feff}".to_owned().into_bytes();
     for n in all {
-        document::bson::encode_document(&document(n), &mut bson).unwrap();
-        document::json::print_exact(&document(n), &mut exact).unwrap();
+        alluvium_document::bson::encode_document(&document(n), &mut bson).unwrap();
+        alluvium_document::json::print_exact(&document(n), &mut exact).unwrap();
         exact.push(b'\n');
     }
     let types = vec![("in.half".to_owned(), FieldType::Double)];

@@ -7,7 +7,7 @@ use alluvium::{Collection, Database};
 use std::io::Cursor;
 
 fn collection() -> Collection {
-    let db = Database::builder().env(env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
     db.collection("c")
 }
 

@@ -11,7 +11,7 @@ fn is_closed<T>(result: Result<T>) {
 
 #[test]
 fn handles_of_a_closed_database_say_so() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let open = || Database::builder().env(env.clone()).memory(8 << 20).open("db").unwrap();
     let db = open();
     let pets = db.collection("pets");

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Collection, Database, Map, Value};
+use alluvium_query::index::Definition;
 use proptest::prelude::*;
-use query::index::Definition;
 use std::path::Path;
 
 const INDEXES: &[(&str, &str)] = &[
@@ -80,12 +80,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn open(env: &env::Env) -> Database {
+fn open(env: &alluvium_env::Env) -> Database {
     Database::builder().env(env.clone()).partitions(2).open(Path::new("db")).unwrap()
 }
 
 fn definition(at: usize) -> Definition {
-    let map = |text: &str| document::json::parse(text.as_bytes()).unwrap().as_map().unwrap().clone();
+    let map = |text: &str| alluvium_document::json::parse(text.as_bytes()).unwrap().as_map().unwrap().clone();
     Definition::parse(&map(INDEXES[at].0), &map(INDEXES[at].1)).unwrap()
 }
 
@@ -93,7 +93,7 @@ fn definition(at: usize) -> Definition {
 fn expected(documents: &[Map], index: &Definition) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut found = Vec::new();
     for document in documents {
-        let id = document::key::id_key(document.get("_id").unwrap()).unwrap();
+        let id = alluvium_document::key::id_key(document.get("_id").unwrap()).unwrap();
         found.extend(index.keys(document).unwrap().keys.into_iter().map(|key| (key.bytes, id.clone())));
     }
     found.sort();
@@ -114,7 +114,7 @@ fn check(db: &Database, pets: &Collection, snapshots: &[alluvium::Snapshot]) {
 }
 
 fn run(steps: Vec<Step>) {
-    let env = env::Env::in_memory(7);
+    let env = alluvium_env::Env::in_memory(7);
     let mut db = open(&env);
     let mut pets = db.collection("pets");
     pets.put(100, r#"{"a": 1}"#).unwrap();
@@ -193,7 +193,7 @@ proptest! {
 
 #[test]
 fn a_stale_entry_is_there_and_is_not_shown() {
-    let env = env::Env::in_memory(7);
+    let env = alluvium_env::Env::in_memory(7);
     let db = open(&env);
     let pets = db.collection("pets");
     pets.create_index(r#"{"a": 1}"#).unwrap();

@@ -6,7 +6,7 @@ use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::load::Metadata;
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Collection, Database, Map, Value};
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -192,12 +192,12 @@ fn an_index_that_cannot_be_made_anew_is_named() {
     // As if what took the key from the first were lost.
     let store = db.store();
     let documents = store.trees().into_iter().find(|(_, described)| described.first() == Some(&1)).unwrap().0;
-    let key = |id: i32| document::key::id_key(&Value::from(id)).unwrap();
+    let key = |id: i32| alluvium_document::key::id_key(&Value::from(id)).unwrap();
     let mut row = Vec::new();
     assert!(store.get(documents, &key(1), &mut row).unwrap());
     let mut batch = store.batch();
     batch.put(documents, &key(2), &row);
-    store.write(batch, store::Durability::Sync).unwrap();
+    store.write(batch, alluvium_store::Durability::Sync).unwrap();
     db.close().unwrap();
     let report = repaired(&env);
     let [collection] = &report.collections[..] else { panic!("{report:?}") };

@@ -3,12 +3,12 @@
 
 use alluvium::repair::{self, RepairOptions};
 use alluvium::{Database, ErrorKind};
-use env::fault::{Fault, FaultFs, OpKind};
-use env::{Env, Fs};
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::{Env, Fs};
+use alluvium_store::Options;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::Options;
 
 fn database(env: &Env) -> Database {
     let options = Options { memory_bytes: 8 << 20, partitions: Some(2), background: false, ..Options::default() };
@@ -61,7 +61,7 @@ fn a_repair_before_it_has_read_any_sorted_file() {
 fn in_the_midst_of_it() {
     let db = database(&Env::in_memory(6));
     let (stop, pets) = (AtomicBool::new(false), db.collection("pets"));
-    env::thread::scope(|threads| {
+    alluvium_env::thread::scope(|threads| {
         threads.spawn(|| stop.store(true, Ordering::Relaxed));
         // Again and again, until the other thread has run.
         while db.verify_unless(&stop).is_ok() && pets.count_unless(&stop).is_ok() && db.compact_unless(&stop).is_ok() {

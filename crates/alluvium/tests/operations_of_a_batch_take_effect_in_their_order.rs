@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, ErrorKind};
-use env::Env;
+use alluvium_env::Env;
 
 #[test]
 fn an_insert_after_a_delete_is_allowed() {

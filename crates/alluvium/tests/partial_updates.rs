@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use alluvium::{Collection, Database, ErrorKind, ReturnDocument, Value};
-use env::Env;
+use alluvium_env::Env;
 
 fn open(env: &Env) -> Database {
     Database::builder().memory(8 << 20).partitions(2).env(env.clone()).open("db").unwrap()

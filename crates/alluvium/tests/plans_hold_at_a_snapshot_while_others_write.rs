@@ -31,7 +31,7 @@ proptest! {
         questions in proptest::collection::vec((filter(), sort()), 2..6),
         remember in prop::sample::select(vec![0, usize::MAX]),
     ) {
-        let env = env::Env::in_memory(1);
+        let env = alluvium_env::Env::in_memory(1);
         let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
         let c = db.create_collection("c").unwrap();
         made.iter().for_each(|at| drop(c.create_index_with(INDEXES[*at].0, INDEXES[*at].1).unwrap()));

@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Collection, Database, Error, ErrorKind, Result};
-use env::{Clock, Env};
+use alluvium_env::{Clock, Env};
+use alluvium_store::Options;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use store::Options;
 
 const DOCS: u64 = 300;
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
@@ -127,7 +127,7 @@ fn an_upsert_of_many_inserts_if_others_take_away_what_it_found() {
     let c = db.collection("c");
     c.put(0, r#"{"k": 1}"#).unwrap();
     let done = AtomicBool::new(false);
-    env::thread::scope(|threads| {
+    alluvium_env::thread::scope(|threads| {
         threads.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 c.delete_many(r#"{"k": 1}"#).run().unwrap();

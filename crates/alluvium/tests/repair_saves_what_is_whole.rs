@@ -5,13 +5,13 @@
 use alluvium::Value;
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Compression, Database, Durability, ErrorKind, Map};
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
-use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_store::Options;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::Options;
 
 fn env_of(mem: &Arc<MemFs>) -> Env {
     Env { fs: mem.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) }
@@ -93,7 +93,7 @@ fn contents(fs: &dyn Fs, dir: &str) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 fn number(key: &[u8]) -> Option<i64> {
-    document::key::decode(&mut &key[4.min(key.len())..]).ok()?.as_i64()
+    alluvium_document::key::decode(&mut &key[4.min(key.len())..]).ok()?.as_i64()
 }
 
 /// Repairs the database, and checks the copy against what was in it.
@@ -475,7 +475,7 @@ fn killed_in_a_flush() -> (Vec<Arc<MemFs>>, Documents) {
     let mem = Arc::new(MemFs::new());
     let disk = Arc::new(FaultFs::over(mem.clone()));
     let env = Env { fs: disk.clone(), ..env_of(&mem) };
-    let tuning = store::Tuning { small_tree_bytes: Some(1), ..store::Tuning::default() };
+    let tuning = alluvium_store::Tuning { small_tree_bytes: Some(1), ..alluvium_store::Tuning::default() };
     let sizes = Options { memory_bytes: 8 << 20, partitions: Some(2), background: false, ..Options::default() };
     let options = Options { compression: Compression::None, tuning, ..sizes };
     let db = Database::builder().env(env).options(options).open("db").unwrap();
@@ -490,7 +490,7 @@ fn killed_in_a_flush() -> (Vec<Arc<MemFs>>, Documents) {
     (100..140).for_each(|n| put("apes", n, 2));
     (200..240).for_each(|n| put("pets", n, 2));
     let expected = [documents(&db, "pets"), documents(&db, "apes")].into_iter().flatten().collect();
-    let clones = Arc::new(env::sync::Mutex::new(Vec::new()));
+    let clones = Arc::new(alluvium_env::sync::Mutex::new(Vec::new()));
     let (taken, of) = (clones.clone(), mem.clone());
     disk.set_hook(Some(Arc::new(move |_op| taken.lock().push(Arc::new(of.kill_clone())))));
     db.flush().unwrap();

@@ -5,12 +5,12 @@
 use alluvium::inspect::{self, FactValue, InspectOptions, Item};
 use alluvium::repair::{self, RepairOptions};
 use alluvium::{Database, Durability};
-use env::mem::MemFs;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Bounds, Options, Store};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Bounds, Options, Store};
 
 fn env_of(mem: &Arc<MemFs>) -> Env {
     Env { fs: mem.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) }
@@ -148,7 +148,7 @@ fn a_file_is_inspected_alone() {
             let Item::Row("entry", facts) = item else { return };
             let fact = |wanted: &str| facts.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
             let (Some(FactValue::Key(key)), Some(FactValue::Json(json))) = (fact("key"), fact("value")) else { return };
-            let id = document::key::decode(&mut key.as_slice()).unwrap().as_i64().unwrap();
+            let id = alluvium_document::key::decode(&mut key.as_slice()).unwrap().as_i64().unwrap();
             assert_eq!(expected.remove(&id).as_ref(), Some(json));
         })
         .unwrap();

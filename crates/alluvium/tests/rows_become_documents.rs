@@ -4,12 +4,12 @@
 
 use alluvium::load::{Csv, Format, Input, LoadOptions, LoadReport, OnBad};
 use alluvium::{Collection, Database};
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
 use std::io::{Cursor, Write};
 use std::sync::Arc;
 
 fn collection() -> Collection {
-    let db = Database::builder().env(env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
     db.collection("c")
 }
 

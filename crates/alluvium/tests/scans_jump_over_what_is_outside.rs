@@ -10,7 +10,7 @@ const KINDS: i64 = 20;
 const EACH: i64 = 2000;
 
 fn filled(partitions: u32) -> (Database, Collection) {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = Database::builder().env(env).partitions(partitions).open(Path::new("db")).unwrap();
     let c = db.collection("c");
     c.create_index(r#"{"kind": 1, "at": 1}"#).unwrap();

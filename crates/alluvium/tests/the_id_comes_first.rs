@@ -13,7 +13,7 @@ fn fields(db: &Database, id: i32) -> Vec<String> {
 
 #[test]
 fn the_id_comes_first() {
-    let db = Database::builder().env(env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
     let c = db.collection("c");
     let json = |id: i32| format!(r#"{{"a":1,"b":{{"_id":9}},"_id":{id},"z":2}}"#);
     c.insert_one(json(1)).unwrap();

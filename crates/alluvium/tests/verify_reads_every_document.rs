@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::Database;
-use env::Env;
-use store::{Bounds, Durability, TreeId};
+use alluvium_env::Env;
+use alluvium_store::{Bounds, Durability, TreeId};
 
 fn filled() -> (Database, TreeId, TreeId) {
     let db = Database::builder().env(Env::in_memory(3)).open("db").unwrap();

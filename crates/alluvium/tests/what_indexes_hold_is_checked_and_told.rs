@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use alluvium::{Collection, Database, Error, Map, Value, VerifyReport};
+use alluvium_store::{Durability, Store, TreeId};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use store::{Durability, Store, TreeId};
 
-fn open(env: &env::Env) -> Database {
+fn open(env: &alluvium_env::Env) -> Database {
     Database::builder().env(env.clone()).memory(8 << 20).partitions(2).open(Path::new("db")).unwrap()
 }
 
@@ -31,12 +31,12 @@ fn trees(store: &Store, kind: u8) -> Vec<TreeId> {
 }
 
 fn id_key(id: i32) -> Vec<u8> {
-    document::key::id_key(&Value::from(id)).unwrap()
+    alluvium_document::key::id_key(&Value::from(id)).unwrap()
 }
 
 fn part(value: i32, descending: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
-    document::key::encode(&Value::from(value), &mut bytes);
+    alluvium_document::key::encode(&Value::from(value), &mut bytes);
     if descending {
         bytes.iter_mut().for_each(|byte| *byte = !*byte);
     }
@@ -44,7 +44,7 @@ fn part(value: i32, descending: bool) -> Vec<u8> {
 }
 
 /// Writes the document of `id` once more as it is, and with it, past all rules, what `change` adds.
-fn tamper(db: &Database, id: i32, change: impl Fn(&mut store::WriteBatch, &[TreeId], &[u8])) {
+fn tamper(db: &Database, id: i32, change: impl Fn(&mut alluvium_store::WriteBatch, &[TreeId], &[u8])) {
     let store = db.store();
     let (documents, indexes) = (trees(store, 1)[0], trees(store, 4));
     let (key, mut row) = (id_key(id), Vec::new());
@@ -66,7 +66,7 @@ fn only(report: &VerifyReport, index: &str) -> String {
 
 #[test]
 fn stale_entries_are_counted_and_are_no_damage() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     let pets = pets(&db);
     for n in 0..5 {
@@ -84,7 +84,7 @@ fn stale_entries_are_counted_and_are_no_damage() {
 
 #[test]
 fn a_missing_entry_is_named() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     pets(&db);
     tamper(&db, 4, |batch, indexes, id| batch.delete_entry(indexes[0], &[&part(1, false), id].concat()));
@@ -94,7 +94,7 @@ fn a_missing_entry_is_named() {
 
 #[test]
 fn an_entry_that_readers_would_trust_is_named() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     pets(&db);
     tamper(&db, 4, |batch, indexes, id| batch.put_entry(indexes[0], &[&part(2, false), id].concat(), b""));
@@ -104,18 +104,18 @@ fn an_entry_that_readers_would_trust_is_named() {
 
 #[test]
 fn values_that_are_not_the_documents_are_named() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     pets(&db);
     let mut other = vec![0];
-    document::encoding::encode(&Value::Array(vec![Value::from(1.0)]), &mut other);
+    alluvium_document::encoding::encode(&Value::Array(vec![Value::from(1.0)]), &mut other);
     tamper(&db, 4, |batch, indexes, id| batch.put_entry(indexes[0], &[&part(1, false), id].concat(), &other));
     assert!(only(&verify(&db), "kind_1").contains("an entry of document 4 has other values"));
 }
 
 #[test]
 fn an_entry_in_another_partition_than_its_document_is_named() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     pets(&db);
     let place = |id| db.store().partition_of(&id_key(id));
@@ -129,7 +129,7 @@ fn an_entry_in_another_partition_than_its_document_is_named() {
 
 #[test]
 fn what_is_no_entry_is_named() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     pets(&db);
     for bytes in [&part(1, false)[..1], &part(1, false), &[part(1, false), id_key(4), vec![0]].concat()] {
@@ -142,7 +142,7 @@ fn what_is_no_entry_is_named() {
 
 #[test]
 fn two_documents_with_one_unique_key_are_named() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     let pets = pets(&db);
     // The document's own entry and one more of the other, as if nobody had looked.
@@ -164,7 +164,7 @@ fn two_documents_with_one_unique_key_are_named() {
 
 #[test]
 fn figures_of_indexes_are_about_right() {
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     let pets = db.collection("pets");
     pets.create_index(r#"{"n": 1}"#).unwrap();

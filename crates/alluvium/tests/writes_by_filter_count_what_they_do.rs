@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 fn open() -> (Database, Collection) {
-    let db = Database::builder().env(env::Env::in_memory(1)).partitions(3).open(Path::new("db")).unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).partitions(3).open(Path::new("db")).unwrap();
     let c = db.create_collection("c").unwrap();
     (db, c)
 }
@@ -286,10 +286,14 @@ fn what_fails_midway_says_how_much_was_done() {
 #[test]
 fn it_lasts_longer_than_any_snapshot() {
     const DOCUMENTS: i32 = 10_000;
-    let tuning = store::Tuning { gather_bytes: Some(256), ..store::Tuning::default() };
-    let options = store::Options { tuning, snapshot_max_age: Duration::from_secs(60), ..store::Options::default() };
-    let clock = Arc::new(env::ManualClock::new());
-    let env = env::Env { clock: clock.clone(), ..env::Env::in_memory(1) };
+    let tuning = alluvium_store::Tuning { gather_bytes: Some(256), ..alluvium_store::Tuning::default() };
+    let options = alluvium_store::Options {
+        tuning,
+        snapshot_max_age: Duration::from_secs(60),
+        ..alluvium_store::Options::default()
+    };
+    let clock = Arc::new(alluvium_env::ManualClock::new());
+    let env = alluvium_env::Env { clock: clock.clone(), ..alluvium_env::Env::in_memory(1) };
     let db = Database::builder().env(env.clone()).options(options).partitions(2).open(Path::new("db")).unwrap();
     let pets = db.collection("pets");
     let mut batch = db.write_batch();
@@ -297,7 +301,7 @@ fn it_lasts_longer_than_any_snapshot() {
         batch.put(&pets, id, Map::from([("age", Value::from(id % 7)), ("n", Value::from(0))])).unwrap();
     }
     batch.commit().unwrap();
-    let spilled = env::marks::count(env::marks::Rare::KeysSpilled);
+    let spilled = alluvium_env::marks::count(alluvium_env::marks::Rare::KeysSpilled);
     let result = std::thread::scope(|scope| {
         let update = pets.update_many(r#"{"age": {"$gt": 0}}"#, r#"{"$inc": {"n": 1}}"#);
         let updated = scope.spawn(|| update.run());
@@ -312,7 +316,7 @@ fn it_lasts_longer_than_any_snapshot() {
     let expected = (0..DOCUMENTS).filter(|id| id % 7 > 0).count() as u64;
     assert_eq!((result.matched_count, result.modified_count), (expected, expected));
     assert_eq!(pets.count_documents(r#"{"n": 1}"#).unwrap(), expected);
-    assert!(env::marks::count(env::marks::Rare::KeysSpilled) > spilled);
+    assert!(alluvium_env::marks::count(alluvium_env::marks::Rare::KeysSpilled) > spilled);
     let left = env.fs.list(Path::new("db")).unwrap();
-    assert!(!left.iter().any(|entry| entry.name.starts_with(store::SORT_PREFIX)), "{left:?}");
+    assert!(!left.iter().any(|entry| entry.name.starts_with(alluvium_store::SORT_PREFIX)), "{left:?}");
 }

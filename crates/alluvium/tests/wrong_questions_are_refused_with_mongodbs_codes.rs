@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Collection, Database, Error, ErrorKind, Map, Value};
-use env::{Clock, Env};
+use alluvium_env::{Clock, Env};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

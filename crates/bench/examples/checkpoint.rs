@@ -6,8 +6,8 @@
 
 use alluvium::backup::CheckpointOptions;
 use alluvium::{Database, Durability, Map, Value};
-use document::value::Binary;
-use env::{Clock, Env, Rng, SeededRng, thread};
+use alluvium_document::value::Binary;
+use alluvium_env::{Clock, Env, Rng, SeededRng, thread};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,7 +80,7 @@ fn main() {
     println!("{:.2} GB in {} sorted files", db.stats().disk_bytes as f64 / 1e9, files(&db));
     // For as long as a checkpoint takes, and longer: what writers wait without one.
     let pause = || {
-        let (lock, never) = (env::sync::Mutex::new(()), env::sync::Condvar::new());
+        let (lock, never) = (alluvium_env::sync::Mutex::new(()), alluvium_env::sync::Condvar::new());
         never.wait_for(&mut lock.lock(), Duration::from_secs(10));
     };
     beside_writers(&db, &env, "nothing", pause);

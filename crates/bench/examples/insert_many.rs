@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use alluvium::{Database, Durability, Map};
-use bench::iibench::{INDEXES, Row};
+use alluvium_bench::iibench::{INDEXES, Row};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -20,7 +20,7 @@ fn main() {
         fields.iter().for_each(|field| keys.push(field.name(), 1));
         collection.create_index(keys).unwrap();
     }
-    let clock = env::Env::os().clock;
+    let clock = alluvium_env::Env::os().clock;
     let mut spent = std::time::Duration::ZERO;
     for from in (0..rows).step_by(1_000) {
         let batch: Vec<Map> = (from..rows.min(from + 1_000)).map(|id| Row::new(1, id, 10).document()).collect();

@@ -4,8 +4,8 @@
 
 use alluvium::Database;
 use alluvium::load::LoadOptions;
-use bench::process::{Usage, peak_resident_bytes};
-use bench::scenarios::documents::{self, Settings};
+use alluvium_bench::process::{Usage, peak_resident_bytes};
+use alluvium_bench::scenarios::documents::{self, Settings};
 use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let db =
         Database::builder().memory((memory as usize) << 20).block_bytes((number(4, 4) as usize) << 10).open(path)?;
     let comments = db.collection("comments");
-    let clock = env::Env::os().clock;
+    let clock = alluvium_env::Env::os().clock;
     let (start, before) = (clock.now(), Usage::now());
     let options = LoadOptions { readers: threads as usize, ..LoadOptions::default() };
     let report = documents::load(&comments, count, 1, options)?;

@@ -2,7 +2,7 @@
 //!
 //! Read from the kernel; where it does not tell (no `/proc`), the figures are absent.
 
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
 use nix::sys::resource::{UsageWho, getrusage};
 use serde::Serialize;
 use std::path::Path;

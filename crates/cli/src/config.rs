@@ -10,8 +10,8 @@ mod file;
 use crate::exit::{Failure, Outcome};
 use crate::settings::database::Acknowledge;
 use crate::settings::size;
+use alluvium_env::Env;
 use clap::ValueEnum;
-use env::Env;
 use std::path::{Path, PathBuf};
 
 /// Something that can be set.

@@ -151,8 +151,8 @@ pub(crate) fn enough_space(space: alluvium::Space) -> Outcome {
 
 fn library_code(error: &alluvium::Error) -> u8 {
     use alluvium::Error;
-    use readonly::Error as ReadOnlyError;
-    use store::Error as StoreError;
+    use alluvium_readonly::Error as ReadOnlyError;
+    use alluvium_store::Error as StoreError;
     match error {
         Error::NoSuchCollection { .. }
         | Error::NoSuchIndex { .. }
@@ -207,14 +207,14 @@ impl From<alluvium::Error> for Failure {
     }
 }
 
-impl From<env::Error> for Failure {
-    fn from(error: env::Error) -> Self {
-        if let env::Error::Io { source, .. } = &error
+impl From<alluvium_env::Error> for Failure {
+    fn from(error: alluvium_env::Error) -> Self {
+        if let alluvium_env::Error::Io { source, .. } = &error
             && source.kind() == io::ErrorKind::NotFound
         {
             return Self::NotFound(error.to_string());
         }
-        alluvium::Error::from(store::Error::from(error)).into()
+        alluvium::Error::from(alluvium_store::Error::from(error)).into()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::session;
-use env::Env;
+use alluvium_env::Env;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 

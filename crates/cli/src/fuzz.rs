@@ -5,7 +5,7 @@ use crate::app;
 use crate::commands::shell::Reader;
 use crate::config::Config;
 use alluvium::Database;
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -52,7 +52,7 @@ fn reader_of_pets() -> Reader {
         db.collection("pets").create_index(r#"{"größe":1}"#)?;
         db.collection("logs.fü' r").put(1, "{}")
     };
-    let options = store::Options { background: false, ..store::Options::default() };
+    let options = alluvium_store::Options { background: false, ..alluvium_store::Options::default() };
     let db = Database::builder().env(Env::in_memory(1)).options(options).open("pets.db");
     let db = db.and_then(|db| fill(&db).map(|()| db));
     Reader::new(&Config::default(), db.unwrap_or_else(|error| panic!("{error}")), Some("pets".to_owned()))

@@ -1,6 +1,6 @@
 //! What the library tells of itself, on standard error.
 
-use env::{Clock, Env};
+use alluvium_env::{Clock, Env};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;

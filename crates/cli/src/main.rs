@@ -3,5 +3,5 @@
 // The system's allocator: with mimalloc, a load of a million comments took 5 to 15% more processor
 // time, and 25% (budget 512 MB) to 100% (64 MB) more memory.
 fn main() -> std::process::ExitCode {
-    cli::main()
+    alluvium_cli::main()
 }

@@ -3,7 +3,7 @@
 use crate::exit::{Failure, Outcome};
 use crate::session;
 use alluvium::{Document, Map};
-use document::json::{self, Format};
+use alluvium_document::json::{self, Format};
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
 mod paint;

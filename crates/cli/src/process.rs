@@ -1,6 +1,6 @@
 //! What processes have used, beyond what `bench` tells of this one.
 
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 
 use crate::text;
 use alluvium::load::Progress;
-use env::sync::{Condvar, Mutex};
-use env::{Clock, Env};
+use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_env::{Clock, Env};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Meter {
         let Some(bar) = self.bar.clone() else { return Watched { ended, thread: None } };
         let mut meter = Self { bar: Some(bar), clock: self.clock.clone(), started: self.started, ended: None };
         let until = ended.clone();
-        let thread = env::thread::spawn("progress", move || {
+        let thread = alluvium_env::thread::spawn("progress", move || {
             let mut has_ended = until.0.lock();
             while !*has_ended {
                 until.1.wait_for(&mut has_ended, INTERVAL);
@@ -92,7 +92,7 @@ impl Meter {
 /// A thread that shows how far loads are.
 pub(crate) struct Watched {
     ended: Arc<(Mutex<bool>, Condvar)>,
-    thread: Option<env::thread::JoinHandle<()>>,
+    thread: Option<alluvium_env::thread::JoinHandle<()>>,
 }
 
 impl Watched {

@@ -2,13 +2,14 @@
 //! it is taken, or refused in words. `ALLUVIUM_TARGET` runs one target alone.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
+use alluvium_testkit::{fuzz, seed};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use testkit::{fuzz, seed};
 
 const NAME: &str = "-p alluvium-cli --test any_command_line_is_taken_or_refused";
 const TARGET: &str = "ALLUVIUM_TARGET";
-const TARGETS: [(&str, fuzz::Target); 2] = [("arguments", cli::fuzz::arguments), ("shell", cli::fuzz::shell)];
+const TARGETS: [(&str, fuzz::Target); 2] =
+    [("arguments", alluvium_cli::fuzz::arguments), ("shell", alluvium_cli::fuzz::shell)];
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);

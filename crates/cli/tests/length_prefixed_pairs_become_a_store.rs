@@ -4,8 +4,8 @@
 
 mod common;
 
+use alluvium_readonly::prefixed::write_pair;
 use common::Place;
-use readonly::prefixed::write_pair;
 
 #[test]
 fn pairs_are_built_and_read() {

@@ -9,11 +9,11 @@ mod generator;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use document::json::{Format, Parser, print_map};
-use document::row::encode_row;
-use document::shape::{ShapeOptions, ShapeTable};
-use document::speculate::Encoder;
-use document::{Document, Map, Value};
+use alluvium_document::json::{Format, Parser, print_map};
+use alluvium_document::row::encode_row;
+use alluvium_document::shape::{ShapeOptions, ShapeTable};
+use alluvium_document::speculate::Encoder;
+use alluvium_document::{Document, Map, Value};
 
 /// Nanoseconds that this thread was on a CPU; other load on the machine does not count.
 fn cpu_nanos() -> u64 {
@@ -136,7 +136,7 @@ fn store(map: &Map, table: &ShapeTable) -> (Vec<u8>, Vec<u8>) {
     map.entries.insert(0, ("_id".into(), id.clone()));
     let mut row = Vec::new();
     encode_row(&map, table, Some("id"), &mut row, &mut Vec::new()).expect("a row");
-    (document::key::id_key(&id).expect("a key"), row)
+    (alluvium_document::key::id_key(&id).expect("a key"), row)
 }
 
 fn reads(stored: &[(Vec<u8>, Vec<u8>)], table: &Arc<ShapeTable>) {

@@ -8,9 +8,9 @@ mod generator;
 
 use std::hint::black_box;
 
-use document::compare::compare;
-use document::json::{Format, Parser, parse, print};
-use document::{Value, bson, encoding, key};
+use alluvium_document::compare::compare;
+use alluvium_document::json::{Format, Parser, parse, print};
+use alluvium_document::{Value, bson, encoding, key};
 
 /// Nanoseconds that this thread was on a CPU; other load on the machine does not count.
 fn cpu_nanos() -> u64 {

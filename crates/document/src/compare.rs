@@ -5,7 +5,7 @@
 
 use crate::decimal::Decimal;
 use crate::value::{DbPointer, Double, Map, Regex, Value};
-pub(crate) use codec::key::rank;
+pub(crate) use alluvium_codec::key::rank;
 use std::cmp::Ordering;
 
 /// The place of the value's type in the order, never 0. Values of different ranks are ordered by it alone.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use codec::DecodeError;
+use alluvium_codec::DecodeError;
 
 use crate::bson::BsonError;
 use crate::compare::rank;

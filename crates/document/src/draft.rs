@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codec::varint;
+use alluvium_codec::varint;
 
 use crate::bson;
 use crate::document::Document;
@@ -145,7 +145,7 @@ impl Draft {
         }
         match &mut self.state {
             State::Whole(map) => Ok(map),
-            State::Fields(_) => Err(codec::DecodeError::Invalid("a draft").into()),
+            State::Fields(_) => Err(alluvium_codec::DecodeError::Invalid("a draft").into()),
         }
     }
 

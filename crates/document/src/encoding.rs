@@ -5,7 +5,7 @@
 
 use crate::decimal::Decimal;
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
-use codec::{DecodeError, Result, varint};
+use alluvium_codec::{DecodeError, Result, varint};
 
 /// Bytes with a subtype: length, subtype, bytes.
 pub const BINARY: u8 = 0;

@@ -10,7 +10,7 @@
 //!   digit's place, biased; two digits a byte, each pair plus one; a zero; inverted for negative numbers.
 //!   Two numbers between the same two doubles have the same sign.
 //! - Map: for each field the rank of the value, the key of the name, the rest of the value's key; then 0. Array likewise.
-//! - String: [`codec::key::put_bytes`]. Binary: length, subtype, bytes.
+//! - String: [`alluvium_codec::key::put_bytes`]. Binary: length, subtype, bytes.
 //!
 //! What the order does not see is not in the key: the type of a number, a decimal's scale, the sign of zero,
 //! whether a string is a symbol.
@@ -19,9 +19,9 @@ use crate::compare::{rank, type_rank};
 use crate::decimal::Decimal;
 use crate::row::{RowError, ValueRef};
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
-use codec::{DecodeError, Result, key};
+use alluvium_codec::{DecodeError, Result, key};
 
-pub use codec::key::skip;
+pub use alluvium_codec::key::skip;
 
 /// Added to the place of a first digit, so that it is positive; places stay within ±2^34.
 const PLACE_BIAS: i64 = 1 << 39;
@@ -107,7 +107,7 @@ fn dollar_field_in(value: &Value) -> Option<&str> {
 pub fn hash(value: &Value) -> u64 {
     let mut out = Vec::with_capacity(24);
     encode(value, &mut out);
-    codec::hash64(&out)
+    alluvium_codec::hash64(&out)
 }
 
 fn encode_rest(value: &Value, out: &mut Vec<u8>) {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use codec::{DecodeError, varint};
+use alluvium_codec::{DecodeError, varint};
 
 use crate::encoding::{self, ARRAY, MAP, SHAPED, put_head};
 use crate::key;

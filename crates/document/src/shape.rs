@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use codec::varint;
+use alluvium_codec::varint;
 
 mod table;
 
@@ -26,7 +26,7 @@ pub const MAX_NUMBER: u32 = (1 << 20) - 1;
 pub enum ShapeError {
     /// The bytes of a definition do not decode.
     #[error("a shape's definition is damaged: {0}")]
-    Decode(#[from] codec::DecodeError),
+    Decode(#[from] alluvium_codec::DecodeError),
     /// A definition that no encoder writes.
     #[error("a shape's definition is damaged: {0}")]
     Invalid(&'static str),
@@ -213,8 +213,8 @@ impl Shape {
         let mut fields = Vec::new();
         for _ in 0..count {
             let head = varint::get_u64(input)?;
-            let len = usize::try_from(head >> 1).map_err(|_| codec::DecodeError::Truncated)?;
-            let (name, rest) = input.split_at_checked(len).ok_or(codec::DecodeError::Truncated)?;
+            let len = usize::try_from(head >> 1).map_err(|_| alluvium_codec::DecodeError::Truncated)?;
+            let (name, rest) = input.split_at_checked(len).ok_or(alluvium_codec::DecodeError::Truncated)?;
             let name = std::str::from_utf8(name).map_err(|_| ShapeError::Invalid("a name that is not UTF-8"))?;
             *input = rest;
             let kind = if head & 1 == 1 { FieldKind::IsId } else { FieldKind::Stored };

@@ -8,7 +8,7 @@ mod convert;
 ///
 /// Parsers refuse more; whoever builds values by hand asks [`Value::is_too_deep`] before storing one,
 /// since decoders refuse more, too.
-pub const MAX_DEPTH: usize = codec::key::MAX_DEPTH;
+pub const MAX_DEPTH: usize = alluvium_codec::key::MAX_DEPTH;
 
 /// Any value that a document can hold.
 ///

@@ -1,6 +1,6 @@
 //! Scenarios of threads under many schedules, all of which follow from a seed. For tests, with the feature `shuttle`.
 //!
-//! The same variables say what to run as in `testkit::seed`: `ALLUVIUM_SEED=7` runs the schedules of one seed again,
+//! The same variables say what to run as in `alluvium_testkit::seed`: `ALLUVIUM_SEED=7` runs the schedules of one seed again,
 //! `ALLUVIUM_SEQUENCES=1000` those of so many seeds in place of the usual number, `ALLUVIUM_SECONDS=60` those of as many as there
 //! is time for, and `ALLUVIUM_FIRST=100` begins with that seed. How many schedules there were is appended to the file that
 //! `ALLUVIUM_TALLY` names.

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
-use env::fault::FaultFs;
-use env::mem::MemFs;
-use env::{Env, Error, Fs, OpenMode};
+use alluvium_env::fault::FaultFs;
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Error, Fs, OpenMode};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ fn a_crash_clone() {
     let fs = MemFs::new();
     run_all(&fs, Path::new("/before"));
     for seed in 0..20 {
-        run_all(&fs.crash_clone(seed, env::mem::CrashStyle::Any), Path::new("/after"));
+        run_all(&fs.crash_clone(seed, alluvium_env::mem::CrashStyle::Any), Path::new("/after"));
     }
     run_all(&fs.kill_clone(), Path::new("/after"));
 }
@@ -90,7 +90,7 @@ fn read(fs: &dyn Fs, path: &Path) -> Vec<u8> {
 }
 
 #[track_caller]
-fn assert_kind<T>(result: env::Result<T>, wanted: ErrorKind) {
+fn assert_kind<T>(result: alluvium_env::Result<T>, wanted: ErrorKind) {
     match result.map(|_| "success") {
         Err(Error::Io { source, .. }) => assert_eq!(source.kind(), wanted),
         other => panic!("{wanted:?} was wanted, not {other:?}"),

@@ -2,9 +2,9 @@
 //! partition_speed [entries] [ordered|random|merge|all] [rounds] [MiB]`. Figures are CPU time of the process.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
 
-use codec::entry::{Entry, EntryIter, Kind, Seq};
-use env::Env;
-use lsm::{Budget, Options, Owner, Partition, Policy, Shared};
+use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
+use alluvium_env::Env;
+use alluvium_lsm::{Budget, Options, Owner, Partition, Policy, Shared};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl Policy for Newest {
     fn tree_is_live(&self, _tree: u32, _now: Seq) -> bool {
         true
     }
-    fn before_edit(&self, _max_seq: Seq) -> env::Result<()> {
+    fn before_edit(&self, _max_seq: Seq) -> alluvium_env::Result<()> {
         Ok(())
     }
 }
@@ -146,11 +146,11 @@ fn writer_alone(dir: &Path, count: u64, keys: impl Fn(u64) -> u64) {
         rows.row(i * (count / 3000).max(1), &mut row);
         samples.push(row.clone());
     }
-    let registry = sst::DictionaryRegistry::new();
-    let dictionary = sst::Dictionary::train(&samples, 64 << 10).map(|d| registry.intern(d));
+    let registry = alluvium_sst::DictionaryRegistry::new();
+    let dictionary = alluvium_sst::Dictionary::train(&samples, 64 << 10).map(|d| registry.intern(d));
     let path = dir.join("alone.sst");
-    let options = sst::WriterOptions { dictionary, ..sst::WriterOptions::default() };
-    let mut writer = sst::Writer::create(&Env::os(), &path, 1, options).unwrap();
+    let options = alluvium_sst::WriterOptions { dictionary, ..alluvium_sst::WriterOptions::default() };
+    let mut writer = alluvium_sst::Writer::create(&Env::os(), &path, 1, options).unwrap();
     let mut entries: Vec<([u8; 13], u64)> = (1..=count).map(|i| (key(keys(i)), i)).collect();
     entries.sort();
     let made: Vec<Vec<u8>> = entries
@@ -164,7 +164,7 @@ fn writer_alone(dir: &Path, count: u64, keys: impl Fn(u64) -> u64) {
         for ((key, seq), value) in entries.iter().zip(&made) {
             writer.add(Entry { key, seq: *seq, kind: Kind::Put, value }).unwrap();
         }
-        writer.finish(sst::FooterInfo::default()).unwrap()
+        writer.finish(alluvium_sst::FooterInfo::default()).unwrap()
     });
 }
 
@@ -210,14 +210,15 @@ fn scan(load: &Load, count: u64) {
 
 /// Five sources, entries dealt out in small groups: the merge alone, nothing to decode.
 fn merge_alone() {
-    let tables: Vec<Arc<memtable::Memtable>> = (0..5).map(|_| Arc::new(memtable::Memtable::new(1))).collect();
+    let tables: Vec<Arc<alluvium_memtable::Memtable>> =
+        (0..5).map(|_| Arc::new(alluvium_memtable::Memtable::new(1))).collect();
     let count = 1_000_000u64;
     for i in 0..count {
         let k = key(scatter(i));
         let table = &tables[(i % 5) as usize];
         table.apply(std::iter::once(Entry { key: &k, seq: i + 1, kind: Kind::Put, value: b"v" }));
     }
-    let walk = |iter: &mut dyn EntryIter<Error = env::Error>| {
+    let walk = |iter: &mut dyn EntryIter<Error = alluvium_env::Error>| {
         let mut seen = 0;
         iter.seek_first().unwrap();
         while iter.valid() {
@@ -231,7 +232,7 @@ fn merge_alone() {
     }
     timed("five memtables one after the other", count, || tables.iter().for_each(|table| walk(&mut table.iter())));
     timed("five memtables merged", count, || {
-        walk(&mut lsm::Merge::new(tables.iter().map(|table| table.iter()).collect()));
+        walk(&mut alluvium_lsm::Merge::new(tables.iter().map(|table| table.iter()).collect()));
     });
 }
 

@@ -4,14 +4,14 @@
 //! A cached block can never be stale: file numbers are never reused, and files never change.
 //!
 //! Index partitions are held by their files, past the cache, as long as they take no more than half of its
-//! bytes ([`sst::Holder`]); what they take, the blocks here do not.
+//! bytes ([`alluvium_sst::Holder`]); what they take, the blocks here do not.
 
 mod counts;
 
 use crate::{Budget, Owner};
+use alluvium_sst::{Block, BlockCache, Holder};
 use counts::{Counts, What};
 use quick_cache::Weighter;
-use sst::{Block, BlockCache, Holder};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};

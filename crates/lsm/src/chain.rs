@@ -1,11 +1,11 @@
 //! Chains: the deltas of a key above a full write, and what comes of folding them.
 //!
 //! A fold is not a write. It stands in for its chain under the number of the newest delta, and
-//! keeps the number of the last full write ([`codec::entry::put_folded`]).
+//! keeps the number of the last full write ([`alluvium_codec::entry::put_folded`]).
 
 use crate::Policy;
-use codec::entry::{self, Kind, Seq};
-use env::{Error, Result};
+use alluvium_codec::entry::{self, Kind, Seq};
+use alluvium_env::{Error, Result};
 
 /// Deltas of one key, newest first, as they are met.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl<'a> Base<'a> {
     }
 
     /// What an entry that hides older ones is to the deltas above it.
-    pub fn of(seq: Seq, kind: Kind, content: &'a [u8]) -> codec::Result<Self> {
+    pub fn of(seq: Seq, kind: Kind, content: &'a [u8]) -> alluvium_codec::Result<Self> {
         match kind {
             Kind::Put => Ok(Self::Value(seq, content)),
             Kind::Folded => entry::split_folded(seq, content).map(|(full, value)| Self::Value(full, value)),

@@ -3,9 +3,9 @@
 //!
 //! Locking: one lock over the slots, a leaf; training runs without it.
 
-use env::marks::{Rare, mark};
-use env::sync::Mutex;
-use sst::{Dictionary, DictionaryRegistry};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::sync::Mutex;
+use alluvium_sst::{Dictionary, DictionaryRegistry};
 use std::collections::HashMap;
 use std::sync::Arc;
 

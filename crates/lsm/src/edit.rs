@@ -3,11 +3,11 @@
 //! An edit is a list of fields, each a tag and its value; `docs/format/manifest.md` draws them.
 
 use crate::Superseded;
-use codec::entry::{MAX_SEQ, Seq};
-use codec::limits::{LAST_SEQ, MAX_NUMBER, MAX_RANGE_BYTES, MAX_TREE, at_most, get_number, get_seq};
-use codec::ranges::{RangeSet, RangeSetBuilder};
-use codec::{DecodeError, varint};
-use sst::FileMeta;
+use alluvium_codec::entry::{MAX_SEQ, Seq};
+use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER, MAX_RANGE_BYTES, MAX_TREE, at_most, get_number, get_seq};
+use alluvium_codec::ranges::{RangeSet, RangeSetBuilder};
+use alluvium_codec::{DecodeError, varint};
+use alluvium_sst::FileMeta;
 
 const TAG_FLUSHED_SEQ: u64 = 1;
 const TAG_NEXT_FILE: u64 = 2;
@@ -83,8 +83,8 @@ impl VersionEdit {
     /// Checks what is written as what is read is checked, so that no edit is written that nobody can read.
     ///
     /// # Errors
-    /// [`DecodeError::Invalid`] if a number is above its limit ([`codec::limits`]).
-    pub fn check(&self) -> codec::Result<()> {
+    /// [`DecodeError::Invalid`] if a number is above its limit ([`alluvium_codec::limits`]).
+    pub fn check(&self) -> alluvium_codec::Result<()> {
         let numbers = [self.next_file, self.next_run].into_iter().flatten();
         let runs = self.added.iter().map(|file| file.run).chain(self.moved.iter().map(|moved| moved.1));
         let files = self.added.iter().map(|file| file.meta.number);
@@ -170,7 +170,7 @@ impl VersionEdit {
     ///
     /// # Errors
     /// [`DecodeError`] if the bytes end within a field, a tag is unknown or a value out of range.
-    pub fn decode(mut input: &[u8]) -> codec::Result<Self> {
+    pub fn decode(mut input: &[u8]) -> alluvium_codec::Result<Self> {
         let mut edit = Self::default();
         let (mut ranges, mut forgotten) = (RangeSetBuilder::default(), RangeSetBuilder::default());
         let input = &mut input;
@@ -210,13 +210,13 @@ fn put_ranges(out: &mut Vec<u8>, tag: u64, set: &RangeSet) {
     }
 }
 
-fn get_range(input: &mut &[u8], most: Seq, set: &mut RangeSetBuilder) -> codec::Result<()> {
+fn get_range(input: &mut &[u8], most: Seq, set: &mut RangeSetBuilder) -> alluvium_codec::Result<()> {
     let (start, end) = (varint::get_bytes(input)?, varint::get_bytes(input)?);
     set.add(start, end, at_most(varint::get_u64(input)?, most, SEQ)?)
 }
 
 /// Stands right behind the file that it belongs to.
-fn decode_clean(input: &mut &[u8], added: &mut [AddedFile]) -> codec::Result<()> {
+fn decode_clean(input: &mut &[u8], added: &mut [AddedFile]) -> alluvium_codec::Result<()> {
     let (number, clean) = (get_number(input, "a file number")?, get_number(input, SEQ)?);
     match added.last_mut().filter(|file| file.meta.number == number) {
         Some(file) => file.clean = clean,
@@ -225,7 +225,7 @@ fn decode_clean(input: &mut &[u8], added: &mut [AddedFile]) -> codec::Result<()>
     Ok(())
 }
 
-fn decode_added(input: &mut &[u8]) -> codec::Result<AddedFile> {
+fn decode_added(input: &mut &[u8]) -> alluvium_codec::Result<AddedFile> {
     let run = get_number(input, RUN)?;
     let meta = FileMeta::decode(input)?;
     at_most(meta.max_seq, LAST_SEQ, SEQ)?;

@@ -3,9 +3,9 @@
 use crate::View;
 use crate::files::FileHandle;
 use crate::ranges::Covers;
-use codec::entry::{EntryIter, Kind, MAX_SEQ, Seq};
-use env::Result;
-use memtable::Memtable;
+use alluvium_codec::entry::{EntryIter, Kind, MAX_SEQ, Seq};
+use alluvium_env::Result;
+use alluvium_memtable::Memtable;
 use std::sync::Arc;
 
 /// About so many entries of a memtable are looked at, at so many places; the others are thought to be like them.
@@ -19,7 +19,7 @@ impl View {
     /// tombstone counts as one key less, and what range tombstones cover is left out.
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
+    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`].
     pub fn estimate(&self, lower: &[u8], upper: &[u8]) -> Result<u64> {
         let (mut keys, mut deletes) = (0, 0);
         let mut covers = Covers::new(self.ranges(), MAX_SEQ);

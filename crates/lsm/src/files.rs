@@ -3,11 +3,11 @@
 
 use crate::ranges::Covered;
 use crate::{AddedFile, Charge, Owner, Shared};
-use codec::entry::Seq;
-use env::sync::Mutex;
-use env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use env::{Error, Result};
-use sst::{FileMeta, Reader};
+use alluvium_codec::entry::Seq;
+use alluvium_env::sync::Mutex;
+use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use alluvium_env::{Error, Result};
+use alluvium_sst::{FileMeta, Reader};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -190,7 +190,7 @@ impl FileHandle {
         }
         match self.open.get() {
             Some(open) => Ok(&open.reader),
-            None => Err(env::Error::corrupt(&self.home.path(self.meta.number), 0, "the file was not opened")),
+            None => Err(alluvium_env::Error::corrupt(&self.home.path(self.meta.number), 0, "the file was not opened")),
         }
     }
 

@@ -9,11 +9,11 @@ use crate::retention::Retention;
 use crate::stats::Counters;
 use crate::version::Version;
 use crate::{AddedFile, Partition, Policy, VersionEdit, tree_of};
-use codec::entry::Seq;
-use codec::ranges::RangeSet;
-use env::marks::{Rare, mark};
-use env::{Error, Result};
-use memtable::Memtable;
+use alluvium_codec::entry::Seq;
+use alluvium_codec::ranges::RangeSet;
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::{Error, Result};
+use alluvium_memtable::Memtable;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 
 use crate::manifest::{self, DroppedTail, Identity, Manifest};
 use crate::{VersionEdit, View, WalkedManifest};
-use env::{Env, Result};
+use alluvium_env::{Env, Result};
 use std::path::{Path, PathBuf};
 
 pub use crate::files::sst_number;
@@ -52,7 +52,7 @@ pub fn write_manifest(
 /// Reads the manifest of a partition that is not open; `None` if there is none.
 ///
 /// # Errors
-/// As opening the partition: [`env::Error::Corrupt`], [`env::Error::NewerFormat`], [`env::Error::Io`].
+/// As opening the partition: [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`], [`alluvium_env::Error::Io`].
 pub fn read_manifest(env: &Env, dir: &Path, database_id: u64, partition: u32) -> Result<Option<FoundManifest>> {
     let identity = Identity { database_id, partition };
     let recovered = Manifest::recover(env, dir, identity, &env.fs.list(dir)?)?;
@@ -67,7 +67,7 @@ pub fn read_manifest(env: &Env, dir: &Path, database_id: u64, partition: u32) ->
 /// is damaged, they can be read if `known` tells the id of the database and the partition.
 ///
 /// # Errors
-/// [`env::Error::NewerFormat`], [`env::Error::Io`].
+/// [`alluvium_env::Error::NewerFormat`], [`alluvium_env::Error::Io`].
 pub fn walk_manifest(env: &Env, path: &Path, known: Option<(u64, u32)>) -> Result<WalkedManifest> {
     let known = known.map(|(database_id, partition)| Identity { database_id, partition });
     manifest::walk::walk(env, path, known)

@@ -7,8 +7,8 @@
 use crate::compaction::output::{Output, Plan, remove_outputs};
 use crate::stats::Counters;
 use crate::{Partition, VersionEdit};
-use codec::entry::Entry;
-use env::Result;
+use alluvium_codec::entry::Entry;
+use alluvium_env::Result;
 
 impl Partition {
     /// Writes entries, in entry order, into new files, syncs them, and makes them part of the partition by one edit. The

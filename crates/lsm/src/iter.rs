@@ -4,9 +4,9 @@ use crate::chain::{Base, Chain};
 use crate::ranges::{Covers, Pass};
 use crate::run_iter::RunIter;
 use crate::{Merge, Policy, View, tree_of};
-use codec::entry::{EntryIter, Kind, Seq};
-use env::{Error, Result};
-use memtable::MemtableIter;
+use alluvium_codec::entry::{EntryIter, Kind, Seq};
+use alluvium_env::{Error, Result};
+use alluvium_memtable::MemtableIter;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -174,11 +174,11 @@ impl PartitionIter {
     /// Moves to the first key.
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
+    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`].
     pub fn seek_first(&mut self) -> Result<()> {
         self.position = Position::Nowhere;
         match &self.lower {
-            Bound::Included(key) => self.merge.seek(key, codec::entry::MAX_SEQ)?,
+            Bound::Included(key) => self.merge.seek(key, alluvium_codec::entry::MAX_SEQ)?,
             // Number 0 is none, so this passes over all versions of the key.
             Bound::Excluded(key) => self.merge.seek(key, 0)?,
             Bound::Unbounded => self.merge.seek_first()?,
@@ -371,7 +371,7 @@ impl PartitionIter {
             }
             if let Some(tree) = self.dead_tree() {
                 let Some(next) = tree.checked_add(1) else { return Ok(()) };
-                self.merge.seek(&next.to_be_bytes(), codec::entry::MAX_SEQ)?;
+                self.merge.seek(&next.to_be_bytes(), alluvium_codec::entry::MAX_SEQ)?;
                 done = false;
                 continue;
             }
@@ -417,7 +417,7 @@ impl PartitionIter {
         Ok(false)
     }
 
-    fn damaged(&self, error: &codec::DecodeError) -> Error {
+    fn damaged(&self, error: &alluvium_codec::DecodeError) -> Error {
         Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {:02x?}: {error}", self.key))
     }
 

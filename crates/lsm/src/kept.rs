@@ -2,7 +2,7 @@
 //! asking walks no files.
 
 use crate::files::FileHandle;
-use codec::entry::Seq;
+use alluvium_codec::entry::Seq;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -12,10 +12,10 @@
 pub(crate) mod walk;
 
 use crate::{AddedFile, Superseded, VersionEdit};
-use codec::limits::{MAX_NUMBER, at_most};
-use codec::ranges::RangeSet;
-use codec::{checksum64, frame};
-use env::{DirEntry, Env, Error, File, OpenMode, Result};
+use alluvium_codec::limits::{MAX_NUMBER, at_most};
+use alluvium_codec::ranges::RangeSet;
+use alluvium_codec::{checksum64, frame};
+use alluvium_env::{DirEntry, Env, Error, File, OpenMode, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -296,11 +296,11 @@ impl Manifest {
     }
 }
 
-fn used_up(path: &Path, error: codec::DecodeError) -> Error {
+fn used_up(path: &Path, error: alluvium_codec::DecodeError) -> Error {
     Error::io("write", path, std::io::Error::new(std::io::ErrorKind::InvalidInput, error))
 }
 
-fn too_large(path: &Path, _error: &codec::DecodeError) -> Error {
+fn too_large(path: &Path, _error: &alluvium_codec::DecodeError) -> Error {
     Error::io("write", path, std::io::ErrorKind::FileTooLarge.into())
 }
 

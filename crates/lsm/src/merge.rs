@@ -4,7 +4,7 @@
 //! entries, few sources) a step costs one or two comparisons.
 
 use crate::ranges::Pass;
-use codec::entry::{self, EntryIter, Kind, Seq};
+use alluvium_codec::entry::{self, EntryIter, Kind, Seq};
 use std::cmp::Ordering;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use crate::dictionary::Dictionaries;
 use crate::{Budget, Cache, Used};
-use codec::entry::{Entry, Seq};
-use env::Env;
-use sst::{Compression, DictionaryRegistry, WriterOptions};
+use alluvium_codec::entry::{Entry, Seq};
+use alluvium_env::Env;
+use alluvium_sst::{Compression, DictionaryRegistry, WriterOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -45,7 +45,7 @@ pub struct Options {
     /// Range tombstones of a partition may take so much memory; beyond that files are rewritten only to get
     /// rid of them. Default: 1 MiB.
     pub max_range_bytes: u64,
-    /// A flush that would make range tombstones of a partition take more memory than this fails, by [`env::Error::TooManyRanges`]: compaction comes first.
+    /// A flush that would make range tombstones of a partition take more memory than this fails, by [`alluvium_env::Error::TooManyRanges`]: compaction comes first.
     pub full_range_bytes: usize,
     /// So many tombstones above the base, in one part of the key space, are merged into it only with other
     /// work; more of them when they are a quarter of what they may hide, too. A scan steps over them
@@ -74,7 +74,7 @@ impl Default for Options {
             max_runs: 10,
             max_job_bytes: 192 << 20,
             max_range_bytes: 1 << 20,
-            full_range_bytes: codec::limits::FULL_RANGE_BYTES,
+            full_range_bytes: alluvium_codec::limits::FULL_RANGE_BYTES,
             few_tombstones: 4096,
             direct_io: false,
             manifest_bytes: 1 << 20,
@@ -113,15 +113,15 @@ pub trait Policy: Send + Sync {
     ///
     /// # Errors
     /// What kept the log from being synced; the flush then ends with this error and can be tried again.
-    fn before_edit(&self, max_seq: Seq) -> env::Result<()>;
+    fn before_edit(&self, max_seq: Seq) -> alluvium_env::Result<()>;
 
     /// Applies deltas, oldest first, to the value `base` of `key`, and appends what comes of it to
     /// `out`. Returns how many of them could not apply and were passed over. `None`: nobody can tell now,
     /// and the deltas are kept. Always gives the same for the same input. Default: `None`.
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] if value or delta are damaged.
-    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> env::Result<Option<u64>> {
+    /// [`alluvium_env::Error::Corrupt`] if value or delta are damaged.
+    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> alluvium_env::Result<Option<u64>> {
         let _ = (key, base, deltas, out);
         Ok(None)
     }
@@ -171,12 +171,12 @@ impl Shared {
     /// What partitions share, with a new cache that fits `budget`.
     pub fn new(env: Env, options: Options, budget: Arc<Budget>, policy: Arc<dyn Policy>) -> Arc<Self> {
         let cache = Cache::new(&budget);
-        let fs: Arc<dyn env::Fs> = match options.direct_io {
-            true => Arc::new(env::DirectFs::new(env.fs.clone())),
+        let fs: Arc<dyn alluvium_env::Fs> = match options.direct_io {
+            true => Arc::new(alluvium_env::DirectFs::new(env.fs.clone())),
             false => env.fs.clone(),
         };
         // There may be more files than descriptors.
-        let sorted_env = Env { fs: env::BoundedFs::over(fs), ..env.clone() };
+        let sorted_env = Env { fs: alluvium_env::BoundedFs::over(fs), ..env.clone() };
         Arc::new(Self {
             env,
             sorted_env,

@@ -10,9 +10,9 @@
 use crate::AddedFile;
 use crate::files::FileHandle;
 use crate::version::Version;
-use codec::entry::{EntryIter, MAX_SEQ, Seq};
-use codec::ranges::{Fragment, RangeSet, newest};
-use env::{Error, Result};
+use alluvium_codec::entry::{EntryIter, MAX_SEQ, Seq};
+use alluvium_codec::ranges::{Fragment, RangeSet, newest};
+use alluvium_env::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ pub(crate) trait Pass: EntryIter {
     fn pass_back(&mut self, cover: Seq, low: &[u8]) -> std::result::Result<(), Self::Error>;
 }
 
-impl Pass for memtable::MemtableIter {
+impl Pass for alluvium_memtable::MemtableIter {
     fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> Result<()> {
         if self.is_below(cover) { self.seek(high, MAX_SEQ) } else { self.next() }
     }

@@ -15,8 +15,8 @@
 //! version in the same input goes with it, and nothing older can lie in runs below.
 
 use crate::ranges::Covers;
-use codec::entry::{Kind, Seq};
-use codec::ranges::RangeSet;
+use alluvium_codec::entry::{Kind, Seq};
+use alluvium_codec::ranges::RangeSet;
 use std::sync::Arc;
 
 /// Snapshots that are still to be taken may read the entry.

@@ -3,9 +3,9 @@
 use crate::files::FileHandle;
 use crate::ranges::Pass;
 use crate::version::Run;
-use codec::entry::{EntryIter, Kind, Seq};
-use env::{Error, Result};
-use sst::SstIter;
+use alluvium_codec::entry::{EntryIter, Kind, Seq};
+use alluvium_env::{Error, Result};
+use alluvium_sst::SstIter;
 use std::sync::Arc;
 
 /// Walks the files of a run one after the other, opening each when it is reached.
@@ -157,12 +157,9 @@ impl Pass for RunIter {
         let index = from + self.run.files[from..].iter().take_while(stays).count();
         // What is hidden there ends within the file, or not all of the file is.
         let below = self.run.files.get(index).is_some_and(|file| file.meta.max_seq < cover);
-        self.with_inner(
-            index,
-            |inner| {
-                if below { inner.seek(high, codec::entry::MAX_SEQ) } else { inner.seek_first() }
-            },
-        )?;
+        self.with_inner(index, |inner| {
+            if below { inner.seek(high, alluvium_codec::entry::MAX_SEQ) } else { inner.seek_first() }
+        })?;
         self.skip_forward()
     }
 

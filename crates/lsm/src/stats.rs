@@ -2,8 +2,8 @@
 
 use crate::files::FileHandle;
 use crate::{Partition, View, ranges};
-use codec::entry::Seq;
-use env::{Error, Result};
+use alluvium_codec::entry::Seq;
+use alluvium_env::{Error, Result};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ pub struct FileInfo {
     /// The run; the base is 0, and newer runs have higher numbers.
     pub run: u64,
     /// What the manifest knows of the file.
-    pub meta: sst::FileMeta,
+    pub meta: alluvium_sst::FileMeta,
     /// The trees with keys in the file, ascending.
     pub trees: Vec<u32>,
 }
@@ -106,7 +106,7 @@ pub struct Verified {
     /// Bytes of them.
     pub bytes: u64,
     /// What is wrong; empty if all is well.
-    pub damage: Vec<env::Error>,
+    pub damage: Vec<alluvium_env::Error>,
 }
 
 /// Counters since open.
@@ -216,7 +216,7 @@ impl Partition {
 
     /// As [`Partition::verify`]; `check` is asked about the key of every entry in the files, and `stop` before each
     /// file whether the rest is to be left out.
-    pub fn verify_with(&self, check: &mut sst::CheckEntry<'_>, stop: &dyn Fn() -> bool) -> Verified {
+    pub fn verify_with(&self, check: &mut alluvium_sst::CheckEntry<'_>, stop: &dyn Fn() -> bool) -> Verified {
         let mut verified = Verified::default();
         let view = self.verify_manifest(&mut verified.damage);
         verified.damage.extend(ranges::verify(&view.version, &self.home.dir));
@@ -289,7 +289,7 @@ impl Partition {
     }
 }
 
-fn verify_file(file: &FileHandle, check: &mut sst::CheckEntry<'_>) -> Result<sst::FileCheck> {
+fn verify_file(file: &FileHandle, check: &mut alluvium_sst::CheckEntry<'_>) -> Result<alluvium_sst::FileCheck> {
     let reader = file.reader()?;
     let check = reader.verify_with(check)?;
     let trees = reader.properties()?.trees;

@@ -1,6 +1,6 @@
 //! Up to which number the files of a tree tell nothing by themselves about what is newest.
 
-use codec::entry::Seq;
+use alluvium_codec::entry::Seq;
 
 /// For each tree the highest number of an entry that is or was in files, or was left out of them, and is not a full write
 /// that stands alone for its key: an older version of a key, one that a range tombstone hides, a delta.

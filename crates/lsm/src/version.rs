@@ -8,8 +8,8 @@
 use crate::files::{FileHandle, Home};
 use crate::kept::Kept;
 use crate::{AddedFile, Charge, Owner, Superseded, VersionEdit};
-use codec::entry::Seq;
-use codec::ranges::RangeSet;
+use alluvium_codec::entry::Seq;
+use alluvium_codec::ranges::RangeSet;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

@@ -3,11 +3,11 @@
 use crate::chain::{Base, Chain};
 use crate::version::Version;
 use crate::{Policy, tree_of};
-use codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
-use codec::ranges::RangeSet;
-use env::marks::{Rare, mark};
-use env::{Error, Result};
-use memtable::Memtable;
+use alluvium_codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
+use alluvium_codec::ranges::RangeSet;
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::{Error, Result};
+use alluvium_memtable::Memtable;
 use std::sync::Arc;
 
 mod invariants;
@@ -80,7 +80,7 @@ impl View {
     /// the file's filter, then at most one data block.
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
+    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`].
     #[inline]
     pub fn find(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
         if self.has_ranges() {
@@ -107,7 +107,7 @@ impl View {
                 return Ok(Some(found));
             }
         }
-        let hash = codec::hash64(key);
+        let hash = alluvium_codec::hash64(key);
         for run in &self.version.runs {
             let Some(file) = run.find(key) else { continue };
             if file.meta.min_seq > seq || floor > 0 && file.meta.max_seq <= floor {
@@ -219,7 +219,7 @@ impl View {
         Ok(refused)
     }
 
-    fn damaged(&self, key: &[u8], error: &codec::DecodeError) -> Error {
+    fn damaged(&self, key: &[u8], error: &alluvium_codec::DecodeError) -> Error {
         Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {key:02x?}: {error}"))
     }
 
@@ -245,7 +245,7 @@ impl View {
                 at = next(found);
             }
         }
-        let hash = codec::hash64(key);
+        let hash = alluvium_codec::hash64(key);
         for run in &self.version.runs {
             let Some(file) = run.find(key) else { continue };
             let mut at = Some(seq);
@@ -272,7 +272,7 @@ impl View {
                 return Ok(true);
             }
         }
-        let hash = codec::hash64(key);
+        let hash = alluvium_codec::hash64(key);
         for run in &self.version.runs {
             if let Some(file) = run.find(key)
                 && file.reader()?.may_contain(key, hash)?
@@ -299,7 +299,7 @@ impl View {
         if self.memtables().any(|memtable| memtable.get(key, MAX_SEQ, &mut value).is_some()) {
             return Ok(false);
         }
-        let hash = codec::hash64(key);
+        let hash = alluvium_codec::hash64(key);
         let mut places = 0;
         for run in &self.version.runs {
             if let Some(file) = run.find(key)

@@ -4,12 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+use alluvium_env::Fs;
+use alluvium_env::fault::{FaultFs, Op};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::sync::Mutex;
+use alluvium_lsm::Options;
 use common::{Db, Model, env_over, key, tiny_options};
-use env::Fs;
-use env::fault::{FaultFs, Op};
-use env::mem::{CrashStyle, MemFs};
-use env::sync::Mutex;
-use lsm::Options;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,7 +23,7 @@ struct Found {
 
 fn options() -> Options {
     let mut options = Options { upper_floor_bytes: 2 << 10, manifest_bytes: 512, ..tiny_options() };
-    options.writer.compression = sst::Compression::None;
+    options.writer.compression = alluvium_sst::Compression::None;
     options
 }
 

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+use alluvium_env::fault::{Fault, FaultFs, Op, OpKind};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::sync::atomic::{AtomicBool, Ordering};
 use common::{Db, env_over, key, tiny_options};
-use env::fault::{Fault, FaultFs, Op, OpKind};
-use env::mem::{CrashStyle, MemFs};
-use env::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 fn fill(db: &mut Db, round: u8) {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod common;
-use codec::entry::{Entry, Kind};
+use alluvium_codec::entry::{Entry, Kind};
 use common::{Db, key, tiny_options};
 use std::sync::atomic::Ordering;
 

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+use alluvium_lsm::{Options, Outcome};
 use common::{Db, tiny_options, tree_key};
-use lsm::{Options, Outcome};
 use std::collections::BTreeMap;
 
 fn options(target_file_bytes: u64) -> Options {
@@ -18,7 +18,7 @@ fn options(target_file_bytes: u64) -> Options {
         manifest_bytes: 1 << 10,
         ..tiny_options()
     };
-    options.writer.compression = sst::Compression::None;
+    options.writer.compression = alluvium_sst::Compression::None;
     options
 }
 

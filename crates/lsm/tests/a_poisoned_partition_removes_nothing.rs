@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::{CrashStyle, MemFs};
 use common::{Db, env_over, key, tiny_options};
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::{CrashStyle, MemFs};
 use std::ops::Bound;
 use std::sync::Arc;
 

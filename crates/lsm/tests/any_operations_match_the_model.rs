@@ -93,7 +93,7 @@ fn walk(db: &Db, from: u16, bounds: (u16, u16), turns: &[bool]) {
 
 fn run(ops: Vec<Op>) {
     let mut options = tiny_options();
-    options.writer.compression = sst::Compression::None;
+    options.writer.compression = alluvium_sst::Compression::None;
     options.upper_floor_bytes = 2 << 10;
     let mut db = Db::new(options);
     let (mut next, mut no_fold) = (0u32, false);

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+use alluvium_env::mem::MemFs;
+use alluvium_lsm::{Options, Partition};
 use common::{Db, env_over, tiny_options, tree_key};
-use env::mem::MemFs;
-use lsm::{Options, Partition};
 use std::path::Path;
 use std::sync::Arc;
 

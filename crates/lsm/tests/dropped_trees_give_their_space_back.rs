@@ -93,7 +93,7 @@ fn files_that_a_compaction_reads_are_not_pulled_from_under_it() {
     db.policy.dead.lock().insert(2);
     db.model.drop_tree(2);
     db.partition.drop_tree(2).unwrap();
-    assert_eq!(db.partition.run_compaction(job, &|| false).unwrap(), lsm::Outcome::Done);
+    assert_eq!(db.partition.run_compaction(job, &|| false).unwrap(), alluvium_lsm::Outcome::Done);
     db.compact();
     assert_eq!(db.partition.stats().entries, 15);
     db.check();

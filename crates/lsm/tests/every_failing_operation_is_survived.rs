@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
 use common::{Db, env_over, key, tiny_options};
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
 use std::sync::Arc;
 
 struct Bench {
@@ -36,7 +36,7 @@ fn prepare() -> Bench {
 }
 
 /// The work during which operations fail.
-fn work(db: &Db) -> env::Result<()> {
+fn work(db: &Db) -> alluvium_env::Result<()> {
     db.partition.flush_oldest()?;
     db.partition.compact_all()
 }
@@ -68,7 +68,7 @@ fn one_failure(fault: Fault, what: &str) -> bool {
     let Db { partition, model, options, .. } = db;
     let flushed = partition.flushed_seq();
     drop(partition);
-    for disk in [mem.kill_clone(), mem.crash_clone(5, env::mem::CrashStyle::AllLost)] {
+    for disk in [mem.kill_clone(), mem.crash_clone(5, alluvium_env::mem::CrashStyle::AllLost)] {
         let mut again =
             Db::open(env_over(Arc::new(disk)), options.clone(), 0).unwrap_or_else(|e| panic!("{what}: {e}"));
         assert!(again.partition.flushed_seq() >= flushed, "{what}");
@@ -145,7 +145,7 @@ fn a_disk_that_is_full_for_a_while() {
 fn a_policy_that_cannot_sync_the_log_keeps_the_memtable() {
     let Bench { db, .. } = prepare();
     let before = (db.sst_names(), db.partition.flushed_seq());
-    let refused = env::Error::corrupt(std::path::Path::new("/wal"), 0, "test");
+    let refused = alluvium_env::Error::corrupt(std::path::Path::new("/wal"), 0, "test");
     *db.policy.refuse_edit.lock() = Some(refused);
     assert!(db.partition.flush_oldest().is_err());
     assert_eq!((db.sst_names(), db.partition.flushed_seq()), before);

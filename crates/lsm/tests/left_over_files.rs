@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
-use codec::entry::{Entry, Kind};
+use alluvium_codec::entry::{Entry, Kind};
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::{Error, OpenMode};
+use alluvium_lsm::{Budget, Partition, Shared};
 use common::{DIR, Db, env_over, key, tiny_options};
-use env::fault::{Fault, FaultFs, OpKind};
-use env::{Error, OpenMode};
-use lsm::{Budget, Partition, Shared};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ fn a_manifest_whose_making_failed_at_its_end_is_withdrawn_too() {
     db.flush();
     let before = contents(&db);
     let faults = Arc::new(FaultFs::new(db.env.fs.clone()));
-    let options = lsm::Options { manifest_bytes: 1, ..db.options.clone() };
+    let options = alluvium_lsm::Options { manifest_bytes: 1, ..db.options.clone() };
     let shared = Shared::new(env_over(faults.clone()), options, Budget::new(64 << 20), db.policy.clone());
     let other = Partition::open(shared, 0, Path::new(DIR)).unwrap();
     faults.inject(Fault::nth(1).of(OpKind::Open).on("MANIFEST"));

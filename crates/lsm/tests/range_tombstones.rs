@@ -14,7 +14,7 @@ fn number(tree: u32, n: u32) -> Vec<u8> {
 /// A partition with keys in order, all in the base.
 fn loaded(tree: u32) -> Db {
     let mut options = tiny_options();
-    options.writer.compression = sst::Compression::None;
+    options.writer.compression = alluvium_sst::Compression::None;
     let mut db = Db::new(options);
     for n in 0..KEYS {
         db.put(&number(tree, n), &[n as u8; 40]);
@@ -41,7 +41,7 @@ fn scan(db: &Db, back: bool) -> (usize, u64) {
     let before = db.partition.stats();
     let found = if back { db.scan_back(db.seq) } else { db.scan(db.seq) };
     let after = db.partition.stats();
-    let blocks = |stats: &lsm::Stats| stats.cache_misses + stats.cache_hits;
+    let blocks = |stats: &alluvium_lsm::Stats| stats.cache_misses + stats.cache_hits;
     (found.len(), blocks(&after) - blocks(&before))
 }
 

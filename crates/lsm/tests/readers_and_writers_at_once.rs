@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod common;
-use codec::entry::{Entry, Kind};
+use alluvium_codec::entry::{Entry, Kind};
+use alluvium_lsm::{Options, Partition};
 use common::{Db, TestPolicy, key, tiny_options};
-use lsm::{Options, Partition};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,7 +121,7 @@ fn work(partition: &Partition, done: &AtomicBool, flushes: bool) {
 #[test]
 fn all_at_once() {
     let mut options = Options { upper_floor_bytes: 1 << 10, ..tiny_options() };
-    options.writer.compression = sst::Compression::None;
+    options.writer.compression = alluvium_sst::Compression::None;
     let db = Db::new(options);
     let done = Arc::new(AtomicBool::new(false));
     let (partition, policy) = (&*db.partition, &*db.policy);

@@ -72,7 +72,7 @@ fn a_job_that_is_dropped_or_stopped_gives_its_files_back() {
     drop(job);
     let job = db.partition.pick_compaction().unwrap();
     assert!(job.bytes() > 0);
-    assert_eq!(db.partition.run_compaction(job, &|| true).unwrap(), lsm::Outcome::Yielded);
+    assert_eq!(db.partition.run_compaction(job, &|| true).unwrap(), alluvium_lsm::Outcome::Yielded);
     assert_eq!(db.sst_names(), names);
     db.compact();
     db.check();
@@ -94,7 +94,7 @@ fn a_long_compaction_lets_its_partition_flush() {
         partition.flush_oldest().unwrap();
         false
     };
-    assert_eq!(db.partition.run_compaction(job, &flush).unwrap(), lsm::Outcome::Done);
+    assert_eq!(db.partition.run_compaction(job, &flush).unwrap(), alluvium_lsm::Outcome::Done);
     assert_eq!(db.partition.view().immutable_count(), 0, "the flush ran within the compaction");
     db.check();
     db.compact();

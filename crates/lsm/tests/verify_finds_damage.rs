@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+use alluvium_env::{Error, OpenMode};
 use common::{DIR, Db, key, tiny_options};
-use env::{Error, OpenMode};
 use std::path::Path;
 
 #[test]

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+use alluvium_env::{Env, Error, ManualClock, OpenMode};
 use common::{DIR, Db, key, tiny_options};
-use env::{Env, Error, ManualClock, OpenMode};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

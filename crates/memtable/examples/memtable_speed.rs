@@ -1,8 +1,8 @@
 //! Measures a memtable on one thread: inserts, gets, the sort and the walk of a flush, and
 //! iterators on a table that grows. CPU time of the thread. Run: `cargo run --release -p alluvium-memtable --example memtable_speed`.
 
-use codec::entry::{Entry, EntryIter, Kind, Seq};
-use memtable::{ChunkPool, Memtable};
+use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
+use alluvium_memtable::{ChunkPool, Memtable};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::sync::Arc;

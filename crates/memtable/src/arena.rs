@@ -15,7 +15,7 @@
 use crate::FULL_BYTES;
 use crate::pool::ChunkPool;
 use crate::prefetch::prefetch;
-use codec::entry::{self, Entry, Kind, Seq};
+use alluvium_codec::entry::{self, Entry, Kind, Seq};
 use std::cmp::Ordering;
 use std::sync::Arc;
 

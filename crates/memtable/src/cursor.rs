@@ -9,7 +9,7 @@ use crate::order::{Run, Runs};
 use crate::sort::{self, Item};
 use crate::state::State;
 use crate::table::Memtable;
-use codec::entry::{Kind, Seq};
+use alluvium_codec::entry::{Kind, Seq};
 use std::cmp::Ordering;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::arena::{NONE, Place, Stored};
 use crate::cursor::Cursor;
 use crate::sorted::Sorted;
 use crate::table::Frozen;
-use codec::entry::{EntryIter, Kind, Seq};
+use alluvium_codec::entry::{EntryIter, Kind, Seq};
 use std::sync::Arc;
 
 /// Walks a memtable in entry order, either way.
@@ -69,19 +69,19 @@ impl MemtableIter {
 }
 
 impl EntryIter for MemtableIter {
-    type Error = env::Error;
+    type Error = alluvium_env::Error;
 
-    fn seek_first(&mut self) -> env::Result<()> {
+    fn seek_first(&mut self) -> alluvium_env::Result<()> {
         self.go(|_, _, _| Some(0), Cursor::seek_first);
         Ok(())
     }
 
-    fn seek_last(&mut self) -> env::Result<()> {
+    fn seek_last(&mut self) -> alluvium_env::Result<()> {
         self.go(|_, order, _| order.places.len().checked_sub(1), Cursor::seek_last);
         Ok(())
     }
 
-    fn seek(&mut self, key: &[u8], seq: Seq) -> env::Result<()> {
+    fn seek(&mut self, key: &[u8], seq: Seq) -> alluvium_env::Result<()> {
         self.go(
             |frozen, order, _| Some(order.lower_bound(&frozen.state.arena, key, seq)),
             |cursor, table| cursor.seek(table, key, seq),
@@ -89,7 +89,7 @@ impl EntryIter for MemtableIter {
         Ok(())
     }
 
-    fn seek_before(&mut self, key: &[u8]) -> env::Result<()> {
+    fn seek_before(&mut self, key: &[u8]) -> alluvium_env::Result<()> {
         self.go(
             |frozen, order, _| order.lower_bound(&frozen.state.arena, key, Seq::MAX).checked_sub(1),
             |cursor, table| cursor.seek_before(table, key),
@@ -98,7 +98,7 @@ impl EntryIter for MemtableIter {
     }
 
     #[inline]
-    fn next(&mut self) -> env::Result<()> {
+    fn next(&mut self) -> alluvium_env::Result<()> {
         self.go(
             |frozen, order, at| {
                 let next = at.saturating_add(1);
@@ -112,7 +112,7 @@ impl EntryIter for MemtableIter {
         Ok(())
     }
 
-    fn prev(&mut self) -> env::Result<()> {
+    fn prev(&mut self) -> alluvium_env::Result<()> {
         self.go(|_, order, at| if at < order.places.len() { at.checked_sub(1) } else { None }, Cursor::prev);
         Ok(())
     }

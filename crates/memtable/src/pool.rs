@@ -4,7 +4,7 @@
 //! 285 ns of CPU in chunks from the system, 75 ns in chunks that were used before
 //! (`examples/memtable_speed.rs`).
 
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
 
 /// Free chunks of arenas, shared by the memtables of a database. `Send + Sync`.
 ///

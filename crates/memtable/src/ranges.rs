@@ -3,10 +3,10 @@
 //! They lie in sets of falling size, joined when an older one is less than twice as large as the next: so a
 //! look-up asks a logarithmic number of sets, and a tombstone is copied a logarithmic number of times.
 
-use codec::entry::Seq;
-use codec::ranges::RangeSet;
-use env::sync::RwLock;
-use env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use alluvium_codec::entry::Seq;
+use alluvium_codec::ranges::RangeSet;
+use alluvium_env::sync::RwLock;
+use alluvium_env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 /// An older set is at least so many times as large as the next newer one.

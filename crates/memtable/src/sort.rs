@@ -6,7 +6,7 @@
 //! sorting and searching strings", 1997), or by number if they are versions of one key.
 
 use crate::arena::{Arena, Place};
-use codec::entry::{self, Seq};
+use alluvium_codec::entry::{self, Seq};
 use std::cmp::Ordering;
 
 /// An entry to sort, with 16 bytes of its key (zeros behind its end) as a number.

@@ -3,7 +3,7 @@
 use crate::arena::{Arena, Place};
 use crate::sort::{self, Item};
 use crate::state::State;
-use codec::entry::{self, Seq};
+use alluvium_codec::entry::{self, Seq};
 use std::cmp::Ordering;
 
 /// All entries in order.

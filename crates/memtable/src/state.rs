@@ -3,7 +3,7 @@
 use crate::arena::{Arena, NONE, Place, Stored};
 use crate::index::{Index, Slot};
 use crate::pool::ChunkPool;
-use codec::entry::{Entry, Seq};
+use alluvium_codec::entry::{Entry, Seq};
 use std::sync::Arc;
 
 /// All entries, found by key.
@@ -22,7 +22,7 @@ pub(crate) struct State {
 
 #[inline]
 fn hash(key: &[u8]) -> u32 {
-    (codec::hash64(key) >> 32) as u32
+    (alluvium_codec::hash64(key) >> 32) as u32
 }
 
 impl State {

@@ -6,10 +6,10 @@ use crate::sort;
 use crate::sorted::Sorted;
 use crate::state::State;
 use crate::{ChunkPool, MemtableIter};
-use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
-use codec::ranges::RangeSet;
-use env::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use env::sync::{Condvar, Mutex, RwLock};
+use alluvium_codec::entry::{Entry, Kind, MAX_SEQ, Seq};
+use alluvium_codec::ranges::RangeSet;
+use alluvium_env::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use alluvium_env::sync::{Condvar, Mutex, RwLock};
 use std::sync::{Arc, OnceLock};
 
 /// Recent writes of one partition, over a contiguous interval of numbers.

@@ -4,9 +4,9 @@
 
 mod common;
 
-use codec::entry::EntryIter;
+use alluvium_codec::entry::EntryIter;
+use alluvium_memtable::Memtable;
 use common::{Model, Owned, collect, model_get, random_entry, random_key, seed, wander};
-use memtable::Memtable;
 use std::cmp::Reverse;
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@
 
 mod common;
 
-use codec::entry::EntryIter;
+use alluvium_codec::entry::EntryIter;
+use alluvium_memtable::Memtable;
 use common::{Model, Owned, collect, random_entry, seed, wander};
-use memtable::Memtable;
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};

@@ -3,9 +3,9 @@
 #![cfg(feature = "loom")]
 #![allow(clippy::unwrap_used)]
 
-use codec::entry::{Entry, EntryIter, Kind, Seq};
-use env::thread::spawn;
-use memtable::Memtable;
+use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
+use alluvium_env::thread::spawn;
+use alluvium_memtable::Memtable;
 use std::sync::Arc;
 
 fn put(table: &Memtable, seq: Seq) {
@@ -30,7 +30,7 @@ fn count(table: &Arc<Memtable>) -> usize {
 
 #[test]
 fn whoever_waits_for_a_sealed_one_sees_all_of_it() {
-    env::orders::check(|| {
+    alluvium_env::orders::check(|| {
         let table = Arc::new(Memtable::new(1));
         (0..2).for_each(|_| table.register_writer());
         let writers = [1, 2].map(|seq| {
@@ -46,7 +46,7 @@ fn whoever_waits_for_a_sealed_one_sees_all_of_it() {
 
 #[test]
 fn two_wait_for_writers_before_the_seal() {
-    env::orders::check(|| {
+    alluvium_env::orders::check(|| {
         let table = Arc::new(Memtable::new(1));
         table.register_writer();
         let writing = table.clone();
@@ -65,7 +65,7 @@ fn two_wait_for_writers_before_the_seal() {
 
 #[test]
 fn a_reader_loses_nothing_to_the_freeze() {
-    env::orders::check(|| {
+    alluvium_env::orders::check(|| {
         let table = Arc::new(Memtable::new(1));
         table.register_writer();
         let (writing, reading) = (table.clone(), table.clone());

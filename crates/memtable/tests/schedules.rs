@@ -3,9 +3,9 @@
 #![cfg(feature = "shuttle")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use codec::entry::{Entry, EntryIter, Kind, Seq};
-use env::sync::Arc;
-use memtable::Memtable;
+use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
+use alluvium_env::sync::Arc;
+use alluvium_memtable::Memtable;
 
 const SCHEDULES: u64 = 1000;
 const WRITERS: u64 = 3;
@@ -36,21 +36,21 @@ fn writers_a_sealer_a_waiter_and_a_reader() {
         let writers: Vec<_> = (1..=WRITERS)
             .map(|seq| {
                 let table = Arc::clone(&table);
-                env::thread::spawn("writer", move || {
+                alluvium_env::thread::spawn("writer", move || {
                     table.apply([put(b"key", seq)].into_iter());
                     table.finish_writer();
                 })
             })
             .collect();
         let (reading, waiting) = (Arc::clone(&table), Arc::clone(&table));
-        let reader = env::thread::spawn("reader", move || {
+        let reader = alluvium_env::thread::spawn("reader", move || {
             let first = count(&reading);
             let mut value = Vec::new();
             let newest = reading.get(b"key", Seq::MAX, &mut value);
             assert!(first == 0 || newest.is_some());
             assert!(count(&reading) >= first);
         });
-        let waiter = env::thread::spawn("waiter", move || {
+        let waiter = alluvium_env::thread::spawn("waiter", move || {
             waiting.wait_for_writers();
             assert_eq!(count(&waiting) as u64, WRITERS);
         });
@@ -62,7 +62,7 @@ fn writers_a_sealer_a_waiter_and_a_reader() {
         waiter.join().unwrap();
     };
     let test = "-p alluvium-memtable --test schedules writers_a_sealer_a_waiter_and_a_reader";
-    env::schedules::check(test, 2 * SCHEDULES, scenario);
+    alluvium_env::schedules::check(test, 2 * SCHEDULES, scenario);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn waiting_without_a_seal() {
         let writers: Vec<_> = (1..3)
             .map(|seq| {
                 let table = Arc::clone(&table);
-                env::thread::spawn("writer", move || {
+                alluvium_env::thread::spawn("writer", move || {
                     table.apply([put(b"key", seq)].into_iter());
                     table.finish_writer();
                 })
@@ -83,5 +83,5 @@ fn waiting_without_a_seal() {
         assert_eq!(table.len(), 2);
         writers.into_iter().for_each(|writer| writer.join().unwrap());
     };
-    env::schedules::check("-p alluvium-memtable --test schedules waiting_without_a_seal", SCHEDULES, scenario);
+    alluvium_env::schedules::check("-p alluvium-memtable --test schedules waiting_without_a_seal", SCHEDULES, scenario);
 }

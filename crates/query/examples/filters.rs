@@ -8,10 +8,10 @@ mod generator;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use document::row::encode_row;
-use document::shape::ShapeTable;
-use document::{Document, Map, Value, json, key};
-use query::filter::Filter;
+use alluvium_document::row::encode_row;
+use alluvium_document::shape::ShapeTable;
+use alluvium_document::{Document, Map, Value, json, key};
+use alluvium_query::filter::Filter;
 
 const FILTERS: [&str; 8] = [
     "{}",

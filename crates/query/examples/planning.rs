@@ -3,10 +3,10 @@
 
 use std::time::Instant;
 
-use document::{Map, Value};
-use query::filter::Filter;
-use query::index::Definition;
-use query::plan::{Collection, Index, Query, plan};
+use alluvium_document::{Map, Value};
+use alluvium_query::filter::Filter;
+use alluvium_query::index::Definition;
+use alluvium_query::plan::{Collection, Index, Query, plan};
 
 /// A map of one field.
 fn one(name: impl Into<Value>, value: impl Into<Value>) -> Map {

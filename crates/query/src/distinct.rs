@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use document::bson::bson_size;
-use document::key::encode_ref;
-use document::path::{FieldPath, array_index};
-use document::row::{MapRef, RowError, ValueRef};
-use document::{Document, Value};
+use alluvium_document::bson::bson_size;
+use alluvium_document::key::encode_ref;
+use alluvium_document::path::{FieldPath, array_index};
+use alluvium_document::row::{MapRef, RowError, ValueRef};
+use alluvium_document::{Document, Value};
 
 /// The most bytes of distinct values, as a BSON array. MongoDB's limit.
 pub const MAX_DISTINCT_BYTES: usize = 16 << 20;
@@ -56,8 +56,8 @@ impl DistinctError {
 /// Collects the distinct values at a path.
 ///
 /// ```
-/// use document::Document;
-/// use query::distinct::Distinct;
+/// use alluvium_document::Document;
+/// use alluvium_query::distinct::Distinct;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut tags = Distinct::new("tags")?;
 /// tags.add(&Document::from_json(r#"{"tags": ["b", "a"]}"#)?)?;

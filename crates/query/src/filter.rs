@@ -9,7 +9,7 @@
 //!   `$elemMatch`, which ask for the array, and where a position led to it. Arrays directly within arrays are not entered.
 //! - **What is not there** counts as null, where a path ends in a map, or before a value that is no map. In an array
 //!   without maps a path finds nothing, not even null: `{"a.b": null}` does not match `{a: [1]}`.
-//! - **Comparison** is in the one order of all values ([`document::compare`]), numbers by value whatever their types. Ranges
+//! - **Comparison** is in the one order of all values ([`alluvium_document::compare`]), numbers by value whatever their types. Ranges
 //!   are of the operand's type only: `{$gt: 5}` matches numbers, `{$gt: "a"}` strings and symbols. Min and max key are
 //!   compared with everything. NaN equals NaN, and is in no range of numbers.
 //! - **Equality** with a map is that of all its fields in their order. Null does not equal undefined.
@@ -19,8 +19,8 @@
 //! - **Negations** (`$ne`, `$nin`, `$not`, `$nor`) match what the rest does not, so also documents without the field.
 //!
 //! ```
-//! use document::{Document, json};
-//! use query::filter::Filter;
+//! use alluvium_document::{Document, json};
+//! use alluvium_query::filter::Filter;
 //!
 //! let filter = json::parse(br#"{"tags": "news", "score": {"$gte": 5, "$lt": 10}}"#)?;
 //! let filter = Filter::parse(filter.as_map().ok_or("no map")?)?;
@@ -31,10 +31,10 @@
 
 use std::fmt;
 
-use document::json::Format;
-use document::path::FieldPath;
-use document::row::{RowError, ValueRef};
-use document::{Document, MAX_DEPTH, Map, Value, bson, json};
+use alluvium_document::json::Format;
+use alluvium_document::path::FieldPath;
+use alluvium_document::row::{RowError, ValueRef};
+use alluvium_document::{Document, MAX_DEPTH, Map, Value, bson, json};
 
 pub(crate) mod bits;
 mod error;

@@ -1,7 +1,7 @@
 //! Folding: a document, and the deltas that were written after it.
 
-use document::Draft;
-use document::row::RowError;
+use alluvium_document::Draft;
+use alluvium_document::row::RowError;
 
 use crate::update::{DeltaError, Update};
 

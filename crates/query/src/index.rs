@@ -14,7 +14,7 @@
 //!   its filter does not match.
 //!
 //! # Bytes of an entry
-//! Key: for each part [`document::key`], all bits inverted where the part descends, or for a hashed part the eight bytes
+//! Key: for each part [`alluvium_document::key`], all bits inverted where the part descends, or for a hashed part the eight bytes
 //! of the hash; then the key of the document's `_id`. No such key is a prefix of another, so keys of whole entries sort by
 //! parts and then by `_id`. Value: nothing, if the values can be told from the key exactly; else the values of the parts
 //! as an array in the self-describing encoding (1.0 and 1 have one key). The value of a hashed part is never needed.
@@ -40,5 +40,5 @@ pub const MAX_KEYS: usize = 1 << 20;
 /// The key of the `_id`, which every entry has, counts with each.
 pub const MAX_KEYS_BYTES: usize = 32 << 20;
 /// The most levels of a partial filter. Whatever a definition is written into (the description of an index, the metadata
-/// of a dump) nests a few levels more, and is read again only up to [`document::MAX_DEPTH`].
-pub const MAX_PARTIAL_LEVELS: usize = document::MAX_DEPTH - 10;
+/// of a dump) nests a few levels more, and is read again only up to [`alluvium_document::MAX_DEPTH`].
+pub const MAX_PARTIAL_LEVELS: usize = alluvium_document::MAX_DEPTH - 10;

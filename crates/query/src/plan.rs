@@ -16,8 +16,8 @@
 //! index's entries may be stale, too. Who carries out a plan therefore validates entries as DESIGN says, before the
 //! conditions that a plan left away count as met.
 
-use document::Value;
-use document::path::FieldPath;
+use alluvium_document::Value;
+use alluvium_document::path::FieldPath;
 
 use crate::filter::Filter;
 use crate::index::Definition;
@@ -85,7 +85,7 @@ pub enum Hint<'a> {
     /// The index of this name; `_id_` is the order of `_id`.
     Name(&'a str),
     /// The index with these keys, as [`Definition::keys_map`] gives them.
-    Keys(&'a document::Map),
+    Keys(&'a alluvium_document::Map),
     /// A scan of all documents, backwards or forwards.
     Natural {
         /// From the last to the first.
@@ -102,7 +102,7 @@ pub struct Collection<'a> {
     pub bytes: u64,
     /// Over how many partitions each scan goes, at least 1.
     pub partitions: u32,
-    /// Every `_id` can be told exactly from its key ([`document::row::is_natural_id`]). This must be true if it is said.
+    /// Every `_id` can be told exactly from its key ([`alluvium_document::row::is_natural_id`]). This must be true if it is said.
     pub natural_ids: bool,
     /// Its indexes that can be read.
     pub indexes: &'a [Index<'a>],

@@ -15,8 +15,8 @@
 //!   ([`Filter::position`]).
 //! - Expressions and constants are refused by name.
 
-use document::path::FieldPath;
-use document::{Document, Map, Value};
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Document, Map, Value};
 
 mod apply;
 mod error;
@@ -30,8 +30,8 @@ use tree::{Child, Node};
 /// Which fields of documents are returned.
 ///
 /// ```
-/// use document::Document;
-/// use query::{filter::Filter, projection::Projection};
+/// use alluvium_document::Document;
+/// use alluvium_query::{filter::Filter, projection::Projection};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let projection = Document::from_json(r#"{"name": 1, "tags": {"$slice": 1}}"#)?.to_map()?;
 /// let projection = Projection::parse(&projection)?;

@@ -2,7 +2,7 @@
 //!
 //! The rules are those of MongoDB's `find`:
 //!
-//! - Values sort in the one order of all values ([`document::compare`]); what is missing sorts as null.
+//! - Values sort in the one order of all values ([`alluvium_document::compare`]); what is missing sorts as null.
 //! - An array stands for its elements (not for elements of theirs): ascending by the least, descending by the greatest.
 //!   An empty array sorts below null. Parts whose paths lead through the same array see one element of it at a time. Two
 //!   arrays side by side are refused ([`SortError::ParallelArrays`]).
@@ -14,8 +14,8 @@
 
 use std::cmp::Ordering;
 
-use document::path::FieldPath;
-use document::{Document, Map, Value};
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Document, Map, Value};
 
 use crate::location;
 
@@ -57,8 +57,8 @@ impl SortPart {
 /// An order of documents: by the first part, where that is equal by the second, and so on.
 ///
 /// ```
-/// use document::Document;
-/// use query::sort::Sort;
+/// use alluvium_document::Document;
+/// use alluvium_query::sort::Sort;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let sort = Document::from_json(r#"{"age": -1, "name": 1}"#)?.to_map()?;
 /// let sort = Sort::parse(&sort)?;

@@ -22,14 +22,14 @@
 //! - **`_id`** never changes. Setting it to what it is does nothing.
 //! - **Conflicts.** No path may be another's or lead into it, `$rename`'s included; nor may two mean elements of one array
 //!   by name and by position.
-//! - **Limits.** [`document::MAX_DEPTH`] levels, [`MAX_DOCUMENT_BYTES`] bytes as BSON; what `$[]` and `$[name]` stand for
+//! - **Limits.** [`alluvium_document::MAX_DEPTH`] levels, [`MAX_DOCUMENT_BYTES`] bytes as BSON; what `$[]` and `$[name]` stand for
 //!   is 4,194,304 positions at most, in all paths of an update together.
 //! - **Changed** is a document that is not identical to what it was: 1 and 1.0 are different, and a `$push` whose `$slice`
 //!   undoes it changes nothing.
 
-use document::path::FieldPath;
-use document::row::{ID, RowError};
-use document::{Draft, Map, Value, bson};
+use alluvium_document::path::FieldPath;
+use alluvium_document::row::{ID, RowError};
+use alluvium_document::{Draft, Map, Value, bson};
 
 use crate::filter::Patterns;
 
@@ -123,8 +123,8 @@ impl Update {
     /// `{"grade.score": {$gte: 85}}` matches.
     ///
     /// ```
-    /// use document::Document;
-    /// use query::update::{Context, Update};
+    /// use alluvium_document::Document;
+    /// use alluvium_query::update::{Context, Update};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let update = Document::from_json(r#"{"$set": {"grades.$[grade].mean": 100}}"#)?.to_map()?;
     /// let filter = Document::from_json(r#"{"grade.score": {"$gte": 85}}"#)?.to_value()?;

@@ -3,17 +3,17 @@
 
 mod common;
 
+use alluvium_document::compare::compare;
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Draft, Map, Value};
+use alluvium_query::fold::{Folded, fold};
+use alluvium_query::update::{Context, Update, UpdateError};
 use common::arbitrary::{document, parse, update};
 use common::{draft_of, plain};
-use document::compare::compare;
-use document::path::FieldPath;
-use document::{Draft, Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use query::fold::{Folded, fold};
-use query::update::{Context, Update, UpdateError};
 
 const CONTEXT: Context = Context { time_ms: 1_234_567_890_123, inserting: false };
 

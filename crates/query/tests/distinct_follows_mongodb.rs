@@ -3,10 +3,10 @@
 
 mod common;
 
+use alluvium_document::json::{self, Format};
+use alluvium_document::{Document, Map, Value};
+use alluvium_query::distinct::{Distinct, DistinctError};
 use common::{golden, map_of, stored_document};
-use document::json::{self, Format};
-use document::{Document, Map, Value};
-use query::distinct::{Distinct, DistinctError};
 
 fn values(path: &str, documents: &[Map], form: fn(&Map) -> Document) -> Result<Vec<Value>, DistinctError> {
     let mut distinct = Distinct::new(path)?;

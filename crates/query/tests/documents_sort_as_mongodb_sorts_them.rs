@@ -5,16 +5,16 @@ mod common;
 
 use std::cmp::Ordering;
 
+use alluvium_document::compare::compare;
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Document, Map, Value};
+use alluvium_query::index::{Definition, IndexError};
+use alluvium_query::sort::{Direction, Sort, SortError, TopK};
 use common::arbitrary::document;
 use common::{golden, map_of, stored_document};
-use document::compare::compare;
-use document::path::FieldPath;
-use document::{Document, Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use query::index::{Definition, IndexError};
-use query::sort::{Direction, Sort, SortError, TopK};
 
 /// The keys of both forms of a document, which are the same.
 fn key(sort: &Sort, map: &Map) -> Result<Vec<u8>, SortError> {
@@ -129,7 +129,7 @@ fn replaced(value: &Value, path: &[&str], new: Value) -> Value {
 }
 
 fn compare_tuples(sort: &Sort, a: &[Value], b: &[Value]) -> Ordering {
-    let order = |(index, part): (usize, &query::sort::SortPart)| {
+    let order = |(index, part): (usize, &alluvium_query::sort::SortPart)| {
         let order = compare(&a[index], &b[index]);
         if part.direction == Direction::Ascending { order } else { order.reverse() }
     };

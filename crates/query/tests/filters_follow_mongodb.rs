@@ -18,9 +18,9 @@ mod common;
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use alluvium_document::{Document, Map, Value};
+use alluvium_query::filter::Filter;
 use common::{map_of, stored_document};
-use document::{Document, Map, Value};
-use query::filter::Filter;
 
 /// A document three times, and its name.
 struct Candidate {

@@ -3,9 +3,9 @@
 
 mod common;
 
+use alluvium_document::{MAX_DEPTH, Map, Value};
+use alluvium_query::filter::{ElementFilter, Filter, MAX_FILTER_BYTES};
 use common::map_of;
-use document::{MAX_DEPTH, Map, Value};
-use query::filter::{ElementFilter, Filter, MAX_FILTER_BYTES};
 
 fn refused(filter: &Map) -> (i32, &'static str) {
     let error = Filter::parse(filter).unwrap_err();
@@ -78,7 +78,7 @@ fn patterns_take_no_longer_than_the_text() {
 
 fn patterns(count: usize, pattern: impl Fn(usize) -> (String, &'static str)) -> Vec<Value> {
     let regex = |(pattern, options): (String, &str)| {
-        Value::Regex(Box::new(document::value::Regex { pattern, options: options.to_owned() }))
+        Value::Regex(Box::new(alluvium_document::value::Regex { pattern, options: options.to_owned() }))
     };
     (0..count).map(|n| regex(pattern(n))).collect()
 }

@@ -4,10 +4,10 @@
 
 mod common;
 
+use alluvium_document::{Document, Map, Value};
+use alluvium_query::filter::{ElementFilter, Filter};
 use common::{arbitrary, filters, focused, naive, nested, stored_document};
-use document::{Document, Map, Value};
 use proptest::prelude::*;
-use query::filter::{ElementFilter, Filter};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
@@ -60,7 +60,7 @@ proptest! {
     #[test]
     fn elements_under_a_name_match_as_fields_do(map in filters::filter(), element in arbitrary::value()) {
         let filter = Filter::parse(&map).unwrap();
-        let document = document::Map::from([("a", element.clone())]);
+        let document = alluvium_document::Map::from([("a", element.clone())]);
         prop_assert_eq!(filter.matches_named("a", &element), filter.matches_map(&document));
     }
 
@@ -69,9 +69,9 @@ proptest! {
     fn elements_match_as_in_elem_match(map in filters::filter(), element in arbitrary::value()) {
         let elements = ElementFilter::parse(&Value::Map(map.clone())).unwrap();
         let field = Value::Array(vec![element.clone()]);
-        let operand = Value::Map(document::Map::from([("$elemMatch", map.clone())]));
-        let filter = Filter::parse(&document::Map::from([("a", operand)])).unwrap();
-        prop_assert_eq!(elements.matches(&element), filter.matches_map(&document::Map::from([("a", field)])));
+        let operand = Value::Map(alluvium_document::Map::from([("$elemMatch", map.clone())]));
+        let filter = Filter::parse(&alluvium_document::Map::from([("a", operand)])).unwrap();
+        prop_assert_eq!(elements.matches(&element), filter.matches_map(&alluvium_document::Map::from([("a", field)])));
     }
 }
 

@@ -6,12 +6,12 @@
 
 mod common;
 
+use alluvium_document::json::{self, Format};
+use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_query::filter::Filter;
+use alluvium_query::fold::fold;
+use alluvium_query::update::{Applied, Context, Modification, Update, UpdateError};
 use common::{draft_of, golden, map_of, plain};
-use document::json::{self, Format};
-use document::{Document, Draft, Map, Value};
-use query::filter::Filter;
-use query::fold::fold;
-use query::update::{Applied, Context, Modification, Update, UpdateError};
 
 const CONTEXT: Context = Context { time_ms: 1_234_567_890_123, inserting: false };
 

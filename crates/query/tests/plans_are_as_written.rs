@@ -10,13 +10,13 @@ mod common;
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Map, Value};
+use alluvium_query::filter::Filter;
+use alluvium_query::index::Definition;
+use alluvium_query::plan::{Collection, Hint, Index, Needs, Query, plan};
+use alluvium_query::sort::{Direction, SortPart};
 use common::map_of;
-use document::path::FieldPath;
-use document::{Map, Value};
-use query::filter::Filter;
-use query::index::Definition;
-use query::plan::{Collection, Hint, Index, Needs, Query, plan};
-use query::sort::{Direction, SortPart};
 
 struct Known {
     definition: Definition,
@@ -114,7 +114,7 @@ trait ToJson {
 
 impl ToJson for Value {
     fn to_json(&self) -> String {
-        document::json::to_string(self, document::json::Format::RELAXED).unwrap()
+        alluvium_document::json::to_string(self, alluvium_document::json::Format::RELAXED).unwrap()
     }
 }
 

@@ -7,17 +7,17 @@ mod common;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use alluvium_document::compare::compare;
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Map, Value, key};
+use alluvium_query::filter::Filter;
+use alluvium_query::index::Definition;
+use alluvium_query::plan::{Collection, Hint, Index, IndexScan, Needs, Node, Place, Query, plan};
+use alluvium_query::sort::{Direction, SortPart};
 use common::{arbitrary, filters, focused, nested};
-use document::compare::compare;
-use document::path::FieldPath;
-use document::{Map, Value, key};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use query::filter::Filter;
-use query::index::Definition;
-use query::plan::{Collection, Hint, Index, IndexScan, Needs, Node, Place, Query, plan};
-use query::sort::{Direction, SortPart};
 
 /// The documents and indexes that plans are carried out on.
 #[derive(Debug, Clone)]

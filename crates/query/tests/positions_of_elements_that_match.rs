@@ -3,9 +3,9 @@
 
 mod common;
 
+use alluvium_document::path::FieldPath;
+use alluvium_query::filter::Filter;
 use common::{map_of, stored_document};
-use document::path::FieldPath;
-use query::filter::Filter;
 
 #[test]
 fn the_first_element_that_meets_a_condition_is_found() {

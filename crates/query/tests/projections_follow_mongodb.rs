@@ -3,14 +3,14 @@
 
 mod common;
 
+use alluvium_document::{Document, Map, Value};
+use alluvium_query::filter::Filter;
+use alluvium_query::projection::{Projection, ProjectionError};
 use common::arbitrary::document;
 use common::{golden, map_of, stored_document};
-use document::{Document, Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use query::filter::Filter;
-use query::projection::{Projection, ProjectionError};
 
 /// What both forms of a document give, which is the same.
 fn apply(projection: &Projection, map: &Map, filter: &Filter) -> Result<Map, ProjectionError> {
@@ -29,7 +29,9 @@ fn cases() {
         let projection = Projection::parse(&map_of(inputs[0]));
         let checked = projection.and_then(|projection| projection.check_position(&filter).map(|()| projection));
         match checked.and_then(|projection| apply(&projection, &map, &filter)) {
-            Ok(projected) => Document::from_map(&projected).unwrap().to_json(document::json::Format::RELAXED).unwrap(),
+            Ok(projected) => {
+                Document::from_map(&projected).unwrap().to_json(alluvium_document::json::Format::RELAXED).unwrap()
+            }
             Err(error) => format!("{} {}: {error}", error.code(), error.code_name()),
         }
     });

@@ -3,10 +3,10 @@
 
 mod common;
 
+use alluvium_document::row::decode_row;
+use alluvium_query::fold::fold;
+use alluvium_query::update::{Context, Update};
 use common::{map_of, stored};
-use document::row::decode_row;
-use query::fold::fold;
-use query::update::{Context, Update};
 
 const DOCUMENT: &str = r#"{"_id":1,"n":1,"s":"x","m":{"k":1},"a":[1,{"b":2}]}"#;
 

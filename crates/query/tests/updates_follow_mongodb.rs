@@ -7,10 +7,10 @@
 
 mod common;
 
+use alluvium_document::{Draft, Map, Value};
+use alluvium_query::fold::fold;
+use alluvium_query::update::{Applied, Context, Update, UpdateError};
 use common::{draft_of, map_of, plain};
-use document::{Draft, Map, Value};
-use query::fold::fold;
-use query::update::{Applied, Context, Update, UpdateError};
 
 const CONTEXT: Context = Context { time_ms: 1_234_567_890_123, inserting: false };
 
@@ -39,7 +39,7 @@ fn cases(file: &'static str, text: &'static str) -> Vec<Case> {
             Some((code, name)) if code.parse::<i32>().is_ok() => Expected::Error(code.parse().unwrap(), name),
             _ => Expected::Document(map_of(result)),
         };
-        let before = document::json::parse(before.as_bytes()).unwrap_or_else(|e| panic!("{place}: {e}"));
+        let before = alluvium_document::json::parse(before.as_bytes()).unwrap_or_else(|e| panic!("{place}: {e}"));
         Case { place, before, update: map_of(update), expected }
     };
     let cases: Vec<Case> = lines.map(case).collect();
@@ -82,7 +82,7 @@ impl Case {
         let result = update.apply(&mut draft, &CONTEXT);
         let size = draft.bson_size().unwrap();
         let after = draft.into_map().unwrap();
-        assert_eq!(size, document::bson::document_size(&after));
+        assert_eq!(size, alluvium_document::bson::document_size(&after));
         self.check(way, result, after);
     }
 

@@ -3,11 +3,11 @@
 
 mod common;
 
+use alluvium_document::{Code, MAX_DEPTH, Map, Value, bson};
+use alluvium_query::filter::Filter;
+use alluvium_query::fold::fold;
+use alluvium_query::update::{Context, MAX_DOCUMENT_BYTES, Replacement, Update, UpdateError};
 use common::{draft_of, plain};
-use document::{Code, MAX_DEPTH, Map, Value, bson};
-use query::filter::Filter;
-use query::fold::fold;
-use query::update::{Context, MAX_DOCUMENT_BYTES, Replacement, Update, UpdateError};
 
 const CONTEXT: Context = Context { time_ms: 0, inserting: false };
 

@@ -3,18 +3,18 @@
 
 mod common;
 
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Map, Value};
+use alluvium_query::filter::Filter;
+use alluvium_query::index::Definition;
+use alluvium_query::update::{Context, Update};
 use common::arbitrary::{document, parse, update};
 use common::map_of;
-use document::path::FieldPath;
-use document::{Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use query::filter::Filter;
-use query::index::Definition;
-use query::update::{Context, Update};
 
 const CONTEXT: Context = Context { time_ms: 5, inserting: false };
 

@@ -4,10 +4,10 @@
 #[path = "../tests/common/fixture.rs"]
 mod fixture;
 
-use env::Env;
+use alluvium_env::Env;
 use std::path::PathBuf;
 
-fn main() -> readonly::Result<()> {
+fn main() -> alluvium_readonly::Result<()> {
     let Some(dir) = std::env::args().nth(1).map(PathBuf::from) else {
         eprintln!("usage: fixture DIR");
         return Ok(());

@@ -1,8 +1,8 @@
 //! Pairs in memory, in the order of their arrival until they are sorted.
 
 use crate::OnDuplicate;
-use codec::entry::{MAX_SEQ, Seq};
-use codec::varint;
+use alluvium_codec::entry::{MAX_SEQ, Seq};
+use alluvium_codec::varint;
 
 /// What a pair is sorted by, most often without touching its bytes.
 #[derive(Clone, Copy)]

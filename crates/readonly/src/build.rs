@@ -6,10 +6,10 @@ use crate::merge::{merge, merge_into_run};
 use crate::output::DataWriter;
 use crate::runs::{self, Duplicate, Run, Written, earlier};
 use crate::{BuildOptions, Error, MAX_BYTES, OnDuplicate, Result};
-use codec::entry::{Entry, Kind};
-use env::Env;
-use env::thread::JoinHandle;
-use sst::Sampler;
+use alluvium_codec::entry::{Entry, Kind};
+use alluvium_env::Env;
+use alluvium_env::thread::JoinHandle;
+use alluvium_sst::Sampler;
 use std::path::Path;
 
 /// What a build has done.
@@ -80,13 +80,13 @@ impl Build {
     /// Adds a pair. Keys come in any order.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// let mut build = ReadOnly::build_in(env, "capitals.ro", BuildOptions::default())?;
     /// build.add(b"peru", b"lima")?;
     /// build.add(b"chile", b"santiago")?; // in any order
     /// assert_eq!(build.finish(Vec::new())?.pairs, 2);
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -107,12 +107,12 @@ impl Build {
     /// Pairs added so far.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// let mut build = ReadOnly::build_in(env, "capitals.ro", BuildOptions::default())?;
     /// build.add(b"peru", b"lima")?;
     /// assert_eq!(build.added(), 1);
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn added(&self) -> u64 {
         self.position
@@ -145,7 +145,7 @@ impl Build {
             arena.clear();
             Sorted { arena, sampler, written }
         };
-        let job = env::thread::try_spawn("alluvium-sort", work);
+        let job = alluvium_env::thread::try_spawn("alluvium-sort", work);
         self.job = Some(job.map_err(|error| Error::ThreadFailed(error.to_string()))?);
         Ok(())
     }
@@ -233,9 +233,9 @@ impl Build {
     /// layer above, which [`crate::ReadOnly::aux`] gives back; a store without pairs has none.
     ///
     /// ```
-    /// use readonly::{BuildOptions, OnDuplicate, ReadOnly, ReadOnlyOptions};
+    /// use alluvium_readonly::{BuildOptions, OnDuplicate, ReadOnly, ReadOnlyOptions};
     ///
-    /// let env = env::Env::in_memory(1);
+    /// let env = alluvium_env::Env::in_memory(1);
     /// let options = BuildOptions { on_duplicate: OnDuplicate::Replace, ..BuildOptions::default() };
     /// let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", options)?;
     /// build.add(b"peru", b"cusco")?;
@@ -245,7 +245,7 @@ impl Build {
     ///
     /// let store = ReadOnly::open_in(env, "capitals.ro", &ReadOnlyOptions::default())?;
     /// assert_eq!(store.aux()?, b"as of 2026");
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -310,7 +310,7 @@ impl Build {
     }
 
     fn compresses(&self) -> bool {
-        self.options.compression != sst::Compression::None
+        self.options.compression != alluvium_sst::Compression::None
     }
 
     fn end(&mut self, writer: DataWriter, aux: Vec<u8>) -> Result<crate::layout::Content> {

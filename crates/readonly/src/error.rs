@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub enum Error {
     /// A file operation failed or found damage; the message names the file.
     #[error(transparent)]
-    Storage(#[from] env::Error),
+    Storage(#[from] alluvium_env::Error),
     /// There is no read-only store at the path.
     #[error("{} is no read-only store: check the path, or build one", .0.display())]
     NotReadOnly(PathBuf),

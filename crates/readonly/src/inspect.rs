@@ -2,7 +2,7 @@
 
 use crate::layout::{self, Superblock};
 use crate::{Result, SUPERBLOCK};
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 
 /// What [`read_superblock`] finds.
@@ -37,7 +37,7 @@ pub struct FileFacts {
 ///
 /// # Errors
 /// What reading says.
-pub fn is_superblock(env: &Env, path: &Path) -> env::Result<bool> {
+pub fn is_superblock(env: &Env, path: &Path) -> alluvium_env::Result<bool> {
     if path.file_name().is_some_and(|name| name == SUPERBLOCK || name == layout::TEMPORARY) {
         return Ok(true);
     }
@@ -49,7 +49,7 @@ pub fn is_superblock(env: &Env, path: &Path) -> env::Result<bool> {
 /// Reads a superblock. `None` if it is empty, as it is until a build has ended.
 ///
 /// # Errors
-/// [`env::Error::Corrupt`], [`env::Error::NewerFormat`] or [`env::Error::Io`].
+/// [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`] or [`alluvium_env::Error::Io`].
 pub fn read_superblock(env: &Env, path: &Path) -> Result<Option<SuperblockFacts>> {
     if env.fs.open(path, OpenMode::Read)?.is_empty()? && path.file_name().is_some_and(|name| name == layout::TEMPORARY)
     {

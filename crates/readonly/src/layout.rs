@@ -5,11 +5,11 @@
 //! next build. The bytes are in `docs/format/readonly.md`.
 
 use crate::{Error, Result};
-use codec::entry::Seq;
-use codec::limits::get_number;
-use codec::{DecodeError, varint};
-use env::{Env, FileLock, OpenMode};
-use sst::{FileMeta, IndexFileMeta};
+use alluvium_codec::entry::Seq;
+use alluvium_codec::limits::get_number;
+use alluvium_codec::{DecodeError, varint};
+use alluvium_env::{Env, FileLock, OpenMode};
+use alluvium_sst::{FileMeta, IndexFileMeta};
 use std::path::{Path, PathBuf};
 
 /// The file that makes a directory a read-only store.
@@ -75,7 +75,7 @@ fn is_part(name: &str) -> bool {
 ///
 /// # Errors
 /// What the file system says.
-pub fn is_read_only(env: &Env, dir: &Path) -> env::Result<bool> {
+pub fn is_read_only(env: &Env, dir: &Path) -> alluvium_env::Result<bool> {
     Ok(env.fs.exists(&dir.join(SUPERBLOCK))? || env.fs.exists(&dir.join(TEMPORARY))?)
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    fn decode(input: &mut &[u8]) -> codec::Result<Self> {
+    fn decode(input: &mut &[u8]) -> alluvium_codec::Result<Self> {
         let data = FileMeta::decode(input)?;
         // Each pair of the sorted file has the tree in its key.
         if data.number != DATA_NUMBER || data.raw_bytes < TREE.len() as u64 * data.entries {
@@ -145,33 +145,35 @@ impl Superblock {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         let too_long = |_| Error::InvalidOption { name: "label", must_be: "at most 64 KiB" };
-        codec::frame::put(&mut bytes, &payload, u64::from(FORMAT_VERSION), 12).map_err(too_long)?;
+        alluvium_codec::frame::put(&mut bytes, &payload, u64::from(FORMAT_VERSION), 12).map_err(too_long)?;
         Ok(bytes)
     }
 
     fn decode(bytes: &[u8], path: &Path) -> Result<Self> {
-        let damaged = |offset, what: &str| Error::from(env::Error::corrupt(path, offset, what));
+        let damaged = |offset, what: &str| Error::from(alluvium_env::Error::corrupt(path, offset, what));
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| damaged(0, "no read-only store starts like this"))?;
         let (version, mut rest) = rest.split_first_chunk::<4>().ok_or_else(|| damaged(8, "the file is too short"))?;
         let found = u32::from_le_bytes(*version);
         if found != FORMAT_VERSION {
             // A changed byte in the version would read as a newer format: the frame tells.
-            let sane = codec::frame::get(&mut { rest }, u64::from(found), 12).is_ok();
-            if sane || found < 1 << 16 && codec::frame::get(&mut { rest }, u64::from(FORMAT_VERSION), 12).is_err() {
+            let sane = alluvium_codec::frame::get(&mut { rest }, u64::from(found), 12).is_ok();
+            if sane
+                || found < 1 << 16 && alluvium_codec::frame::get(&mut { rest }, u64::from(FORMAT_VERSION), 12).is_err()
+            {
                 let (path, supported) = (path.to_owned(), FORMAT_VERSION);
-                return Err(env::Error::NewerFormat { path, found, supported }.into());
+                return Err(alluvium_env::Error::NewerFormat { path, found, supported }.into());
             }
             return Err(damaged(8, "the format version is damaged"));
         }
-        let payload =
-            codec::frame::get(&mut rest, u64::from(FORMAT_VERSION), 12).map_err(|e| damaged(12, &e.to_string()))?;
+        let payload = alluvium_codec::frame::get(&mut rest, u64::from(FORMAT_VERSION), 12)
+            .map_err(|e| damaged(12, &e.to_string()))?;
         if !rest.is_empty() {
             return Err(damaged(bytes.len() as u64 - rest.len() as u64, "more bytes than there should be"));
         }
         Self::decode_payload(payload).map_err(|e| damaged(20, &e.to_string()))
     }
 
-    fn decode_payload(payload: &[u8]) -> codec::Result<Self> {
+    fn decode_payload(payload: &[u8]) -> alluvium_codec::Result<Self> {
         let (id, mut input) = payload.split_first_chunk::<8>().ok_or(DecodeError::Truncated)?;
         let label = varint::get_bytes(&mut input)?.to_vec();
         let duplicates = get_number(&mut input, "a number of pairs")?;
@@ -224,7 +226,7 @@ impl Place {
     /// Takes a new or empty directory, or one in which a build was cut short, which is cleaned up.
     pub fn take(env: &Env, dir: &Path) -> Result<Self> {
         let created = !env.fs.exists(dir)?;
-        env::create_dir_durably(&env.fs, dir)?;
+        alluvium_env::create_dir_durably(&env.fs, dir)?;
         check_free(env, dir)?;
         let Some(lock) = env.fs.try_lock(&dir.join(LOCK))? else { return Err(Error::InUse(dir.to_owned())) };
         // Another build may have ended in between.
@@ -241,7 +243,7 @@ impl Place {
         Ok(place)
     }
 
-    fn remove_parts(&self) -> env::Result<()> {
+    fn remove_parts(&self) -> alluvium_env::Result<()> {
         for entry in self.env.fs.list(&self.dir)? {
             if !entry.is_dir && is_part(&entry.name) {
                 self.env.fs.remove(&self.dir.join(&entry.name))?;
@@ -267,7 +269,7 @@ impl Place {
         Ok(fs.sync_dir(&self.dir)?)
     }
 
-    fn clean_up(&self) -> env::Result<()> {
+    fn clean_up(&self) -> alluvium_env::Result<()> {
         self.remove_parts()?;
         // The parts first, so that what is left over is always known as such.
         self.env.fs.sync_dir(&self.dir)?;
@@ -290,10 +292,10 @@ impl Drop for Place {
 }
 
 /// An error if a superblock is longer than any is.
-fn check_len(len: u64, path: &Path) -> env::Result<()> {
+fn check_len(len: u64, path: &Path) -> alluvium_env::Result<()> {
     match len <= MAX_SUPERBLOCK {
         true => Ok(()),
-        false => Err(env::Error::corrupt(path, MAX_SUPERBLOCK, "more bytes than there should be")),
+        false => Err(alluvium_env::Error::corrupt(path, MAX_SUPERBLOCK, "more bytes than there should be")),
     }
 }
 

@@ -6,9 +6,9 @@
 //! changing anything. A store that was not built to its end does not open.
 //!
 //! ```
-//! use readonly::{BuildOptions, ReadOnly};
+//! use alluvium_readonly::{BuildOptions, ReadOnly};
 //!
-//! # fn main() -> readonly::Result<()> {
+//! # fn main() -> alluvium_readonly::Result<()> {
 //! # let dir = tempfile::tempdir().expect("a directory");
 //! # let path = dir.path().join("capitals.ro");
 //! let mut build = ReadOnly::build(&path, BuildOptions::default())?;
@@ -40,13 +40,13 @@ mod scan;
 pub mod sorter;
 mod store;
 
+pub use alluvium_sst::Compression;
 pub use build::{Build, BuildReport};
 pub use error::{Error, Result};
 pub use inspect::{FileFacts, SuperblockFacts, is_superblock, read_superblock};
 pub use layout::{SUPERBLOCK, is_read_only};
 pub use options::{BuildOptions, MAX_INTERVAL, OnDuplicate, ReadOnlyOptions};
 pub use scan::{Bounds, Scan};
-pub use sst::Compression;
 pub use store::{IndexStats, ReadOnly, Stats};
 
 /// The longest key, and the longest value, in bytes.

@@ -4,9 +4,9 @@ use crate::arena::Pair;
 use crate::layout;
 use crate::runs::{Run, RunWriter, Written};
 use crate::{Error, OnDuplicate};
-use codec::entry::EntryIter;
-use env::Env;
-use lsm::Merge;
+use alluvium_codec::entry::EntryIter;
+use alluvium_env::Env;
+use alluvium_lsm::Merge;
 use std::path::Path;
 
 /// Between so many pairs a merge asks whether it may go on.

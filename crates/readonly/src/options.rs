@@ -1,7 +1,7 @@
 //! How a read-only store is built and opened.
 
 use crate::{Error, Result};
-use sst::Compression;
+use alluvium_sst::Compression;
 
 /// What a build does with a key that comes again. The place in the input decides, never the
 /// memory budget.

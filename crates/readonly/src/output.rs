@@ -4,9 +4,9 @@ use crate::arena::{Pair, position};
 use crate::layout::{self, Content};
 use crate::runs::{Duplicate, earlier};
 use crate::{BuildOptions, Compression, OnDuplicate, Result};
-use codec::entry::{Entry, Kind};
-use env::Env;
-use sst::{DictionaryRegistry, FooterInfo, Sampler, Writer, WriterOptions};
+use alluvium_codec::entry::{Entry, Kind};
+use alluvium_env::Env;
+use alluvium_sst::{DictionaryRegistry, FooterInfo, Sampler, Writer, WriterOptions};
 use std::path::Path;
 
 /// The longest dictionary.

@@ -14,7 +14,7 @@ const PIECE: usize = 1 << 20;
 /// Reads pairs one after the other.
 ///
 /// ```
-/// use readonly::prefixed::{PairReader, write_pair};
+/// use alluvium_readonly::prefixed::{PairReader, write_pair};
 /// let mut bytes = Vec::new();
 /// write_pair(b"peru", b"lima", &mut bytes);
 /// assert_eq!(bytes, b"\x04\x1aperu\x04\x1alima");
@@ -35,7 +35,7 @@ impl<R: BufRead> PairReader<R> {
     /// A reader at the beginning of a stream.
     ///
     /// ```
-    /// use readonly::prefixed::PairReader;
+    /// use alluvium_readonly::prefixed::PairReader;
     ///
     /// let mut nothing = PairReader::new(&b""[..]);
     /// assert!(!nothing.next_pair()?);
@@ -48,7 +48,7 @@ impl<R: BufRead> PairReader<R> {
     /// Moves to the next pair; false at the end.
     ///
     /// ```
-    /// use readonly::prefixed::PairReader;
+    /// use alluvium_readonly::prefixed::PairReader;
     ///
     /// let mut reader = PairReader::new(&b"\x04\x1aperu\x04\x1alima\x05\x1achi"[..]);
     /// assert!(reader.next_pair()?);
@@ -79,7 +79,7 @@ impl<R: BufRead> PairReader<R> {
     /// The key of the pair.
     ///
     /// ```
-    /// use readonly::prefixed::PairReader;
+    /// use alluvium_readonly::prefixed::PairReader;
     ///
     /// let mut reader = PairReader::new(&b"\x04\x1aperu\x04\x1alima"[..]);
     /// reader.next_pair()?;
@@ -93,7 +93,7 @@ impl<R: BufRead> PairReader<R> {
     /// The value of the pair.
     ///
     /// ```
-    /// use readonly::prefixed::PairReader;
+    /// use alluvium_readonly::prefixed::PairReader;
     ///
     /// let mut reader = PairReader::new(&b"\x04\x1aperu\x04\x1alima"[..]);
     /// reader.next_pair()?;
@@ -107,7 +107,7 @@ impl<R: BufRead> PairReader<R> {
     /// Bytes of the stream read so far.
     ///
     /// ```
-    /// use readonly::prefixed::PairReader;
+    /// use alluvium_readonly::prefixed::PairReader;
     ///
     /// let mut reader = PairReader::new(&b"\x04\x1aperu\x04\x1alima"[..]);
     /// reader.next_pair()?;
@@ -188,7 +188,7 @@ impl<R: BufRead> PairReader<R> {
 ///
 /// ```
 /// let mut bytes = Vec::new();
-/// readonly::prefixed::write_pair(b"peru", b"lima", &mut bytes);
+/// alluvium_readonly::prefixed::write_pair(b"peru", b"lima", &mut bytes);
 /// assert_eq!(bytes, b"\x04\x1aperu\x04\x1alima");
 /// ```
 pub fn write_pair(key: &[u8], value: &[u8], out: &mut Vec<u8>) {

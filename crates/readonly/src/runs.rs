@@ -5,9 +5,11 @@
 use crate::arena::{Arena, Pair, position};
 use crate::layout;
 use crate::{OnDuplicate, Result};
-use codec::entry::{Entry, Kind};
-use env::Env;
-use sst::{Compression, DictionaryRegistry, FileMeta, FooterInfo, NoCache, Reader, Sampler, Writer, WriterOptions};
+use alluvium_codec::entry::{Entry, Kind};
+use alluvium_env::Env;
+use alluvium_sst::{
+    Compression, DictionaryRegistry, FileMeta, FooterInfo, NoCache, Reader, Sampler, Writer, WriterOptions,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use crate::Result;
 use crate::layout;
-use codec::entry::{EntryIter, MAX_SEQ};
-use sst::{Reader, SstIter};
+use alluvium_codec::entry::{EntryIter, MAX_SEQ};
+use alluvium_sst::{Reader, SstIter};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -22,19 +22,19 @@ impl Bounds {
     /// All keys, forward.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
-    /// use readonly::Bounds;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
+    /// use alluvium_readonly::Bounds;
     ///
     /// assert!(store.scan(&Bounds::all()).next()?.is_some());
     /// let backward = Bounds { reverse: true, ..Bounds::all() };
     /// assert!(store.scan(&backward).next()?.is_some());
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn all() -> Self {
         Self { lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false }
@@ -81,22 +81,22 @@ impl Scan {
     /// call.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
-    /// let mut scan = store.scan(&readonly::Bounds::all());
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
+    /// let mut scan = store.scan(&alluvium_readonly::Bounds::all());
     /// assert_eq!(scan.next()?, Some((&b"chile"[..], &b"santiago"[..])));
     /// assert_eq!(scan.next()?, Some((&b"peru"[..], &b"lima"[..])));
     /// assert_eq!(scan.next()?, None);
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] or [`env::Error::Io`]; the scan has ended then.
+    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`]; the scan has ended then.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         let Some(iter) = &mut self.iter else { return Ok(None) };

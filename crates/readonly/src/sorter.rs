@@ -6,10 +6,10 @@ use crate::arena::Arena;
 use crate::merge::merge_into_run;
 use crate::runs::{Run, RunWriter};
 use crate::{Error, MAX_BYTES, OnDuplicate, Result, layout};
-use codec::entry::EntryIter;
-use env::Env;
-use lsm::Merge;
-use sst::SstIter;
+use alluvium_codec::entry::EntryIter;
+use alluvium_env::Env;
+use alluvium_lsm::Merge;
+use alluvium_sst::SstIter;
 use std::path::PathBuf;
 
 /// The most runs that are merged at once. Each takes a block of memory.
@@ -21,14 +21,14 @@ const ALL: OnDuplicate = OnDuplicate::Error;
 /// they came.
 ///
 /// ```
-/// # fn main() -> readonly::Result<()> {
-/// use readonly::sorter::Sorter;
-/// let env = env::Env::in_memory(1);
+/// # fn main() -> alluvium_readonly::Result<()> {
+/// use alluvium_readonly::sorter::Sorter;
+/// let env = alluvium_env::Env::in_memory(1);
 /// let mut sorter = Sorter::new(&env, "sort-1".into(), 1 << 20);
 /// for (key, value) in [("b", "1"), ("a", "2"), ("b", "3")] {
-///     sorter.add(key.as_bytes(), value.as_bytes(), |_| readonly::Result::Ok(()))?;
+///     sorter.add(key.as_bytes(), value.as_bytes(), |_| alluvium_readonly::Result::Ok(()))?;
 /// }
-/// let mut sorted = sorter.finish(|_| readonly::Result::Ok(()))?;
+/// let mut sorted = sorter.finish(|_| alluvium_readonly::Result::Ok(()))?;
 /// assert_eq!(sorted.next()?, Some((&b"a"[..], &b"2"[..])));
 /// assert_eq!(sorted.next()?, Some((&b"b"[..], &b"1"[..])));
 /// # Ok(())
@@ -68,10 +68,10 @@ impl Sorter {
     /// which is made if it is needed, and removed in the end.
     ///
     /// ```
-    /// # use readonly::sorter::Sorter;
-    /// let sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// assert_eq!(sorter.finish(|_| readonly::Result::Ok(()))?.next()?, None);
-    /// # readonly::Result::Ok(())
+    /// # use alluvium_readonly::sorter::Sorter;
+    /// let sorter = Sorter::new(&alluvium_env::Env::in_memory(1), "sort-1".into(), 1 << 20);
+    /// assert_eq!(sorter.finish(|_| alluvium_readonly::Result::Ok(()))?.next()?, None);
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn new(env: &Env, dir: PathBuf, memory_bytes: usize) -> Self {
         let files = Files { env: env.clone(), dir, made: false };
@@ -83,12 +83,12 @@ impl Sorter {
     /// then with 0.
     ///
     /// ```
-    /// # use readonly::sorter::Sorter;
-    /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// sorter.add(b"b", b"1", |_| readonly::Result::Ok(()))?;
-    /// sorter.add(b"a", b"2", |_| readonly::Result::Ok(()))?;
-    /// assert_eq!(sorter.finish(|_| readonly::Result::Ok(()))?.next()?, Some((&b"a"[..], &b"2"[..])));
-    /// # readonly::Result::Ok(())
+    /// # use alluvium_readonly::sorter::Sorter;
+    /// let mut sorter = Sorter::new(&alluvium_env::Env::in_memory(1), "sort-1".into(), 1 << 20);
+    /// sorter.add(b"b", b"1", |_| alluvium_readonly::Result::Ok(()))?;
+    /// sorter.add(b"a", b"2", |_| alluvium_readonly::Result::Ok(()))?;
+    /// assert_eq!(sorter.finish(|_| alluvium_readonly::Result::Ok(()))?.next()?, Some((&b"a"[..], &b"2"[..])));
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -173,12 +173,12 @@ impl Sorter {
     /// The pairs in order. `go_on` is asked as by [`Sorter::add`].
     ///
     /// ```
-    /// # use readonly::sorter::Sorter;
-    /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// sorter.add(b"b", b"1", |_| readonly::Result::Ok(()))?;
-    /// let mut sorted = sorter.finish(|_| readonly::Result::Ok(()))?;
+    /// # use alluvium_readonly::sorter::Sorter;
+    /// let mut sorter = Sorter::new(&alluvium_env::Env::in_memory(1), "sort-1".into(), 1 << 20);
+    /// sorter.add(b"b", b"1", |_| alluvium_readonly::Result::Ok(()))?;
+    /// let mut sorted = sorter.finish(|_| alluvium_readonly::Result::Ok(()))?;
     /// assert_eq!(sorted.next()?, Some((&b"b"[..], &b"1"[..])));
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -225,15 +225,15 @@ impl Sorted {
     /// The next pair; it is valid until the next call.
     ///
     /// ```
-    /// # use readonly::sorter::Sorter;
-    /// let mut sorter = Sorter::new(&env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// sorter.add(b"b", b"1", |_| readonly::Result::Ok(()))?;
-    /// sorter.add(b"a", b"2", |_| readonly::Result::Ok(()))?;
-    /// let mut sorted = sorter.finish(|_| readonly::Result::Ok(()))?;
+    /// # use alluvium_readonly::sorter::Sorter;
+    /// let mut sorter = Sorter::new(&alluvium_env::Env::in_memory(1), "sort-1".into(), 1 << 20);
+    /// sorter.add(b"b", b"1", |_| alluvium_readonly::Result::Ok(()))?;
+    /// sorter.add(b"a", b"2", |_| alluvium_readonly::Result::Ok(()))?;
+    /// let mut sorted = sorter.finish(|_| alluvium_readonly::Result::Ok(()))?;
     /// while let Some((key, value)) = sorted.next()? {
     ///     println!("{key:?} {value:?}");
     /// }
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors

@@ -4,10 +4,10 @@ use crate::build::Build;
 use crate::layout::{self, Content, Superblock};
 use crate::scan::{Bounds, Scan};
 use crate::{BuildOptions, Error, ReadOnlyOptions, Result};
-use codec::entry::MAX_SEQ;
-use env::Env;
-use lsm::{Budget, Cache, Charge, Owner};
-use sst::{DictionaryRegistry, IndexFile, Reader};
+use alluvium_codec::entry::MAX_SEQ;
+use alluvium_env::Env;
+use alluvium_lsm::{Budget, Cache, Charge, Owner};
+use alluvium_sst::{DictionaryRegistry, IndexFile, Reader};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,13 +84,13 @@ impl ReadOnly {
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("capitals.ro");
-    /// use readonly::{BuildOptions, ReadOnly};
+    /// use alluvium_readonly::{BuildOptions, ReadOnly};
     ///
     /// let mut build = ReadOnly::build(&path, BuildOptions::default())?;
     /// build.add(b"peru", b"lima")?;
     /// build.finish(Vec::new())?;
     /// assert_eq!(ReadOnly::open(&path)?.len(), 1);
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -103,13 +103,13 @@ impl ReadOnly {
     /// [`ReadOnly::build`] in another outside world, for tests.
     ///
     /// ```
-    /// use readonly::{BuildOptions, ReadOnly};
+    /// use alluvium_readonly::{BuildOptions, ReadOnly};
     ///
-    /// let env = env::Env::in_memory(1);
+    /// let env = alluvium_env::Env::in_memory(1);
     /// let mut build = ReadOnly::build_in(env, "capitals.ro", BuildOptions::default())?;
     /// build.add(b"peru", b"lima")?;
     /// build.finish(Vec::new())?;
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl ReadOnly {
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("capitals.ro");
-    /// use readonly::{BuildOptions, ReadOnly};
+    /// use alluvium_readonly::{BuildOptions, ReadOnly};
     ///
     /// let mut build = ReadOnly::build(&path, BuildOptions::default())?;
     /// build.add(b"peru", b"lima")?;
@@ -132,11 +132,11 @@ impl ReadOnly {
     /// let mut value = Vec::new();
     /// assert!(store.get(b"peru", &mut value)?);
     /// assert_eq!(value, b"lima");
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotReadOnly`]; [`Error::Unfinished`]; [`env::Error::Corrupt`].
+    /// [`Error::NotReadOnly`]; [`Error::Unfinished`]; [`alluvium_env::Error::Corrupt`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_in(Env::os(), path, &ReadOnlyOptions::default())
     }
@@ -146,7 +146,7 @@ impl ReadOnly {
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("capitals.ro");
-    /// use readonly::{BuildOptions, ReadOnly, ReadOnlyOptions};
+    /// use alluvium_readonly::{BuildOptions, ReadOnly, ReadOnlyOptions};
     ///
     /// let mut build = ReadOnly::build(&path, BuildOptions::default())?;
     /// build.add(b"peru", b"lima")?;
@@ -154,7 +154,7 @@ impl ReadOnly {
     /// let options = ReadOnlyOptions { memory_bytes: 8 << 20, ..ReadOnlyOptions::default() };
     /// let store = ReadOnly::open_with(&path, &options)?;
     /// assert_eq!(store.stats().memory_budget_bytes, 8 << 20);
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -166,17 +166,17 @@ impl ReadOnly {
     /// [`ReadOnly::open_with`] in another outside world, for tests.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// use readonly::ReadOnlyOptions;
+    /// use alluvium_readonly::ReadOnlyOptions;
     ///
     /// let store = ReadOnly::open_in(env, "capitals.ro", &ReadOnlyOptions::default())?;
     /// assert_eq!(store.len(), 2);
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -221,15 +221,15 @@ impl ReadOnly {
     /// The directory.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
     /// assert_eq!(store.path(), std::path::Path::new("capitals.ro"));
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn path(&self) -> &Path {
         &self.inner.path
@@ -238,15 +238,15 @@ impl ReadOnly {
     /// A random number that tells this store from all others.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
     /// println!("store {:016x}", store.id());
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn id(&self) -> u64 {
         self.inner.superblock.id
@@ -255,13 +255,13 @@ impl ReadOnly {
     /// What the layer above wrote when the store was built: [`BuildOptions::label`].
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// let options = BuildOptions { label: b"capitals, v1".to_vec(), ..BuildOptions::default() };
     /// ReadOnly::build_in(env.clone(), "capitals.ro", options)?.finish(Vec::new())?;
-    /// let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
     /// assert_eq!(store.label(), b"capitals, v1");
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn label(&self) -> &[u8] {
         &self.inner.superblock.label
@@ -270,19 +270,19 @@ impl ReadOnly {
     /// The bytes that [`Build::finish`] was given; empty if there are no pairs.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
     /// assert_eq!(store.aux()?, b"2026"); // what its build was finished with
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
+    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`].
     pub fn aux(&self) -> Result<Vec<u8>> {
         match &self.inner.data {
             Some(data) => Ok(data.aux()?),
@@ -293,15 +293,15 @@ impl ReadOnly {
     /// The number of pairs.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
     /// assert_eq!(store.len(), 2);
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn len(&self) -> u64 {
         self.inner.data.as_ref().map_or(0, |data| data.meta().entries)
@@ -310,15 +310,15 @@ impl ReadOnly {
     /// True if there are no pairs.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
     /// assert!(!store.is_empty());
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -328,27 +328,27 @@ impl ReadOnly {
     /// none.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
     /// let mut value = Vec::new();
     /// assert!(store.get(b"peru", &mut value)?);
     /// assert_eq!(value, b"lima");
     /// assert!(!store.get(b"atlantis", &mut value)?);
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] or [`env::Error::Io`].
+    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`].
     pub fn get(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         let Some(data) = &self.inner.data else { return Ok(false) };
         let mut internal = KEY.take();
         layout::internal_key(&mut internal, key);
-        let hash = codec::hash64(&internal);
+        let hash = alluvium_codec::hash64(&internal);
         let found = match &self.inner.index {
             Some(index) => data.get_by(index, &internal, hash, MAX_SEQ, value),
             None => data.get(&internal, hash, MAX_SEQ, value),
@@ -360,20 +360,20 @@ impl ReadOnly {
     /// The pairs of a range, in order.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
-    /// use readonly::Bounds;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
+    /// use alluvium_readonly::Bounds;
     /// use std::ops::Bound;
     ///
     /// let mut scan = store.scan(&Bounds { lower: Bound::Included(b"d".to_vec()), ..Bounds::all() });
     /// assert_eq!(scan.next()?, Some((&b"peru"[..], &b"lima"[..])));
     /// assert_eq!(scan.next()?, None);
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn scan(&self, bounds: &Bounds) -> Scan {
         Scan::new(self.inner.data.as_ref(), bounds)
@@ -383,15 +383,15 @@ impl ReadOnly {
     /// data. Returns the damage found; empty is good.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
     /// assert!(store.verify()?.is_empty());
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -401,8 +401,8 @@ impl ReadOnly {
             return Ok(Vec::new());
         };
         let mut damage = Vec::new();
-        let mut note = |result: env::Result<()>| match result {
-            Err(error @ env::Error::Corrupt { .. }) => {
+        let mut note = |result: alluvium_env::Result<()>| match result {
+            Err(error @ alluvium_env::Error::Corrupt { .. }) => {
                 damage.push(Error::from(error));
                 Ok(())
             }
@@ -413,7 +413,7 @@ impl ReadOnly {
         note(whole)?;
         for meta in &content.indexes {
             let at = self.inner.path.join(layout::index_name(meta.interval));
-            let index = IndexFile::open(&self.inner.env, &at, meta, &content.data, Arc::new(sst::NoCache));
+            let index = IndexFile::open(&self.inner.env, &at, meta, &content.data, Arc::new(alluvium_sst::NoCache));
             // Damaged data has been named, and says nothing about the index.
             let check = |index: IndexFile| if sound { index.verify(data) } else { index.verify_blocks() };
             note(index.map_err(missing).and_then(check))?;
@@ -424,16 +424,16 @@ impl ReadOnly {
     /// Figures of the store. Costs microseconds.
     ///
     /// ```
-    /// # use readonly::{BuildOptions, ReadOnly};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
     /// # build.add(b"peru", b"lima")?;
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &readonly::ReadOnlyOptions::default())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
     /// let stats = store.stats();
     /// assert_eq!((stats.pairs, stats.raw_bytes), (2, 21));
-    /// # readonly::Result::Ok(())
+    /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn stats(&self) -> Stats {
         let content = self.inner.superblock.content.as_ref();
@@ -463,10 +463,10 @@ impl ReadOnly {
 }
 
 /// That a file which the superblock names is not there is damage.
-fn missing(error: env::Error) -> env::Error {
+fn missing(error: alluvium_env::Error) -> alluvium_env::Error {
     match error {
-        env::Error::Io { path, source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            env::Error::corrupt(&path, 0, "the file is missing")
+        alluvium_env::Error::Io { path, source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            alluvium_env::Error::corrupt(&path, 0, "the file is missing")
         }
         error => error,
     }

@@ -5,12 +5,12 @@
 
 mod common;
 
+use alluvium_env::fault::{Fault, FaultFs, Op};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::sync::Mutex;
+use alluvium_env::{Env, Fs};
+use alluvium_readonly::{BuildOptions, Error};
 use common::{Pairs, build, get, names, open, some_pairs};
-use env::fault::{Fault, FaultFs, Op};
-use env::mem::{CrashStyle, MemFs};
-use env::sync::Mutex;
-use env::{Env, Fs};
-use readonly::{BuildOptions, Error};
 use std::sync::Arc;
 
 fn options() -> BuildOptions {

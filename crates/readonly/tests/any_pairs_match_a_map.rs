@@ -5,10 +5,10 @@
 
 mod common;
 
+use alluvium_env::Env;
+use alluvium_readonly::{Bounds, BuildOptions, Compression, Error, OnDuplicate};
 use common::{Model, Pairs, build, get, names, open, walk};
-use env::Env;
 use proptest::prelude::*;
-use readonly::{Bounds, BuildOptions, Compression, Error, OnDuplicate};
 use std::ops::Bound;
 
 /// What must be there, and the position of the first pair whose key an earlier one has.

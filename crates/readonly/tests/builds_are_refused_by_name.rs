@@ -3,10 +3,10 @@
 
 mod common;
 
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, OpenMode};
+use alluvium_readonly::{BuildOptions, Error, ReadOnly};
 use common::{DIR, build, get, names, open, some_pairs};
-use env::mem::MemFs;
-use env::{Env, OpenMode};
-use readonly::{BuildOptions, Error, ReadOnly};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ fn options_out_of_range() {
 #[test]
 fn the_longest_interval_is_taken() {
     let env = Env::in_memory(1);
-    let options = BuildOptions { index_intervals: vec![readonly::MAX_INTERVAL], ..BuildOptions::default() };
+    let options = BuildOptions { index_intervals: vec![alluvium_readonly::MAX_INTERVAL], ..BuildOptions::default() };
     build(&env, &some_pairs(30), options).unwrap();
     assert_eq!(open(&env, Some(1_000_000)).unwrap().stats().indexes[0].entries, 1);
 }

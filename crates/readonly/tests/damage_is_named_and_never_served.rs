@@ -4,14 +4,14 @@
 
 mod common;
 
+use alluvium_env::{Env, File, OpenMode};
+use alluvium_readonly::{Bounds, BuildOptions, Error};
 use common::{Pairs, build, get, open, some_pairs, walk};
-use env::{Env, File, OpenMode};
-use readonly::{Bounds, BuildOptions, Error};
 use std::path::Path;
 use std::sync::Arc;
 
 fn is_named(error: &Error, what: &str) {
-    assert!(matches!(error, Error::Storage(env::Error::Corrupt { .. })), "{what}: {error}");
+    assert!(matches!(error, Error::Storage(alluvium_env::Error::Corrupt { .. })), "{what}: {error}");
     assert!(error.to_string().contains("/ro/"), "{what}: {error}");
 }
 

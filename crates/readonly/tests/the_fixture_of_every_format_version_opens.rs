@@ -5,8 +5,8 @@
 #[path = "common/fixture.rs"]
 mod fixture;
 
-use env::{Env, OpenMode};
-use readonly::{ReadOnly, ReadOnlyOptions};
+use alluvium_env::{Env, OpenMode};
+use alluvium_readonly::{ReadOnly, ReadOnlyOptions};
 use std::collections::BTreeMap;
 use std::path::Path;
 

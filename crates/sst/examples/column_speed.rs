@@ -2,10 +2,10 @@
 //! `cargo run --release -p alluvium-sst --example column_speed [entries] [bytes of a block] [columns|packed]`. Times are CPU time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
 
-use codec::entry::{Entry, EntryIter, Kind};
-use codec::key::{self, rank};
-use env::Env;
-use sst::{Dictionary, DictionaryRegistry, FooterInfo, NoCache, Reader, Sampler, Writer, WriterOptions};
+use alluvium_codec::entry::{Entry, EntryIter, Kind};
+use alluvium_codec::key::{self, rank};
+use alluvium_env::Env;
+use alluvium_sst::{Dictionary, DictionaryRegistry, FooterInfo, NoCache, Reader, Sampler, Writer, WriterOptions};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +66,7 @@ fn rows(kind: &str, count: u64) -> Vec<Row> {
             number(&mut key, id as f64);
         }
         // One partition of four.
-        if codec::hash64(&id.to_le_bytes()).is_multiple_of(4) {
+        if alluvium_codec::hash64(&id.to_le_bytes()).is_multiple_of(4) {
             rows.push((key, seq));
         }
     }

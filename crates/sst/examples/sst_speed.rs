@@ -5,11 +5,11 @@
 //! Every figure is CPU time of the thread, the best of several rounds: the machine may be shared.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use codec::entry::{Entry, EntryIter, Kind, MAX_SEQ};
-use env::Env;
-use env::sync::RwLock;
-use sst::{Block, BlockCache, Compression, DictionaryRegistry, FileMeta, FooterInfo, NoCache};
-use sst::{Reader, Sampler, Writer, WriterOptions};
+use alluvium_codec::entry::{Entry, EntryIter, Kind, MAX_SEQ};
+use alluvium_env::Env;
+use alluvium_env::sync::RwLock;
+use alluvium_sst::{Block, BlockCache, Compression, DictionaryRegistry, FileMeta, FooterInfo, NoCache};
+use alluvium_sst::{Reader, Sampler, Writer, WriterOptions};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ impl Asked {
         let mut asked = Self { keys: Vec::new(), ends: Vec::new() };
         for key in keys {
             asked.keys.extend_from_slice(&key);
-            asked.ends.push((asked.keys.len(), codec::hash64(&key)));
+            asked.ends.push((asked.keys.len(), alluvium_codec::hash64(&key)));
         }
         asked
     }
@@ -174,7 +174,7 @@ impl Bench {
         let cold_get = self.best(all.len() / 10, || {
             for &index in &all[..all.len() / 10] {
                 let key = &self.rows[index].0;
-                assert!(cold.get(key, codec::hash64(key), MAX_SEQ, &mut value).unwrap().is_some());
+                assert!(cold.get(key, alluvium_codec::hash64(key), MAX_SEQ, &mut value).unwrap().is_some());
             }
         });
         let (blocks, weight) = {
@@ -200,7 +200,7 @@ fn cpu_time() -> Duration {
 }
 
 fn read_rows(path: &Path, env: &Env) -> Rows {
-    let file = env.fs.open(path, env::OpenMode::Read).unwrap();
+    let file = env.fs.open(path, alluvium_env::OpenMode::Read).unwrap();
     let mut bytes = vec![0; file.len().unwrap() as usize];
     file.read_exact_at(&mut bytes, 0).unwrap();
     let mut rest = &bytes[..];

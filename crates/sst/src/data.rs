@@ -5,7 +5,7 @@ use crate::columns::ColumnEncoder;
 use crate::compress::Encoder;
 use crate::output::Output;
 use crate::stored::{Content, Handle, Role};
-use env::Result;
+use alluvium_env::Result;
 
 /// Every so many blocks both ways are tried.
 const TRIAL_EVERY: u32 = 64;

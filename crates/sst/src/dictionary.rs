@@ -3,7 +3,7 @@
 mod train;
 
 use crate::compress::new_context;
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 use zstd_safe::{CCtx, DDict};
@@ -100,7 +100,7 @@ impl Dictionary {
     /// A dictionary from its content: a trained one, or any bytes.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self {
-            id: codec::hash64(&bytes).max(1),
+            id: alluvium_codec::hash64(&bytes).max(1),
             bytes: bytes.into(),
             decoder: OnceLock::new(),
             encoders: Mutex::new(Vec::new()),

@@ -6,7 +6,7 @@
 
 use crate::FORMAT_VERSION;
 use crate::stored::Handle;
-use codec::checksum64;
+use alluvium_codec::checksum64;
 
 /// The bytes that end every file.
 pub(crate) const MAGIC: [u8; 8] = *b"\xa7ALVsst\n";

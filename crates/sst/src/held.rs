@@ -9,8 +9,8 @@
 //! Locking: the ring of files, a leaf. Readers take no lock.
 
 use crate::Block;
-use env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use env::sync::{ArcSlot, Mutex, Pinned};
+use alluvium_env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use alluvium_env::sync::{ArcSlot, Mutex, Pinned};
 use std::sync::{Arc, Weak};
 
 /// So many places are looked at for one that was not used.

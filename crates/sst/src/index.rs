@@ -11,7 +11,7 @@ use crate::block::common_len;
 use crate::block::{Block, BlockBuilder, Shape};
 use crate::filter;
 use crate::stored::Handle;
-use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
+use alluvium_codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 
 /// A partition is closed when its data blocks take this many bytes: offsets in it have 32 bits.
 const MAX_REGION: u64 = 1 << 30;
@@ -165,9 +165,9 @@ pub(crate) struct TopIndex {
 impl TopIndex {
     /// Decodes the content (with padding) of the top-level index of a file whose partitions end
     /// at `data_end`.
-    pub(crate) fn decode(content: Vec<u8>, data_end: u64) -> codec::Result<Self> {
+    pub(crate) fn decode(content: Vec<u8>, data_end: u64) -> alluvium_codec::Result<Self> {
         let top = Self { block: Block::decode(content, Shape::Entries)? };
-        let invalid = codec::DecodeError::Invalid("the places of index partitions");
+        let invalid = alluvium_codec::DecodeError::Invalid("the places of index partitions");
         let mut end = 0;
         for index in 0..top.len() {
             let handle = top.partition(index);

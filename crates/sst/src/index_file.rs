@@ -16,10 +16,10 @@ use crate::footer::{self, Footer, Unreadable};
 use crate::reader::Source;
 use crate::stored::{Handle, Role};
 use crate::{BlockCache, FORMAT_VERSION, FileMeta, filter};
-use codec::entry::Seq;
-use codec::limits::get_number;
-use codec::{DecodeError, varint};
-use env::{Env, Error, File, OpenMode, Result};
+use alluvium_codec::entry::Seq;
+use alluvium_codec::limits::get_number;
+use alluvium_codec::{DecodeError, varint};
+use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl IndexFileMeta {
     ///
     /// # Errors
     /// [`DecodeError`] if the input ends within it or a number is out of range.
-    pub fn decode(input: &mut &[u8]) -> codec::Result<Self> {
+    pub fn decode(input: &mut &[u8]) -> alluvium_codec::Result<Self> {
         let number = get_number(input, "a file number")?;
         let bytes = get_number(input, "the length of a file")?;
         let interval = get_number(input, "an interval")?;
@@ -159,12 +159,12 @@ impl IndexFile {
     }
 
     /// False if no version of `key` is in the data; asks only the filter. `hash` is
-    /// `codec::hash64(key)`.
+    /// `alluvium_codec::hash64(key)`.
     ///
     /// # Errors
     /// [`Error::Corrupt`] or [`Error::Io`].
     pub fn may_contain(&self, key: &[u8], hash: u64) -> Result<bool> {
-        match self.top.floor(key, codec::entry::MAX_SEQ) {
+        match self.top.floor(key, alluvium_codec::entry::MAX_SEQ) {
             Some(at) => Ok(filter::contains(self.partition(at)?.filter(), hash)),
             None => Ok(false),
         }

@@ -3,8 +3,8 @@
 use crate::Reader;
 use crate::block::{Block, Cursor, Shape};
 use crate::stored::{Handle, Role};
-use codec::entry::{EntryIter, Kind, MAX_SEQ, Seq};
-use env::Result;
+use alluvium_codec::entry::{EntryIter, Kind, MAX_SEQ, Seq};
+use alluvium_env::Result;
 use std::sync::Arc;
 
 /// The most bytes that are read ahead at once.
@@ -218,7 +218,7 @@ impl Ahead {
 }
 
 impl EntryIter for SstIter {
-    type Error = env::Error;
+    type Error = alluvium_env::Error;
 
     fn seek_first(&mut self) -> Result<()> {
         self.valid = false;

@@ -1,8 +1,8 @@
 //! What the manifest knows of a file, and what a check of it finds.
 
-use codec::entry::{MAX_SEQ, Seq};
-use codec::limits::{at_most, get_number};
-use codec::{DecodeError, varint};
+use alluvium_codec::entry::{MAX_SEQ, Seq};
+use alluvium_codec::limits::{at_most, get_number};
+use alluvium_codec::{DecodeError, varint};
 
 /// What is out of range, in errors.
 const SEQ: &str = "a sequence number";
@@ -66,7 +66,7 @@ impl FileMeta {
     ///
     /// # Errors
     /// [`DecodeError`] if the input ends within it or a number is out of range.
-    pub fn decode(input: &mut &[u8]) -> codec::Result<Self> {
+    pub fn decode(input: &mut &[u8]) -> alluvium_codec::Result<Self> {
         let number = get_number(input, "a file number")?;
         let bytes = get_number(input, "the length of a file")?;
         let footer_checksum = get_fixed(input)?;
@@ -93,7 +93,7 @@ impl FileMeta {
 }
 
 /// Takes a little-endian number of 8 bytes.
-fn get_fixed(input: &mut &[u8]) -> codec::Result<u64> {
+fn get_fixed(input: &mut &[u8]) -> alluvium_codec::Result<u64> {
     let (bytes, rest) = input.split_first_chunk::<8>().ok_or(DecodeError::Truncated)?;
     *input = rest;
     Ok(u64::from_le_bytes(*bytes))

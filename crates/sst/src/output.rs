@@ -2,7 +2,7 @@
 
 use crate::compress::Encoder;
 use crate::stored::{self, Content, Handle, Role};
-use env::{DIRECT_BLOCK_BYTES, Env, Error, File, OpenMode, Result};
+use alluvium_env::{DIRECT_BLOCK_BYTES, Env, Error, File, OpenMode, Result};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The properties of a file: what the manifest knows, and more, kept for salvage and tools.
 
 use crate::FileMeta;
-use codec::limits::get_number;
-use codec::{DecodeError, Result, varint};
+use alluvium_codec::limits::get_number;
+use alluvium_codec::{DecodeError, Result, varint};
 
 /// What a file says about itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use crate::index_file::{Extent, IndexFile};
 use crate::properties::Properties;
 use crate::stored::{self, Handle, Role};
 use crate::{BlockCache, Dictionary, DictionaryRegistry, FORMAT_VERSION, FileMeta, SstIter, filter};
-use codec::entry::{Kind, MAX_SEQ, Seq};
-use env::{Env, Error, File, OpenMode, Result};
+use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
+use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ impl Reader {
     }
 
     /// The newest version of `key` not above `seq`: its number and kind, and its value in
-    /// `value`, which is replaced. `hash` is `codec::hash64(key)`. When there is none, `value`
+    /// `value`, which is replaced. `hash` is `alluvium_codec::hash64(key)`. When there is none, `value`
     /// is left as it was.
     ///
     /// # Errors
@@ -194,7 +194,7 @@ impl Reader {
     }
 
     /// False if no version of `key` is in the file; asks only the filter. `hash` is
-    /// `codec::hash64(key)`.
+    /// `alluvium_codec::hash64(key)`.
     ///
     /// # Errors
     /// As [`Reader::get`].

@@ -3,7 +3,7 @@
 use crate::Dictionary;
 use crate::block::BlockBuilder;
 use crate::columns::ColumnEncoder;
-use codec::entry::Entry;
+use alluvium_codec::entry::Entry;
 
 /// The most bytes of samples that are kept.
 const MAX_BYTES: usize = 2 << 20;

@@ -9,7 +9,7 @@ use crate::Dictionary;
 use crate::block::PADDING;
 use crate::columns;
 use crate::compress::{Decoders, Encoder, Method};
-use codec::checksum32;
+use alluvium_codec::checksum32;
 
 /// The most raw bytes of a block.
 pub(crate) const MAX_RAW: usize = 1 << 30;

@@ -4,8 +4,8 @@ use crate::block::{Block, Cursor, Shape};
 use crate::reader::Source;
 use crate::stored::{self, Handle, Role};
 use crate::{FileCheck, FileMeta, Reader, filter};
-use codec::entry::{Kind, MAX_SEQ, Seq, compare};
-use env::Result;
+use alluvium_codec::entry::{Kind, MAX_SEQ, Seq, compare};
+use alluvium_env::Result;
 use std::cmp::Ordering;
 
 /// Says what is wrong with an entry that is whole by itself, if anything is.
@@ -33,7 +33,7 @@ impl Reader {
     /// is taken from the cache or put there.
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] naming the first thing that is wrong, or [`env::Error::Io`].
+    /// [`alluvium_env::Error::Corrupt`] naming the first thing that is wrong, or [`alluvium_env::Error::Io`].
     pub fn verify(&self) -> Result<FileCheck> {
         self.verify_with(&mut |_, _| None)
     }
@@ -113,7 +113,7 @@ impl Reader {
         }
         loop {
             let (key, seq) = (cursor.key(), cursor.seq());
-            if !filter::contains(filter, codec::hash64(key)) {
+            if !filter::contains(filter, alluvium_codec::hash64(key)) {
                 return Err(self.corrupt(at.offset, "a key that the filter does not have"));
             }
             if !seen.take(key, seq, cursor.kind(), cursor.value(block)) {
@@ -142,7 +142,7 @@ impl Reader {
             let (content, checksum) = self.source().read_with_checksum(at, role, dictionary)?;
             seen.digest = stored::digest(seen.digest, checksum);
             let content = &content[..content.len() - crate::block::PADDING];
-            if role == Role::Dictionary && codec::hash64(content).max(1) != footer.dictionary_id {
+            if role == Role::Dictionary && alluvium_codec::hash64(content).max(1) != footer.dictionary_id {
                 return Err(self.corrupt(at.offset, "another dictionary than the footer names"));
             }
         }

@@ -11,8 +11,8 @@ use crate::output::Output;
 use crate::properties::Properties;
 use crate::stored::{Handle, Role};
 use crate::{Compression, FileMeta, FooterInfo, IndexFileMeta, WriterOptions};
-use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
-use env::{Env, Error, Result};
+use alluvium_codec::entry::{Entry, Kind, MAX_SEQ, Seq};
+use alluvium_env::{Env, Error, Result};
 use std::cmp::Ordering;
 use std::path::Path;
 
@@ -45,7 +45,7 @@ impl Writer {
     /// Creates the file; it must not exist.
     ///
     /// # Errors
-    /// [`env::Error::Io`] if the file cannot be created.
+    /// [`alluvium_env::Error::Io`] if the file cannot be created.
     pub fn create(env: &Env, path: &Path, file_number: u64, options: WriterOptions) -> Result<Self> {
         let mut options = options;
         options.block_bytes = options.block_bytes.clamp(512, 1 << 24);
@@ -86,7 +86,7 @@ impl Writer {
     /// blocks. Call it before the first entry.
     ///
     /// # Errors
-    /// [`env::Error::Io`] if the index file cannot be created, or entries were added before.
+    /// [`alluvium_env::Error::Io`] if the index file cannot be created, or entries were added before.
     pub fn add_index(&mut self, env: &Env, path: &Path, file_number: u64, interval: u64) -> Result<()> {
         if self.properties.meta.entries > 0 {
             return Err(self.refusal("an index file begins before the first entry"));
@@ -99,7 +99,7 @@ impl Writer {
     /// have 256 MiB each.
     ///
     /// # Errors
-    /// [`env::Error::Io`] if the entry is out of order or too large (then nothing was added), or
+    /// [`alluvium_env::Error::Io`] if the entry is out of order or too large (then nothing was added), or
     /// if writing fails (then the file is of no use).
     pub fn add(&mut self, entry: Entry<'_>) -> Result<()> {
         let new_key = self.check(&entry)?;
@@ -145,7 +145,7 @@ impl Writer {
     #[inline]
     fn note(&mut self, entry: &Entry<'_>, new_key: bool) {
         if new_key || self.index.has_no_key() {
-            self.index.add_hash(codec::hash64(entry.key));
+            self.index.add_hash(alluvium_codec::hash64(entry.key));
         }
         for index in &mut self.index_files {
             index.note_key(entry.key, new_key);
@@ -236,7 +236,7 @@ impl Writer {
     /// Writes index, dictionary, properties and footer, and syncs the file (not its directory).
     ///
     /// # Errors
-    /// [`env::Error::Io`] if nothing was added, or if writing or the sync fails; the file is then
+    /// [`alluvium_env::Error::Io`] if nothing was added, or if writing or the sync fails; the file is then
     /// removed.
     pub fn finish(self, footer: FooterInfo) -> Result<FileMeta> {
         self.finish_with_indexes(footer).map(|(meta, _)| meta)

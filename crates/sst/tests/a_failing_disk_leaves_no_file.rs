@@ -4,12 +4,12 @@
 
 mod common;
 
-use codec::entry::{EntryIter, MAX_SEQ};
+use alluvium_codec::entry::{EntryIter, MAX_SEQ};
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Result};
+use alluvium_sst::{Compression, DictionaryRegistry, FileMeta, FooterInfo, NoCache, Reader, Writer, WriterOptions};
 use common::{Owned, all, get};
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
-use env::{Env, Result};
-use sst::{Compression, DictionaryRegistry, FileMeta, FooterInfo, NoCache, Reader, Writer, WriterOptions};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn faulty() -> (Env, Arc<FaultFs>) {
     (Env { fs: faults.clone(), ..Env::in_memory(1) }, faults)
 }
 
-use env::Fs;
+use alluvium_env::Fs;
 
 fn options() -> WriterOptions {
     WriterOptions { compression: Compression::None, block_bytes: 1024, ..WriterOptions::default() }

@@ -4,10 +4,10 @@
 
 mod common;
 
-use codec::entry::{EntryIter, MAX_SEQ, Seq};
+use alluvium_codec::entry::{EntryIter, MAX_SEQ, Seq};
+use alluvium_sst::{Compression, NoCache, WriterOptions};
 use common::{Fixture, KeepAll, Owned, current, get, sorted};
 use proptest::prelude::*;
-use sst::{Compression, NoCache, WriterOptions};
 use std::sync::Arc;
 
 fn entries() -> impl Strategy<Value = Vec<Owned>> {
@@ -52,7 +52,7 @@ fn model_get<'a>(model: &'a [Owned], key: &[u8], seq: Seq) -> Option<&'a Owned> 
 
 /// The model's answer to a seek, as an index.
 fn model_seek(model: &[Owned], key: &[u8], seq: Seq) -> usize {
-    model.partition_point(|entry| codec::entry::compare(&entry.key, entry.seq, key, seq).is_lt())
+    model.partition_point(|entry| alluvium_codec::entry::compare(&entry.key, entry.seq, key, seq).is_lt())
 }
 
 /// Keys that are there, and neighbours that may not be.
@@ -94,7 +94,7 @@ proptest! {
         let mut iter = reader.iter(fill_cache);
         for key in probes(&model) {
             let there = model.iter().any(|entry| entry.key == key);
-            prop_assert!(!there || reader.may_contain(&key, codec::hash64(&key)).unwrap());
+            prop_assert!(!there || reader.may_contain(&key, alluvium_codec::hash64(&key)).unwrap());
             for seq in seqs_of(&model, &key) {
                 let found = get(&reader, &key, seq).unwrap();
                 let expected = model_get(&model, &key, seq).map(|e| (e.seq, e.kind, e.value.clone()));
@@ -117,7 +117,7 @@ proptest! {
         moves in proptest::collection::vec((0u8..12, any::<prop::sample::Index>()), 1..400),
     ) {
         let fixture = Fixture::new(&model, options);
-        let cache: Arc<dyn sst::BlockCache> = if cached { Arc::new(KeepAll::default()) } else { Arc::new(NoCache) };
+        let cache: Arc<dyn alluvium_sst::BlockCache> = if cached { Arc::new(KeepAll::default()) } else { Arc::new(NoCache) };
         let reader = fixture.open_with(cache).unwrap();
         let keys = probes(&model);
         let mut iter = reader.iter(fill_cache);

@@ -3,9 +3,9 @@
 
 mod common;
 
+use alluvium_env::Error;
+use alluvium_sst::{Compression, Dictionary, DictionaryRegistry, FileMeta, NoCache, Reader, WriterOptions};
 use common::{Fixture, NUMBER, Owned, all, get, sorted};
-use env::Error;
-use sst::{Compression, Dictionary, DictionaryRegistry, FileMeta, NoCache, Reader, WriterOptions};
 use std::sync::Arc;
 
 fn entries() -> Vec<Owned> {
@@ -173,10 +173,10 @@ fn a_block_with_a_checksum_of_its_own_is_found_by_the_check() {
     let original = fixture.bytes();
     let is_end = |end: &usize| {
         original[..*end].last() == Some(&0)
-            && original[*end..*end + 4] == codec::checksum32(&original[..*end], seed).to_le_bytes()
+            && original[*end..*end + 4] == alluvium_codec::checksum32(&original[..*end], seed).to_le_bytes()
     };
     let end = (1..bytes.len() - 4).find(is_end).unwrap();
-    let checksum = codec::checksum32(&bytes[..end], seed);
+    let checksum = alluvium_codec::checksum32(&bytes[..end], seed);
     bytes[end..end + 4].copy_from_slice(&checksum.to_le_bytes());
     fixture.set_bytes(&bytes);
     let error = fixture.open().verify().unwrap_err();
@@ -199,7 +199,7 @@ fn counts_between_keys_come_to_an_end_whatever_the_order_of_bounds() {
     for _ in 0..300 {
         let mut bytes = whole.clone();
         rng.shuffle(&mut bytes[keys..keys + 7]);
-        let sum = codec::checksum32(&bytes[start..end - 4], seed);
+        let sum = alluvium_codec::checksum32(&bytes[start..end - 4], seed);
         bytes[end - 4..end].copy_from_slice(&sum.to_le_bytes());
         fixture.set_bytes(&bytes);
         let reader = fixture.open();
@@ -218,7 +218,7 @@ fn a_newer_version_is_told_from_damage() {
     bytes[end - 12..end - 8].copy_from_slice(&2u32.to_le_bytes());
     fixture.set_bytes(&bytes);
     is_damage(&fixture.open_with(Arc::new(NoCache)).err().unwrap(), "the version alone changed");
-    let checksum = codec::checksum64(&bytes[end - 112 + 8..], NUMBER);
+    let checksum = alluvium_codec::checksum64(&bytes[end - 112 + 8..], NUMBER);
     bytes[end - 112..end - 104].copy_from_slice(&checksum.to_le_bytes());
     fixture.set_bytes(&bytes);
     let error = fixture.open_with(Arc::new(NoCache)).err().unwrap();

@@ -4,10 +4,10 @@
 
 mod common;
 
-use codec::entry::EntryIter;
-use codec::key::{self, rank};
+use alluvium_codec::entry::EntryIter;
+use alluvium_codec::key::{self, rank};
+use alluvium_sst::{Compression, DictionaryRegistry, NoCache, Reader, WriterOptions, walk_file};
 use common::{Fixture, NUMBER, Owned, all, current, get, sorted};
-use sst::{Compression, DictionaryRegistry, NoCache, Reader, WriterOptions, walk_file};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -115,9 +115,9 @@ fn every_flipped_bit_and_every_cut_is_found() {
 #[test]
 fn a_file_written_earlier_is_read() {
     let bytes = include_bytes!("fixtures/v1-columns.sst");
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     let path = Path::new("/v1-columns.sst");
-    env.fs.open(path, env::OpenMode::CreateNew).unwrap().write_at(bytes, 0).unwrap();
+    env.fs.open(path, alluvium_env::OpenMode::CreateNew).unwrap().write_at(bytes, 0).unwrap();
     let reader = Reader::open_unlisted(&env, path, NUMBER, Arc::new(NoCache), &DictionaryRegistry::new()).unwrap();
     reader.verify().unwrap();
     assert_eq!(all(&Arc::new(reader), false).unwrap(), entries(300));

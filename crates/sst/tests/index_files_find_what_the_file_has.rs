@@ -2,11 +2,11 @@
 //! named, and one of other data is refused.
 #![allow(clippy::unwrap_used)]
 
-use codec::entry::{Entry, Kind, MAX_SEQ};
-use env::{Env, Error, OpenMode};
+use alluvium_codec::entry::{Entry, Kind, MAX_SEQ};
+use alluvium_env::{Env, Error, OpenMode};
+use alluvium_sst::{Compression, DictionaryRegistry, FileMeta, FooterInfo, IndexFile, IndexFileMeta};
+use alluvium_sst::{NoCache, Reader, Writer, WriterOptions};
 use proptest::prelude::*;
-use sst::{Compression, DictionaryRegistry, FileMeta, FooterInfo, IndexFile, IndexFileMeta};
-use sst::{NoCache, Reader, Writer, WriterOptions};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,13 +33,13 @@ fn open_data(env: &Env, meta: &FileMeta) -> Reader {
     Reader::open(env, Path::new("/db/1.sst"), meta, Arc::new(NoCache), &DictionaryRegistry::new()).unwrap()
 }
 
-fn open_index(env: &Env, data: &FileMeta, meta: &IndexFileMeta) -> env::Result<IndexFile> {
+fn open_index(env: &Env, data: &FileMeta, meta: &IndexFileMeta) -> alluvium_env::Result<IndexFile> {
     IndexFile::open(env, &index_path(meta.interval), meta, data, Arc::new(NoCache))
 }
 
-fn get(reader: &Reader, index: &IndexFile, key: &[u8]) -> env::Result<Option<Vec<u8>>> {
+fn get(reader: &Reader, index: &IndexFile, key: &[u8]) -> alluvium_env::Result<Option<Vec<u8>>> {
     let mut value = Vec::new();
-    let found = reader.get_by(index, key, codec::hash64(key), MAX_SEQ, &mut value)?;
+    let found = reader.get_by(index, key, alluvium_codec::hash64(key), MAX_SEQ, &mut value)?;
     Ok(found.map(|_| value))
 }
 
@@ -80,7 +80,7 @@ proptest! {
             index.verify(&reader).unwrap();
             for key in pairs.keys().chain(&absent) {
                 prop_assert_eq!(get(&reader, &index, key).unwrap(), pairs.get(key).cloned());
-                prop_assert!(index.may_contain(key, codec::hash64(key)).unwrap() || !pairs.contains_key(key));
+                prop_assert!(index.may_contain(key, alluvium_codec::hash64(key)).unwrap() || !pairs.contains_key(key));
             }
         }
     }
@@ -96,7 +96,7 @@ fn a_changed_byte_or_a_cut_is_named() {
     let file = env.fs.open(&path, OpenMode::ReadWrite).unwrap();
     let mut whole = vec![0; file.len().unwrap() as usize];
     file.read_exact_at(&mut whole, 0).unwrap();
-    let is_named = |result: env::Result<()>, what: &str| match result {
+    let is_named = |result: alluvium_env::Result<()>, what: &str| match result {
         Err(error @ Error::Corrupt { .. }) => assert!(error.to_string().contains("10.idx"), "{what}: {error}"),
         other => panic!("{what}: {other:?}"),
     };
@@ -134,16 +134,20 @@ fn an_index_of_other_data_is_refused() {
 fn one_read_for_what_an_index_entry_covers() {
     let pairs = some_pairs();
     let inner = Env::in_memory(1);
-    let faults = Arc::new(env::fault::FaultFs::new(inner.fs.clone()));
+    let faults = Arc::new(alluvium_env::fault::FaultFs::new(inner.fs.clone()));
     let env = Env { fs: faults.clone(), ..inner };
     let (data, metas) = write(&env, &pairs, &[30], small());
     assert!(data.bytes > 5000, "several blocks for an index entry");
     let reader = open_data(&env, &data);
     let index = open_index(&env, &data, &metas[0]).unwrap();
     for key in pairs.keys() {
-        let before = faults.count(env::fault::OpKind::Read);
+        let before = faults.count(alluvium_env::fault::OpKind::Read);
         assert!(get(&reader, &index, key).unwrap().is_some());
-        assert_eq!(faults.count(env::fault::OpKind::Read) - before, 2, "a partition of the index, and the blocks");
+        assert_eq!(
+            faults.count(alluvium_env::fault::OpKind::Read) - before,
+            2,
+            "a partition of the index, and the blocks"
+        );
     }
 }
 
@@ -154,7 +158,7 @@ fn a_tool_reads_an_index_file_as_one() {
     let walk = |meta: &IndexFileMeta| {
         let mut roles = Vec::new();
         let registry = DictionaryRegistry::new();
-        let walked = sst::walk_file(&env, &index_path(meta.interval), meta.number, &registry, &mut |block| {
+        let walked = alluvium_sst::walk_file(&env, &index_path(meta.interval), meta.number, &registry, &mut |block| {
             roles.push(block.role);
             Ok(())
         });
@@ -175,7 +179,7 @@ fn a_tool_reads_an_index_file_as_one() {
     let mut whole = vec![0; file.len().unwrap() as usize];
     file.read_exact_at(&mut whole, 0).unwrap();
     let (_, roles) = walk(meta);
-    for at in [10, whole.len() - sst::FOOTER_BYTES as usize - 20] {
+    for at in [10, whole.len() - alluvium_sst::FOOTER_BYTES as usize - 20] {
         file.write_at(&[whole[at] ^ 1], at as u64).unwrap();
         let (walked, left) = walk(meta);
         assert_eq!((walked.lost.len(), left.len()), (1, roles.len() - 1), "byte {at}: {:?}", walked.lost);

@@ -3,8 +3,8 @@
 
 mod common;
 
+use alluvium_sst::{BlockCache, Dictionary, DictionaryRegistry, NoCache, Reader, SstIter, Writer, WriterOptions};
 use common::{Fixture, KeepAll, Owned, all, get};
-use sst::{BlockCache, Dictionary, DictionaryRegistry, NoCache, Reader, SstIter, Writer, WriterOptions};
 use std::sync::Arc;
 
 fn is_shared<T: Send + Sync>() {}
@@ -23,11 +23,11 @@ fn types_may_go_between_threads() {
 struct Tolerant(KeepAll);
 
 impl BlockCache for Tolerant {
-    fn get(&self, file: u64, offset: u64) -> Option<Arc<sst::Block>> {
+    fn get(&self, file: u64, offset: u64) -> Option<Arc<alluvium_sst::Block>> {
         self.0.get(file, offset)
     }
 
-    fn insert(&self, file: u64, offset: u64, block: &Arc<sst::Block>) {
+    fn insert(&self, file: u64, offset: u64, block: &Arc<alluvium_sst::Block>) {
         self.0.blocks.lock().insert((file, offset), block.clone());
     }
 }
@@ -50,7 +50,7 @@ fn gets_and_scans_at_the_same_time() {
         let threads: Vec<_> = (0..4)
             .map(|thread: usize| {
                 let (reader, entries) = (reader.clone(), entries.clone());
-                env::thread::spawn("reader", move || {
+                alluvium_env::thread::spawn("reader", move || {
                     for entry in entries.iter().skip(thread * 13).step_by(7) {
                         let found = get(&reader, &entry.key, 9).unwrap().unwrap();
                         assert_eq!(found.2, entry.value);

@@ -4,11 +4,11 @@
 
 mod common;
 
-use codec::entry::EntryIter;
+use alluvium_codec::entry::EntryIter;
+use alluvium_env::Env;
+use alluvium_env::fault::{FaultFs, OpKind};
+use alluvium_sst::{Compression, WriterOptions};
 use common::{Fixture, KeepAll, Owned, all, get};
-use env::Env;
-use env::fault::{FaultFs, OpKind};
-use sst::{Compression, WriterOptions};
 use std::sync::Arc;
 
 /// A file of some 3.6 MB, and the count of reads.

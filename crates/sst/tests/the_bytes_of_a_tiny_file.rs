@@ -7,8 +7,8 @@
 
 mod common;
 
+use alluvium_sst::{Compression, DictionaryRegistry, NoCache, Reader, WriterOptions};
 use common::{Fixture, NUMBER, Owned, all};
-use sst::{Compression, DictionaryRegistry, NoCache, Reader, WriterOptions};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -47,10 +47,10 @@ fn files_written_earlier_are_read() {
         ("dictionary", include_bytes!("fixtures/v1-dictionary.sst")),
         ("lz4", include_bytes!("fixtures/v1-lz4.sst")),
     ];
-    let env = env::Env::in_memory(1);
+    let env = alluvium_env::Env::in_memory(1);
     for (name, bytes) in files {
         let path = Path::new(name);
-        env.fs.open(path, env::OpenMode::CreateNew).unwrap().write_at(bytes, 0).unwrap();
+        env.fs.open(path, alluvium_env::OpenMode::CreateNew).unwrap().write_at(bytes, 0).unwrap();
         let registry = DictionaryRegistry::new();
         let reader = Reader::open_unlisted(&env, path, NUMBER, Arc::new(NoCache), &registry).unwrap();
         let check = reader.verify().unwrap();

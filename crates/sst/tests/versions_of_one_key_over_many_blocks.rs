@@ -4,11 +4,11 @@
 
 mod common;
 
-use codec::entry::{EntryIter, Kind, MAX_SEQ};
+use alluvium_codec::entry::{EntryIter, Kind, MAX_SEQ};
+use alluvium_env::Env;
+use alluvium_env::fault::{FaultFs, OpKind};
+use alluvium_sst::{NoCache, WriterOptions};
 use common::{Fixture, Owned, get};
-use env::Env;
-use env::fault::{FaultFs, OpKind};
-use sst::{NoCache, WriterOptions};
 use std::sync::Arc;
 
 #[test]
@@ -24,7 +24,7 @@ fn every_version_is_found_at_once() {
     let reader = fixture.open_with(Arc::new(NoCache)).unwrap();
     let check = reader.verify().unwrap();
     assert!(check.partitions > 5 && check.keys == 3, "{check:?}");
-    let hash = codec::hash64(b"tree hot");
+    let hash = alluvium_codec::hash64(b"tree hot");
     assert!(reader.may_contain(b"tree hot", hash).unwrap());
     let mut iter = reader.iter(true);
     for seq in 1..=4010u64 {

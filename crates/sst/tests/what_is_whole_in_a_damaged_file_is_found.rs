@@ -4,10 +4,10 @@
 
 mod common;
 
-use codec::entry::Entry;
+use alluvium_codec::entry::Entry;
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_sst::{BlockReader, Compression, Dictionary, DictionaryRegistry, WalkedFile, WriterOptions};
 use common::{Fixture, Owned, sorted};
-use env::fault::{Fault, FaultFs, OpKind};
-use sst::{BlockReader, Compression, Dictionary, DictionaryRegistry, WalkedFile, WriterOptions};
 use std::sync::Arc;
 
 fn entries() -> Vec<Owned> {
@@ -39,7 +39,7 @@ fn variants() -> Vec<(&'static str, WriterOptions)> {
 fn walk(fixture: &Fixture, model: &[Owned], registry: &DictionaryRegistry, what: &str) -> (usize, WalkedFile) {
     let (mut seen, mut places) = (Vec::new(), Vec::new());
     let number = fixture.meta.number;
-    let walked = sst::walk_file(&fixture.env, &fixture.path, number, registry, &mut |block| {
+    let walked = alluvium_sst::walk_file(&fixture.env, &fixture.path, number, registry, &mut |block| {
         places.extend((block.role == "data").then_some((block.offset, block.bytes as u32)));
         block.each(&mut |entry| {
             seen.push((entry.key.to_vec(), entry.seq, entry.kind, entry.value.to_vec()));
@@ -62,8 +62,9 @@ fn walk(fixture: &Fixture, model: &[Owned], registry: &DictionaryRegistry, what:
     assert!(seen.iter().all(|entry| all.contains(entry)), "{what}: something that was not written");
     let missing: Vec<_> = all.iter().filter(|entry| !seen.contains(entry)).collect();
     for (key, ..) in &missing {
-        let named =
-            |lost: &&sst::LostBlock| lost.entries && lost.from <= *key && lost.to.as_ref().is_none_or(|to| key <= to);
+        let named = |lost: &&alluvium_sst::LostBlock| {
+            lost.entries && lost.from <= *key && lost.to.as_ref().is_none_or(|to| key <= to)
+        };
         assert!(walked.lost.iter().any(|lost| named(&lost)), "{what}: {key:?} is lost and not named: {walked:?}");
     }
     assert_eq!(walked.entries as usize, seen.len());
@@ -103,10 +104,11 @@ fn cut_at_every_length_and_without_its_dictionary() {
         let fixture = Fixture::new(&model, options);
         let bytes = fixture.bytes();
         let (registry, mut ends) = (DictionaryRegistry::new(), Vec::new());
-        let whole = sst::walk_file(&fixture.env, &fixture.path, fixture.meta.number, &registry, &mut |block| {
-            ends.extend((block.role == "data").then_some(block.offset + block.bytes));
-            Ok(())
-        });
+        let whole =
+            alluvium_sst::walk_file(&fixture.env, &fixture.path, fixture.meta.number, &registry, &mut |block| {
+                ends.extend((block.role == "data").then_some(block.offset + block.bytes));
+                Ok(())
+            });
         assert!(whole.unwrap().lost.is_empty());
         for len in 0..bytes.len() {
             fixture.set_bytes(&bytes[..len]);
@@ -158,7 +160,8 @@ fn with_every_sector_unreadable() {
             assert!(missing <= largest, "{what}: {missing} entries of at most {largest} are missing");
             assert!(walked.lost.iter().any(|lost| lost.what.contains("cannot be read")), "{what}: {:?}", walked.lost);
             // One sector fails; but for an index in it, nothing else is lost.
-            let beside = |lost: &&sst::LostBlock| lost.offset + lost.bytes <= from || lost.offset >= from + SECTOR;
+            let beside =
+                |lost: &&alluvium_sst::LostBlock| lost.offset + lost.bytes <= from || lost.offset >= from + SECTOR;
             assert_eq!(walked.lost.iter().filter(beside).count(), 0, "{what}: {:?}", walked.lost);
             disk.clear();
         }

@@ -4,9 +4,9 @@
 //! `cargo run --release -p alluvium-store --example deleted_keys -- DIR [KEYS] [VALUE BYTES]`
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
+use alluvium_store::{Bounds, Durability, Options, Store, TreeId};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use store::{Bounds, Durability, Options, Store, TreeId};
 
 const BATCH: u32 = 1000;
 /// Keys that stay at both ends.
@@ -45,7 +45,7 @@ fn report(what: &str, store: &Store, tree: TreeId) {
         let after = store.stats();
         let read = after.cache_misses - before.cache_misses;
         let looked_at = read + after.cache_hits - before.cache_hits;
-        let sum = |part: fn(&store::PartitionStats) -> u64| after.partitions.iter().map(part).sum::<u64>();
+        let sum = |part: fn(&alluvium_store::PartitionStats) -> u64| after.partitions.iter().map(part).sum::<u64>();
         println!(
             "{what:22} {direction:8} {found:8} keys, {looked_at:7} blocks, {read:7} read, {:10.3} ms; {} files, {} entries, {} tombstones, {} ranges",
             seconds * 1e3,
@@ -59,7 +59,7 @@ fn report(what: &str, store: &Store, tree: TreeId) {
 
 fn run(dir: &Path, keys: u32, value_bytes: usize, by_range: bool) {
     let options = Options { memory_bytes: 64 << 20, durability: Durability::Bulk, ..Options::default() };
-    let store = Store::open(env::Env::os(), dir, options).unwrap();
+    let store = Store::open(alluvium_env::Env::os(), dir, options).unwrap();
     let tree = store.create_trees(&[b"t"]).unwrap()[0];
     for from in (0..keys).step_by(BATCH as usize) {
         let mut batch = store.batch();

@@ -2,14 +2,14 @@
 //! disk, with so much memory that nothing is flushed. Run:
 //! `cargo run --release -p alluvium-store --example rotation -- <empty directory> [megabytes] [MiB of a segment]`.
 
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::{Durability, Options, Store};
 use std::time::Duration;
-use store::{Durability, Options, Store};
 
 const BATCH: usize = 100_000;
 const VALUE: usize = 1000;
 
-fn main() -> store::Result<()> {
+fn main() -> alluvium_store::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let dir = arguments.next().unwrap_or_else(|| "rotation".to_owned());
     let mut number = |default: u64| arguments.next().and_then(|n| n.parse().ok()).unwrap_or(default);

@@ -10,9 +10,9 @@
 
 use crate::store::Inner;
 use crate::{Error, Result};
-use env::marks::{Rare, mark};
-use env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use env::sync::{Condvar, Mutex, MutexGuard};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use alluvium_env::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,8 +7,8 @@ mod record;
 
 use crate::multivalue;
 use crate::trees::TreeId;
-use codec::entry::{Entry, Kind, Seq};
-use codec::varint;
+use alluvium_codec::entry::{Entry, Kind, Seq};
+use alluvium_codec::varint;
 use record::decode_op;
 
 pub(crate) use record::{LogRecord, decode_record, encode_flushed};
@@ -76,14 +76,14 @@ impl WriteBatch {
     /// Sets `key` of `tree` to `value`.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
     /// store.write(batch, Durability::Periodic)?;
     /// assert!(store.contains(pets, b"rex")?);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push(Kind::Put, tree.0, key, value);
@@ -93,8 +93,8 @@ impl WriteBatch {
     /// Removes `key` of `tree`, whether it is there or not.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
@@ -102,7 +102,7 @@ impl WriteBatch {
     /// batch.delete(pets, b"nobody"); // no error
     /// store.write(batch, Durability::Periodic)?;
     /// assert!(!store.contains(pets, b"rex")?);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn delete(&mut self, tree: TreeId, key: &[u8]) {
         self.push(Kind::Delete, tree.0, key, &[]);
@@ -117,8 +117,8 @@ impl WriteBatch {
     /// has written. Not for trees of [`crate::Multivalue`]; see [`WriteBatch::delete_values`].
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// for key in [b"2023-12-31", b"2024-02-29", b"2024-12-24", b"2025-01-01"] {
@@ -128,7 +128,7 @@ impl WriteBatch {
     /// store.write(batch, Durability::Periodic)?;
     /// assert!(store.contains(pets, b"2023-12-31")? && store.contains(pets, b"2025-01-01")?);
     /// assert!(!store.contains(pets, b"2024-02-29")?);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn delete_range(&mut self, tree: TreeId, from: &[u8], to: &[u8]) {
         // The system tree lives in partition 0.
@@ -142,7 +142,7 @@ impl WriteBatch {
     /// of it, when the key is read or its files are merged. On an absent key it does nothing.
     ///
     /// ```
-    /// use store::{Durability, Fold, FoldError, Options, Store, TreeId};
+    /// use alluvium_store::{Durability, Fold, FoldError, Options, Store, TreeId};
     ///
     /// /// A delta is appended to the value.
     /// #[derive(Debug)]
@@ -164,7 +164,7 @@ impl WriteBatch {
     /// }
     ///
     /// let options = Options { fold: Some(std::sync::Arc::new(Append)), ..Options::default() };
-    /// let store = Store::open(env::Env::in_memory(1), "db".as_ref(), options)?;
+    /// let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), options)?;
     /// let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
@@ -174,7 +174,7 @@ impl WriteBatch {
     /// let mut value = Vec::new();
     /// assert!(store.get(pets, b"rex", &mut value)? && !store.contains(pets, b"nobody")?);
     /// assert_eq!(value, b"dog, three years");
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn delta(&mut self, tree: TreeId, key: &[u8], delta: &[u8]) {
         self.push(Kind::Delta, tree.0, key, delta);
@@ -186,8 +186,8 @@ impl WriteBatch {
     /// is one of [`crate::Store::change_trees`]. Without effect in an empty batch.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, TreeChanges};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, TreeChanges};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let index = |_: &[_]| TreeChanges { create: vec![b"ages".to_vec()], ..TreeChanges::default() };
     /// # let ages = store.change_trees(1, index)?[0];
@@ -196,7 +196,7 @@ impl WriteBatch {
     /// batch.put_entry(ages, b"3rex", b"");
     /// assert_eq!(batch.len(), 1, "an entry is part of its document's operation");
     /// store.write(batch, Durability::Periodic)?;
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn put_entry(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push_entry(Kind::Put, tree, key, value);
@@ -205,8 +205,8 @@ impl WriteBatch {
     /// Removes an index entry of the document that the operation before is on; as [`WriteBatch::put_entry`].
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, TreeChanges};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, TreeChanges};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let index = |_: &[_]| TreeChanges { create: vec![b"ages".to_vec()], ..TreeChanges::default() };
     /// # let ages = store.change_trees(1, index)?[0];
@@ -218,8 +218,8 @@ impl WriteBatch {
     /// batch.delete(pets, b"rex");
     /// batch.delete_entry(ages, b"3rex");
     /// store.write(batch, Durability::Periodic)?;
-    /// assert!(store.scan(ages, store::Bounds::all(), None)?.next()?.is_none());
-    /// # store::Result::Ok(())
+    /// assert!(store.scan(ages, alluvium_store::Bounds::all(), None)?.next()?.is_none());
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn delete_entry(&mut self, tree: TreeId, key: &[u8]) {
         self.push_entry(Kind::Delete, tree, key, &[]);
@@ -236,16 +236,16 @@ impl WriteBatch {
     /// ([`crate::Store::schema`]): if it has another description by the time the batch is numbered, nothing is written.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.expect_schema(pets, store.schema(pets));
     /// batch.put(pets, b"rex", b"dog");
     /// store.describe_trees(&[(pets, b"pets, but otherwise")])?; // meanwhile
     /// let refused = store.write(batch, Durability::Periodic);
-    /// assert!(matches!(refused, Err(store::Error::SchemaChanged(_))));
-    /// # store::Result::Ok(())
+    /// assert!(matches!(refused, Err(alluvium_store::Error::SchemaChanged(_))));
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn expect_schema(&mut self, tree: TreeId, schema: Seq) {
         if !self.schemas.contains(&(tree.0, schema)) {
@@ -256,8 +256,8 @@ impl WriteBatch {
     /// Adds `value` to those under `key` of a multivalue tree; once more has no effect.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// let mut batch = store.batch();
@@ -265,7 +265,7 @@ impl WriteBatch {
     /// batch.put_value(tree, b"ada", b"math");
     /// store.write(batch, Durability::Periodic)?;
     /// assert!(tags.contains(b"ada", b"math")?);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn put_value(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push_value(Kind::Put, tree, key, value);
@@ -275,8 +275,8 @@ impl WriteBatch {
     /// Removes `value` from those under `key` of a multivalue tree, whether it is there or not.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// let mut batch = store.batch();
@@ -285,7 +285,7 @@ impl WriteBatch {
     /// batch.delete_value(tree, b"ada", b"math");
     /// store.write(batch, Durability::Periodic)?;
     /// assert!(!tags.contains(b"ada", b"math")? && tags.contains(b"ada", b"poetry")?);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn delete_value(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
         self.push_value(Kind::Delete, tree, key, value);
@@ -295,8 +295,8 @@ impl WriteBatch {
     /// value and for millions.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// let mut batch = store.batch();
@@ -305,7 +305,7 @@ impl WriteBatch {
     /// batch.delete_values(tree, b"ada");
     /// store.write(batch, Durability::Periodic)?;
     /// assert!(!tags.contains(b"ada", b"math")? && tags.contains(b"bob", b"math")?);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn delete_values(&mut self, tree: TreeId, key: &[u8]) {
         let (from, to, routing) = multivalue::internal_range(key);
@@ -317,19 +317,19 @@ impl WriteBatch {
             return;
         }
         let end = [&tree.to_be_bytes(), to].concat();
-        let lock = lock_hash(tree, codec::hash64(from));
+        let lock = lock_hash(tree, alluvium_codec::hash64(from));
         self.push_at(Kind::RangeDelete, tree, (lock, partition), from, &end);
         self.ranges = true;
     }
 
     fn push_value(&mut self, kind: Kind, tree: TreeId, key: &[u8], value: &[u8]) {
         let (internal, routing) = multivalue::internal_key(key, value);
-        let lock = lock_hash(tree.0, codec::hash64(&internal));
+        let lock = lock_hash(tree.0, alluvium_codec::hash64(&internal));
         self.push_at(kind, tree.0, (lock, partition_of(routing, self.partitions)), &internal, &[]);
     }
 
     fn push(&mut self, kind: Kind, tree: u32, key: &[u8], value: &[u8]) {
-        let hash = codec::hash64(key);
+        let hash = alluvium_codec::hash64(key);
         // The system tree is small and read at open: it lives in partition 0.
         let partition = if tree == 0 { 0 } else { partition_of(hash, self.partitions) };
         self.push_at(kind, tree, (lock_hash(tree, hash), partition), key, value);
@@ -359,14 +359,14 @@ impl WriteBatch {
     /// The number of operations, without index entries.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
     /// batch.delete(pets, b"tom");
     /// assert_eq!(batch.len(), 2);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn len(&self) -> usize {
         self.numbers as usize
@@ -375,14 +375,14 @@ impl WriteBatch {
     /// True if there are no operations.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// assert!(batch.is_empty());
     /// batch.delete(pets, b"tom");
     /// assert!(!batch.is_empty());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
@@ -391,13 +391,13 @@ impl WriteBatch {
     /// The bytes that the batch takes in the log.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", &[b'x'; 1000]);
     /// assert!(batch.encoded_bytes() > 1000 && batch.encoded_bytes() <= store.max_batch_bytes());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn encoded_bytes(&self) -> usize {
         self.bytes.len()
@@ -406,13 +406,13 @@ impl WriteBatch {
     /// Makes room for `bytes` more.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.reserve(1 << 20); // once, in place of growing many times
     /// batch.put(pets, b"rex", b"dog");
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn reserve(&mut self, bytes: usize) {
         self.bytes.reserve(bytes);
@@ -421,14 +421,14 @@ impl WriteBatch {
     /// Keys and values of the puts on a tree that are no index entries, in their order.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
     /// batch.delete(pets, b"tom");
     /// assert_eq!(batch.puts(pets).collect::<Vec<_>>(), [(&b"rex"[..], &b"dog"[..])]);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn puts(&self, tree: TreeId) -> impl Iterator<Item = (&[u8], &[u8])> {
         let tree = tree.0.to_be_bytes();
@@ -443,15 +443,15 @@ impl WriteBatch {
     /// Keeps the operations, counted from 0 in their order, for which `keep` is true, with their index entries.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
     /// batch.put(pets, b"tom", b"cat");
     /// batch.retain(|at| at == 1);
     /// assert_eq!(batch.puts(pets).collect::<Vec<_>>(), [(&b"tom"[..], &b"cat"[..])]);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
         let old = std::mem::take(&mut self.bytes);
@@ -480,14 +480,14 @@ impl WriteBatch {
     /// Forgets all operations and keeps the memory.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
     /// batch.clear();
     /// assert!(batch.is_empty());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn clear(&mut self) {
         self.bytes.truncate(1);

@@ -17,12 +17,12 @@ use crate::commit::Work;
 use crate::open::LOG_DIR;
 use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result, superblock};
+use alluvium_codec::entry::Seq;
+use alluvium_env::{Env, OpenMode};
+use alluvium_lsm::View;
 use building::{Building, Placed};
-use codec::entry::Seq;
-use env::{Env, OpenMode};
 use listing::{FileChecksum, ListedFile, Listing};
 use log::LogCopy;
-use lsm::View;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,9 +82,9 @@ impl Store {
     /// same file system, else copied. Nothing has the name `dir` until all of it is durable.
     ///
     /// ```
-    /// use store::{CheckpointOptions, Durability, Options, RestoreOptions, Store};
+    /// use alluvium_store::{CheckpointOptions, Durability, Options, RestoreOptions, Store};
     ///
-    /// let env = env::Env::in_memory(1);
+    /// let env = alluvium_env::Env::in_memory(1);
     /// let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
     /// let pets = store.create_trees(&[b"pets"])?[0];
     /// let put = |key: &[u8]| {
@@ -99,10 +99,10 @@ impl Store {
     /// let base = Some("monday".into());
     /// store.checkpoint("tuesday".as_ref(), &CheckpointOptions { base, ..CheckpointOptions::default() })?;
     ///
-    /// store::restore_checkpoint(&env, "monday".as_ref(), "copy".as_ref(), RestoreOptions::default())?;
+    /// alluvium_store::restore_checkpoint(&env, "monday".as_ref(), "copy".as_ref(), RestoreOptions::default())?;
     /// let copy = Store::open(env, "copy".as_ref(), Options::default())?;
     /// assert!(copy.contains(pets, b"rex")? && !copy.contains(pets, b"tom")?);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -239,11 +239,11 @@ impl Filling<'_> {
             let path = format!("{name}/{:08}.sst", meta.number);
             let checksum = FileChecksum::Footer(meta.footer_checksum);
             let mut file = ListedFile { path, bytes: meta.bytes, checksum, in_base: false };
-            file.in_base = self.place(&file, &lsm::image::sst_path(&from, meta.number))?;
+            file.in_base = self.place(&file, &alluvium_lsm::image::sst_path(&from, meta.number))?;
             self.listing.files.push(file);
         }
         // This makes the links durable too: it syncs the directory when the manifest has its name.
-        let manifest = lsm::image::write_manifest(&inner.env, &to, self.listing.id, index, &version)?;
+        let manifest = alluvium_lsm::image::write_manifest(&inner.env, &to, self.listing.id, index, &version)?;
         self.list_content(&name, &manifest)?;
         Ok(())
     }
@@ -281,7 +281,7 @@ impl Filling<'_> {
         let mut copy = LogCopy::new(&inner.env, &dir, self.listing.id, segment, Some(pinned.seq));
         inner.wal.read_back(pinned.from, pinned.seq, &mut |record| copy.take(record))?;
         copy.finish()?;
-        for (_, path) in wal::list_segments(&inner.env, &dir)? {
+        for (_, path) in alluvium_wal::list_segments(&inner.env, &dir)? {
             self.report.log_bytes += self.list_content(LOG_DIR, &path)?;
         }
         Ok(())
@@ -301,7 +301,7 @@ impl Filling<'_> {
 pub(crate) fn content_checksum(env: &Env, path: &Path, stop: &AtomicBool) -> Result<(u64, u64)> {
     let file = env.fs.open(path, OpenMode::Read)?;
     let len = file.len()?;
-    let mut hasher = codec::Hasher64::default();
+    let mut hasher = alluvium_codec::Hasher64::default();
     let mut piece = vec![0; (1 << 20).min(len as usize)];
     let mut at = 0;
     while at < len {

@@ -12,15 +12,15 @@ use crate::store::Inner;
 use crate::trees::SchemaChange;
 use crate::visibility::Ticket;
 use crate::{Durability, Error, Result};
-use codec::entry::{Entry, Kind, MAX_SEQ, Seq};
-use codec::ranges::RangeSet;
-use env::marks::{Rare, mark};
-use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use env::sync::{Condvar, Mutex, spin_until};
-use memtable::Memtable;
+use alluvium_codec::entry::{Entry, Kind, MAX_SEQ, Seq};
+use alluvium_codec::ranges::RangeSet;
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use alluvium_env::sync::{Condvar, Mutex, spin_until};
+use alluvium_memtable::Memtable;
+use alluvium_wal::{Position, Purpose, Record};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wal::{Position, Purpose, Record};
 
 /// A group takes waiting batches up to this many bytes (and at least one batch).
 const GROUP_BYTES: usize = 1 << 20;
@@ -299,7 +299,7 @@ impl Inner {
     }
 
     /// The group did not get into the log: take back what was placed.
-    fn unplace(&self, outcomes: &mut [Result<Placed>], cause: env::Error) {
+    fn unplace(&self, outcomes: &mut [Result<Placed>], cause: alluvium_env::Error) {
         let full = cause.is_no_space();
         let cause = Error::Storage(cause);
         let error = if self.wal.poisoned().is_some() {
@@ -347,7 +347,7 @@ impl Inner {
         batch.len() as Seq
     }
 
-    /// Folds what is long among the chains that the batch has added to; see [`lsm::View::shorten`].
+    /// Folds what is long among the chains that the batch has added to; see [`alluvium_lsm::View::shorten`].
     fn shorten_chains(&self, batch: &WriteBatch, partition: u16, memtable: &Memtable, first: Seq) {
         let looked_at = |entry: &Entry<'_>| entry.kind == Kind::Delta && entry.seq.is_multiple_of(LOOK_EVERY);
         for entry in batch.entries(partition, first).filter(looked_at) {
@@ -382,8 +382,8 @@ impl Inner {
         let largest_if = |bytes: &dyn Fn(&Memtable) -> usize, limit: usize| {
             let all: Vec<usize> = self.partitions.iter().map(|p| bytes(&p.active())).collect();
             let (at, largest) = all.iter().enumerate().max_by_key(|(_, bytes)| **bytes)?;
-            let too_large =
-                *largest > limit.min(memtable::FULL_BYTES) || all.iter().sum::<usize>() > limit.saturating_mul(2);
+            let too_large = *largest > limit.min(alluvium_memtable::FULL_BYTES)
+                || all.iter().sum::<usize>() > limit.saturating_mul(2);
             too_large.then_some(at)
         };
         // One that is sealed when it is a quarter leaves as much room for the next to fill

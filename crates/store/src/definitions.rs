@@ -3,8 +3,8 @@
 
 use crate::TreeId;
 use crate::store::Inner;
-use codec::varint;
-use lsm::Used;
+use alluvium_codec::varint;
+use alluvium_lsm::Used;
 use std::collections::BTreeMap;
 
 /// Tells a store which definitions values use. Given to it by [`crate::Options::definitions`].

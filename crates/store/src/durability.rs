@@ -3,12 +3,12 @@
 
 use crate::store::Inner;
 use crate::{Durability, Error, Result};
-use env::marks::{Rare, mark};
-use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use env::sync::{Condvar, Mutex};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_wal::Position;
 use std::sync::Arc;
 use std::time::Duration;
-use wal::Position;
 
 /// A sync that is late by more than this many intervals makes periodic writers wait for it.
 const LATE_INTERVALS: u32 = 3;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub enum Error {
     /// A file operation failed or found damage; the message names the file.
     #[error(transparent)]
-    Storage(#[from] env::Error),
+    Storage(#[from] alluvium_env::Error),
     /// There is no database at the path and `create_if_missing` is off.
     #[error("{} is no Alluvium database: check the path, or create one by `put`, `load` or `index create`", .0.display())]
     NotADatabase(PathBuf),
@@ -131,13 +131,13 @@ impl Error {
     ///
     /// ```
     /// let path = std::path::Path::new("db/p000/00000007.sst");
-    /// let error = store::Error::from(env::Error::corrupt(path, 4096, "the checksum is wrong"));
+    /// let error = alluvium_store::Error::from(alluvium_env::Error::corrupt(path, 4096, "the checksum is wrong"));
     /// assert!(error.is_corruption());
-    /// assert!(!store::Error::Closed.is_corruption());
+    /// assert!(!alluvium_store::Error::Closed.is_corruption());
     /// ```
     pub fn is_corruption(&self) -> bool {
         match self {
-            Self::Storage(env::Error::Corrupt { .. }) => true,
+            Self::Storage(alluvium_env::Error::Corrupt { .. }) => true,
             Self::Poisoned(inner) | Self::OutcomeUnknown(inner) => inner.is_corruption(),
             _ => false,
         }

@@ -3,8 +3,8 @@
 //! Lock order: the lock in here is a leaf. Nobody holds it while segments are removed; who wants to hold
 //! the log waits until those who remove are done.
 
-use env::sync::atomic::{AtomicU64, Ordering};
-use env::sync::{Condvar, Mutex};
+use alluvium_env::sync::atomic::{AtomicU64, Ordering};
+use alluvium_env::sync::{Condvar, Mutex};
 
 /// Holds on the log, and removals under way.
 #[derive(Default)]

@@ -6,7 +6,7 @@
 
 use crate::trees::SchemaChange;
 use crate::{Result, Snapshot, Store, TreeId};
-use codec::entry::Seq;
+use alluvium_codec::entry::Seq;
 
 /// What happens to trees in one batch.
 #[derive(Debug, Clone, Default)]
@@ -24,9 +24,9 @@ impl Store {
     /// the new ones. Returns them.
     ///
     /// ```
-    /// # fn main() -> store::Result<()> {
-    /// use store::{Durability, Options, Store, TreeChanges};
-    /// let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// use alluvium_store::{Durability, Options, Store, TreeChanges};
+    /// let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// let pets = store.create_trees(&[b"pets"])?[0];
     /// let ages = store.change_trees(1, |ids| TreeChanges {
     ///     create: vec![b"ages of pets".to_vec()],
@@ -63,13 +63,13 @@ impl Store {
     /// [`crate::WriteBatch::expect_schema`].
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let before = store.schema(pets);
     /// store.describe_trees(&[(pets, b"pets, but otherwise")])?;
     /// assert!(store.schema(pets) > before);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn schema(&self, tree: TreeId) -> Seq {
         self.inner.trees.schema(tree)
@@ -79,8 +79,8 @@ impl Store {
     /// if there is no value.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
@@ -88,7 +88,7 @@ impl Store {
     /// let mut value = Vec::new();
     /// assert_eq!(store.get_numbered_at(&store.snapshot(), pets, b"rex", &mut value)?, Some(written));
     /// assert_eq!(value, b"dog");
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::scan::Scan;
 use crate::{Bounds, Error, Result, Snapshot, Store, TreeId};
-use codec::entry::{Entry, Kind, Seq};
+use alluvium_codec::entry::{Entry, Kind, Seq};
 
 /// Entries of one tree, gathered in memory to become a sorted run of one partition: see [`Store::ingest`].
 #[derive(Debug)]
@@ -24,12 +24,12 @@ impl EntryRun {
     /// Nothing yet.
     ///
     /// ```
-    /// # use store::EntryRun;
-    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # use alluvium_store::EntryRun;
+    /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;
     /// # let ages = store.create_trees(&[b"ages"])?[0];
     /// let run = EntryRun::new(ages);
     /// assert!(run.is_empty());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn new(tree: TreeId) -> Self {
         Self { tree, bytes: Vec::new(), entries: Vec::new() }
@@ -38,14 +38,14 @@ impl EntryRun {
     /// Adds an entry with the number of the write that it follows from.
     ///
     /// ```
-    /// # use store::EntryRun;
-    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # use alluvium_store::EntryRun;
+    /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;
     /// # let ages = store.create_trees(&[b"ages"])?[0];
     /// let mut run = EntryRun::new(ages);
     /// run.push(b"3rex", 17, b"");
     /// run.push(b"2tom", 18, b""); // in any order
     /// assert_eq!(run.len(), 2);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn push(&mut self, key: &[u8], seq: Seq, value: &[u8]) {
         let (start, key_len, value_len) = (self.bytes.len(), key.len() as u32 + 4, value.len() as u32);
@@ -58,13 +58,13 @@ impl EntryRun {
     /// The bytes of memory that it takes.
     ///
     /// ```
-    /// # use store::EntryRun;
-    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # use alluvium_store::EntryRun;
+    /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;
     /// # let ages = store.create_trees(&[b"ages"])?[0];
     /// let mut run = EntryRun::new(ages);
     /// run.push(b"3rex", 17, &[0; 1000]);
     /// assert!(run.bytes() > 1000);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn bytes(&self) -> usize {
         self.bytes.len() + self.entries.len() * std::mem::size_of::<Gathered>()
@@ -73,13 +73,13 @@ impl EntryRun {
     /// The number of entries.
     ///
     /// ```
-    /// # use store::EntryRun;
-    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # use alluvium_store::EntryRun;
+    /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;
     /// # let ages = store.create_trees(&[b"ages"])?[0];
     /// let mut run = EntryRun::new(ages);
     /// run.push(b"3rex", 17, b"");
     /// assert_eq!(run.len(), 1);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -88,14 +88,14 @@ impl EntryRun {
     /// True if there are none.
     ///
     /// ```
-    /// # use store::EntryRun;
-    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # use alluvium_store::EntryRun;
+    /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;
     /// # let ages = store.create_trees(&[b"ages"])?[0];
     /// let mut run = EntryRun::new(ages);
     /// assert!(run.is_empty());
     /// run.push(b"3rex", 17, b"");
     /// assert!(!run.is_empty());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -104,14 +104,14 @@ impl EntryRun {
     /// Forgets the entries and keeps the memory.
     ///
     /// ```
-    /// # use store::EntryRun;
-    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # use alluvium_store::EntryRun;
+    /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;
     /// # let ages = store.create_trees(&[b"ages"])?[0];
     /// let mut run = EntryRun::new(ages);
     /// run.push(b"3rex", 17, b"");
     /// run.clear();
     /// assert!(run.is_empty());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -142,9 +142,9 @@ impl Store {
     /// [`Store::change_trees`]: single keys of it are never looked up.
     ///
     /// ```
-    /// # fn main() -> store::Result<()> {
-    /// use store::{Bounds, Durability, EntryRun, Options, Store, TreeChanges};
-    /// let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// use alluvium_store::{Bounds, Durability, EntryRun, Options, Store, TreeChanges};
+    /// let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"3");
@@ -196,14 +196,14 @@ impl Store {
              finish (disk_reserve_bytes)"
         );
         let full = std::io::Error::new(std::io::ErrorKind::StorageFull, what);
-        Err(Error::NoSpace(Box::new(env::Error::io("make a run of sorted files in", path, full).into())))
+        Err(Error::NoSpace(Box::new(alluvium_env::Error::io("make a run of sorted files in", path, full).into())))
     }
 
     /// As [`Store::scan`], over one partition.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let mut batch = store.batch();
     /// # batch.put(pets, b"rex", b"dog");
@@ -211,14 +211,14 @@ impl Store {
     /// # store.write(batch, Durability::Periodic)?;
     /// let (snapshot, mut found) = (store.snapshot(), 0);
     /// for partition in 0..store.partitions() {
-    ///     let mut scan = store.scan_partition(pets, partition, store::Bounds::all(), &snapshot)?;
+    ///     let mut scan = store.scan_partition(pets, partition, alluvium_store::Bounds::all(), &snapshot)?;
     ///     while let Some((key, _)) = scan.next()? {
     ///         assert_eq!(store.partition_of(key), partition);
     ///         found += 1;
     ///     }
     /// }
     /// assert_eq!(found, 2);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -231,15 +231,15 @@ impl Store {
     /// The numbers that reads may use: those of live snapshots, and *visible*, ascending.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let snapshot = store.snapshot();
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
     /// store.write(batch, Durability::Periodic)?;
     /// assert_eq!(store.live_snapshots(), [snapshot.seq(), store.visible()]);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn live_snapshots(&self) -> Vec<Seq> {
         self.inner.visibility.live()
@@ -250,8 +250,8 @@ impl Store {
     /// rewrite files meanwhile. Returns how many are gone.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, TreeChanges};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, TreeChanges};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let index = |_: &[_]| TreeChanges { create: vec![b"ages".to_vec()], ..TreeChanges::default() };
     /// # let ages = store.change_trees(1, index)?[0];
@@ -264,10 +264,10 @@ impl Store {
     /// let partition = store.partition_of(b"rex");
     /// let gone = store.sweep(ages, partition, written, &|key, _| key == b"9stale", &|| false)?;
     /// assert_eq!(gone, 1);
-    /// let mut scan = store.scan(ages, store::Bounds::all(), None)?;
+    /// let mut scan = store.scan(ages, alluvium_store::Bounds::all(), None)?;
     /// assert_eq!(scan.next()?, Some((&b"3rex"[..], &b""[..])));
     /// assert_eq!(scan.next()?, None);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -284,7 +284,7 @@ impl Store {
         inner.writable()?;
         let Some(partition) = inner.partitions.get(partition as usize) else { return Ok(0) };
         let may_go = |key: &[u8], seq: Seq| key.get(4..).is_some_and(|key| may_go(key, seq));
-        let swept = partition.sweep(&lsm::Drops { tree: tree.0, may_go: &may_go }, max_seq, should_stop);
+        let swept = partition.sweep(&alluvium_lsm::Drops { tree: tree.0, may_go: &may_go }, max_seq, should_stop);
         Ok(inner.ended(swept.map_err(Error::from))?.dropped)
     }
 }

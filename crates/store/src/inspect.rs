@@ -6,7 +6,7 @@ mod sorted;
 use crate::checkpoint::listing::{self, FileChecksum, Listing};
 use crate::superblock::{self, Superblock};
 use crate::{Error, Result};
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -40,11 +40,11 @@ impl FileKind {
     /// Its name in words.
     ///
     /// ```
-    /// let env = env::Env::in_memory(1);
-    /// store::Store::open(env.clone(), "db".as_ref(), store::Options::default())?;
-    /// let kind = store::file_kind(&env, "db/ALLUVIUM".as_ref())?;
-    /// assert_eq!(kind.map(store::FileKind::name), Some("superblock"));
-    /// # store::Result::Ok(())
+    /// let env = alluvium_env::Env::in_memory(1);
+    /// alluvium_store::Store::open(env.clone(), "db".as_ref(), alluvium_store::Options::default())?;
+    /// let kind = alluvium_store::file_kind(&env, "db/ALLUVIUM".as_ref())?;
+    /// assert_eq!(kind.map(alluvium_store::FileKind::name), Some("superblock"));
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn name(self) -> &'static str {
         match self {
@@ -116,10 +116,10 @@ fn text(name: &'static str, value: impl Into<String>) -> Fact {
 /// What reading says.
 pub fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    if lsm::image::sst_number(&name).is_some() {
+    if alluvium_lsm::image::sst_number(&name).is_some() {
         return Ok(Some(FileKind::Sorted));
     }
-    if wal::segment_number(&name).is_some() {
+    if alluvium_wal::segment_number(&name).is_some() {
         return Ok(Some(FileKind::Segment));
     }
     if name.starts_with("MANIFEST-") {
@@ -143,8 +143,8 @@ pub fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
         _ if head.starts_with(b"ALLUVMAN") => Some(FileKind::Manifest),
         _ if head.starts_with(b"alluvium checkpoint ") => Some(FileKind::Checkpoint),
         _ if head.starts_with(b"alluvium") => Some(FileKind::Superblock),
-        _ if tail == sst::MAGIC && sst::is_index_file(env, path)? => Some(FileKind::Index),
-        _ if tail == sst::MAGIC => Some(FileKind::Sorted),
+        _ if tail == alluvium_sst::MAGIC && alluvium_sst::is_index_file(env, path)? => Some(FileKind::Index),
+        _ if tail == alluvium_sst::MAGIC => Some(FileKind::Sorted),
         _ => None,
     })
 }
@@ -153,7 +153,7 @@ pub fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
 /// nothing: of a database that is open, the end of the log and of a manifest may be on their way.
 ///
 /// # Errors
-/// [`Error::NotOfADatabase`] if it is no such file; [`env::Error::NewerFormat`]; what reading says; what `visit`
+/// [`Error::NotOfADatabase`] if it is no such file; [`alluvium_env::Error::NewerFormat`]; what reading says; what `visit`
 /// returns.
 pub fn inspect(
     env: &Env,
@@ -181,7 +181,7 @@ pub fn inspect(
 /// Damage is told of, anything else is an error.
 fn tell(error: Error, visit: &mut Visit<'_>) -> Result<()> {
     match error {
-        Error::Storage(env::Error::Corrupt { offset, what, .. }) => visit(Item::Damage(offset, what)),
+        Error::Storage(alluvium_env::Error::Corrupt { offset, what, .. }) => visit(Item::Damage(offset, what)),
         error => Err(error),
     }
 }
@@ -221,7 +221,7 @@ fn of_checkpoint(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
 }
 
 fn manifest(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
-    let walked = lsm::image::walk_manifest(env, path, None)?;
+    let walked = alluvium_lsm::image::walk_manifest(env, path, None)?;
     visit(Item::Fact(id("database", walked.database_id)))?;
     visit(Item::Fact(number("partition", walked.partition.into())))?;
     visit(Item::Fact(number("number", walked.number)))?;

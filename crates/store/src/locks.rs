@@ -4,7 +4,7 @@
 //! writes share, checked writes exclude. The order is that of the hashes, so no two batches wait
 //! for each other in a circle. Two keys with the same hash share a lock, which is only slower.
 
-use env::sync::{Condvar, Mutex};
+use alluvium_env::sync::{Condvar, Mutex};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -102,13 +102,13 @@ impl LockGuard {
     /// only their hashes are).
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let keys = [&b"rex"[..], b"tom", b"rex"];
-    /// let locks = store.lock(pets, keys, store::LockMode::Exclusive);
+    /// let locks = store.lock(pets, keys, alluvium_store::LockMode::Exclusive);
     /// assert_eq!(locks.len(), 2);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {

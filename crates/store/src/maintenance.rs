@@ -3,9 +3,9 @@
 use crate::commit::Work;
 use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result};
-use codec::entry::Seq;
-use env::marks::{Rare, mark};
-use env::sync::Mutex;
+use alluvium_codec::entry::Seq;
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A log of a single segment is not worth a flush, for want of space, up to this many bytes.
@@ -19,9 +19,9 @@ impl Store {
     /// Makes every write so far durable. The acknowledgement of a bulk load.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
@@ -41,9 +41,9 @@ impl Store {
     /// Writes everything in memory to sorted files. Returns when it is there.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
@@ -67,9 +67,9 @@ impl Store {
     /// are written. Without damage it does nothing.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// store.discard_damage()?; // nothing was damaged
     /// # Ok(())
     /// # }
@@ -88,9 +88,9 @@ impl Store {
     /// Flushes, and waits until no compaction is due: the state in which figures are taken.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// store.settle()?;
     /// println!("{} bytes on disk", store.stats().disk_bytes);
     /// # Ok(())
@@ -133,9 +133,9 @@ impl Store {
     /// Merges every partition into one sorted run and gives back all space that can be.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// store.compact()?;
     /// # Ok(())
     /// # }
@@ -152,9 +152,9 @@ impl Store {
     ///
     /// ```
     /// # use std::sync::atomic::AtomicBool;
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// let stop = AtomicBool::new(false); // which another thread may set
     /// assert!(store.compact_unless(&stop)?);
     /// # store.close()
@@ -182,11 +182,11 @@ impl Store {
     /// `background: false`.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let options = Options { background: false, ..Options::default() };
-    /// # let store = Store::open(env::Env::in_memory(2), std::path::Path::new("db"), options)?;
+    /// # let store = Store::open(alluvium_env::Env::in_memory(2), std::path::Path::new("db"), options)?;
     /// store.run_pending()?;
     /// # Ok(())
     /// # }
@@ -202,9 +202,9 @@ impl Store {
     /// Does one piece of pending background work on this thread; false if there was none.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// while store.run_one_pending()? {}
     /// # Ok(())
     /// # }
@@ -289,7 +289,7 @@ impl Inner {
             if !self.options.background {
                 while self.flush_one()? {}
             }
-            let sealed_before = |view: &lsm::View| {
+            let sealed_before = |view: &alluvium_lsm::View| {
                 view.immutable_count() > 0 && view.oldest_unflushed().is_some_and(|first| first < next)
             };
             if !self.partitions.iter().any(|p| sealed_before(&p.view())) {
@@ -304,7 +304,7 @@ impl Inner {
     /// from giving its own space back, and then gives it back, so that writes go on by themselves
     /// where that is enough. False if there was nothing to do, or others are at it.
     pub(crate) fn relieve_log(&self) -> Result<bool> {
-        let worth = |log: &wal::Wal| log.can_release_below(u64::MAX) || log.bytes_on_disk() > SMALL_LOG;
+        let worth = |log: &alluvium_wal::Wal| log.can_release_below(u64::MAX) || log.bytes_on_disk() > SMALL_LOG;
         if !self.wal.is_short() || !worth(&self.wal) {
             return Ok(false);
         }

@@ -1,27 +1,27 @@
 //! Many sorted values under one key.
 //!
 //! Key and value together are the key of an ordinary entry without content: the key with its end
-//! marked ([`codec::key::put_bytes`], which keeps order), then the value. All values of a key live in the
+//! marked ([`alluvium_codec::key::put_bytes`], which keeps order), then the value. All values of a key live in the
 //! partition that the key's hash names, so a stream of them reads one partition, in order, and holds no
 //! more than a block of it in memory.
 
 use crate::batch::partition_of;
 use crate::{Bounds, Durability, Result, Scan, Snapshot, Store, TreeId};
-use codec::entry::Seq;
+use alluvium_codec::entry::Seq;
 use std::ops::Bound;
 
 /// The key under which a value is stored, and the hash that names its partition.
 pub(crate) fn internal_key(key: &[u8], value: &[u8]) -> (Vec<u8>, u64) {
     let mut internal = Vec::with_capacity(key.len() + value.len() + 4);
-    codec::key::put_bytes(&mut internal, key);
+    alluvium_codec::key::put_bytes(&mut internal, key);
     internal.extend_from_slice(value);
-    (internal, codec::hash64(key))
+    (internal, alluvium_codec::hash64(key))
 }
 
 /// The key in an [`internal_key`], if it is one.
 pub(crate) fn key_of(internal: &[u8]) -> Option<Vec<u8>> {
     let (mut input, mut key) = (internal, Vec::new());
-    codec::key::get_bytes(&mut input, &mut key).ok()?;
+    alluvium_codec::key::get_bytes(&mut input, &mut key).ok()?;
     Some(key)
 }
 
@@ -57,15 +57,15 @@ impl<'a> ValuesOf<'a> {
     /// All values under `key`, in ascending order, as they are now.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, ValuesOf};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// tags.put(b"ada", b"math", Durability::Periodic)?;
     /// let mut values = tags.values(ValuesOf::key(b"ada"))?;
     /// assert_eq!(values.next()?, Some(&b"math"[..]));
     /// assert_eq!(values.next()?, None);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn key(key: &'a [u8]) -> Self {
         Self { key, lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false, snapshot: None }
@@ -74,8 +74,8 @@ impl<'a> ValuesOf<'a> {
     /// From this value on.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, ValuesOf};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// for value in [b"1", b"2", b"3"] {
@@ -83,7 +83,7 @@ impl<'a> ValuesOf<'a> {
     /// }
     /// let mut values = tags.values(ValuesOf::key(b"ada").from(b"2"))?;
     /// assert_eq!(values.next()?, Some(&b"2"[..]));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     #[must_use]
     pub fn from(mut self, value: &[u8]) -> Self {
@@ -94,8 +94,8 @@ impl<'a> ValuesOf<'a> {
     /// Values below this one.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, ValuesOf};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// for value in [b"1", b"2", b"3"] {
@@ -104,7 +104,7 @@ impl<'a> ValuesOf<'a> {
     /// let mut values = tags.values(ValuesOf::key(b"ada").below(b"2"))?;
     /// assert_eq!(values.next()?, Some(&b"1"[..]));
     /// assert_eq!(values.next()?, None);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     #[must_use]
     pub fn below(mut self, value: &[u8]) -> Self {
@@ -115,8 +115,8 @@ impl<'a> ValuesOf<'a> {
     /// In descending order.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, ValuesOf};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// for value in [b"1", b"2", b"3"] {
@@ -124,7 +124,7 @@ impl<'a> ValuesOf<'a> {
     /// }
     /// let mut values = tags.values(ValuesOf::key(b"ada").reverse())?;
     /// assert_eq!(values.next()?, Some(&b"3"[..]));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     #[must_use]
     pub fn reverse(mut self) -> Self {
@@ -135,8 +135,8 @@ impl<'a> ValuesOf<'a> {
     /// As they were at this snapshot.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, ValuesOf};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// tags.put(b"ada", b"math", Durability::Periodic)?;
@@ -144,7 +144,7 @@ impl<'a> ValuesOf<'a> {
     /// tags.delete_key(b"ada", Durability::Periodic)?;
     /// let mut values = tags.values(ValuesOf::key(b"ada").at(&snapshot))?;
     /// assert_eq!(values.next()?, Some(&b"math"[..]));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     #[must_use]
     pub fn at(mut self, snapshot: &Snapshot) -> Self {
@@ -175,14 +175,14 @@ impl<'a> Multivalue<'a> {
     /// Adds a value to those under `key`. Reads nothing; once more has no effect.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// tags.put(b"ada", b"math", Durability::Periodic)?;
     /// tags.put(b"ada", b"poetry", Durability::Periodic)?;
     /// assert!(tags.contains(b"ada", b"math")?);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -196,14 +196,14 @@ impl<'a> Multivalue<'a> {
     /// Removes a value from those under `key`, whether it is there or not. Reads nothing.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// tags.put(b"ada", b"math", Durability::Periodic)?;
     /// tags.delete(b"ada", b"math", Durability::Periodic)?;
     /// assert!(!tags.contains(b"ada", b"math")?);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -218,15 +218,15 @@ impl<'a> Multivalue<'a> {
     /// value and for millions.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// tags.put(b"ada", b"math", Durability::Periodic)?;
     /// tags.put(b"ada", b"poetry", Durability::Periodic)?;
     /// tags.delete_key(b"ada", Durability::Periodic)?;
     /// assert!(tags.keys(None)?.next()?.is_none());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -240,14 +240,14 @@ impl<'a> Multivalue<'a> {
     /// True if `value` is among those under `key`.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// tags.put(b"ada", b"math", Durability::Periodic)?;
     /// assert!(tags.contains(b"ada", b"math")?);
     /// assert!(!tags.contains(b"ada", b"mathematics")?);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -261,8 +261,8 @@ impl<'a> Multivalue<'a> {
     /// which they were begun.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, ValuesOf};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// for tag in [&b"poetry"[..], b"math", b"engines"] {
@@ -272,7 +272,7 @@ impl<'a> Multivalue<'a> {
     /// assert_eq!(up.next()?, Some(&b"engines"[..]));
     /// assert_eq!(down.next()?, Some(&b"poetry"[..]));
     /// assert_eq!(up.next()?, Some(&b"math"[..]));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -281,7 +281,7 @@ impl<'a> Multivalue<'a> {
         let inner = &self.store.inner;
         inner.open_for_reads()?;
         let bounds = wanted.bounds();
-        let partition = partition_of(codec::hash64(wanted.key), inner.superblock.partitions);
+        let partition = partition_of(alluvium_codec::hash64(wanted.key), inner.superblock.partitions);
         let estimate = inner.estimate(partition, self.tree, &bounds)?;
         let snapshot = wanted.snapshot.clone().unwrap_or_else(|| inner.visibility.snapshot());
         let scan = Scan::over(inner, self.tree, bounds, snapshot, Some(partition))?;
@@ -291,15 +291,15 @@ impl<'a> Multivalue<'a> {
     /// About how many values are under `key`; see [`Values::estimate`].
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// for n in 0_u32..1000 {
     ///     tags.put(b"ada", &n.to_be_bytes(), Durability::Bulk)?;
     /// }
     /// assert!((500..2000).contains(&tags.estimate(b"ada")?));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -307,15 +307,15 @@ impl<'a> Multivalue<'a> {
     pub fn estimate(&self, key: &[u8]) -> Result<u64> {
         let inner = &self.store.inner;
         inner.open_for_reads()?;
-        let partition = partition_of(codec::hash64(key), inner.superblock.partitions);
+        let partition = partition_of(alluvium_codec::hash64(key), inner.superblock.partitions);
         inner.estimate(partition, self.tree, &ValuesOf::key(key).bounds())
     }
 
     /// The keys that have values, in order. Walks all values.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// tags.put(b"bob", b"math", Durability::Periodic)?;
@@ -325,7 +325,7 @@ impl<'a> Multivalue<'a> {
     /// assert_eq!(keys.next()?, Some(&b"ada"[..]));
     /// assert_eq!(keys.next()?, Some(&b"bob"[..]));
     /// assert_eq!(keys.next()?, None);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -348,8 +348,8 @@ impl Values {
     /// The next value; `None` at the end. It is valid until the next call.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, ValuesOf};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// tags.put(b"ada", b"math", Durability::Periodic)?;
@@ -357,7 +357,7 @@ impl Values {
     /// while let Some(value) = values.next()? {
     ///     println!("{}", String::from_utf8_lossy(value));
     /// }
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -372,8 +372,8 @@ impl Values {
     /// tombstones and old versions in proportion, and good to a few blocks in each run.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, ValuesOf};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// for n in 0_u32..1000 {
@@ -381,7 +381,7 @@ impl Values {
     /// }
     /// let values = tags.values(ValuesOf::key(b"ada"))?;
     /// assert!((500..2000).contains(&values.estimate()));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn estimate(&self) -> u64 {
         self.estimate
@@ -399,8 +399,8 @@ impl Keys {
     /// The next key; `None` at the end.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let tree = store.create_multivalue_tree(b"tags")?;
     /// let tags = store.multivalue(tree)?;
     /// tags.put(b"ada", b"math", Durability::Periodic)?;
@@ -408,7 +408,7 @@ impl Keys {
     /// while let Some(key) = keys.next()? {
     ///     println!("{}", String::from_utf8_lossy(key));
     /// }
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -421,8 +421,9 @@ impl Keys {
             }
             let mut rest = internal;
             self.key.clear();
-            codec::key::get_bytes(&mut rest, &mut self.key)
-                .map_err(|e| env::Error::corrupt(std::path::Path::new("a multivalue tree"), 0, e.to_string()))?;
+            alluvium_codec::key::get_bytes(&mut rest, &mut self.key).map_err(|e| {
+                alluvium_env::Error::corrupt(std::path::Path::new("a multivalue tree"), 0, e.to_string())
+            })?;
             self.encoded.clear();
             self.encoded.extend_from_slice(&internal[..internal.len() - rest.len()]);
             return Ok(Some(&self.key));

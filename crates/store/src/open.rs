@@ -18,12 +18,12 @@ use crate::trees::{NEXT_KEY, Recovered, SYSTEM, TreeId, Trees};
 use crate::visibility::Visibility;
 use crate::workers::Workers;
 use crate::{Compression, Error, Options, Result};
-use codec::entry::Seq;
-use env::marks::{Rare, mark};
-use env::sync::Mutex;
-use env::sync::atomic::AtomicBool;
-use env::{Env, FileLock, OpenMode};
-use lsm::Partition;
+use alluvium_codec::entry::Seq;
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::sync::Mutex;
+use alluvium_env::sync::atomic::AtomicBool;
+use alluvium_env::{Env, FileLock, OpenMode};
+use alluvium_lsm::Partition;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -71,9 +71,9 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let trees = Arc::new(Trees::new());
     let policy = Arc::new(StorePolicy::new(&visibility, &trees, &options));
     let jobs = (options.memory_bytes / 8).min(24 << 20);
-    let budget = lsm::Budget::with_shares(options.memory_bytes, options.memtable_bytes(), jobs);
+    let budget = alluvium_lsm::Budget::with_shares(options.memory_bytes, options.memtable_bytes(), jobs);
     let lsm_options = lsm_options(&options, superblock);
-    let shared = lsm::Shared::new(env.clone(), lsm_options, budget, policy.clone());
+    let shared = alluvium_lsm::Shared::new(env.clone(), lsm_options, budget, policy.clone());
     let segments = log_segments(&env, path, created || options.accept_log_damage)?;
     let partitions = open_partitions(&shared, path, superblock, created)?;
     let read = replay::replay(&env, path, &options, superblock, &partitions, created).and_then(|read| {
@@ -137,24 +137,24 @@ fn log_segments(env: &Env, path: &Path, may_be_missing: bool) -> Result<usize> {
     let segments = if env.fs.exists(&dir)? { env.fs.list(&dir)?.len() } else { 0 };
     if segments == 0 && !may_be_missing {
         let what = "the write-ahead log is missing: restore the directory from a backup";
-        return Err(env::Error::corrupt(&dir, 0, what).into());
+        return Err(alluvium_env::Error::corrupt(&dir, 0, what).into());
     }
     Ok(segments)
 }
 
 /// Starts the workers and the syncing thread. Those that were started are in `handles` also if one of them cannot be had.
-pub(crate) fn start_threads(inner: &Arc<Inner>, handles: &mut Vec<env::thread::JoinHandle<()>>) -> Result<()> {
+pub(crate) fn start_threads(inner: &Arc<Inner>, handles: &mut Vec<alluvium_env::thread::JoinHandle<()>>) -> Result<()> {
     if !inner.options.background {
         return Ok(());
     }
-    let mut start = |name: &str, body: Box<dyn FnOnce() + Send>| match env::thread::try_spawn(name, body) {
+    let mut start = |name: &str, body: Box<dyn FnOnce() + Send>| match alluvium_env::thread::try_spawn(name, body) {
         Ok(handle) => {
             handles.push(handle);
             Ok(())
         }
-        Err(cause) => Err(env::Error::io("start a thread for", &inner.path, cause)),
+        Err(cause) => Err(alluvium_env::Error::io("start a thread for", &inner.path, cause)),
     };
-    let threads = inner.options.threads.unwrap_or_else(env::thread::available_parallelism);
+    let threads = inner.options.threads.unwrap_or_else(alluvium_env::thread::available_parallelism);
     let threads = threads.max(2);
     for at in 0..threads {
         let inner = inner.clone();
@@ -200,7 +200,7 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Box<dyn F
 /// Makes the directory of a new database, with what is missing above it, and their names
 /// durable. Also if it is there already: whoever made it need not have synced its name.
 pub(crate) fn make_directory(env: &Env, path: &Path) -> Result<()> {
-    Ok(env::create_dir_durably(&env.fs, path)?)
+    Ok(alluvium_env::create_dir_durably(&env.fs, path)?)
 }
 
 /// Refuses a directory that is neither a database, nor empty, nor an unfinished creation.
@@ -218,7 +218,7 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
         let file = path.join(superblock::NAME);
         let what = "the file is missing, though the directory holds a database: restore a backup, or save by `repair` what is \
                     whole";
-        return Err(env::Error::corrupt(&file, 0, what).into());
+        return Err(alluvium_env::Error::corrupt(&file, 0, what).into());
     }
     if !options.create_if_missing {
         return Err(Error::NotADatabase(path.to_owned()));
@@ -235,7 +235,7 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
 }
 
 /// What is in the directory of a store. A file is none, and what cannot be read may be one.
-pub(crate) fn list(env: &Env, path: &Path) -> Result<Vec<env::DirEntry>> {
+pub(crate) fn list(env: &Env, path: &Path) -> Result<Vec<alluvium_env::DirEntry>> {
     env.fs.list(path).map_err(|error| match error.is_not_a_directory() {
         true => Error::NotADatabase(path.to_owned()),
         false => error.into(),
@@ -300,7 +300,7 @@ pub(crate) fn remove_tree(env: &Env, path: &Path, is_dir: bool) -> Result<()> {
 }
 
 fn open_partitions(
-    shared: &Arc<lsm::Shared>,
+    shared: &Arc<alluvium_lsm::Shared>,
     path: &Path,
     superblock: Superblock,
     create: bool,
@@ -309,7 +309,7 @@ fn open_partitions(
     for dir in dirs.iter().filter(|_| !create) {
         if !has_manifest(&shared.env, dir)? {
             let what = "the partition's manifest is missing: restore the directory from a backup";
-            return Err(env::Error::corrupt(dir, 0, what).into());
+            return Err(alluvium_env::Error::corrupt(dir, 0, what).into());
         }
     }
     let mut partitions = Vec::new();
@@ -347,9 +347,10 @@ fn load_trees(partition: &Arc<Partition>, last: Seq, highest: u32, trees: &Trees
         let id = key.get(1..).and_then(|id| id.first_chunk()).map(|id| TreeId(u32::from_be_bytes(*id)));
         match (key.first(), id) {
             (Some(b't'), Some(id)) => {
-                let what =
-                    |_| env::Error::corrupt(partition.dir(), 0, "the registry of trees names one that cannot be");
-                codec::limits::tree_of(&id.0.to_be_bytes()).map_err(what)?;
+                let what = |_| {
+                    alluvium_env::Error::corrupt(partition.dir(), 0, "the registry of trees names one that cannot be")
+                };
+                alluvium_codec::limits::tree_of(&id.0.to_be_bytes()).map_err(what)?;
                 found.live.insert(id, iter.value().to_vec());
             }
             (Some(b'm'), Some(id)) => drop(found.multivalue.insert(id)),
@@ -368,14 +369,14 @@ fn load_trees(partition: &Arc<Partition>, last: Seq, highest: u32, trees: &Trees
     Ok(())
 }
 
-fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
-    let mut lsm = lsm::Options { database_id: superblock.database_id, ..lsm::Options::default() };
+fn lsm_options(options: &Options, superblock: Superblock) -> alluvium_lsm::Options {
+    let mut lsm = alluvium_lsm::Options { database_id: superblock.database_id, ..alluvium_lsm::Options::default() };
     lsm.writer.block_bytes = options.block_bytes;
     lsm.writer.filter_bits_per_key = options.filter_bits_per_key;
     lsm.writer.compression = match options.compression {
-        Compression::None => sst::Compression::None,
-        Compression::Lz4 => sst::Compression::Lz4,
-        Compression::Zstd(level) => sst::Compression::Zstd { level },
+        Compression::None => alluvium_sst::Compression::None,
+        Compression::Lz4 => alluvium_sst::Compression::Lz4,
+        Compression::Zstd(level) => alluvium_sst::Compression::Zstd { level },
     };
     // A job holds this much until it knows whether its output is worth a dictionary, so a small budget
     // gives smaller files a smaller one; 64 to 1, so that the copy in each file costs some 4%.
@@ -384,7 +385,7 @@ fn lsm_options(options: &Options, superblock: Superblock) -> lsm::Options {
     lsm.target_file_bytes = options.sorted_file_bytes();
     lsm.direct_io = options.direct_io;
     // Far below where an edit is refused.
-    let most = codec::limits::FULL_RANGE_BYTES as u64 / 4;
+    let most = alluvium_codec::limits::FULL_RANGE_BYTES as u64 / 4;
     lsm.max_range_bytes = (options.memory_bytes as u64 / 32 / u64::from(superblock.partitions)).clamp(64 << 10, most);
     options.tuning.apply(&mut lsm);
     lsm

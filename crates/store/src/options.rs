@@ -173,16 +173,16 @@ impl Options {
 
     /// The bytes of a sorted file that compaction aims at.
     pub(crate) fn sorted_file_bytes(&self) -> u64 {
-        self.file_bytes.unwrap_or(lsm::Options::default().target_file_bytes)
+        self.file_bytes.unwrap_or(alluvium_lsm::Options::default().target_file_bytes)
     }
 
     /// What new log segments leave free on the disk, in bytes: [`Options::disk_reserve_bytes`], or what follows from the
     /// other options.
     ///
     /// ```
-    /// let options = store::Options { disk_reserve_bytes: Some(1 << 20), ..store::Options::default() };
+    /// let options = alluvium_store::Options { disk_reserve_bytes: Some(1 << 20), ..alluvium_store::Options::default() };
     /// assert_eq!(options.disk_reserve(), 1 << 20);
-    /// assert!(store::Options::default().disk_reserve() > 64 << 20);
+    /// assert!(alluvium_store::Options::default().disk_reserve() > 64 << 20);
     /// ```
     pub fn disk_reserve(&self) -> u64 {
         let derived = self.memtable_bytes() as u64 + RESERVED_FILES * self.sorted_file_bytes();

@@ -4,10 +4,10 @@ use crate::store::Inner;
 use crate::trees::Trees;
 use crate::visibility::Visibility;
 use crate::{Definitions, Fold, Options, TreeId, definitions};
-use codec::entry::{self, Entry, Kind, Seq};
-use lsm::Used;
+use alluvium_codec::entry::{self, Entry, Kind, Seq};
+use alluvium_lsm::Used;
+use alluvium_wal::Wal;
 use std::sync::{Arc, OnceLock, Weak};
-use wal::Wal;
 
 /// The store's answers to `lsm`.
 pub(crate) struct StorePolicy {
@@ -36,7 +36,7 @@ impl StorePolicy {
     }
 }
 
-impl lsm::Policy for StorePolicy {
+impl alluvium_lsm::Policy for StorePolicy {
     fn snapshots(&self) -> Vec<Seq> {
         self.visibility.live()
     }
@@ -54,12 +54,12 @@ impl lsm::Policy for StorePolicy {
         !self.trees.is_multivalue(TreeId(tree))
     }
 
-    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> env::Result<Option<u64>> {
+    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> alluvium_env::Result<Option<u64>> {
         let (Some(fold), Some((tree, rest))) = (&self.fold, key.split_first_chunk()) else { return Ok(None) };
         let tree = TreeId(u32::from_be_bytes(*tree));
         fold.fold(tree, rest, base, deltas, out).map_err(|error| {
             let what = format!("deltas of key {rest:02x?}: {error}");
-            env::Error::corrupt(std::path::Path::new(&format!("tree {}", tree.0)), 0, what)
+            alluvium_env::Error::corrupt(std::path::Path::new(&format!("tree {}", tree.0)), 0, what)
         })
     }
 
@@ -84,11 +84,11 @@ impl lsm::Policy for StorePolicy {
         definitions::gather(&**definitions, inner.as_deref(), used, &|tree| self.trees.description(tree), older)
     }
 
-    fn before_edit(&self, _max_seq: Seq) -> env::Result<()> {
+    fn before_edit(&self, _max_seq: Seq) -> alluvium_env::Result<()> {
         // After a poison a memtable may hold half of a batch: it must not become durable.
         if let Some(cause) = self.visibility.failure() {
             let cause = std::io::Error::other(cause.to_string());
-            return Err(env::Error::io("flush into", std::path::Path::new("a poisoned database"), cause));
+            return Err(alluvium_env::Error::io("flush into", std::path::Path::new("a poisoned database"), cause));
         }
         match self.wal.get() {
             // Everything in a sealed memtable was appended before it was applied, so the end of

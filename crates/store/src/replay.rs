@@ -5,13 +5,13 @@ use crate::batch::{LogRecord, decode_record};
 use crate::open::{LOG_DIR, OpenReport};
 use crate::superblock::Superblock;
 use crate::{Options, Result};
-use codec::entry::{Kind, MAX_SEQ, Seq};
-use env::Env;
-use env::marks::{Rare, mark};
-use lsm::Partition;
+use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
+use alluvium_env::Env;
+use alluvium_env::marks::{Rare, mark};
+use alluvium_lsm::Partition;
+use alluvium_wal::{OnDamage, Record, Recovered, Recovery, Wal};
 use std::path::Path;
 use std::sync::Arc;
-use wal::{OnDamage, Record, Recovered, Recovery, Wal};
 
 /// What was read of the log.
 pub(crate) struct Replayed {
@@ -43,7 +43,7 @@ pub(crate) fn replay(
     // Of an index that was built, files may have numbers beyond what is flushed: none is given out twice.
     let highest_seq = || partitions.iter().map(|p| p.highest_seq()).max().unwrap_or(0);
     let highest = highest_seq();
-    let wal_options = wal::Options {
+    let wal_options = alluvium_wal::Options {
         segment_bytes: options.log_segment_bytes(),
         database_id: superblock.database_id,
         on_damage: if options.accept_log_damage { OnDamage::Skip } else { OnDamage::Refuse },
@@ -84,7 +84,7 @@ struct Reading<'a> {
     path: &'a Path,
     dir: &'a Path,
     options: &'a Options,
-    wal_options: &'a wal::Options,
+    wal_options: &'a alluvium_wal::Options,
     partitions: &'a [Arc<Partition>],
     /// Up to where each partition was flushed when it was opened.
     flushed: Vec<Seq>,
@@ -96,27 +96,27 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn bad(&self, record: &Record<'_>, what: String) -> env::Error {
-        env::Error::corrupt(self.dir, 0, format!("number {}: {what}", record.first_seq))
+    fn bad(&self, record: &Record<'_>, what: String) -> alluvium_env::Error {
+        alluvium_env::Error::corrupt(self.dir, 0, format!("number {}: {what}", record.first_seq))
     }
 
-    fn decode<'r>(&self, record: &Record<'r>) -> env::Result<LogRecord<'r>> {
+    fn decode<'r>(&self, record: &Record<'r>) -> alluvium_env::Result<LogRecord<'r>> {
         decode_record(record).map_err(|error| self.bad(record, error.to_string()))
     }
 
     /// Takes a note of how far partitions are flushed, and what the log is needed from.
-    fn note(&mut self, needed: Seq, flushed: &[(u32, Seq)]) -> env::Result<()> {
+    fn note(&mut self, needed: Seq, flushed: &[(u32, Seq)]) -> alluvium_env::Result<()> {
         self.needed = self.needed.max(needed);
         match flushed.iter().find(|(p, seq)| self.flushed.get(*p as usize).is_none_or(|f| f < seq)) {
             None => Ok(()),
             Some((at, seq)) => {
                 let what = format!("the manifest of partition {at} lost a flush: it is written up to {seq}");
-                Err(env::Error::corrupt(&self.path.join(format!("p{at:03}")), 0, what))
+                Err(alluvium_env::Error::corrupt(&self.path.join(format!("p{at:03}")), 0, what))
             }
         }
     }
 
-    fn record(&mut self, record: Record<'_>) -> env::Result<()> {
+    fn record(&mut self, record: Record<'_>) -> alluvium_env::Result<()> {
         match self.decode(&record)? {
             LogRecord::Batch(ops) => {
                 for (partition, entry) in ops {
@@ -142,12 +142,12 @@ impl Reading<'_> {
     }
 
     /// Keeps recovery within the budget, also if it was larger when the log was written.
-    fn flush_if_large(&self, last: Seq) -> env::Result<()> {
+    fn flush_if_large(&self, last: Seq) -> alluvium_env::Result<()> {
         let charged = |p: &Arc<Partition>| p.active().charged_bytes();
         let raw = |p: &Arc<Partition>| p.active().raw_bytes();
         let many = |limit: u64| self.partitions.iter().map(raw).sum::<u64>() > limit.saturating_mul(4);
         let large = self.partitions.iter().map(charged).sum::<usize>() > self.options.memtable_bytes();
-        let full = self.partitions.iter().any(|partition| charged(partition) > memtable::FULL_BYTES);
+        let full = self.partitions.iter().any(|partition| charged(partition) > alluvium_memtable::FULL_BYTES);
         if !large && !full && !self.options.tuning.memtable_bytes.is_some_and(many) {
             return Ok(());
         }
@@ -161,7 +161,7 @@ impl Reading<'_> {
         };
         match flush() {
             // What a crash has left may be what fills the disk.
-            Err(error) if env::Error::is_no_space(&error) => {
+            Err(error) if alluvium_env::Error::is_no_space(&error) => {
                 self.check_log()?;
                 self.partitions.iter().try_for_each(|p| p.remove_left_overs())?;
                 flush()
@@ -172,7 +172,7 @@ impl Reading<'_> {
 
     /// Errors if what is left over may be wanted still: if a manifest has lost a flush, or the log is damaged, further on than
     /// it was read so far.
-    fn check_log(&self) -> env::Result<()> {
+    fn check_log(&self) -> alluvium_env::Result<()> {
         let mut ahead = Reading { flushed: self.flushed.clone(), needed: 0, ..*self };
         let log =
             Wal::read(self.env, self.dir, self.wal_options.clone(), &mut |record| match ahead.decode(&record)? {
@@ -183,7 +183,7 @@ impl Reading<'_> {
     }
 
     /// The numbers that a log without a gap has lost at one of its ends, or an error that names it.
-    fn lost(&self, found: &Recovery) -> env::Result<Vec<(Seq, Seq)>> {
+    fn lost(&self, found: &Recovery) -> alluvium_env::Result<Vec<(Seq, Seq)>> {
         let highest_flushed = self.flushed.iter().max().copied().unwrap_or(0);
         let mut lost = Vec::new();
         // A note is durable before the segments that it sets free are removed.
@@ -215,10 +215,10 @@ impl Reading<'_> {
         Ok(lost)
     }
 
-    fn refuse(&self, what: String) -> env::Result<()> {
+    fn refuse(&self, what: String) -> alluvium_env::Result<()> {
         match self.options.accept_log_damage {
             true => Ok(()),
-            false => Err(env::Error::corrupt(self.dir, 0, what)),
+            false => Err(alluvium_env::Error::corrupt(self.dir, 0, what)),
         }
     }
 }

@@ -12,9 +12,9 @@ use crate::checkpoint::{no_space, unless_stopped};
 use crate::open::LOG_DIR;
 use crate::superblock::Superblock;
 use crate::{Error, Result};
-use codec::entry::Seq;
-use env::Env;
-use env::marks::{Rare, mark};
+use alluvium_codec::entry::Seq;
+use alluvium_env::Env;
+use alluvium_env::marks::{Rare, mark};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -124,14 +124,15 @@ impl Restoring<'_> {
             for file in &version.added {
                 unless_stopped(&self.options.stop)?;
                 let number = file.meta.number;
-                let (from, to) = (lsm::image::sst_path(&from, number), lsm::image::sst_path(&to, number));
+                let (from, to) =
+                    (alluvium_lsm::image::sst_path(&from, number), alluvium_lsm::image::sst_path(&to, number));
                 let placed = self.building.place(&from, &to, !self.options.copy)?;
                 report.copied += u64::from(placed == Placed::Copied);
                 report.files += 1;
                 report.bytes += file.meta.bytes;
             }
             // This makes the links durable too: it syncs the directory when the manifest has its name.
-            lsm::image::write_manifest(env, &to, superblock.database_id, index, &version)?;
+            alluvium_lsm::image::write_manifest(env, &to, superblock.database_id, index, &version)?;
         }
         self.log(superblock.database_id)?;
         superblock.finish(env, &self.building.dir)?;
@@ -144,14 +145,16 @@ impl Restoring<'_> {
         self.building.need(bytes)?;
         let segment = bytes.next_multiple_of(4 << 10).clamp(64 << 10, SEGMENT_BYTES);
         let mut copy = LogCopy::new(self.env, &to, database_id, segment, None);
-        let last = wal::read_whole(self.env, &from, self.listing.id, 0, &mut |record| copy.take(record))?;
+        let last = alluvium_wal::read_whole(self.env, &from, self.listing.id, 0, &mut |record| copy.take(record))?;
         copy.finish()?;
         if bytes > 0 {
             mark(Rare::LogRestored);
         }
         match last == self.listing.seq {
             true => Ok(()),
-            false => Err(Error::from(env::Error::corrupt(&from, 0, "the log ends before the checkpoint does"))),
+            false => {
+                Err(Error::from(alluvium_env::Error::corrupt(&from, 0, "the log ends before the checkpoint does")))
+            }
         }
     }
 }

@@ -15,8 +15,8 @@ use crate::checkpoint::unless_stopped;
 use crate::open::{LOCK_NAME, LOG_DIR};
 use crate::superblock::{self, Superblock};
 use crate::{Error, Result};
-use codec::entry::{Kind, Seq};
-use env::{Env, FileLock};
+use alluvium_codec::entry::{Kind, Seq};
+use alluvium_env::{Env, FileLock};
 use log::SalvagedLog;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -112,8 +112,8 @@ impl Salvage {
     /// and writes nothing.
     ///
     /// ```
-    /// # use store::{Durability, Options, Salvage, Store};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_store::{Durability, Options, Salvage, Store};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let mut batch = store.batch();
@@ -122,7 +122,7 @@ impl Salvage {
     /// # store.close()?;
     /// let salvage = Salvage::read(&env, "db".as_ref())?;
     /// assert!(salvage.losses.is_empty() && salvage.lost_numbers.is_empty());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -134,12 +134,12 @@ impl Salvage {
     /// As [`Salvage::read`], until somebody sets `stop`; [`Salvage::scan`] hears it too. Looked at between files.
     ///
     /// ```
-    /// # use store::{Error, Options, Salvage, Store};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_store::{Error, Options, Salvage, Store};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # Store::open(env.clone(), "db".as_ref(), Options::default())?.close()?;
     /// let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
     /// assert!(matches!(Salvage::read_unless(&env, "db".as_ref(), &stop), Err(Error::Stopped)));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl Salvage {
         let mut notes = Vec::new();
         let superblock = match Superblock::read(env, dir) {
             Ok(found) => found,
-            Err(error @ Error::Storage(env::Error::NewerFormat { .. })) => return Err(error),
+            Err(error @ Error::Storage(alluvium_env::Error::NewerFormat { .. })) => return Err(error),
             Err(error) => {
                 notes.push(error.to_string());
                 None
@@ -189,8 +189,8 @@ impl Salvage {
     /// The directory.
     ///
     /// ```
-    /// # use store::{Durability, Options, Salvage, Store};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_store::{Durability, Options, Salvage, Store};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let mut batch = store.batch();
@@ -199,7 +199,7 @@ impl Salvage {
     /// # store.close()?;
     /// let salvage = Salvage::read(&env, "db".as_ref())?;
     /// assert_eq!(salvage.path(), std::path::Path::new("db"));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn path(&self) -> &Path {
         &self.dir
@@ -208,8 +208,8 @@ impl Salvage {
     /// Partitions of the store.
     ///
     /// ```
-    /// # use store::{Durability, Options, Salvage, Store};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_store::{Durability, Options, Salvage, Store};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let mut batch = store.batch();
@@ -218,7 +218,7 @@ impl Salvage {
     /// # store.close()?;
     /// let salvage = Salvage::read(&env, "db".as_ref())?;
     /// assert_eq!(salvage.partitions(), 4);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn partitions(&self) -> u32 {
         self.partitions.len() as u32
@@ -227,8 +227,8 @@ impl Salvage {
     /// The trees with keys, whole or lost in part.
     ///
     /// ```
-    /// # use store::{Durability, Options, Salvage, Store};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_store::{Durability, Options, Salvage, Store};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let mut batch = store.batch();
@@ -237,7 +237,7 @@ impl Salvage {
     /// # store.close()?;
     /// let salvage = Salvage::read(&env, "db".as_ref())?;
     /// assert!(salvage.trees().contains(&pets.0));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn trees(&self) -> BTreeSet<u32> {
         self.partitions.iter().flat_map(|partition| partition.trees()).collect()
@@ -247,8 +247,8 @@ impl Salvage {
     /// are there whether or not the tree is whole in which they are kept.
     ///
     /// ```
-    /// # use store::{Durability, Options, Salvage, Store};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_store::{Durability, Options, Salvage, Store};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let mut batch = store.batch();
@@ -257,7 +257,7 @@ impl Salvage {
     /// # store.close()?;
     /// let salvage = Salvage::read(&env, "db".as_ref())?;
     /// assert!(salvage.definitions(pets.0).is_empty()); // the documents above have some, bytes have none
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn definitions(&self, tree: u32) -> BTreeMap<u32, &[u8]> {
         let defined = self.partitions.iter().filter_map(|partition| partition.defined.get(&tree));
@@ -268,8 +268,8 @@ impl Salvage {
     /// that would name them is no use.
     ///
     /// ```
-    /// # use store::{Durability, Options, Salvage, Store};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_store::{Durability, Options, Salvage, Store};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let mut batch = store.batch();
@@ -278,7 +278,7 @@ impl Salvage {
     /// # store.close()?;
     /// let salvage = Salvage::read(&env, "db".as_ref())?;
     /// assert!(!salvage.has_losses_in(pets.0));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn has_losses_in(&self, tree: u32) -> bool {
         let (low, high) = (tree.to_be_bytes(), tree.saturating_add(1).to_be_bytes());
@@ -294,8 +294,8 @@ impl Salvage {
     /// within each.
     ///
     /// ```
-    /// # use store::{Durability, Options, Salvage, Store};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_store::{Durability, Options, Salvage, Store};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let mut batch = store.batch();
@@ -309,7 +309,7 @@ impl Salvage {
     ///     Ok(())
     /// })?;
     /// assert_eq!(found, [(b"rex".to_vec(), b"dog".to_vec(), false)]);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors

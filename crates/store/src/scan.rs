@@ -3,8 +3,8 @@
 use crate::store::Inner;
 use crate::trees::TreeId;
 use crate::{Error, Result, Snapshot};
-use env::marks::{Rare, mark};
-use lsm::PartitionIter;
+use alluvium_env::marks::{Rare, mark};
+use alluvium_lsm::PartitionIter;
 use std::ops::Bound;
 
 /// Which keys of a tree a scan walks, and in which direction.
@@ -22,14 +22,14 @@ impl Bounds {
     /// All keys, forward.
     ///
     /// ```
-    /// # use store::{Bounds, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Bounds, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut scan = store.scan(pets, Bounds::all(), None)?;
     /// assert_eq!(scan.next()?, None);
     /// let backward = Bounds { reverse: true, ..Bounds::all() };
     /// assert_eq!(store.scan(pets, backward, None)?.next()?, None);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn all() -> Self {
         Self { lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false }
@@ -124,8 +124,8 @@ impl Scan {
     /// call.
     ///
     /// ```
-    /// # use store::{Bounds, Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Bounds, Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let mut batch = store.batch();
     /// # batch.put(pets, b"rex", b"dog");
@@ -135,7 +135,7 @@ impl Scan {
     /// assert_eq!(scan.next()?, Some((&b"rex"[..], &b"dog"[..])));
     /// assert_eq!(scan.next()?, Some((&b"tom"[..], &b"cat"[..])));
     /// assert_eq!(scan.next()?, None);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -165,8 +165,8 @@ impl Scan {
     /// The number of the operation that wrote what was returned last, deltas too; 0 before the first and behind the last.
     ///
     /// ```
-    /// # use store::{Bounds, Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Bounds, Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let mut batch = store.batch();
     /// # batch.put(pets, b"rex", b"dog");
@@ -176,17 +176,17 @@ impl Scan {
     /// assert_eq!(scan.version(), 0);
     /// scan.next()?;
     /// assert!(scan.version() > 0 && scan.version() <= written);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
-    pub fn version(&self) -> codec::entry::Seq {
+    pub fn version(&self) -> alluvium_codec::entry::Seq {
         self.order.last().map_or(0, |&at| self.iters[at].seq())
     }
 
     /// The number of the last full write of what was returned last: [`Scan::version`] but for deltas.
     ///
     /// ```
-    /// # use store::{Bounds, Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Bounds, Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # let mut batch = store.batch();
     /// # batch.put(pets, b"rex", b"dog");
@@ -195,21 +195,21 @@ impl Scan {
     /// let mut scan = store.scan(pets, Bounds::all(), None)?;
     /// scan.next()?;
     /// assert_eq!(scan.full_version(), scan.version()); // no delta came behind it
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
-    pub fn full_version(&self) -> codec::entry::Seq {
+    pub fn full_version(&self) -> alluvium_codec::entry::Seq {
         self.order.last().map_or(0, |&at| self.iters[at].full_seq())
     }
 
     /// The snapshot that the scan reads.
     ///
     /// ```
-    /// # use store::{Bounds, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Bounds, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let scan = store.scan(pets, Bounds::all(), None)?;
     /// assert_eq!(scan.snapshot().seq(), store.visible());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
@@ -219,8 +219,8 @@ impl Scan {
     /// scan over several ranges is made once, over all of them. One that has failed stays so.
     ///
     /// ```
-    /// # use store::{Bounds, Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Bounds, Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// # use std::ops::Bound;
     /// # let mut batch = store.batch();
@@ -231,7 +231,7 @@ impl Scan {
     /// scan.next()?;
     /// scan.restart(&Bounds { lower: Bound::Included(b"t".to_vec()), ..Bounds::all() });
     /// assert_eq!(scan.next()?, Some((&b"tom"[..], &b"cat"[..])));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn restart(&mut self, bounds: &Bounds) {
         let (low, high) = internal_range(self.tree, bounds);

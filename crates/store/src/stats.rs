@@ -2,7 +2,7 @@
 
 use crate::store::{Inner, Store};
 use crate::{Bounds, Result, TreeId};
-use lsm::Charge;
+use alluvium_lsm::Charge;
 use std::time::Duration;
 
 /// Figures of a store. Bytes and counts since it was opened, unless they say "now".
@@ -120,7 +120,7 @@ impl PartitionStats {
     /// most the truth: what was overwritten counts as live until it is merged.
     ///
     /// ```
-    /// let stats = store::PartitionStats { bytes: 120, live_bytes: 100, ..store::PartitionStats::default() };
+    /// let stats = alluvium_store::PartitionStats { bytes: 120, live_bytes: 100, ..alluvium_store::PartitionStats::default() };
     /// assert_eq!(stats.space_amplification(), Some(1.2));
     /// ```
     pub fn space_amplification(&self) -> Option<f64> {
@@ -131,11 +131,11 @@ impl PartitionStats {
     /// `None` before the first flush. Below 1 where compression outweighs rewriting. The log is not in it.
     ///
     /// ```
-    /// let stats = store::PartitionStats {
+    /// let stats = alluvium_store::PartitionStats {
     ///     taken_bytes: 1000,
     ///     flushed_bytes: 300,
     ///     compacted_bytes: 200,
-    ///     ..store::PartitionStats::default()
+    ///     ..alluvium_store::PartitionStats::default()
     /// };
     /// assert_eq!(stats.write_amplification(), Some(0.5));
     /// ```
@@ -146,7 +146,7 @@ impl PartitionStats {
     /// Places that a get of a key looks at, at most: memtables, and sorted runs whose range and filter allow it.
     ///
     /// ```
-    /// let stats = store::PartitionStats { runs: 3, sealed_memtables: 1, ..store::PartitionStats::default() };
+    /// let stats = alluvium_store::PartitionStats { runs: 3, sealed_memtables: 1, ..alluvium_store::PartitionStats::default() };
     /// assert_eq!(stats.read_amplification(), 5);
     /// ```
     pub fn read_amplification(&self) -> usize {
@@ -184,9 +184,9 @@ impl Store {
     /// other options.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// assert!(store.disk_reserve_bytes() > 0);
     /// # Ok(())
     /// # }
@@ -198,9 +198,9 @@ impl Store {
     /// Figures of the running store. Costs microseconds, not I/O.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// assert_eq!(store.stats().partitions.len(), store.partitions() as usize);
     /// # Ok(())
     /// # }
@@ -213,34 +213,34 @@ impl Store {
     /// block cache makes room.
     ///
     /// ```
-    /// # let store = store::Store::open(env::Env::in_memory(1), "db".as_ref(), store::Options::default())?;
+    /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;
     /// let sorting = store.charge(8 << 20);
     /// // … sorts within 8 MiB …
     /// drop(sorting);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn charge(&self, bytes: usize) -> Charge {
-        self.inner.shared.budget.charge(lsm::Owner::Jobs, bytes)
+        self.inner.shared.budget.charge(alluvium_lsm::Owner::Jobs, bytes)
     }
 
     /// About how many keys of a tree lie within bounds, memtables included: told from a few blocks of each run.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// for n in 0_u32..1000 {
     ///     let mut batch = store.batch();
     ///     batch.put(pets, &n.to_be_bytes(), b"");
     ///     store.write(batch, Durability::Bulk)?;
     /// }
-    /// let all = store::Bounds::all();
+    /// let all = alluvium_store::Bounds::all();
     /// let mut about = 0;
     /// for partition in 0..store.partitions() {
     ///     about += store.estimate(pets, partition, &all)?;
     /// }
     /// assert!((500..2000).contains(&about));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -253,9 +253,9 @@ impl Store {
     /// Figures of one tree. Reads a few blocks of each sorted run.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// println!("{:?}", store.tree_stats(pets)?);
     /// # Ok(())
@@ -293,7 +293,7 @@ impl Stats {
     /// filters answer for runs that do not have the key.
     ///
     /// ```
-    /// let stats = store::Stats { gets: 200, blocks_read_by_gets: 50, ..store::Stats::default() };
+    /// let stats = alluvium_store::Stats { gets: 200, blocks_read_by_gets: 50, ..alluvium_store::Stats::default() };
     /// assert_eq!(stats.blocks_read_per_get(), Some(0.25));
     /// ```
     pub fn blocks_read_per_get(&self) -> Option<f64> {
@@ -303,7 +303,7 @@ impl Stats {
     /// Which share of the blocks that were asked for, by point reads and scans, was cached; `None` before the first.
     ///
     /// ```
-    /// let stats = store::Stats { cache_hits: 3, cache_misses: 1, ..store::Stats::default() };
+    /// let stats = alluvium_store::Stats { cache_hits: 3, cache_misses: 1, ..alluvium_store::Stats::default() };
     /// assert_eq!(stats.cache_hit_rate(), Some(0.75));
     /// ```
     pub fn cache_hit_rate(&self) -> Option<f64> {
@@ -318,8 +318,8 @@ impl Stats {
     /// [`PartitionStats::space_amplification`] of all partitions together.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// assert_eq!(store.stats().space_amplification(), None); // nothing is in files yet
     /// let mut batch = store.batch();
@@ -327,7 +327,7 @@ impl Stats {
     /// store.write(batch, Durability::Periodic)?;
     /// store.flush()?;
     /// assert!(store.stats().space_amplification().is_some());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn space_amplification(&self) -> Option<f64> {
         ratio(self.sum(|p| p.bytes), self.sum(|p| p.live_bytes))
@@ -336,15 +336,15 @@ impl Stats {
     /// [`PartitionStats::write_amplification`] of all partitions together.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
     /// store.write(batch, Durability::Periodic)?;
     /// store.flush()?;
     /// assert!(store.stats().write_amplification().is_some());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn write_amplification(&self) -> Option<f64> {
         ratio(self.flushed_bytes + self.compacted_bytes, self.sum(|p| p.taken_bytes))
@@ -353,15 +353,15 @@ impl Stats {
     /// The highest [`PartitionStats::read_amplification`].
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
     /// store.write(batch, Durability::Periodic)?;
     /// store.flush()?;
     /// assert!(store.stats().read_amplification() >= 1);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn read_amplification(&self) -> usize {
         self.partitions.iter().map(PartitionStats::read_amplification).max().unwrap_or(0)
@@ -395,12 +395,12 @@ impl Inner {
 
     fn add_budget(&self, stats: &mut Stats) {
         let budget = &self.shared.budget;
-        stats.cache_bytes = budget.used(lsm::Owner::Cache);
+        stats.cache_bytes = budget.used(alluvium_lsm::Owner::Cache);
         stats.gets = self.shared.cache.gets();
         stats.blocks_read_by_gets = self.shared.cache.reads_by_gets();
-        stats.dictionary_bytes = budget.used(lsm::Owner::Dictionaries);
-        stats.job_bytes = budget.used(lsm::Owner::Jobs);
-        stats.pinned_bytes = budget.used(lsm::Owner::Pinned) + budget.used(lsm::Owner::Dictionaries);
+        stats.dictionary_bytes = budget.used(alluvium_lsm::Owner::Dictionaries);
+        stats.job_bytes = budget.used(alluvium_lsm::Owner::Jobs);
+        stats.pinned_bytes = budget.used(alluvium_lsm::Owner::Pinned) + budget.used(alluvium_lsm::Owner::Dictionaries);
     }
 
     fn add_partitions(&self, stats: &mut Stats) {

@@ -16,23 +16,23 @@ use crate::trees::{SYSTEM, TreeId, Trees};
 use crate::visibility::Visibility;
 use crate::workers::Workers;
 use crate::{Error, Options, Result, Snapshot, WriteBatch};
-use codec::entry::Seq;
-use env::sync::Mutex;
-use env::sync::atomic::{AtomicBool, Ordering};
-use env::{Env, FileLock};
-use lsm::{Partition, View};
+use alluvium_codec::entry::Seq;
+use alluvium_env::sync::Mutex;
+use alluvium_env::sync::atomic::{AtomicBool, Ordering};
+use alluvium_env::{Env, FileLock};
+use alluvium_lsm::{Partition, View};
+use alluvium_wal::Wal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use wal::Wal;
 
 /// An open key/value store. `Send + Sync`; share it behind an `Arc` or by reference.
 ///
 /// Dropping it closes it; [`Store::close`] also says whether that went well.
 ///
 /// ```
-/// use store::{Bounds, Durability, LockMode, Options, Store};
-/// # fn main() -> store::Result<()> {
-/// # let (env, path) = (env::Env::in_memory(1), std::path::Path::new("db"));
+/// use alluvium_store::{Bounds, Durability, LockMode, Options, Store};
+/// # fn main() -> alluvium_store::Result<()> {
+/// # let (env, path) = (alluvium_env::Env::in_memory(1), std::path::Path::new("db"));
 /// let store = Store::open(env, path, Options::default())?;
 /// let pets = store.create_trees(&[b"pets"])?[0];
 ///
@@ -77,7 +77,7 @@ pub struct Store {
 
 /// What closing needs and leaves.
 struct Closing {
-    threads: Vec<env::thread::JoinHandle<()>>,
+    threads: Vec<alluvium_env::thread::JoinHandle<()>>,
     outcome: Option<Result<()>>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Inner {
     pub options: Options,
     pub superblock: Superblock,
     pub partitions: Vec<Arc<Partition>>,
-    pub shared: Arc<lsm::Shared>,
+    pub shared: Arc<alluvium_lsm::Shared>,
     pub wal: Arc<Wal>,
     pub visibility: Arc<Visibility>,
     pub trees: Arc<Trees>,
@@ -119,9 +119,9 @@ impl Store {
     /// Opens the store in the directory `path`, or creates one there.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// let env = env::Env::in_memory(1); // or Env::os()
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// let env = alluvium_env::Env::in_memory(1); // or Env::os()
     /// let store = Store::open(env, std::path::Path::new("db"), Options::default())?;
     /// assert!(store.report().created);
     /// # Ok(())
@@ -147,9 +147,9 @@ impl Store {
     /// What opening found: whether the last close was clean, and what was lost.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// assert!(store.report().created && store.report().lost.is_empty());
     /// # Ok(())
     /// # }
@@ -161,9 +161,9 @@ impl Store {
     /// The directory.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// assert_eq!(store.path(), std::path::Path::new("db"));
     /// # Ok(())
     /// # }
@@ -175,9 +175,9 @@ impl Store {
     /// The options that the store runs with.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// assert_eq!(store.options().memory_bytes, 256 << 20);
     /// # Ok(())
     /// # }
@@ -189,9 +189,9 @@ impl Store {
     /// Partitions of the store.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// assert_eq!(store.partitions(), 4);
     /// # Ok(())
     /// # }
@@ -203,9 +203,9 @@ impl Store {
     /// An empty batch.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
@@ -220,15 +220,15 @@ impl Store {
     /// The partition that holds `key`.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// assert!(store.partition_of(b"rex") < store.partitions());
     /// # Ok(())
     /// # }
     /// ```
     pub fn partition_of(&self, key: &[u8]) -> u32 {
-        partition_of(codec::hash64(key), self.inner.superblock.partitions)
+        partition_of(alluvium_codec::hash64(key), self.inner.superblock.partitions)
     }
 
     /// Closes the store: ends the threads and what others do to its files, syncs and seals the log,
@@ -237,9 +237,9 @@ impl Store {
     /// the first did.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// store.close()?;
     /// assert!(store.get(pets, b"rex", &mut Vec::new()).is_err());
@@ -261,9 +261,9 @@ impl Store {
     /// Errors if the store was closed.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// store.check_open()?;
     /// store.close()?;
     /// assert!(store.check_open().is_err());
@@ -280,12 +280,12 @@ impl Store {
     /// Errors if the store takes no writes any more.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// store.check_writable()?;
     /// store.close()?;
     /// assert!(store.check_writable().is_err());
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -304,7 +304,11 @@ impl Drop for Store {
 
 impl Inner {
     /// Reads the latest moment of a partition under a snapshot, again if that was ended meanwhile.
-    fn read_registered<T>(&self, partition: usize, read: impl FnMut(&View, Seq) -> env::Result<T>) -> Result<T> {
+    fn read_registered<T>(
+        &self,
+        partition: usize,
+        read: impl FnMut(&View, Seq) -> alluvium_env::Result<T>,
+    ) -> Result<T> {
         let mut read = read;
         loop {
             let snapshot = self.visibility.snapshot();
@@ -328,7 +332,7 @@ impl Inner {
         let partition = match tree {
             SYSTEM => 0,
             _ => {
-                let hash = codec::hash64(key);
+                let hash = alluvium_codec::hash64(key);
                 self.shared.cache.count_get();
                 partition_of(hash, self.superblock.partitions) as usize
             }
@@ -360,7 +364,7 @@ impl Inner {
     }
 
     /// A read that failed because the store was closed meanwhile says so: another may remove files then.
-    pub(crate) fn read<T>(&self, result: env::Result<T>) -> Result<T> {
+    pub(crate) fn read<T>(&self, result: alluvium_env::Result<T>) -> Result<T> {
         result.map_err(|error| self.open_for_reads().err().unwrap_or(error.into()))
     }
 
@@ -374,7 +378,7 @@ impl Inner {
         result.map_err(|error| closed.unwrap_or(error))
     }
 
-    fn close(&self, threads: Vec<env::thread::JoinHandle<()>>) -> Result<()> {
+    fn close(&self, threads: Vec<alluvium_env::thread::JoinHandle<()>>) -> Result<()> {
         self.workers.stop();
         self.syncer.stop();
         self.admission.wake();

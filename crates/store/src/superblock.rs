@@ -5,7 +5,7 @@
 //! durable, so that a directory with this file is a whole (if empty) database.
 
 use crate::{Error, Result};
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 
 /// The name of the file.
@@ -36,26 +36,28 @@ impl Superblock {
         // even if its frame looks different.
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
-        codec::frame::put(&mut bytes, &payload, u64::from(FORMAT_VERSION), 12).map_err(|_| Error::Closed)?;
+        alluvium_codec::frame::put(&mut bytes, &payload, u64::from(FORMAT_VERSION), 12).map_err(|_| Error::Closed)?;
         Ok(bytes)
     }
 
     fn decode(bytes: &[u8], path: &Path) -> Result<Self> {
-        let damaged = |offset, what: &str| Error::from(env::Error::corrupt(path, offset, what));
+        let damaged = |offset, what: &str| Error::from(alluvium_env::Error::corrupt(path, offset, what));
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| damaged(0, "no Alluvium database starts like this"))?;
         let (version, mut rest) = rest.split_first_chunk::<4>().ok_or_else(|| damaged(8, "the file is too short"))?;
         let found = u32::from_le_bytes(*version);
         if found != FORMAT_VERSION {
             // A flipped bit in the version would read as a newer format: the frame tells.
-            let sane = codec::frame::get(&mut { rest }, u64::from(found), 12).is_ok();
-            if sane || found < 1 << 16 && codec::frame::get(&mut { rest }, u64::from(FORMAT_VERSION), 12).is_err() {
+            let sane = alluvium_codec::frame::get(&mut { rest }, u64::from(found), 12).is_ok();
+            if sane
+                || found < 1 << 16 && alluvium_codec::frame::get(&mut { rest }, u64::from(FORMAT_VERSION), 12).is_err()
+            {
                 let path = path.to_owned();
-                return Err(env::Error::NewerFormat { path, found, supported: FORMAT_VERSION }.into());
+                return Err(alluvium_env::Error::NewerFormat { path, found, supported: FORMAT_VERSION }.into());
             }
             return Err(damaged(8, "the format version is damaged"));
         }
-        let payload =
-            codec::frame::get(&mut rest, u64::from(FORMAT_VERSION), 12).map_err(|e| damaged(12, &e.to_string()))?;
+        let payload = alluvium_codec::frame::get(&mut rest, u64::from(FORMAT_VERSION), 12)
+            .map_err(|e| damaged(12, &e.to_string()))?;
         let (id, payload) = payload.split_first_chunk::<8>().ok_or_else(|| damaged(20, "the file is too short"))?;
         let (partitions, _) = payload.split_first_chunk::<4>().ok_or_else(|| damaged(28, "the file is too short"))?;
         let partitions = u32::from_le_bytes(*partitions);

@@ -6,8 +6,8 @@
 //! with the batches that it governs.
 
 use crate::{Error, Result};
-use codec::entry::Seq;
-use env::sync::RwLock;
+use alluvium_codec::entry::Seq;
+use alluvium_env::sync::RwLock;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 

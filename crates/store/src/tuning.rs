@@ -5,11 +5,11 @@
 /// differ at each opening, and from version to version. `None` leaves a size as it is.
 ///
 /// ```
-/// use store::{Options, Tuning};
+/// use alluvium_store::{Options, Tuning};
 /// let tuning = Tuning { memtable_bytes: Some(8 << 10), ..Tuning::default() };
 /// let options = Options { tuning, ..Options::default() };
-/// # let store = store::Store::open(env::Env::in_memory(1), std::path::Path::new("db"), options)?;
-/// # Ok::<(), store::Error>(())
+/// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), options)?;
+/// # Ok::<(), alluvium_store::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tuning {
@@ -58,7 +58,7 @@ impl Tuning {
     }
 
     /// Puts what is set into the options of partitions.
-    pub(crate) fn apply(&self, lsm: &mut lsm::Options) {
+    pub(crate) fn apply(&self, lsm: &mut alluvium_lsm::Options) {
         fn set<T: Copy>(into: &mut T, size: Option<T>) {
             if let Some(size) = size {
                 *into = size;

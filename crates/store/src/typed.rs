@@ -75,11 +75,11 @@ impl Serializer for U64 {
     type Item = u64;
 
     fn serialize(&self, item: &u64, out: &mut Vec<u8>) {
-        codec::key::put_u64(out, *item);
+        alluvium_codec::key::put_u64(out, *item);
     }
 
     fn deserialize(&self, input: &mut &[u8]) -> std::result::Result<u64, String> {
-        codec::key::get_u64(input).map_err(|e| e.to_string())
+        alluvium_codec::key::get_u64(input).map_err(|e| e.to_string())
     }
 
     fn skip(&self, input: &mut &[u8]) -> std::result::Result<(), String> {
@@ -100,27 +100,27 @@ impl<S: Serializer> Serializer for SizePrefixed<S> {
     fn serialize(&self, item: &S::Item, out: &mut Vec<u8>) {
         let mut inner = Vec::new();
         self.0.serialize(item, &mut inner);
-        codec::varint::put_bytes(out, &inner);
+        alluvium_codec::varint::put_bytes(out, &inner);
     }
 
     fn deserialize(&self, input: &mut &[u8]) -> std::result::Result<S::Item, String> {
-        let mut inner = codec::varint::get_bytes(input).map_err(|e| e.to_string())?;
+        let mut inner = alluvium_codec::varint::get_bytes(input).map_err(|e| e.to_string())?;
         let item = self.0.deserialize(&mut inner)?;
         if inner.is_empty() { Ok(item) } else { Err("bytes are left after the item".into()) }
     }
 
     fn skip(&self, input: &mut &[u8]) -> std::result::Result<(), String> {
-        codec::varint::get_bytes(input).map(drop).map_err(|e| e.to_string())
+        alluvium_codec::varint::get_bytes(input).map(drop).map_err(|e| e.to_string())
     }
 }
 
 /// A tree of a store whose keys and values have types.
 ///
 /// ```
-/// use store::typed::{Text, Typed, U64};
-/// use store::{Options, Store};
-/// # fn main() -> store::Result<()> {
-/// let env = env::Env::in_memory(1);
+/// use alluvium_store::typed::{Text, Typed, U64};
+/// use alluvium_store::{Options, Store};
+/// # fn main() -> alluvium_store::Result<()> {
+/// let env = alluvium_env::Env::in_memory(1);
 /// let store = std::sync::Arc::new(Store::open(env, "db".as_ref(), Options::default())?);
 /// let tree = store.create_trees(&[b"ages"])?[0];
 /// let ages = Typed::new(store, tree, Text, U64);
@@ -141,13 +141,13 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use store::typed::{Text, Typed, U64};
-    /// # use store::{Options, Store};
-    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # use alluvium_store::typed::{Text, Typed, U64};
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Arc::new(Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?);
     /// # let tree = store.create_trees(&[b"ages"])?[0];
     /// let ages: Typed<Text, U64> = Typed::new(store, tree, Text, U64);
     /// assert_eq!(ages.get(&"ada".to_owned())?, None);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn new(store: Arc<Store>, tree: TreeId, keys: K, values: V) -> Self {
         Self { store, tree, keys, values }
@@ -172,14 +172,14 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use store::typed::{Text, Typed, U64};
-    /// # use store::{Options, Store};
-    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # use alluvium_store::typed::{Text, Typed, U64};
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Arc::new(Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?);
     /// # let tree = store.create_trees(&[b"ages"])?[0];
     /// # let ages = Typed::new(store, tree, Text, U64);
     /// ages.put(&"ada".to_owned(), &36)?;
     /// assert_eq!(ages.get(&"ada".to_owned())?, Some(36));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -196,15 +196,15 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use store::typed::{Text, Typed, U64};
-    /// # use store::{Options, Store};
-    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # use alluvium_store::typed::{Text, Typed, U64};
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Arc::new(Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?);
     /// # let tree = store.create_trees(&[b"ages"])?[0];
     /// # let ages = Typed::new(store, tree, Text, U64);
     /// ages.put(&"ada".to_owned(), &36)?;
     /// ages.delete(&"ada".to_owned())?;
     /// assert_eq!(ages.get(&"ada".to_owned())?, None);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -219,9 +219,9 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use store::typed::{Text, Typed, U64};
-    /// # use store::{Options, Store};
-    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # use alluvium_store::typed::{Text, Typed, U64};
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Arc::new(Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?);
     /// # let tree = store.create_trees(&[b"ages"])?[0];
     /// # let ages = Typed::new(store, tree, Text, U64);
     /// for name in ["ada", "bob", "eve"] {
@@ -229,7 +229,7 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
     /// }
     /// ages.delete_range(&"b".to_owned(), &"c".to_owned())?;
     /// assert_eq!(ages.scan()?.count(), 2);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -243,15 +243,15 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use store::typed::{Text, Typed, U64};
-    /// # use store::{Options, Store};
-    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # use alluvium_store::typed::{Text, Typed, U64};
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Arc::new(Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?);
     /// # let tree = store.create_trees(&[b"ages"])?[0];
     /// # let ages = Typed::new(store, tree, Text, U64);
     /// ages.put(&"ada".to_owned(), &36)?;
     /// assert_eq!(ages.get(&"ada".to_owned())?, Some(36));
     /// assert_eq!(ages.get(&"bob".to_owned())?, None);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -268,16 +268,16 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use store::typed::{Text, Typed, U64};
-    /// # use store::{Options, Store};
-    /// # let store = Arc::new(Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?);
+    /// # use alluvium_store::typed::{Text, Typed, U64};
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Arc::new(Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?);
     /// # let tree = store.create_trees(&[b"ages"])?[0];
     /// # let ages = Typed::new(store, tree, Text, U64);
     /// ages.put(&"bob".to_owned(), &25)?;
     /// ages.put(&"ada".to_owned(), &36)?;
-    /// let all = ages.scan()?.collect::<store::Result<Vec<_>>>()?;
+    /// let all = ages.scan()?.collect::<alluvium_store::Result<Vec<_>>>()?;
     /// assert_eq!(all, [("ada".to_owned(), 36), ("bob".to_owned(), 25)]);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use crate::store::{Inner, Store};
 use crate::superblock::Superblock;
 use crate::trees::SYSTEM;
 use crate::{Error, Result, TreeId, multivalue};
-use codec::entry::Kind;
+use alluvium_codec::entry::Kind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,9 +16,9 @@ impl Store {
     /// damaged place.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// assert!(store.verify()?.is_empty());
     /// # Ok(())
     /// # }
@@ -34,9 +34,9 @@ impl Store {
     ///
     /// ```
     /// # use std::sync::atomic::AtomicBool;
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// let stop = AtomicBool::new(false); // which another thread may set
     /// assert!(store.verify_unless(&stop)?.is_empty());
     /// # store.close()
@@ -71,7 +71,8 @@ impl Store {
 
 impl Inner {
     fn verify_superblock(&self) -> Result<()> {
-        let damaged = |what| Error::from(env::Error::corrupt(&self.path.join(crate::superblock::NAME), 0, what));
+        let damaged =
+            |what| Error::from(alluvium_env::Error::corrupt(&self.path.join(crate::superblock::NAME), 0, what));
         match Superblock::read(&self.env, &self.path)? {
             None => Err(damaged("the superblock is gone: without it the database cannot be opened again")),
             Some(found) if found != self.superblock => Err(damaged("it is not that of the database that is open")),
@@ -91,8 +92,8 @@ impl Inner {
             return None;
         }
         let hash = match multivalue::key_of(rest).filter(|_| self.trees.is_multivalue(tree)) {
-            Some(key) => codec::hash64(&key),
-            None => codec::hash64(rest),
+            Some(key) => alluvium_codec::hash64(&key),
+            None => alluvium_codec::hash64(rest),
         };
         let place = if tree == SYSTEM { 0 } else { partition_of(hash, self.superblock.partitions) };
         // A range has keys of every partition, and stands in each. And nobody knows any more whether a tree that was
@@ -114,7 +115,8 @@ impl Inner {
         }
         let dir = self.path.join(crate::open::LOG_DIR);
         let read = self.wal.read_back(from, to, &mut |record| {
-            let bad = |what: String| env::Error::corrupt(&dir, 0, format!("number {}: {what}", record.first_seq));
+            let bad =
+                |what: String| alluvium_env::Error::corrupt(&dir, 0, format!("number {}: {what}", record.first_seq));
             let wrong = match decode_record(&record) {
                 Ok(LogRecord::Batch(ops)) => {
                     ops.iter().find_map(|(at, entry)| self.misplaced(*at, entry.key, entry.kind))
@@ -126,9 +128,9 @@ impl Inner {
             Ok(())
         });
         read.map_err(|error| match error {
-            env::Error::Corrupt { path, offset, what } => {
+            alluvium_env::Error::Corrupt { path, offset, what } => {
                 let advice = "flush, which makes it unnecessary, before the database is closed";
-                env::Error::corrupt(Path::new(&path), offset, format!("{what}: {advice}")).into()
+                alluvium_env::Error::corrupt(Path::new(&path), offset, format!("{what}: {advice}")).into()
             }
             error => error.into(),
         })

@@ -5,11 +5,11 @@
 //! visible number of one moment (DESIGN 4.7). Lock order: this lock is a leaf.
 
 use crate::{Error, Result};
-use codec::entry::Seq;
-use env::Clock;
-use env::marks::{Rare, mark};
-use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use env::sync::{Condvar, Mutex, spin_until};
+use alluvium_codec::entry::Seq;
+use alluvium_env::Clock;
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use alluvium_env::sync::{Condvar, Mutex, spin_until};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -242,15 +242,15 @@ impl Snapshot {
     /// The number of the last operation that the snapshot sees.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let snapshot = store.snapshot();
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
     /// let written = store.write(batch, Durability::Periodic)?;
     /// assert!(snapshot.seq() < written && store.snapshot().seq() >= written);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn seq(&self) -> Seq {
         self.0.seq

@@ -6,9 +6,9 @@
 use crate::admission::Upkeep;
 use crate::store::Inner;
 use crate::{Error, Result};
-use env::marks::{Rare, mark};
-use env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use env::sync::{Condvar, Mutex};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use alluvium_env::sync::{Condvar, Mutex};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -2,12 +2,12 @@
 //! it is not, so that the end of a segment leaves little to wait for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-use env::fault::{FaultFs, OpKind};
-use env::mem::{CrashStyle, MemFs};
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::fault::{FaultFs, OpKind};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Durability, Options, Store};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Durability, Options, Store};
 
 fn open(disk: &Arc<MemFs>) -> (Arc<FaultFs>, Store) {
     let faults = Arc::new(FaultFs::over(disk.clone()));

@@ -4,11 +4,11 @@
 
 mod common;
 
+use alluvium_env::Env;
+use alluvium_store::{CheckpointOptions, Durability, Options, Store};
 use common::{Ruled, Rules};
-use env::Env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{CheckpointOptions, Durability, Options, Store};
 
 fn with_free(free: u64) -> Store {
     let memory = Env::in_memory(1);

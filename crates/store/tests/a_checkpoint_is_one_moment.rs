@@ -2,12 +2,12 @@
 //! over all partitions, memtables, files and the log, and nobody's files go under it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::{Env, thread};
+use alluvium_env::{Env, thread};
+use alluvium_store::{Bounds, CheckpointOptions, Durability, Options, RestoreOptions, Store, TreeId};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use store::{Bounds, CheckpointOptions, Durability, Options, RestoreOptions, Store, TreeId};
 
 const WRITERS: u64 = 3;
 const KEYS: u64 = 12;
@@ -37,7 +37,7 @@ fn contents(store: &Store, tree: TreeId) -> BTreeMap<Vec<u8>, Vec<u8>> {
 /// Opens what was restored from a checkpoint, and answers its content and its last number.
 fn restored(env: &Env, checkpoint: &Path, tree: TreeId) -> (BTreeMap<Vec<u8>, Vec<u8>>, u64) {
     let to = checkpoint.with_file_name("restored");
-    let report = store::restore_checkpoint(env, checkpoint, &to, RestoreOptions::default()).unwrap();
+    let report = alluvium_store::restore_checkpoint(env, checkpoint, &to, RestoreOptions::default()).unwrap();
     let store = Store::open(env.clone(), &to, options()).unwrap();
     assert!(store.report().lost.is_empty() && store.report().dropped.is_none());
     assert!(store.visible() >= report.seq);

@@ -2,17 +2,17 @@
 //! whole, the store goes on, and the next attempt clears what was left.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::fault::{Fault, FaultFs, Op, OpKind};
-use env::mem::{CrashStyle, MemFs};
-use env::sync::Mutex;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs, Op, OpKind};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::sync::Mutex;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Bounds, CheckpointOptions, Durability, Error, Options, RestoreOptions, Store};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use store::{Bounds, CheckpointOptions, Durability, Error, Options, RestoreOptions, Store};
 
-const TREE: store::TreeId = store::TreeId(1);
+const TREE: alluvium_store::TreeId = alluvium_store::TreeId(1);
 
 fn options() -> Options {
     let small = Options { segment_bytes: Some(16 << 10), disk_reserve_bytes: Some(0), ..Options::default() };
@@ -68,10 +68,10 @@ fn checkpoint_at(env: &Env, dir: &str) -> Option<Content> {
     if !env.fs.exists(Path::new(dir)).unwrap() {
         return None;
     }
-    let checked = store::check_checkpoint(env, Path::new(dir), true).unwrap();
+    let checked = alluvium_store::check_checkpoint(env, Path::new(dir), true).unwrap();
     assert!(checked.damage.is_empty(), "{:?}", checked.damage);
     let to = format!("{dir}-restored");
-    store::restore_checkpoint(env, Path::new(dir), Path::new(&to), RestoreOptions::default()).unwrap();
+    alluvium_store::restore_checkpoint(env, Path::new(dir), Path::new(&to), RestoreOptions::default()).unwrap();
     database_at(env, &to)
 }
 
@@ -141,8 +141,9 @@ fn power_cuts_during_a_restore() {
     let expected = contents(&store);
     store.checkpoint(Path::new("ck"), &CheckpointOptions::default()).unwrap();
     store.close().unwrap();
-    let restore =
-        |env: &Env| store::restore_checkpoint(env, Path::new("ck"), Path::new("new"), RestoreOptions::default());
+    let restore = |env: &Env| {
+        alluvium_store::restore_checkpoint(env, Path::new("ck"), Path::new("new"), RestoreOptions::default())
+    };
     let act = || {
         restore(&disk.env).unwrap();
     };
@@ -155,7 +156,7 @@ fn power_cuts_during_a_restore() {
             }
         }
         assert!(!env.fs.exists(Path::new("new.incomplete")).unwrap(), "{what}");
-        assert!(store::check_checkpoint(env, Path::new("ck"), true).unwrap().damage.is_empty(), "{what}");
+        assert!(alluvium_store::check_checkpoint(env, Path::new("ck"), true).unwrap().damage.is_empty(), "{what}");
     });
     assert!(cuts > 100, "{cuts}");
 }
@@ -171,7 +172,7 @@ fn fail_everywhere(fault: impl Fn(u64) -> Fault, copy: bool) -> u64 {
         let options = CheckpointOptions { copy, ..CheckpointOptions::default() };
         let made = store.checkpoint(Path::new("ck"), &options).and_then(|_| {
             let options = RestoreOptions { copy, ..RestoreOptions::default() };
-            store::restore_checkpoint(&disk.env, Path::new("ck"), Path::new("new"), options)
+            alluvium_store::restore_checkpoint(&disk.env, Path::new("ck"), Path::new("new"), options)
         });
         disk.faults.clear();
         assert_eq!(contents(&store), expected, "operation {nth}");
@@ -326,7 +327,7 @@ fn stopped_anywhere_it_leaves_nothing() {
     for nth in 1.. {
         let stop = Arc::new(AtomicBool::new(false));
         let options = RestoreOptions { copy: true, stop: stop.clone(), ..RestoreOptions::default() };
-        let restore = || store::restore_checkpoint(&disk.env, ck, new, options);
+        let restore = || alluvium_store::restore_checkpoint(&disk.env, ck, new, options);
         let (made, reached) = stop_before(&disk, nth, &stop, restore);
         match made {
             Err(Error::Stopped) => {
@@ -345,7 +346,7 @@ fn stopped_anywhere_it_leaves_nothing() {
     }
     assert!(stopped > 10, "{stopped}");
     let stop = AtomicBool::new(true);
-    let checked = store::check_checkpoint_unless(&disk.env, ck, true, &stop);
+    let checked = alluvium_store::check_checkpoint_unless(&disk.env, ck, true, &stop);
     assert!(matches!(checked, Err(Error::Stopped)), "{checked:?}");
 }
 

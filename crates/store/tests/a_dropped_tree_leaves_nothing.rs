@@ -1,10 +1,10 @@
 //! Trees come and go: nothing of those that were dropped is kept, on disk or in memory.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::Env;
-use lsm::image::walk_manifest;
+use alluvium_env::Env;
+use alluvium_lsm::image::walk_manifest;
+use alluvium_store::{Durability, Options, Store};
 use std::path::Path;
-use store::{Durability, Options, Store};
 
 #[test]
 fn a_dropped_tree_leaves_nothing() {

@@ -2,14 +2,14 @@
 //! power on the way. Batches must still be whole or absent.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::fault::{Fault, FaultFs};
-use env::mem::{CrashStyle, MemFs};
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Durability, Options, Store, TreeId};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Durability, Options, Store, TreeId};
 
-fn env_of(fs: Arc<dyn env::Fs>) -> Env {
+fn env_of(fs: Arc<dyn alluvium_env::Fs>) -> Env {
     Env { fs, clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) }
 }
 

@@ -1,11 +1,11 @@
 //! Opening a directory that holds somebody else's folders, or a database without its log.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-use env::mem::MemFs;
-use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_store::{Error, Options, Store};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Error, Options, Store};
 
 fn env_of(disk: &Arc<MemFs>) -> Env {
     Env { fs: disk.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) }

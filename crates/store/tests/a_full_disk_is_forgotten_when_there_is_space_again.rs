@@ -1,10 +1,10 @@
 //! After a full disk has kept flushes from going on, freed space lets everything go on at once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::mem::MemFs;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Durability, Error, Options, Store};
 use std::sync::Arc;
-use store::{Durability, Error, Options, Store};
 
 #[test]
 fn flush_settle_and_writes_work_as_soon_as_there_is_space() {

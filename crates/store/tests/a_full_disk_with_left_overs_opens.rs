@@ -2,11 +2,11 @@
 //! opens with a smaller budget, has to flush while it replays, and finds the space there.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::mem::MemFs;
-use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_store::{Durability, Options, Store, Tuning};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Durability, Options, Store, Tuning};
 
 fn options(memory_bytes: usize) -> Options {
     Options { memory_bytes, partitions: Some(2), background: false, segment_bytes: Some(1 << 20), ..Options::default() }
@@ -47,14 +47,14 @@ fn what_a_damaged_manifest_has_forgotten_is_no_left_over() {
     let tree = store.create_trees(&[b"tree"]).unwrap()[0];
     let mut keys: [Vec<[u8; 4]>; 2] = Default::default();
     for key in (0..40_000u32).map(u32::to_be_bytes) {
-        keys[(codec::hash64(&key) >> 63) as usize].push(key);
+        keys[(alluvium_codec::hash64(&key) >> 63) as usize].push(key);
     }
     // First the second partition is flushed, then the first one, of which the log has the end only: it says so behind
     // what the memory of the second one holds by then, for which a small budget has no room.
     for (partition, count) in [(0, 2000), (1, 4300), (1, 3700), (0, 2300)] {
         for key in keys[partition].drain(..count) {
             // Which nothing makes smaller.
-            let words = (0..125u32).map(|at| codec::hash64(&[key, at.to_be_bytes()].concat()).to_be_bytes());
+            let words = (0..125u32).map(|at| alluvium_codec::hash64(&[key, at.to_be_bytes()].concat()).to_be_bytes());
             let mut batch = store.batch();
             batch.put(tree, &key, &words.flatten().collect::<Vec<u8>>());
             store.write(batch, Durability::Bulk).unwrap();

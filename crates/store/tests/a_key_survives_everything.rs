@@ -1,8 +1,8 @@
 //! One key through every layer: written, read, flushed, compacted, reopened, read.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::Env;
-use store::{Bounds, Durability, Options, Store, TreeId};
+use alluvium_env::Env;
+use alluvium_store::{Bounds, Durability, Options, Store, TreeId};
 
 fn options() -> Options {
     Options { memory_bytes: 8 << 20, partitions: Some(3), ..Options::default() }

@@ -2,13 +2,13 @@
 //! the disk is full, it is refused by name, and is welcome when there is space again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Durability, Error, Options, Store, TreeId};
 use std::sync::Arc;
-use store::{Durability, Error, Options, Store, TreeId};
 
-fn write(store: &Store, tree: TreeId, first: u32, keys: u32) -> store::Result<u64> {
+fn write(store: &Store, tree: TreeId, first: u32, keys: u32) -> alluvium_store::Result<u64> {
     let mut batch = store.batch();
     (first..first + keys).for_each(|n| batch.put(tree, &n.to_be_bytes(), &[7; 1000]));
     store.write(batch, Durability::Bulk)

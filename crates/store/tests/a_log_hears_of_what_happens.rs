@@ -1,13 +1,13 @@
 //! Events go to the facade `log`: opening, recovery, flushes, merges, failures, each at its level.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::Env;
-use env::mem::{CrashStyle, MemFs};
-use env::sync::Mutex;
-use env::{ManualClock, SeededRng};
+use alluvium_env::Env;
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::sync::Mutex;
+use alluvium_env::{ManualClock, SeededRng};
+use alluvium_store::{Durability, Options, Store};
 use log::Level;
 use std::sync::Arc;
-use store::{Durability, Options, Store};
 
 /// Keeps what it is told. The facade has one for the process, so this file has one test.
 struct Kept(Mutex<Vec<(Level, String)>>);

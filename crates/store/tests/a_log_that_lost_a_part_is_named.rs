@@ -3,12 +3,12 @@
 //! is not asked again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
-use env::{Env, Error as Disk, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Error as Disk, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_store::{Durability, EntryRun, Error, Options, Salvage, Store, TreeChanges, TreeId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Durability, EntryRun, Error, Options, Salvage, Store, TreeChanges, TreeId};
 
 const LOG: &str = "db/wal";
 
@@ -26,7 +26,7 @@ fn options(segment_bytes: u64) -> Options {
     }
 }
 
-fn open(disk: &Arc<MemFs>, options: Options) -> store::Result<Store> {
+fn open(disk: &Arc<MemFs>, options: Options) -> alluvium_store::Result<Store> {
     Store::open(env_of(disk), Path::new("db"), options)
 }
 

@@ -2,11 +2,11 @@
 //! is not taken for one whose last frame was torn.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::mem::MemFs;
-use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_store::{Durability, Options, Store};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Durability, Options, Store};
 
 #[test]
 fn damage_to_the_last_flush_of_any_partition_is_reported() {

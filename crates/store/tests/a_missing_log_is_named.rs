@@ -2,9 +2,9 @@
 //! opening says so instead of going on with what is in the files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::{Env, Error as Disk, OpenMode};
+use alluvium_env::{Env, Error as Disk, OpenMode};
+use alluvium_store::{Durability, Error, Options, Store};
 use std::path::Path;
-use store::{Durability, Error, Options, Store};
 
 fn options() -> Options {
     Options { memory_bytes: 8 << 20, background: false, ..Options::default() }

@@ -2,12 +2,12 @@
 //! attempt before has failed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::Env;
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::{CrashStyle, MemFs};
+use alluvium_env::Env;
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_store::{Durability, Options, Store};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Durability, Options, Store};
 
 fn options() -> Options {
     Options { memory_bytes: 8 << 20, background: false, ..Options::default() }
@@ -39,7 +39,7 @@ fn with_parents() {
 
 #[test]
 fn that_somebody_else_has_made() {
-    survives("db", |mem| env::Fs::create_dir_all(&**mem, Path::new("db")).unwrap());
+    survives("db", |mem| alluvium_env::Fs::create_dir_all(&**mem, Path::new("db")).unwrap());
 }
 
 /// Creates databases on a disk of which one sync of a directory fails after the other, and loses its new names.

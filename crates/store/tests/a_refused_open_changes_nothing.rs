@@ -2,11 +2,11 @@
 //! that is tried: what a repair could save is not removed as left over.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::mem::MemFs;
-use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_store::{Durability, Options, Store};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Durability, Options, Store};
 
 fn options() -> Options {
     Options { memory_bytes: 8 << 20, partitions: Some(3), background: false, ..Options::default() }

@@ -1,11 +1,11 @@
 //! Scans against trees that are dropped and snapshots that are ended.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::mem::MemFs;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Bounds, Durability, Error, Options, Snapshot, Store, TreeId};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Bounds, Durability, Error, Options, Snapshot, Store, TreeId};
 
 fn count(store: &Store, tree: TreeId, snapshot: Option<&Snapshot>) -> Result<usize, Error> {
     let mut scan = store.scan(tree, Bounds::all(), snapshot)?;

@@ -1,12 +1,12 @@
 //! A scan that met an error has passed over keys: it never says that it has come to its end, whoever asks again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Bounds, Durability, Options, Store};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Bounds, Durability, Options, Store};
 
 const KEYS: u32 = 4000;
 

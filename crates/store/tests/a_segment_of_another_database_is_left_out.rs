@@ -3,13 +3,13 @@
 
 mod common;
 
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs, OpenMode, SeededRng};
+use alluvium_store::{Durability, Options, Salvage, SalvagedKey, Store, TreeId};
 use common::disk::{copies, env_of};
-use env::mem::MemFs;
-use env::{Env, Fs, OpenMode, SeededRng};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use store::{Durability, Options, Salvage, SalvagedKey, Store, TreeId};
 
 /// A database of one partition whose log has `writes` keys in it, all of them acknowledged.
 fn database(mem: &Arc<MemFs>, seed: u64, dir: &str, writes: u32) -> (Store, TreeId) {
@@ -45,7 +45,7 @@ fn it_does_not_say_where_the_log_ends() {
     theirs.close().unwrap();
     let (_theirs, _) = database(&mem, 3, "b", 0);
     let mem = Arc::new(mem.kill_clone());
-    let number = |path: &Path| wal::segment_number(&path.file_name().unwrap().to_string_lossy()).unwrap();
+    let number = |path: &Path| alluvium_wal::segment_number(&path.file_name().unwrap().to_string_lossy()).unwrap();
     let last = copies(&*mem, "a/wal", "wal-").iter().map(|(path, _)| number(path)).max().unwrap();
     let log = copies(&*mem, "b/wal", "wal-");
     let (path, bytes) = log.iter().find(|(path, _)| number(path) == last + 1).unwrap();

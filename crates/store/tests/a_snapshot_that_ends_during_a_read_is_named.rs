@@ -2,13 +2,13 @@
 //! place of what it found among what may have gone meanwhile. A read without a snapshot of its own begins anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::mem::MemFs;
-use env::sync::Mutex;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::sync::Mutex;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Bounds, Durability, Error, Fold, FoldError, Options, Store, TreeId};
 use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use store::{Bounds, Durability, Error, Fold, FoldError, Options, Store, TreeId};
 
 /// Appends; and once when it is asked to, it lets time pass and old snapshots end, as a background thread would.
 struct Ending {

@@ -2,8 +2,8 @@
 //! what they kept is given back; what the others explain may stay.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::Env;
-use store::{Bounds, Compression, Durability, Error, Options, Snapshot, Store, TreeId};
+use alluvium_env::Env;
+use alluvium_store::{Bounds, Compression, Durability, Error, Options, Snapshot, Store, TreeId};
 
 const LIMIT: u64 = 10_000_000;
 const KEYS: u32 = 100;

@@ -1,10 +1,10 @@
 //! Keys and values of any type: order is kept, values are skipped and merged without decoding.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::typed::{RawBytes, Serializer, SizePrefixed, Text, Typed, U64};
+use alluvium_store::{Error, Options, Store};
 use std::sync::Arc;
-use store::typed::{RawBytes, Serializer, SizePrefixed, Text, Typed, U64};
-use store::{Error, Options, Store};
 
 fn store(seed: u64) -> Arc<Store> {
     let options = Options { memory_bytes: 8 << 20, partitions: Some(4), ..Options::default() };

@@ -2,9 +2,9 @@
 //! damage or harmless, and never an end without an answer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
+use alluvium_store::{CheckpointOptions, Durability, FactValue, FileKind, InspectOptions, Item, Options, Store};
 use std::path::{Path, PathBuf};
-use store::{CheckpointOptions, Durability, FactValue, FileKind, InspectOptions, Item, Options, Store};
 
 const ALL: InspectOptions = InspectOptions { entries: true };
 
@@ -41,9 +41,9 @@ fn files(env: &Env) -> Vec<(FileKind, PathBuf)> {
     ]
 }
 
-fn inspect(env: &Env, path: &Path) -> store::Result<(FileKind, Vec<Item>)> {
+fn inspect(env: &Env, path: &Path) -> alluvium_store::Result<(FileKind, Vec<Item>)> {
     let mut items = Vec::new();
-    let kind = store::inspect(env, path, ALL, &mut |item| {
+    let kind = alluvium_store::inspect(env, path, ALL, &mut |item| {
         items.push(item);
         Ok(())
     })?;
@@ -162,5 +162,5 @@ fn cut_at_every_length_and_random() {
     }
     env.fs.open(Path::new("other"), OpenMode::CreateNew).unwrap().write_at(b"something else", 0).unwrap();
     let error = inspect(&env, Path::new("other")).unwrap_err();
-    assert!(matches!(error, store::Error::NotOfADatabase(_)), "{error}");
+    assert!(matches!(error, alluvium_store::Error::NotOfADatabase(_)), "{error}");
 }

@@ -2,13 +2,13 @@
 //! is closed, and touch no file, whatever they were doing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::typed::{Text, Typed, U64};
+use alluvium_store::{Bounds, Durability, Error, LockMode, Options, Store, TreeId};
 use std::sync::Arc;
 use std::time::Duration;
-use store::typed::{Text, Typed, U64};
-use store::{Bounds, Durability, Error, LockMode, Options, Store, TreeId};
 
 /// The same disk, with its own count of operations.
 fn door(disk: &Arc<MemFs>) -> (Arc<FaultFs>, Env) {

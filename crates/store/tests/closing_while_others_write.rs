@@ -1,10 +1,10 @@
 //! Writers, flushes, settling and closing at once: nobody hangs, and what was acknowledged is there.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::{Durability, Error, Options, Store};
 use std::path::Path;
 use std::time::Duration;
-use store::{Durability, Error, Options, Store};
 
 #[test]
 fn what_was_acknowledged_before_the_close_is_there_after_it() {

@@ -2,10 +2,10 @@
 //! lost and never applied twice; on what is absent they do nothing; what cannot apply is counted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::{Bounds, Durability, Fold, FoldError, Options, Store, TreeId};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Bounds, Durability, Fold, FoldError, Options, Store, TreeId};
 
 /// Values are sums and counts; a delta is added, unless it is no number.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! With direct I/O, sorted files are opened without the page cache, and no others; a file system that cannot is named.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::mem::MemFs;
-use env::{DirEntry, Env, Error, File, FileLock, Fs, OpenMode, Result};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{DirEntry, Env, Error, File, FileLock, Fs, OpenMode, Result};
+use alluvium_store::{Durability, Options, Store};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use store::{Durability, Options, Store};
 
 /// How sorted files are to be opened.
 #[derive(Clone, Copy, PartialEq)]
@@ -87,7 +87,7 @@ impl Fs for Watch {
     }
 }
 
-fn fill_and_read(fs: &Arc<Watch>, options: Options) -> store::Result<()> {
+fn fill_and_read(fs: &Arc<Watch>, options: Options) -> alluvium_store::Result<()> {
     let env = Env { fs: fs.clone(), ..Env::in_memory(1) };
     let options = Options { memory_bytes: 8 << 20, partitions: Some(1), background: false, ..options };
     let store = Store::open(env, Path::new("db"), options)?;

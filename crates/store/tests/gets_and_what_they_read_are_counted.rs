@@ -1,9 +1,9 @@
 //! Point reads are counted, and the blocks that they read: once each while the cache has room for them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::{Bounds, Durability, Options, Store};
 use std::path::Path;
-use store::{Bounds, Durability, Options, Store};
 
 #[test]
 fn gets_and_their_blocks() {

@@ -3,13 +3,13 @@
 //! nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use codec::{checksum64, frame, varint};
-use env::mem::MemFs;
-use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_codec::{checksum64, frame, varint};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_store::{Durability, Options, Store};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Durability, Options, Store};
 
 const DB: &str = "/db";
 
@@ -75,7 +75,7 @@ fn refused(fs: &Arc<MemFs>, at: &Path, offset: u64) {
     let before = contents(fs);
     let error = Store::open(env_of(fs.clone()), DB.as_ref(), options()).err().expect("it opens");
     match &error {
-        store::Error::Storage(env::Error::Corrupt { path, offset: found, .. }) => {
+        alluvium_store::Error::Storage(alluvium_env::Error::Corrupt { path, offset: found, .. }) => {
             assert_eq!((path.as_path(), *found), (at, offset), "{error}");
         }
         other => panic!("{other}"),
@@ -130,15 +130,15 @@ fn in_a_manifest() {
 fn files_that_overlap_within_their_run() {
     let fs = database();
     let path = newest(&fs, "p000", "MANIFEST");
-    let whole = lsm::image::walk_manifest(&env_of(fs.clone()), &path, None).unwrap();
+    let whole = alluvium_lsm::image::walk_manifest(&env_of(fs.clone()), &path, None).unwrap();
     let mut again = whole.version.added[0].clone();
     // As long as the one that is there, under another number.
     let number = again.meta.number + 40;
-    let bytes = read(&fs, &lsm::image::sst_path(&Path::new(DB).join("p000"), again.meta.number));
-    write(&fs, &lsm::image::sst_path(&Path::new(DB).join("p000"), number), &bytes);
+    let bytes = read(&fs, &alluvium_lsm::image::sst_path(&Path::new(DB).join("p000"), again.meta.number));
+    write(&fs, &alluvium_lsm::image::sst_path(&Path::new(DB).join("p000"), number), &bytes);
     again.meta.number = number;
     let mut payload = Vec::new();
-    lsm::VersionEdit { added: vec![again], ..lsm::VersionEdit::default() }.encode(&mut payload);
+    alluvium_lsm::VersionEdit { added: vec![again], ..alluvium_lsm::VersionEdit::default() }.encode(&mut payload);
     append_edit(&fs, &payload);
     refused(&fs, &path, 0);
 }

@@ -2,15 +2,15 @@
 //! every link of the chain can be restored, older ones can be removed, and no other database's is taken.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
-use env::{Env, ManualClock, OpenMode, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, OpenMode, SeededRng};
+use alluvium_store::{Bounds, CheckpointOptions, Durability, Error, Options, RestoreOptions, Store};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Bounds, CheckpointOptions, Durability, Error, Options, RestoreOptions, Store};
 
-const TREE: store::TreeId = store::TreeId(1);
+const TREE: alluvium_store::TreeId = alluvium_store::TreeId(1);
 
 fn options() -> Options {
     let small = Options { file_bytes: Some(8 << 10), disk_reserve_bytes: Some(0), ..Options::default() };
@@ -45,7 +45,7 @@ fn contents(store: &Store) -> Content {
 
 fn restored(env: &Env, checkpoint: &Path, to: &str) -> Content {
     let options = RestoreOptions { copy: true, ..RestoreOptions::default() };
-    store::restore_checkpoint(env, checkpoint, Path::new(to), options).unwrap();
+    alluvium_store::restore_checkpoint(env, checkpoint, Path::new(to), options).unwrap();
     let store = open(env, to);
     assert!(store.verify().unwrap().is_empty());
     contents(&store)
@@ -79,11 +79,11 @@ fn a_chain_of_them() {
         };
         let report = store.checkpoint(&dir, &options).unwrap();
         let sorted = report.in_base + report.copied;
-        let listing = store::Listing::read(&env, &dir).unwrap();
+        let listing = alluvium_store::Listing::read(&env, &dir).unwrap();
         assert_eq!(listing.files.iter().filter(|file| file.in_base).count() as u64, report.in_base);
         assert_eq!(listing.seq, report.seq);
         if let Some((base, _)) = chain.last() {
-            assert_eq!(listing.base, Some(store::Listing::read(&env, base).unwrap().id));
+            assert_eq!(listing.base, Some(alluvium_store::Listing::read(&env, base).unwrap().id));
             assert!(report.in_base > sorted / 2, "{report:?}");
             assert!(report.copied > 0 && report.bytes_copied < report.bytes_in_base, "{report:?}");
         }
@@ -110,7 +110,7 @@ fn two_that_go_on_from_one_checkpoint_are_not_mixed_up() {
     let base = Path::new("base");
     store.checkpoint(base, &CheckpointOptions::default()).unwrap();
     for name in ["twin", "other twin"] {
-        store::restore_checkpoint(&env, base, Path::new(name), RestoreOptions::default()).unwrap();
+        alluvium_store::restore_checkpoint(&env, base, Path::new(name), RestoreOptions::default()).unwrap();
     }
     let twin = open(&env, "twin");
     // The same file numbers for other content.
@@ -139,7 +139,7 @@ fn a_base_that_lost_a_file_is_no_harm() {
     write(&store, 0..300);
     let base = Path::new("base");
     store.checkpoint(base, &CheckpointOptions { base: None, copy: true, ..CheckpointOptions::default() }).unwrap();
-    let sorted: Vec<_> = store::Listing::read(&env, base).unwrap().files;
+    let sorted: Vec<_> = alluvium_store::Listing::read(&env, base).unwrap().files;
     let mut sorted = sorted.into_iter().map(|file| file.path).filter(|path| path.ends_with(".sst"));
     env.fs.remove(&base.join(sorted.next().unwrap())).unwrap();
     env.fs.open(&base.join(sorted.next().unwrap()), OpenMode::ReadWrite).unwrap().set_len(10).unwrap();
@@ -186,7 +186,7 @@ fn names_that_cannot_be_used() {
         assert!(matches!(opened.err().unwrap(), Error::IsCheckpoint(_)));
     }
     let restore = |from: &str, to: &str| {
-        store::restore_checkpoint(&env, Path::new(from), Path::new(to), RestoreOptions::default()).unwrap_err()
+        alluvium_store::restore_checkpoint(&env, Path::new(from), Path::new(to), RestoreOptions::default()).unwrap_err()
     };
     assert!(matches!(restore("one", "db"), Error::TargetExists(_)));
     assert!(matches!(restore("db", "new"), Error::NotACheckpoint(_)));

@@ -1,9 +1,9 @@
 //! Many threads write large batches at once: memory is reserved before it is filled.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::{Durability, Options, Store};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use store::{Durability, Options, Store};
 
 #[test]
 fn memtables_keep_to_their_share_with_32_threads_and_large_batches() {

@@ -2,11 +2,11 @@
 //! the next open.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::mem::MemFs;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Durability, Options, Snapshot, Store, TreeId, Tuning};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Durability, Options, Snapshot, Store, TreeId, Tuning};
 
 fn env_of(fs: &Arc<MemFs>) -> Env {
     Env { fs: fs.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) }

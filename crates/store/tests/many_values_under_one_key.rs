@@ -2,10 +2,10 @@
 //! of its own moment, with an estimate of how many there are.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::{Durability, Multivalue, Options, Store, TreeId, ValuesOf};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use store::{Durability, Multivalue, Options, Store, TreeId, ValuesOf};
 
 fn open(env: &Env) -> Store {
     let options = Options { memory_bytes: 8 << 20, partitions: Some(3), ..Options::default() };

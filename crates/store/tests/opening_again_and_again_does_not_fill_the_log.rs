@@ -1,9 +1,9 @@
 //! Every open adds a segment to the log; they do not pile up.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::{Durability, Options, Store};
 use std::path::Path;
-use store::{Durability, Options, Store};
 
 #[test]
 fn a_hundred_opens_leave_a_few_segments() {

@@ -1,9 +1,9 @@
 //! What cannot be opened says why, and is left as it is.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
+use alluvium_store::{Durability, Error, Options, Store};
 use std::path::Path;
-use store::{Durability, Error, Options, Store};
 
 fn options() -> Options {
     Options { memory_bytes: 8 << 20, ..Options::default() }
@@ -89,7 +89,7 @@ fn options_out_of_range_are_named() {
         Options { memory_bytes: 1 << 20, ..options() },
         Options { threads: Some(0), ..options() },
         Options { block_bytes: 100, ..options() },
-        Options { compression: store::Compression::Zstd(20), ..options() },
+        Options { compression: alluvium_store::Compression::Zstd(20), ..options() },
     ];
     for options in bad {
         assert!(matches!(error(&env, "db", options), Error::InvalidOption { .. }));

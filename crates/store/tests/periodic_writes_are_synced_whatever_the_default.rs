@@ -1,12 +1,12 @@
 //! The durability of a write is its own, not the store's default.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-use env::mem::{CrashStyle, MemFs};
-use env::{Env, SeededRng};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::{Env, SeededRng};
+use alluvium_store::{Durability, Options, Store};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::{Durability, Options, Store};
 
 #[test]
 fn a_periodic_write_survives_a_power_cut_in_a_store_for_bulk_loads() {

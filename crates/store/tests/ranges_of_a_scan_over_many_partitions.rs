@@ -1,9 +1,9 @@
 //! Scans over 256 partitions: ranges, both ways, empty and upside down ones too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::{Bounds, Durability, Options, Store, TreeId};
 use std::ops::Bound;
-use store::{Bounds, Durability, Options, Store, TreeId};
 
 fn scan(store: &Store, tree: TreeId, lower: Bound<u16>, upper: Bound<u16>, reverse: bool) -> Vec<u16> {
     let key = |bound: Bound<u16>| bound.map(|n| n.to_be_bytes().to_vec());

@@ -3,9 +3,9 @@
 //! was deleted in between.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+use alluvium_store::{Bounds, Durability, Fold, FoldError, Options, Store, TreeId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use store::{Bounds, Durability, Fold, FoldError, Options, Store, TreeId};
 
 const KEYS: u8 = 12;
 const ROUNDS: u32 = 3000;
@@ -64,7 +64,7 @@ fn while_it_is_written_anew() {
         fold: Some(Arc::new(Append)),
         ..Options::default()
     };
-    let store = Store::open(env::Env::in_memory(3), "db".as_ref(), options).unwrap();
+    let store = Store::open(alluvium_env::Env::in_memory(3), "db".as_ref(), options).unwrap();
     let tree = store.create_trees(&[b"t"]).unwrap()[0];
     let write = |round: u32| {
         let mut batch = store.batch();
@@ -105,7 +105,7 @@ fn while_it_is_written_anew() {
 #[test]
 fn a_deleted_key_stays_away_while_its_range_is_deleted_again_and_again() {
     let options = Options { partitions: Some(1), memory_bytes: 64 << 20, ..Options::default() };
-    let store = Store::open(env::Env::in_memory(4), "db".as_ref(), options).unwrap();
+    let store = Store::open(alluvium_env::Env::in_memory(4), "db".as_ref(), options).unwrap();
     let tree = store.create_trees(&[b"t"]).unwrap()[0];
     let mut batch = store.batch();
     batch.put(tree, b"key", b"value");

@@ -3,15 +3,15 @@
 #![cfg(feature = "shuttle")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::fault::{Fault, FaultFs};
-use env::mem::MemFs;
-use env::sync::Arc;
-use env::sync::atomic::{AtomicU64, Ordering};
-use env::thread::{JoinHandle, spawn};
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs};
+use alluvium_env::mem::MemFs;
+use alluvium_env::sync::Arc;
+use alluvium_env::sync::atomic::{AtomicU64, Ordering};
+use alluvium_env::thread::{JoinHandle, spawn};
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Bounds, Durability, Error, Options, Snapshot, Store, TreeId};
 use std::ops::Bound;
 use std::path::Path;
-use store::{Bounds, Durability, Error, Options, Snapshot, Store, TreeId};
 
 const PATH: &str = "db";
 
@@ -59,7 +59,7 @@ fn two_keys(store: &Store) -> [Vec<u8>; 2] {
     [in_partition(0), in_partition(1)]
 }
 
-fn put(store: &Store, tree: TreeId, keys: &[Vec<u8>], count: u64) -> store::Result<u64> {
+fn put(store: &Store, tree: TreeId, keys: &[Vec<u8>], count: u64) -> alluvium_store::Result<u64> {
     let mut batch = store.batch();
     keys.iter().for_each(|key| batch.put(tree, key, &count.to_be_bytes()));
     store.write(batch, Durability::Bulk)
@@ -96,7 +96,7 @@ fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
 }
 
 fn check(name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
-    env::schedules::check(&format!("-p alluvium-store --test schedules {name}"), usual, scenario);
+    alluvium_env::schedules::check(&format!("-p alluvium-store --test schedules {name}"), usual, scenario);
 }
 
 /// A reader that stands still between its two steps finds the key also where a flush has dropped all older versions
@@ -210,7 +210,7 @@ fn every_batch_of_the_queue_is_in_the_log_and_in_a_memtable() {
     check("every_batch_of_the_queue_is_in_the_log_and_in_a_memtable", 300, || {
         let Opened { store, tree, mem, .. } = open();
         let first = store.visible();
-        let numbers = Arc::new(env::sync::Mutex::new(Vec::new()));
+        let numbers = Arc::new(alluvium_env::sync::Mutex::new(Vec::new()));
         let writers = (0..3u8).map(|writer| {
             let (store, numbers) = (store.clone(), numbers.clone());
             spawn("writer", move || {

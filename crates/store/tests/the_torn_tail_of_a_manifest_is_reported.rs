@@ -1,11 +1,11 @@
 //! A manifest that ends within an edit, as a power cut leaves it, loses nothing, and open says so.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::mem::MemFs;
-use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_store::{Durability, Options, Store};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Durability, Options, Store};
 
 fn open(disk: &Arc<MemFs>) -> Store {
     let env = Env { fs: disk.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) };

@@ -2,9 +2,9 @@
 //! after they were read, and keys in a partition that is not theirs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
+use alluvium_store::{Durability, Options, Store};
 use std::path::{Path, PathBuf};
-use store::{Durability, Options, Store};
 
 fn open(env: &Env) -> Store {
     let options = Options { memory_bytes: 8 << 20, partitions: Some(2), background: false, ..Options::default() };
@@ -95,15 +95,15 @@ fn keys_in_a_partition_that_is_not_theirs() {
     let id = u64::from_le_bytes(bytes[20..28].try_into().unwrap());
     // The second partition gets the files of the first: every one of them is whole.
     let (from, to) = (Path::new("db/p000"), Path::new("db/p001"));
-    let version = lsm::image::read_manifest(&env, from, id, 0).unwrap().unwrap().version;
+    let version = alluvium_lsm::image::read_manifest(&env, from, id, 0).unwrap().unwrap().version;
     for entry in env.fs.list(to).unwrap() {
         env.fs.remove(&to.join(entry.name)).unwrap();
     }
     for file in &version.added {
-        let path = |dir| lsm::image::sst_path(dir, file.meta.number);
+        let path = |dir| alluvium_lsm::image::sst_path(dir, file.meta.number);
         env.fs.hard_link(&path(from), &path(to)).unwrap();
     }
-    lsm::image::write_manifest(&env, to, id, 1, &version).unwrap();
+    alluvium_lsm::image::write_manifest(&env, to, id, 1, &version).unwrap();
     let store = open(&env);
     let damage: Vec<String> = store.verify().unwrap().iter().map(ToString::to_string).collect();
     assert!(damage.iter().all(|what| what.contains("p001") && what.contains("belongs to partition 0")), "{damage:?}");

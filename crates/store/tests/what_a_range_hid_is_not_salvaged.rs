@@ -4,13 +4,13 @@
 
 mod common;
 
+use alluvium_env::fault::{FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs};
+use alluvium_store::{Durability, Options, Salvage, Store, TreeId};
 use common::disk::{self, Copies, copies, put_back};
-use env::fault::{FaultFs, OpKind};
-use env::mem::MemFs;
-use env::{Env, Fs};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Durability, Options, Salvage, Store, TreeId};
 
 #[test]
 fn neither_from_files_nor_from_the_log() {
@@ -46,13 +46,13 @@ fn neither_from_files_nor_from_the_log() {
 struct Kept {
     mem: Arc<MemFs>,
     store: Store,
-    gone: Arc<env::sync::Mutex<Copies>>,
+    gone: Arc<alluvium_env::sync::Mutex<Copies>>,
 }
 
 impl Kept {
     fn new() -> Self {
         let mem = Arc::new(MemFs::new());
-        let gone = Arc::new(env::sync::Mutex::new(Copies::new()));
+        let gone = Arc::new(alluvium_env::sync::Mutex::new(Copies::new()));
         let (of, to) = (mem.clone(), gone.clone());
         let watched = FaultFs::over(mem.clone());
         watched.set_hook(Some(Arc::new(move |op| {
@@ -96,7 +96,7 @@ impl Kept {
 /// The keys that are left, and whether they are doubtful.
 fn left_in(salvage: &Salvage, tree: TreeId) -> Vec<(Vec<u8>, bool)> {
     let mut found = Vec::new();
-    let visit = &mut |key: &store::SalvagedKey<'_>| {
+    let visit = &mut |key: &alluvium_store::SalvagedKey<'_>| {
         found.push((key.key.to_vec(), key.doubtful));
         Ok(())
     };
@@ -151,12 +151,12 @@ fn what_came_after_a_range_and_has_lost_its_number_is_kept() {
     for manifests in [true, false] {
         let salvage = kept.with_gap("afterwards", manifests);
         let mut found = Vec::new();
-        let visit = &mut |key: &store::SalvagedKey<'_>| {
+        let visit = &mut |key: &alluvium_store::SalvagedKey<'_>| {
             let after = String::from_utf8_lossy(key.key).contains("afterwards");
             found.extend(after.then_some((key.versions[0].seq, key.doubtful)));
             Ok(())
         };
         salvage.scan(values.0, visit).unwrap();
-        assert_eq!(found, [(lsm::NUMBERLESS, !manifests)], "with manifests: {manifests}");
+        assert_eq!(found, [(alluvium_lsm::NUMBERLESS, !manifests)], "with manifests: {manifests}");
     }
 }

@@ -1,16 +1,16 @@
 //! An error that has changed nothing is told, and everything else goes on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
-use env::{Env, ManualClock, OpenMode, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, OpenMode, SeededRng};
+use alluvium_store::{Durability, Error, Options, Store};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Durability, Error, Options, Store};
 
 const NO_DESCRIPTORS: i32 = 24;
 
-fn env_of(fs: Arc<dyn env::Fs>) -> Env {
+fn env_of(fs: Arc<dyn alluvium_env::Fs>) -> Env {
     Env { fs, clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) }
 }
 

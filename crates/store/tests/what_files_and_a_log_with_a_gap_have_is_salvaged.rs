@@ -4,15 +4,15 @@
 
 mod common;
 
-use codec::entry::Kind;
+use alluvium_codec::entry::Kind;
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs};
+use alluvium_store::{Bounds, Compression, Durability, EntryRun, Options, Salvage, Store, TreeChanges, TreeId, Tuning};
 use common::disk::{self, Copies, copies, put_back};
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
-use env::{Env, Fs};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Bounds, Compression, Durability, EntryRun, Options, Salvage, Store, TreeChanges, TreeId, Tuning};
 
 fn env_of(mem: &Arc<MemFs>) -> Env {
     disk::env_of(&(mem.clone() as Arc<dyn Fs>))
@@ -43,7 +43,7 @@ fn sorted(mem: &MemFs) -> Vec<PathBuf> {
 fn left_in(salvage: &Salvage, tree: TreeId) -> BTreeMap<String, (String, bool)> {
     let mut found = BTreeMap::new();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let visit = &mut |key: &store::SalvagedKey<'_>| {
+    let visit = &mut |key: &alluvium_store::SalvagedKey<'_>| {
         if key.versions[0].kind == Kind::Put {
             found.insert(text(key.key), (text(&key.versions[0].value), key.doubtful));
         }

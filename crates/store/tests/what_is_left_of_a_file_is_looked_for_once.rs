@@ -4,19 +4,19 @@
 
 mod common;
 
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs};
+use alluvium_store::{Durability, Error, Options, Salvage, Store};
 use common::disk::{self, copies};
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
-use env::{Env, Fs};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{Durability, Error, Options, Salvage, Store};
 
 const TREES: usize = 200;
 
 /// A file with so many small trees, without its end.
-fn damaged() -> (Arc<MemFs>, Vec<store::TreeId>) {
+fn damaged() -> (Arc<MemFs>, Vec<alluvium_store::TreeId>) {
     let mem = Arc::new(MemFs::new());
     let sizes = Options { memory_bytes: 8 << 20, block_bytes: 1 << 10, ..Options::default() };
     let options = Options { partitions: Some(1), background: false, ..sizes };
@@ -50,7 +50,7 @@ fn what_is_left_of_a_file_is_looked_for_once() {
     let mut keys = 0;
     for tree in &trees {
         let mut last = None;
-        let visit = &mut |key: &store::SalvagedKey<'_>| {
+        let visit = &mut |key: &alluvium_store::SalvagedKey<'_>| {
             assert!(last.replace(key.key.to_vec()) < Some(key.key.to_vec()));
             keys += 1;
             Ok(())

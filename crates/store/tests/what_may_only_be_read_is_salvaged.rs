@@ -3,11 +3,11 @@
 
 mod common;
 
+use alluvium_env::Env;
+use alluvium_store::{Durability, Error, Options, Salvage, Store};
 use common::{Ruled, Rules};
-use env::Env;
 use std::path::Path;
 use std::sync::Arc;
-use store::{Durability, Error, Options, Salvage, Store};
 
 #[test]
 fn what_may_only_be_read_is_salvaged() {
@@ -33,7 +33,7 @@ fn what_may_only_be_read_is_salvaged() {
         let salvage = Salvage::read(&env, Path::new("db")).unwrap();
         assert_eq!((&salvage.losses[..], &salvage.lost_numbers[..], &salvage.notes[..]), (&[][..], &[][..], &[][..]));
         let mut found = Vec::new();
-        let visit = &mut |key: &store::SalvagedKey<'_>| {
+        let visit = &mut |key: &alluvium_store::SalvagedKey<'_>| {
             found.push(key.key.to_vec());
             Ok(())
         };

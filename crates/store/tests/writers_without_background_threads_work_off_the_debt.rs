@@ -1,8 +1,8 @@
 //! A store without threads of its own never waits for them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::Env;
-use store::{Durability, Options, Store};
+use alluvium_env::Env;
+use alluvium_store::{Durability, Options, Store};
 
 #[test]
 fn a_store_without_background_threads_takes_any_number_of_writes() {

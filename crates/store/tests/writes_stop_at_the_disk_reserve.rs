@@ -2,12 +2,12 @@
 //! nothing; flushes and compactions finish, deletes go on, and freed space lets writes go on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::mem::MemFs;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Compression, Durability, Error, Options, Store, TreeId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Compression, Durability, Error, Options, Store, TreeId};
 
 const MIB: u64 = 1 << 20;
 /// What the options below leave free: two fifths of the memory, and four files.
@@ -47,7 +47,7 @@ impl Place {
     }
 
     fn free(&self) -> u64 {
-        env::Fs::available_bytes(&*self.disk, "db".as_ref()).unwrap()
+        alluvium_env::Fs::available_bytes(&*self.disk, "db".as_ref()).unwrap()
     }
 
     /// Keys are spread, so that files overlap.

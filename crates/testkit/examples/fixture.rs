@@ -1,4 +1,4 @@
-//! Writes the fixtures, as this build makes them, into a directory: see `testkit::fixture`. Those in `fixtures/` stay as they
+//! Writes the fixtures, as this build makes them, into a directory: see `alluvium_testkit::fixture`. Those in `fixtures/` stay as they
 //! are: builds that were released wrote them.
 //!
 //! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY`
@@ -6,9 +6,9 @@
 // It writes real files.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use alluvium_testkit::fixture::{Fixture, all};
 use std::fs;
 use std::path::{Path, PathBuf};
-use testkit::fixture::{Fixture, all};
 
 fn write(target: &Path, name: &str, files: &Fixture) {
     let dir = target.join(name);

@@ -4,7 +4,7 @@
 use crate::values::{any_at, compare, is_nan, same_type, sorted_by};
 use crate::{Id, Runner};
 use alluvium::{Map, Value};
-use document::value::Double;
+use alluvium_document::value::Double;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,8 +8,8 @@ use crate::state::{State, read_state};
 use crate::world::{PATH, World, random_options};
 use crate::{Documents, Phase};
 use alluvium::{Database, Durability, Error, ErrorKind, Snapshot};
-use env::mem::MemFs;
-use env::sync::Mutex;
+use alluvium_env::mem::MemFs;
+use alluvium_env::sync::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl Careful {
         }
         self.durability = [Durability::Sync, Durability::Periodic, Durability::Bulk][self.rng.usize(0..3)];
         let options = random_options(&mut self.rng, self.partitions, self.durability);
-        let options = store::Options { partitions: Some(self.partitions), ..options };
+        let options = alluvium_store::Options { partitions: Some(self.partitions), ..options };
         let opened = self.world.open(&options);
         self.log.push(format!("open: {:?}", opened.as_ref().map(|_| ())));
         let found = opened.and_then(|db| read_state(&db).map(|found| (db, found)));

@@ -8,9 +8,9 @@ use crate::world::PATH;
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::repair::{self, RepairOptions};
 use alluvium::{Database, ErrorKind};
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::Options;
 use std::path::{Path, PathBuf};
-use store::Options;
 
 /// So many checkpoints are kept at most.
 const MOST: usize = 3;

@@ -298,8 +298,8 @@ fn ended(open: &mut Open) -> bool {
 
 fn read_again(bytes: &[u8], text: bool) -> Option<Map> {
     let value = match text {
-        true => document::json::parse(bytes).ok()?,
-        false => alluvium::Value::Map(document::bson::decode_document(bytes).ok()?),
+        true => alluvium_document::json::parse(bytes).ok()?,
+        false => alluvium::Value::Map(alluvium_document::bson::decode_document(bytes).ok()?),
     };
     value.as_map().cloned()
 }

@@ -9,19 +9,19 @@ use crate::world::World;
 use crate::{By, State};
 use crate::{Mix, Phase, Runner};
 use alluvium::{Database, Durability};
+use alluvium_env::fault::{Op, OpKind};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::sync::Mutex;
+use alluvium_env::sync::atomic::{AtomicBool, Ordering};
+use alluvium_store::Options;
 use calm::Calm;
 pub use calm::Size;
-use env::fault::{Op, OpKind};
-use env::marks::{Rare, mark};
-use env::mem::{CrashStyle, MemFs};
-use env::sync::Mutex;
-use env::sync::atomic::{AtomicBool, Ordering};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use store::Options;
 
 /// The files that operations are told apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

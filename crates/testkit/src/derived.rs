@@ -146,7 +146,7 @@ fn check(collection: &Collection, at: &Snapshot, name: &str, documents: &BTreeMa
         shown.entry(id).or_default().push(parts);
     }
     for (id, map) in documents {
-        let key = document::key::id_key(map.get("_id").expect("an _id")).expect("a key");
+        let key = alluvium_document::key::id_key(map.get("_id").expect("an _id")).expect("a key");
         let found = shown.remove(&key).unwrap_or_default();
         let expected = own.entries(map).map_err(|_| format!("index {name}: {id:?} is there, and cannot be indexed"))?;
         let there = |parts: &Parts| own.hashed || found.iter().any(|other| same(parts, other));

@@ -2,11 +2,11 @@
 
 use crate::Id;
 use alluvium::{Map, Value};
-use document::decimal::Decimal;
-use document::value::{Binary, Code, DbPointer, Double, Regex, Timestamp};
+use alluvium_document::decimal::Decimal;
+use alluvium_document::value::{Binary, Code, DbPointer, Double, Regex, Timestamp};
 use std::str::FromStr;
 
-/// The date on a clock that was not moved yet ([`env::ManualClock`]).
+/// The date on a clock that was not moved yet ([`alluvium_env::ManualClock`]).
 const START_MS: i64 = 1_767_225_600_000;
 
 /// Makes documents. Each has a serial number in it, so that no two are equal.
@@ -17,7 +17,7 @@ pub struct Documents {
 
 /// A map of one JSON text.
 pub fn map_of(json: &str) -> Map {
-    match document::json::parse(json.as_bytes()) {
+    match alluvium_document::json::parse(json.as_bytes()) {
         Ok(Value::Map(map)) => map,
         other => panic!("{json} is no document: {other:?}"),
     }

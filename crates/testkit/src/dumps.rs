@@ -6,8 +6,8 @@ use crate::indexes;
 use crate::state::read_state;
 use alluvium::Database;
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+use alluvium_store::Options;
 use std::path::Path;
-use store::Options;
 
 impl Runner {
     /// Dumps everything, restores that into an empty database, and compares.

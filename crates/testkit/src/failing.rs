@@ -6,9 +6,9 @@
 use crate::World;
 use crate::crowd::{self, Look};
 use alluvium::{Database, Durability, ErrorKind};
-use env::fault::{Fault, OpKind};
-use env::mem::CrashStyle;
-use env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use alluvium_env::fault::{Fault, OpKind};
+use alluvium_env::mem::CrashStyle;
+use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How much is done.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) ->
             durable = before;
         }
         // What fails at once would be tried for ever.
-        env::thread::yield_now();
+        alluvium_env::thread::yield_now();
     }
     durable
 }
@@ -77,7 +77,7 @@ fn watch(db: &Database, done: &AtomicBool) {
         // Only changes fail, and to look changes nothing.
         let broken = db.store().broken_invariant().expect("reads go on");
         assert!(broken.is_none(), "{broken:?}");
-        env::thread::yield_now();
+        alluvium_env::thread::yield_now();
     }
 }
 
@@ -122,7 +122,7 @@ fn compare(db: &Database, ends: &[End], durable: Option<&[u64]>, when: &str) -> 
 fn race(db: &Database, seed: u64, size: Size) -> (Vec<End>, Vec<u64>) {
     let progress: Vec<AtomicU64> = (0..size.writers).map(|_| AtomicU64::new(0)).collect();
     let done = AtomicBool::new(false);
-    env::thread::scope(|scope| {
+    alluvium_env::thread::scope(|scope| {
         let (done, progress) = (&done, progress.as_slice());
         let begin = |writer: u64| scope.spawn(move || write(db, writer, size.batches, &progress[writer as usize]));
         let writers: Vec<_> = (0..size.writers).map(begin).collect();

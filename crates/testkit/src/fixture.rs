@@ -3,7 +3,7 @@
 //!
 //! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY` writes those that this build makes ([`all`]): `closed/`, `killed/`, `ranges/` and `segments/`, databases each with `expected.jsonl`, and what [`copies`] makes. One line for each
 //! document, or for a whole collection that is too large to be read by anybody, and one for each key of the
-//! multivalue tree; as extended JSON that keeps every type ([`document::json::print_exact`]).
+//! multivalue tree; as extended JSON that keeps every type ([`alluvium_document::json::print_exact`]).
 
 mod copies;
 
@@ -11,14 +11,14 @@ pub use copies::{Fixture, LINES, LOADED, copies, load_input, print_read_only, re
 
 use crate::{Id, State, World, map_of, read_state};
 use alluvium::{Compression, Database, Durability, Map, Value};
-use document::decimal::Decimal;
-use document::json::{parse_exact, print_exact};
-use document::value::{Binary, Code, DbPointer, Double, Regex, Timestamp};
-use env::{Fs, OpenMode};
+use alluvium_document::decimal::Decimal;
+use alluvium_document::json::{parse_exact, print_exact};
+use alluvium_document::value::{Binary, Code, DbPointer, Double, Regex, Timestamp};
+use alluvium_env::{Fs, OpenMode};
+use alluvium_store::{Options, TreeId, ValuesOf};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use store::{Options, TreeId, ValuesOf};
 
 /// How the process ended that wrote a fixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,7 +133,7 @@ fn index_line(db: &Database, name: &str, index: alluvium::IndexInfo) -> Vec<(&'s
     let mut line = vec![("ns", name.into()), ("index", Value::Map(index.definition)), ("ready", index.ready.into())];
     if index.ready {
         let shown = db.collection(name).index_shown(&db.snapshot(), &index.name, false).expect("it reads");
-        let checksum = codec::checksum64(format!("{shown:?}").as_bytes(), 0);
+        let checksum = alluvium_codec::checksum64(format!("{shown:?}").as_bytes(), 0);
         line.push(("entries", (shown.len() as i32).into()));
         line.push(("checksum", format!("{checksum:016x}").into()));
     }
@@ -160,7 +160,7 @@ pub fn print(db: &Database) -> Vec<u8> {
             let mut all = Vec::new();
             print_exact(&[(Value::from("all"), Value::Array(documents))].into(), &mut all)
                 .expect("every value has one");
-            let checksum = format!("{:016x}", codec::checksum64(&all, 0));
+            let checksum = format!("{:016x}", alluvium_codec::checksum64(&all, 0));
             line(vec![("ns", name.into()), ("count", (count as i32).into()), ("checksum", checksum.into())]);
             continue;
         }

@@ -15,13 +15,13 @@ pub mod spec;
 use crate::world::{World, random_options};
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Database, Durability, ErrorKind};
+use alluvium_env::Env;
+use alluvium_env::fault::Op;
+use alluvium_env::mem::CrashStyle;
+use alluvium_env::sync::Mutex;
+use alluvium_env::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use checker::Call;
 use client::{Client, NAMES, all};
-use env::Env;
-use env::fault::Op;
-use env::mem::CrashStyle;
-use env::sync::Mutex;
-use env::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use spec::{Act, Answer, Docs};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -243,7 +243,7 @@ fn live(db: &Database, env: &Env, shared: &Shared, rng: &mut fastrand::Rng, clie
     let seeds: Vec<u64> = (0..clients).map(|_| rng.u64(..)).collect();
     let keeper = rng.u64(..);
     let over = AtomicBool::new(false);
-    env::thread::scope(|scope| {
+    alluvium_env::thread::scope(|scope| {
         let run = |(number, seed): (usize, u64)| {
             scope.spawn(move || {
                 let mut client = Client::new(shared, db, seed, number);
@@ -272,7 +272,8 @@ fn through_a_checkpoint(db: &Database, env: &Env, shared: &Shared) -> Call {
     db.checkpoint(&dir, &CheckpointOptions::default()).expect("a good disk");
     let when = shared.tick();
     backup::restore(env, &dir, &to, RestoreOptions::default()).expect("a good disk");
-    let options = store::Options { background: false, memory_bytes: 8 << 20, ..store::Options::default() };
+    let options =
+        alluvium_store::Options { background: false, memory_bytes: 8 << 20, ..alluvium_store::Options::default() };
     let restored = Database::builder().env(env.clone()).options(options).open(&to);
     let restored = restored.unwrap_or_else(|e| panic!("a checkpoint does not open: {e}"));
     let docs = all(&restored, &restored.snapshot(), shared.documents).expect("a checkpoint that reads");
@@ -318,7 +319,7 @@ fn watch(db: &Database, shared: &Shared, over: &AtomicBool) {
         }
         let broken = db.store().broken_invariant().expect("a good disk");
         assert!(broken.is_none(), "{broken:?}");
-        env::thread::yield_now();
+        alluvium_env::thread::yield_now();
     }
 }
 
@@ -373,6 +374,6 @@ fn end(
 }
 
 /// Options to look at what is on a disk.
-fn looking(rng: &mut fastrand::Rng) -> store::Options {
-    store::Options { partitions: None, ..random_options(rng, 1, Durability::Sync) }
+fn looking(rng: &mut fastrand::Rng) -> alluvium_store::Options {
+    alluvium_store::Options { partitions: None, ..random_options(rng, 1, Durability::Sync) }
 }

@@ -1,8 +1,8 @@
 //! The model's `_id`s, with an order of their own, so that the model trusts nothing of the database.
 
 use alluvium::{Map, Value};
-use document::decimal::Decimal;
-use document::value::{Binary, Double};
+use alluvium_document::decimal::Decimal;
+use alluvium_document::value::{Binary, Double};
 use std::cmp::Ordering;
 use std::str::FromStr;
 

@@ -5,7 +5,7 @@ use crate::operations::expect_there;
 use crate::state::State;
 use crate::{Id, Mix, Phase, Runner};
 use alluvium::{Durability, ErrorKind, Value};
-use query::index::Definition;
+use alluvium_query::index::Definition;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -350,7 +350,7 @@ fn expired(state: &State, name: &str, index: &Index, cutoff: i64) -> Vec<Id> {
             }
         });
         if let Some(first) = dates.min() {
-            let key = document::key::id_key(map.get("_id").expect("an _id")).expect("a key");
+            let key = alluvium_document::key::id_key(map.get("_id").expect("an _id")).expect("a key");
             found.push((first, key, id.clone()));
         }
     }

@@ -5,8 +5,8 @@
 
 use crate::Id;
 use alluvium::{Collection, Database, ErrorKind, Map, Snapshot, Value};
-use codec::varint;
-use query::index::Definition;
+use alluvium_codec::varint;
+use alluvium_query::index::Definition;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ pub fn definition((keys, options): (&str, &str)) -> Definition {
 pub fn yielded<'a>(definition: &Definition, documents: impl Iterator<Item = &'a Map>) -> Vec<Entry> {
     let mut found = Vec::new();
     for document in documents {
-        let id = document::key::id_key(document.get("_id").expect("an _id")).expect("a key");
+        let id = alluvium_document::key::id_key(document.get("_id").expect("an _id")).expect("a key");
         let keys = definition.keys(document).unwrap_or_else(|e| panic!("{}: {e}: {document:?}", definition.name()));
         for key in keys.keys {
             let values = definition.values(&key.bytes, &key.values).expect("values");
@@ -115,7 +115,7 @@ pub fn marks(db: &Database, definition: &Definition, documents: u32) -> u32 {
         for _ in 0..built {
             number();
         }
-        let Ok(Value::Map(map)) = document::encoding::decode(&mut rest) else { panic!("a definition") };
+        let Ok(Value::Map(map)) = alluvium_document::encoding::decode(&mut rest) else { panic!("a definition") };
         if tree == u64::from(documents) && Definition::from_map(&map).expect("a definition") == *definition {
             return marks as u32;
         }

@@ -8,15 +8,15 @@ pub mod faults;
 use crate::sequence;
 use crate::world::{PATH, World, random_options};
 use alluvium::Durability;
+use alluvium_env::sync::Mutex;
+use alluvium_store::{Bounds, Fold, FoldError, Options, Snapshot, Store, TreeId, ValuesOf, WriteBatch};
 use copies::Beside;
 use cuts::Cut;
 pub use cuts::{Cuts, PARTS};
-use env::sync::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
-use store::{Bounds, Fold, FoldError, Options, Snapshot, Store, TreeId, ValuesOf, WriteBatch};
 
 /// Keys that operations choose from.
 const KEYS: u32 = 160;

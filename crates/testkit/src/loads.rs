@@ -4,7 +4,7 @@ use crate::operations::expect_refused;
 use crate::{Id, Phase, Runner};
 use alluvium::load::{Csv, FieldType, Format, Input, LoadOptions, OnDuplicate};
 use alluvium::{Error, ErrorKind, Map, Value};
-use document::json;
+use alluvium_document::json;
 
 /// Fields of rows, in the order of their names; each row has them all.
 const COLUMNS: [(&str, FieldType); 4] =
@@ -123,7 +123,7 @@ impl Runner {
         let mut map = self.documents.for_json(id, &mut self.rng);
         match format {
             Format::Bson => {
-                document::bson::encode_document(&map, out).expect("it can be written");
+                alluvium_document::bson::encode_document(&map, out).expect("it can be written");
                 return map;
             }
             Format::ExactLines => {

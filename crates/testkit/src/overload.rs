@@ -2,16 +2,16 @@
 
 use crate::seed;
 use alluvium::{Database, Durability};
-use env::mem::MemFs;
-use env::simulated::SimulatedClock;
-use env::slow::{SlowFs, Speed};
-use env::sync::Mutex;
-use env::thread::spawn;
-use env::{Clock, Env, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::simulated::SimulatedClock;
+use alluvium_env::slow::{SlowFs, Speed};
+use alluvium_env::sync::Mutex;
+use alluvium_env::thread::spawn;
+use alluvium_env::{Clock, Env, SeededRng};
+use alluvium_store::Options;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use store::Options;
 
 /// What is asked of a database.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +77,7 @@ struct Shared {
 pub fn run(seed: u64, load: Load) -> Served {
     let out = Arc::new(std::sync::OnceLock::new());
     let into = out.clone();
-    env::simulated::run(seed, move || {
+    alluvium_env::simulated::run(seed, move || {
         let _once = into.set(one(seed, load));
     });
     let served = out.get().cloned();

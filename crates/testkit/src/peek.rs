@@ -3,8 +3,8 @@
 
 use crate::state::{State, read_state};
 use alluvium::{Database, Snapshot};
-use env::fault::{Hook, Op};
-use env::sync::Mutex;
+use alluvium_env::fault::{Hook, Op};
+use alluvium_env::sync::Mutex;
 use std::sync::Arc;
 
 /// What may be looked at now.

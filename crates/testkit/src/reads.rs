@@ -121,7 +121,7 @@ impl Runner {
 
     /// True if snapshots are ended under the options at hand, for their age or for what they keep.
     pub(crate) fn snapshots_may_end(&self) -> bool {
-        let usual = store::Options::default();
+        let usual = alluvium_store::Options::default();
         self.options.snapshot_max_age < usual.snapshot_max_age || self.options.snapshot_max_debt_bytes.is_some()
     }
 

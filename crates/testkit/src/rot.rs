@@ -19,8 +19,8 @@ pub use intact::{Places, Unit, Version};
 use crate::fixture::files_in;
 use crate::world::World;
 use alluvium::ErrorKind;
+use alluvium_env::{Fs, OpenMode};
 use earlier::earlier_cases;
-use env::{Fs, OpenMode};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -210,7 +210,7 @@ pub fn kind_of(path: &Path) -> String {
 
 /// A number that follows from a seed and a place.
 fn mixed(seed: u64, at: u64) -> u64 {
-    codec::checksum64(&at.to_le_bytes(), seed)
+    alluvium_codec::checksum64(&at.to_le_bytes(), seed)
 }
 
 /// Of zeros far from anything else, which are many and alike, one in so many is tried.

@@ -7,12 +7,12 @@ use crate::state::{State, read_state};
 use crate::world::{World, random_options};
 use crate::{Documents, Phase, Timeline, sequence};
 use alluvium::{Database, Durability, Snapshot};
-use env::fault::Hook;
-use env::sync::Mutex;
+use alluvium_env::fault::Hook;
+use alluvium_env::sync::Mutex;
+use alluvium_store::{Options, Tuning};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Options, Tuning};
 
 /// Which operations are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use crate::seed;
 use alluvium::Durability;
-use env::schedules::OF_A_SEED;
+use alluvium_env::schedules::OF_A_SEED;
+use alluvium_store::{Options, Tuning};
 use std::sync::Arc;
-use store::{Options, Tuning};
 
 /// Two partitions and no threads of the store's own: whoever writes, flushes and compacts.
 pub fn small_options() -> Options {
@@ -31,7 +31,7 @@ pub fn schedules(file: &str, name: &str, usual: u64, scenario: impl Fn() + Send 
     let test = format!("{file} --features shuttle {name}");
     seed::each(&test, 0, usual.div_ceil(OF_A_SEED), |seed| {
         let scenario = scenario.clone();
-        env::schedules::run(seed, move || scenario());
+        alluvium_env::schedules::run(seed, move || scenario());
         seed::tally("schedules", OF_A_SEED);
     });
 }

@@ -8,7 +8,7 @@
 // Tests are told by the environment what to replay, and tell the soak in a real file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use env::marks::{self, Rare};
+use alluvium_env::marks::{self, Rare};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

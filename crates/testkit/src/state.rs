@@ -198,7 +198,8 @@ pub fn read_state(db: &Database) -> alluvium::Result<State> {
         }
         let mut indexes = BTreeMap::new();
         for index in collection.indexes()?.into_iter().filter(|index| index.name != "_id_") {
-            let definition = Arc::new(query::index::Definition::from_map(&index.definition).expect("a definition"));
+            let definition =
+                Arc::new(alluvium_query::index::Definition::from_map(&index.definition).expect("a definition"));
             indexes.insert(index.name, Index { definition, serial: 0, ready: index.ready });
         }
         state.collections.insert(name, Contents { documents: Arc::new(documents), indexes });

@@ -2,7 +2,7 @@
 //! code: what it computes with them shows what the database has computed wrongly.
 
 use alluvium::{Map, Value};
-use document::value::Double;
+use alluvium_document::value::Double;
 use std::cmp::Ordering;
 
 /// The place of a value's type in MongoDB's order of types.

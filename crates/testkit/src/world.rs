@@ -1,11 +1,11 @@
 //! The world that a database runs in: files in memory, a clock that is moved by hand.
 
 use alluvium::{Compression, Database, Durability};
-use env::fault::FaultFs;
-use env::mem::{CrashStyle, MemFs};
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::fault::FaultFs;
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Options, Tuning};
 use std::sync::Arc;
-use store::{Options, Tuning};
 
 /// Where the database lies in a world's file system.
 pub const PATH: &str = "db";

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Durability, ErrorKind};
-use env::marks::Rare;
+use alluvium_env::marks::Rare;
+use alluvium_testkit::{Careful, World, seed, sequence};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use testkit::{Careful, World, seed, sequence};
 
 /// Times that a disk is full, and the steps of each on a good disk and on a full one.
 const ROUNDS: [(u32, u32); 3] = [(10, 30); 3];
@@ -56,12 +56,12 @@ fn a_full_disk_that_gets_space_goes_on() {
 #[test]
 fn with_background_threads_too() {
     let world = World::new(1);
-    let options = store::Options {
+    let options = alluvium_store::Options {
         memory_bytes: 8 << 20,
         threads: Some(2),
         durability: Durability::Periodic,
         disk_reserve_bytes: Some(0),
-        ..store::Options::default()
+        ..alluvium_store::Options::default()
     };
     let db: Database = world.open(&options).unwrap();
     let documents = db.collection("documents");
@@ -88,7 +88,7 @@ fn with_background_threads_too() {
         world.mem.set_capacity(u64::MAX);
         // Space is found again by itself, within a look of the workers.
         let deadline = std::time::Duration::from_secs(10);
-        let clock = env::Env::os().clock;
+        let clock = alluvium_env::Env::os().clock;
         let started = clock.now();
         while let Err(error) = documents.insert_one(text(n)) {
             assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");

@@ -9,15 +9,15 @@
 
 use alluvium::Database;
 use alluvium::backup::{self, RestoreOptions};
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
+use alluvium_testkit::crowd::Look;
+use alluvium_testkit::seed;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
-use testkit::crowd::Look;
-use testkit::seed;
 
 const WRITERS: u64 = 4;
 /// The writers, and the client of single writes.
@@ -169,10 +169,12 @@ impl Known {
 
     /// Opens what is left: all that was acknowledged is there, and at most one more of each for each kill.
     fn check(&mut self, seed: u64, round: u64) {
-        let options = store::Options { memory_bytes: 8 << 20, background: false, ..store::Options::default() };
+        let options =
+            alluvium_store::Options { memory_bytes: 8 << 20, background: false, ..alluvium_store::Options::default() };
         let db = Database::builder().options(options).open(&self.path);
         let db = db.unwrap_or_else(|e| panic!("seed {seed}: it does not open: {e}"));
-        let sound = || testkit::indexes::check_now(&db).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
+        let sound =
+            || alluvium_testkit::indexes::check_now(&db).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
         sound();
         db.finish_indexes().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         sound();
@@ -191,7 +193,7 @@ impl Known {
     /// What has the name of a checkpoint is whole, and all that were said to be done are there; the newest is restored. Only
     /// that is kept.
     fn check_checkpoints(&mut self, seed: u64) {
-        let (env, dir) = (env::Env::os(), self.checkpoints_dir());
+        let (env, dir) = (alluvium_env::Env::os(), self.checkpoints_dir());
         let is_there = |name: &str| dir.join(name).exists();
         let newest = self.checkpoints.iter().rposition(|told| is_there(&told.name));
         for (at, told) in self.checkpoints.iter().enumerate() {
@@ -208,7 +210,8 @@ impl Known {
         let to = self.path.with_extension("restored");
         let restored = backup::restore(&env, &dir.join(&newest.name), &to, RestoreOptions::default());
         restored.unwrap_or_else(|e| panic!("seed {seed}: {} is not restored: {e}", newest.name));
-        let options = store::Options { memory_bytes: 8 << 20, background: false, ..store::Options::default() };
+        let options =
+            alluvium_store::Options { memory_bytes: 8 << 20, background: false, ..alluvium_store::Options::default() };
         let db = Database::builder().options(options).open(&to);
         let db = db.unwrap_or_else(|e| panic!("seed {seed}: restored from {}, it does not open: {e}", newest.name));
         let most = newest.done.unwrap_or(self.acknowledged.map(|count| count + 1));

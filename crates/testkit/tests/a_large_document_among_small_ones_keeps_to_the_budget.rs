@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
-use testkit::pressure;
+use alluvium_testkit::pressure;
 
 #[test]
 fn a_large_document_among_small_ones_keeps_to_the_budget() {

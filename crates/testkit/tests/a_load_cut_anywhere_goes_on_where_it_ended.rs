@@ -6,14 +6,14 @@
 
 use alluvium::load::{Format, Input, LoadOptions, LoadReport, OnDuplicate, Outcome};
 use alluvium::{Database, Durability};
-use env::fault::Op;
-use env::mem::CrashStyle;
-use env::sync::Mutex;
-use env::{Env, OpenMode};
+use alluvium_env::fault::Op;
+use alluvium_env::mem::CrashStyle;
+use alluvium_env::sync::Mutex;
+use alluvium_env::{Env, OpenMode};
+use alluvium_store::Options;
+use alluvium_testkit::{World, seed};
 use std::path::Path;
 use std::sync::Arc;
-use store::Options;
-use testkit::{World, seed};
 
 const LINES: usize = 700;
 const INPUT: &str = "input";
@@ -29,7 +29,7 @@ const TEXTS: [(Format, [&str; 3]); 5] = [
 
 fn options(seed: u64) -> Options {
     let mut rng = fastrand::Rng::with_seed(seed);
-    Options { partitions: None, ..testkit::random_options(&mut rng, 1, Durability::Periodic) }
+    Options { partitions: None, ..alluvium_testkit::random_options(&mut rng, 1, Durability::Periodic) }
 }
 
 /// Lines of some 700 bytes; every seventh has no `_id` and gets one.

@@ -3,9 +3,9 @@
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::Durability;
-use env::marks::{Rare, count};
-use store::Options;
-use testkit::{World, pressure, seed};
+use alluvium_env::marks::{Rare, count};
+use alluvium_store::Options;
+use alluvium_testkit::{World, pressure, seed};
 
 #[test]
 fn a_log_larger_than_memory_is_replayed_within_the_budget() {
@@ -35,7 +35,7 @@ fn a_log_larger_than_memory_is_replayed_within_the_budget() {
         assert_eq!(db.collection("documents").count().unwrap(), 8000);
         let mut text = pressure::Text::new(seed, 0);
         for id in 0..8000 {
-            let expected = testkit::map_of(&text.document(id, 1000));
+            let expected = alluvium_testkit::map_of(&text.document(id, 1000));
             let found = db.collection("documents").get(id as i64).unwrap().expect("it was acknowledged");
             assert_eq!(found.to_map().unwrap(), expected);
         }

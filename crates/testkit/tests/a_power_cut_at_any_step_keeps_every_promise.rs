@@ -4,11 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::Durability;
-use env::fault::OpKind;
-use env::marks::Rare;
+use alluvium_env::fault::OpKind;
+use alluvium_env::marks::Rare;
+use alluvium_testkit::cuts::{self, FileKind, Hits, PointKind, Size};
+use alluvium_testkit::{Phase, seed, sequence};
 use std::cell::{Cell, RefCell};
-use testkit::cuts::{self, FileKind, Hits, PointKind, Size};
-use testkit::{Phase, seed, sequence};
 
 /// Sequences, each run in every durability. Each flushes three times at least, and compacts.
 const SEQUENCES: u64 = 200;

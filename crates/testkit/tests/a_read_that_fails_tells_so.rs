@@ -5,9 +5,9 @@
 
 use alluvium::backup::CheckpointOptions;
 use alluvium::{Collection, Database, Document, Durability, ErrorKind, Result};
-use env::fault::{Fault, OpKind};
-use store::Options;
-use testkit::{World, random_options, seed};
+use alluvium_env::fault::{Fault, OpKind};
+use alluvium_store::Options;
+use alluvium_testkit::{World, random_options, seed};
 
 type Answer = Result<String>;
 type Operation = (&'static str, fn(&Database, u64) -> Answer);

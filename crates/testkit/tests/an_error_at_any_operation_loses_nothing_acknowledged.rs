@@ -5,14 +5,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::ErrorKind;
-use env::fault::{Fault, OpKind};
-use env::marks::Rare;
+use alluvium_env::fault::{Fault, OpKind};
+use alluvium_env::marks::Rare;
+use alluvium_testkit::careful::sweep::{self, Effect, Met, Point};
+use alluvium_testkit::cuts::FileKind;
+use alluvium_testkit::kv::faults;
+use alluvium_testkit::{Careful, Phase, seed, sequence};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use testkit::careful::sweep::{self, Effect, Met, Point};
-use testkit::cuts::FileKind;
-use testkit::kv::faults;
-use testkit::{Careful, Phase, seed, sequence};
 
 /// A random fault within the next operations. True if reads may be hit.
 fn fault(rng: &mut fastrand::Rng) -> (Fault, bool) {
@@ -225,8 +225,8 @@ fn open_with_faults(seed: u64, create: bool) {
         let fault = effect.on(Fault::nth(nth), client.rng());
         let fault = if client.rng().bool() { fault.from_then_on() } else { fault };
         client.world.faults.inject(fault);
-        let options = testkit::random_options(client.rng(), 1, alluvium::Durability::Sync);
-        let options = store::Options { partitions: None, ..options };
+        let options = alluvium_testkit::random_options(client.rng(), 1, alluvium::Durability::Sync);
+        let options = alluvium_store::Options { partitions: None, ..options };
         let opened = client.world.open(&options);
         let struck = client.world.faults.fired() > 0;
         client.world.faults.clear();

@@ -4,9 +4,9 @@
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::{Collection, Database, Durability, ErrorKind, Value};
+use alluvium_store::Options;
+use alluvium_testkit::{World, pressure, seed};
 use std::time::Duration;
-use store::Options;
-use testkit::{World, pressure, seed};
 
 const COUNT: u64 = 3000;
 
@@ -29,7 +29,7 @@ fn open(world: &World, limit: u64) -> (Database, Collection) {
 fn rewrite(db: &Database, documents: &Collection, round: u64) {
     let mut text = pressure::Text::new(round, round);
     for id in 0..COUNT {
-        let mut map = testkit::map_of(&text.document(id, 400));
+        let mut map = alluvium_testkit::map_of(&text.document(id, 400));
         map.insert("round", round as i64);
         documents.put(id as i64, map).unwrap();
     }

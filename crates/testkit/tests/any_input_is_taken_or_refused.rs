@@ -2,13 +2,13 @@
 //! keeps what it took. `ALLUVIUM_TARGET` runs one target alone.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use alluvium_testkit::{fuzz, seed};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use testkit::{fuzz, seed};
 
 const NAME: &str = "any_input_is_taken_or_refused";
 const TARGET: &str = "ALLUVIUM_TARGET";

@@ -2,8 +2,8 @@
 //! between: every answer is the model's.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::marks::Rare;
-use testkit::{Mix, Runner, effects, seed, sequence};
+use alluvium_env::marks::Rare;
+use alluvium_testkit::{Mix, Runner, effects, seed, sequence};
 
 /// What the usual sequences meet: if one is never met, they prove less than they say.
 const MET: [Rare; 13] = [

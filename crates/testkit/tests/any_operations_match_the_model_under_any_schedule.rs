@@ -2,8 +2,8 @@
 //! follows from it to the last step of each thread, and a sequence that fails is cut down. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
-use env::schedules::OF_A_SEED;
-use testkit::{Runner, seed, sequence};
+use alluvium_env::schedules::OF_A_SEED;
+use alluvium_testkit::{Runner, seed, sequence};
 
 const STEPS: u32 = 60;
 
@@ -12,7 +12,7 @@ fn any_operations_match_the_model_under_any_schedule() {
     seed::each("any_operations_match_the_model_under_any_schedule --features shuttle", 0, 10, |seed| {
         sequence::check(STEPS, |steps| {
             let steps = steps.to_vec();
-            env::schedules::run(seed, move || {
+            alluvium_env::schedules::run(seed, move || {
                 let mut runner = Runner::in_background(seed);
                 runner.run(&steps);
                 runner.finish();

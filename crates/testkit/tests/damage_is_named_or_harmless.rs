@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Compression, Database};
+use alluvium_store::Options;
+use alluvium_testkit::fixture::End;
+use alluvium_testkit::rot::Outcome::{Dropped, Earlier, Found, Harmless, Other, Refused, Told};
+use alluvium_testkit::rot::{self, Counts, Coverage, Made, Outcome, Stride, Subject};
+use alluvium_testkit::{World, read_state, seed};
 use std::cell::RefCell;
 use std::path::Path;
-use store::Options;
-use testkit::fixture::End;
-use testkit::rot::Outcome::{Dropped, Earlier, Found, Harmless, Other, Refused, Told};
-use testkit::rot::{self, Counts, Coverage, Made, Outcome, Stride, Subject};
-use testkit::{World, read_state, seed};
 
 /// Damages each of some subjects under each seed; all that a table names is met.
 fn damage(test: &str, usual: u64, subjects: &[Subject], stride: fn(&Path) -> Stride, wanted: &[(&str, &str, Outcome)]) {
@@ -184,7 +184,7 @@ fn of_a_dump() {
 
 fn cut(made: &Made, path: &Path, at: u64) -> World {
     let disk = made.disk.killed();
-    disk.env.fs.open(path, env::OpenMode::ReadWrite).unwrap().set_len(at).unwrap();
+    disk.env.fs.open(path, alluvium_env::OpenMode::ReadWrite).unwrap().set_len(at).unwrap();
     disk
 }
 
@@ -197,7 +197,7 @@ fn a_log_cut_at_every_byte_after_a_kill() {
     // Before the groups is a header, and zeros.
     for at in (0..end).rev().filter(|at| *at > 8100 || at % 97 == 0) {
         let disk = cut(&made, &path, at);
-        match made.judge(&disk, testkit::PATH, &format!("cut at {at} of {end}")) {
+        match made.judge(&disk, alluvium_testkit::PATH, &format!("cut at {at} of {end}")) {
             // Header and note were durable before the older segments were removed.
             Refused => assert!(at < first_end, "cut at {at} of {end}"),
             Dropped(now) | Earlier(now) => {
@@ -219,7 +219,11 @@ fn a_log_cut_after_a_clean_close_opens_for_who_accepts_it() {
     for at in (end - 80..end).rev() {
         let context = format!("cut at {at} of {end}");
         let disk = cut(&made, &path, at);
-        assert_eq!(made.judge(&disk, testkit::PATH, &context), Refused, "{context}: the seal says that more was there");
+        assert_eq!(
+            made.judge(&disk, alluvium_testkit::PATH, &context),
+            Refused,
+            "{context}: the seal says that more was there"
+        );
         let willing = Options { accept_log_damage: true, ..made.options.clone() };
         let db: Database = disk.open(&willing).unwrap_or_else(|e| panic!("{context}: {e}"));
         assert!(read_state(&db).unwrap() != whole, "{context}");

@@ -2,9 +2,9 @@
 //! compactions, kills, power cuts and reopening in between: every answer is the model's.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::marks::Rare;
-use testkit::kv::{Cuts, KvRunner, PARTS};
-use testkit::{seed, sequence};
+use alluvium_env::marks::Rare;
+use alluvium_testkit::kv::{Cuts, KvRunner, PARTS};
+use alluvium_testkit::{seed, sequence};
 
 const NAME: &str = "deletes_of_ranges_match_the_model";
 

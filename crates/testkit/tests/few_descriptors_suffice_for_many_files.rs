@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
-use testkit::{pressure, seed};
+use alluvium_testkit::{pressure, seed};
 
 #[test]
 fn few_descriptors_suffice_for_many_files() {

@@ -8,11 +8,13 @@
 use alluvium::backup::{self, RestoreOptions};
 use alluvium::load::Outcome;
 use alluvium::{Compression, Database, ErrorKind, ReadOnly, ReadOnlyOptions};
-use env::Env;
+use alluvium_env::Env;
+use alluvium_testkit::World;
+use alluvium_testkit::fixture::{
+    LINES, LOADED, check, load_input, options, print, print_read_only, restored, write_input,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
-use testkit::World;
-use testkit::fixture::{LINES, LOADED, check, load_input, options, print, print_read_only, restored, write_input};
 
 /// The databases: the directories `fixtures/<format version>/<name>` of these names.
 fn databases() -> Vec<PathBuf> {
@@ -83,14 +85,14 @@ fn fixtures_of_every_format_version_open() {
         assert!(db.verify().unwrap().is_empty(), "{context}");
         db.compact().unwrap();
         compare(&db, &expected, &context);
-        testkit::indexes::check_now(&db).unwrap();
+        alluvium_testkit::indexes::check_now(&db).unwrap();
         db.collection("main.after").put(1, r#"{"n":1}"#).unwrap();
         db.drop_collection("main.after").unwrap();
         db.close().unwrap();
         let db = open(&path).unwrap();
         compare(&db, &expected, &context);
         db.finish_indexes().unwrap();
-        testkit::indexes::check_now(&db).unwrap();
+        alluvium_testkit::indexes::check_now(&db).unwrap();
     }
 }
 
@@ -98,7 +100,7 @@ fn fixtures_of_every_format_version_open() {
 /// into a directory of their own, after those that are there (`docs/FORMAT.md`).
 #[test]
 fn what_this_build_writes_is_what_the_newest_fixtures_hold() {
-    for (name, files) in testkit::fixture::all() {
+    for (name, files) in alluvium_testkit::fixture::all() {
         let newest = fixtures(name).pop().unwrap();
         for (path, bytes) in &files {
             let kept = fs::read(newest.join(path)).ok();
@@ -142,7 +144,7 @@ fn in_memory(fixture: &Path) -> World {
             match entry.file_type().unwrap().is_dir() {
                 true => dirs.push(path),
                 false => {
-                    let file = world.env.fs.open(&path, env::OpenMode::CreateNew).unwrap();
+                    let file = world.env.fs.open(&path, alluvium_env::OpenMode::CreateNew).unwrap();
                     file.write_at(&bytes_of(&entry.path()), 0).unwrap();
                 }
             }
@@ -209,7 +211,7 @@ fn find(dir: &Path, part: &str) -> PathBuf {
 
 /// Puts a checksum over `bytes[from..to]` at `at`.
 fn seal(bytes: &mut [u8], from: usize, to: usize, at: usize, seed: u64) {
-    let sum = codec::checksum64(&bytes[from..to], seed);
+    let sum = alluvium_codec::checksum64(&bytes[from..to], seed);
     bytes[at..at + 8].copy_from_slice(&sum.to_le_bytes());
 }
 
@@ -219,10 +221,10 @@ type Raise = fn(&mut Vec<u8>);
 #[test]
 fn a_newer_format_of_any_file_is_refused_by_name() {
     let superblock: Raise = |bytes| {
-        let payload = codec::frame::get(&mut &bytes[12..], 1, 12).unwrap().to_vec();
+        let payload = alluvium_codec::frame::get(&mut &bytes[12..], 1, 12).unwrap().to_vec();
         bytes.truncate(8);
         bytes.extend_from_slice(&2u32.to_le_bytes());
-        codec::frame::put(bytes, &payload, 2, 12).unwrap();
+        alluvium_codec::frame::put(bytes, &payload, 2, 12).unwrap();
     };
     let log: Raise = |bytes| {
         bytes[8..12].copy_from_slice(&2u32.to_le_bytes());
@@ -272,10 +274,10 @@ fn raise_footer(bytes: &mut [u8]) {
 #[test]
 fn a_newer_read_only_store_is_refused_by_name() {
     let superblock: Raise = |bytes| {
-        let payload = codec::frame::get(&mut &bytes[12..], 1, 12).unwrap().to_vec();
+        let payload = alluvium_codec::frame::get(&mut &bytes[12..], 1, 12).unwrap().to_vec();
         bytes.truncate(8);
         bytes.extend_from_slice(&2u32.to_le_bytes());
-        codec::frame::put(bytes, &payload, 2, 12).unwrap();
+        alluvium_codec::frame::put(bytes, &payload, 2, 12).unwrap();
     };
     let fixture = fixtures("read-only").into_iter().find(|path| path.ends_with("1/read-only")).unwrap();
     let files: [(&str, Raise); 3] = [
@@ -306,7 +308,7 @@ fn a_newer_checkpoint_is_refused_by_name() {
     let (body, end) = text.trim_end().rsplit_once('\n').unwrap();
     let (words, _old) = end.rsplit_once(' ').unwrap();
     let body = format!("{body}\n");
-    let sum = codec::checksum64(body.as_bytes(), 2);
+    let sum = alluvium_codec::checksum64(body.as_bytes(), 2);
     fs::write(&listing, format!("{body}{words} {sum:016x}\n")).unwrap();
     let checked = backup::check(&Env::os(), &from, true).map(drop);
     let restored = backup::restore(&Env::os(), &from, &to, RestoreOptions::default()).map(drop);

@@ -1,11 +1,11 @@
 //! Clients at once, over crashes: some order of all their calls explains every answer that they were given.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use alluvium_testkit::histories::checker::Call;
+use alluvium_testkit::histories::spec::{Act, Answer, Write};
+use alluvium_testkit::histories::{self, Done, Size};
+use alluvium_testkit::seed;
 use std::cell::RefCell;
-use testkit::histories::checker::Call;
-use testkit::histories::spec::{Act, Answer, Write};
-use testkit::histories::{self, Done, Size};
-use testkit::seed;
 
 /// A history of this size or more is long.
 const LONG: Size = Size { clients: 8, calls: 10_000, crashes: 5 };

@@ -5,14 +5,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::Durability;
-use env::mem::MemFs;
-use env::schedules::OF_A_SEED;
-use env::sync::Arc;
-use env::thread::spawn;
-use env::{Env, OpenMode};
+use alluvium_env::mem::MemFs;
+use alluvium_env::schedules::OF_A_SEED;
+use alluvium_env::sync::Arc;
+use alluvium_env::thread::spawn;
+use alluvium_env::{Env, OpenMode};
+use alluvium_testkit::histories::{self, Size};
+use alluvium_testkit::{World, seed, sequence};
 use std::path::Path;
-use testkit::histories::{self, Size};
-use testkit::{World, seed, sequence};
 
 const SIZE: Size = Size { clients: 3, calls: 72, crashes: 2 };
 
@@ -22,7 +22,7 @@ fn histories_hold_under_any_schedule() {
     seed::each(test, 0, 20, |seed| {
         sequence::check(SIZE.calls_of_a_client(), |numbers| {
             let some = (numbers.len() < SIZE.calls_of_a_client() as usize).then(|| numbers.to_vec());
-            env::schedules::run(seed, move || drop(histories::run_some(seed, SIZE, some.as_deref())));
+            alluvium_env::schedules::run(seed, move || drop(histories::run_some(seed, SIZE, some.as_deref())));
         });
         seed::tally("histories under schedules", OF_A_SEED);
     });
@@ -34,13 +34,13 @@ fn digest(env: &Env, dir: &Path, so_far: u64) -> u64 {
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     entries.into_iter().fold(so_far, |so_far, entry| {
         let path = dir.join(&entry.name);
-        let named = codec::checksum64(path.to_string_lossy().as_bytes(), so_far);
+        let named = alluvium_codec::checksum64(path.to_string_lossy().as_bytes(), so_far);
         if entry.is_dir {
             return digest(env, &path, named);
         }
         let mut bytes = vec![0; entry.len as usize];
         env.fs.open(&path, OpenMode::Read).unwrap().read_exact_at(&mut bytes, 0).unwrap();
-        codec::checksum64(&bytes, named)
+        alluvium_codec::checksum64(&bytes, named)
     })
 }
 
@@ -48,7 +48,7 @@ fn digest(env: &Env, dir: &Path, so_far: u64) -> u64 {
 fn clients(seed: u64) -> u64 {
     let world = World::over(MemFs::new(), seed);
     let mut rng = fastrand::Rng::with_seed(seed);
-    let mut options = testkit::random_options(&mut rng, 2, Durability::Periodic);
+    let mut options = alluvium_testkit::random_options(&mut rng, 2, Durability::Periodic);
     (options.background, options.threads) = (true, Some(2));
     let db = world.open(&options).unwrap();
     let pets = db.create_collection("pets").unwrap();
@@ -76,7 +76,7 @@ fn clients(seed: u64) -> u64 {
 fn digests(seed: u64) -> Vec<u64> {
     let found: Arc<std::sync::Mutex<Vec<u64>>> = Arc::default();
     let into = found.clone();
-    env::schedules::run(seed, move || {
+    alluvium_env::schedules::run(seed, move || {
         let digest = clients(seed);
         into.lock().unwrap().push(digest);
     });

@@ -5,17 +5,17 @@
 
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Collection, Database, ErrorKind, Map, Snapshot, Value};
-use env::fault::{Op, OpKind};
-use env::mem::CrashStyle;
-use env::sync::atomic::AtomicBool;
-use env::sync::{Arc, Mutex};
-use env::thread::{JoinHandle, spawn};
-use query::index::Definition;
+use alluvium_env::fault::{Op, OpKind};
+use alluvium_env::mem::CrashStyle;
+use alluvium_env::sync::atomic::AtomicBool;
+use alluvium_env::sync::{Arc, Mutex};
+use alluvium_env::thread::{JoinHandle, spawn};
+use alluvium_query::index::Definition;
+use alluvium_testkit::World;
+use alluvium_testkit::indexes::{check_at, check_now, definition};
+use alluvium_testkit::schedules::{self, small_options};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use testkit::World;
-use testkit::indexes::{check_at, check_now, definition};
-use testkit::schedules::{self, small_options};
 
 /// Runs a scenario under many schedules.
 fn schedules(name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
@@ -173,7 +173,7 @@ fn a_build_among_writers_misses_nothing() {
         threads.push(thread(move || {
             // Once the index is declared, as it was: the entry that the build makes is in a file under a higher number, too.
             let declared = || again.indexes().is_ok_and(|all| all.len() > 1);
-            (0..1000).take_while(|_| !declared()).for_each(|_| env::thread::yield_now());
+            (0..1000).take_while(|_| !declared()).for_each(|_| alluvium_env::thread::yield_now());
             again.put(3, r#"{"k":3,"n":0}"#).unwrap();
             flushed.flush().unwrap();
         }));
@@ -260,7 +260,7 @@ fn arrays_are_marked_before_they_are_written() {
         world.faults.set_hook(None);
         healthy(&db);
         for cut in std::mem::take(&mut *cuts.lock()) {
-            let db = cut.open(&store::Options { partitions: None, ..small_options() }).unwrap();
+            let db = cut.open(&alluvium_store::Options { partitions: None, ..small_options() }).unwrap();
             healthy(&db);
         }
     });
@@ -294,7 +294,7 @@ fn a_power_cut_beside_a_build_leaves_what_the_documents_yield() {
         healthy(&db);
         drop(db);
         for cut in std::mem::take(&mut *cuts.lock()) {
-            let db = cut.open(&store::Options { partitions: None, ..small_options() }).unwrap();
+            let db = cut.open(&alluvium_store::Options { partitions: None, ..small_options() }).unwrap();
             healthy(&db);
             db.finish_indexes().unwrap();
             let pets = db.collection("pets");

@@ -3,8 +3,8 @@
 #![cfg(feature = "shuttle")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use testkit::overload::{self, Load};
-use testkit::seed;
+use alluvium_testkit::overload::{self, Load};
+use alluvium_testkit::seed;
 
 #[test]
 fn many_writers_to_many_partitions_are_served_alike() {

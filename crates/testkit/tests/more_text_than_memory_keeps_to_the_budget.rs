@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
-use testkit::pressure;
+use alluvium_testkit::pressure;
 
 #[test]
 fn more_text_than_memory_keeps_to_the_budget() {

@@ -4,18 +4,18 @@
 #![cfg(feature = "shuttle")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::fault::{FaultFs, Op, OpKind};
-use env::mem::{CrashStyle, MemFs};
-use env::simulated::SimulatedClock;
-use env::sync::Mutex;
-use env::thread::spawn;
-use env::{Clock, Env, SeededRng};
+use alluvium_env::fault::{FaultFs, Op, OpKind};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::simulated::SimulatedClock;
+use alluvium_env::sync::Mutex;
+use alluvium_env::thread::spawn;
+use alluvium_env::{Clock, Env, SeededRng};
+use alluvium_store::{Durability, Options, Store, TreeId};
+use alluvium_testkit::seed;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use store::{Durability, Options, Store, TreeId};
-use testkit::seed;
 
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Writers wait when the last sync ended so many intervals ago.
@@ -38,12 +38,12 @@ struct World {
 #[test]
 fn periodic_writes_are_durable_in_time_under_any_schedule() {
     seed::each("periodic_writes_are_durable_in_time_under_any_schedule", 0, 10, |seed| {
-        env::simulated::run(seed, move || one(seed));
+        alluvium_env::simulated::run(seed, move || one(seed));
         seed::tally_rare();
     });
 }
 
-fn env_of(fs: Arc<dyn env::Fs>, clock: Arc<SimulatedClock>, seed: u64) -> Env {
+fn env_of(fs: Arc<dyn alluvium_env::Fs>, clock: Arc<SimulatedClock>, seed: u64) -> Env {
     Env { fs, clock, rng: Arc::new(SeededRng::new(seed)) }
 }
 

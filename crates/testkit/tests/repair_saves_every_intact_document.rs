@@ -4,13 +4,13 @@
 
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Compression, Database, Durability, ErrorKind, Map, Value};
+use alluvium_store::Options;
+use alluvium_testkit::fixture::files_in;
+use alluvium_testkit::rot::{Case, Damage, Files, Places, Stride, Version, cases, kind_of};
+use alluvium_testkit::{PATH, World, seed};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use store::Options;
-use testkit::fixture::files_in;
-use testkit::rot::{Case, Damage, Files, Places, Stride, Version, cases, kind_of};
-use testkit::{PATH, World, seed};
 
 type Documents = BTreeMap<i64, Map>;
 
@@ -87,7 +87,7 @@ fn make(closed: bool) -> Made {
 impl Made {
     fn key(&self, id: i64) -> Vec<u8> {
         let mut key = self.tree.to_be_bytes().to_vec();
-        document::key::encode(&Value::Int64(id), &mut key);
+        alluvium_document::key::encode(&Value::Int64(id), &mut key);
         key
     }
 }

@@ -5,13 +5,13 @@
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::{Collection, Database, Durability};
-use store::{BlockCounts, Options};
-use testkit::{World, pressure, seed};
+use alluvium_store::{BlockCounts, Options};
+use alluvium_testkit::{World, pressure, seed};
 
 /// Documents that the queue holds.
 const LENGTH: u64 = 2000;
 /// Blocks that are looked at for the first ten of them, at most: each of two partitions may leave 4096 tombstones where they
-/// are (`lsm::Options::few_tombstones`), with the documents of some 150 bytes that they hide, in blocks of 2 KiB.
+/// are (`alluvium_lsm::Options::few_tombstones`), with the documents of some 150 bytes that they hide, in blocks of 2 KiB.
 const MOST: u64 = 700;
 /// The same, where everything was merged.
 const MOST_COMPACTED: u64 = 20;
@@ -84,8 +84,10 @@ fn deleted_ranges_are_passed_over_whole() {
     let store = db.store();
     // The collection's documents are the tree of the highest id.
     let documents = store.trees().into_iter().map(|(tree, _)| tree).max().unwrap();
-    let bounds: Vec<Vec<u8>> =
-        [10, count - 10].iter().map(|id| document::key::id_key(&alluvium::Value::from(*id as i64)).unwrap()).collect();
+    let bounds: Vec<Vec<u8>> = [10, count - 10]
+        .iter()
+        .map(|id| alluvium_document::key::id_key(&alluvium::Value::from(*id as i64)).unwrap())
+        .collect();
     store.delete_range(documents, &bounds[0], &bounds[1], Durability::Sync).unwrap();
     for when in ["in memory", "flushed", "settled"] {
         let before = BlockCounts::of_thread();

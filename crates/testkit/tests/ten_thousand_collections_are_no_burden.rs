@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
-use testkit::pressure;
+use alluvium_testkit::pressure;
 
 #[test]
 fn ten_thousand_collections_are_no_burden() {

@@ -2,8 +2,8 @@
 //! orders of the calls says.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use testkit::histories::checker::{Call, check};
-use testkit::histories::spec::{Act, Answer, Docs, Write, apply};
+use alluvium_testkit::histories::checker::{Call, check};
+use alluvium_testkit::histories::spec::{Act, Answer, Docs, Write, apply};
 
 fn call(act: Act, from: u64, returned: Option<(u64, Answer)>) -> Call {
     Call { act, from, returned, durable: false, recovery: false, client: 0 }

@@ -3,14 +3,14 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Durability, ErrorKind, Map, Value};
-use env::fault::{Op, OpKind};
-use env::mem::CrashStyle;
-use env::{Fs, OpenMode};
+use alluvium_env::fault::{Op, OpKind};
+use alluvium_env::mem::CrashStyle;
+use alluvium_env::{Fs, OpenMode};
+use alluvium_store::Options;
+use alluvium_testkit::{State, World, map_of, read_state};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use store::Options;
-use testkit::{State, World, map_of, read_state};
 
 fn options() -> Options {
     Options { memory_bytes: 8 << 20, background: false, threads: Some(1), ..Options::default() }
@@ -195,7 +195,7 @@ fn maps_of_equal_size_compare_equal() {
     assert_eq!(count(&db), 4);
     let found = c.get(id(2)).unwrap().unwrap().to_map().unwrap();
     assert_eq!(found.get("value"), Some(&Value::from(1)), "get({{2:2}}) does not return the value of {{1:1}}");
-    assert!(!document::compare::equal(&id(1), &id(2)));
+    assert!(!alluvium_document::compare::equal(&id(1), &id(2)));
 }
 
 #[test]
@@ -450,7 +450,7 @@ fn states_differ_where_documents_do() {
     let mut a = State::default();
     a.create("main.c");
     let mut b = a.clone();
-    a.put("main.c", testkit::Id::Null, map_of(r#"{"n":1}"#));
-    b.put("main.c", testkit::Id::Null, map_of(r#"{"n":1.0}"#));
+    a.put("main.c", alluvium_testkit::Id::Null, map_of(r#"{"n":1}"#));
+    b.put("main.c", alluvium_testkit::Id::Null, map_of(r#"{"n":1.0}"#));
     assert!(a != b && !a.difference(&b).is_empty());
 }

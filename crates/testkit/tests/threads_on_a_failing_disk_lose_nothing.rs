@@ -1,10 +1,10 @@
-//! The disk fails while several threads write, flush and compact: [`testkit::failing`], with real threads, so that they
+//! The disk fails while several threads write, flush and compact: [`alluvium_testkit::failing`], with real threads, so that they
 //! really race.
 
+use alluvium_testkit::failing::{self, Size};
+use alluvium_testkit::seed;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use testkit::failing::{self, Size};
-use testkit::seed;
 
 const SEQUENCES: u64 = 60;
 const SIZE: Size = Size { writers: 4, batches: 60, changes: 300 };

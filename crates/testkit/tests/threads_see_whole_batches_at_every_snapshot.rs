@@ -7,10 +7,10 @@
 
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Database, Snapshot};
-use env::Env;
+use alluvium_env::Env;
+use alluvium_testkit::crowd::{self, Look};
+use alluvium_testkit::seed;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use testkit::crowd::{self, Look};
-use testkit::seed;
 
 const WRITERS: u64 = 4;
 const BATCHES: u64 = 120;
@@ -113,7 +113,7 @@ impl Crowd {
 fn threads_see_whole_batches_at_every_snapshot() {
     seed::each("threads_see_whole_batches_at_every_snapshot", 0, 30, |seed| {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let mut options = testkit::random_options(&mut rng, 3, alluvium::Durability::Periodic);
+        let mut options = alluvium_testkit::random_options(&mut rng, 3, alluvium::Durability::Periodic);
         (options.background, options.threads) = (true, Some(2));
         let env = Env::in_memory(seed);
         let db = Database::builder().env(env.clone()).options(options).open("db").unwrap();

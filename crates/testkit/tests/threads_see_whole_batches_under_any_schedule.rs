@@ -5,11 +5,11 @@
 
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Database, ErrorKind};
-use env::sync::{Arc, Mutex};
-use env::thread::{JoinHandle, spawn};
-use testkit::crowd::{self, Look};
-use testkit::schedules::{schedules, small_options};
-use testkit::{World, map_of};
+use alluvium_env::sync::{Arc, Mutex};
+use alluvium_env::thread::{JoinHandle, spawn};
+use alluvium_testkit::crowd::{self, Look};
+use alluvium_testkit::schedules::{schedules, small_options};
+use alluvium_testkit::{World, map_of};
 
 const WRITERS: u64 = 2;
 const BATCHES: u64 = 4;

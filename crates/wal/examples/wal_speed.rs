@@ -2,12 +2,12 @@
 //! thread. Run:
 //! `cargo run --release -p alluvium-wal --example wal_speed -- <empty directory>`.
 
-use env::Env;
+use alluvium_env::Env;
+use alluvium_wal::{Options, Record, Wal};
 use rustix::time::{ClockId, clock_gettime};
 use std::path::{Path, PathBuf};
-use wal::{Options, Record, Wal};
 
-fn main() -> env::Result<()> {
+fn main() -> alluvium_env::Result<()> {
     let env = Env::os();
     let dir = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "wal-speed".to_owned()));
     for (records, len, groups) in [(1, 400, 200_000), (10, 400, 30_000), (100, 400, 3_000), (1000, 1000, 200)] {
@@ -22,7 +22,7 @@ fn main() -> env::Result<()> {
     Ok(())
 }
 
-fn run(env: &Env, dir: &Path, records: u64, len: usize, groups: u64) -> env::Result<()> {
+fn run(env: &Env, dir: &Path, records: u64, len: usize, groups: u64) -> alluvium_env::Result<()> {
     let (wal, _) = Wal::recover(env, dir, Options::new(1), &mut |_| Ok(()))?;
     let payload = vec![7; len];
     let mut next = 1;

@@ -1,9 +1,9 @@
 //! The bytes of a segment; see `docs/format/wal.md`. Pure: no files.
 
 use crate::Record;
-use codec::entry::Seq;
-use codec::limits::LAST_SEQ;
-use codec::{checksum32, checksum64, varint};
+use alluvium_codec::entry::Seq;
+use alluvium_codec::limits::LAST_SEQ;
+use alluvium_codec::{checksum32, checksum64, varint};
 
 /// The format version that this build writes, and the highest that it reads.
 pub(crate) const VERSION: u32 = 1;

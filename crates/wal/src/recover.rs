@@ -11,10 +11,10 @@ use crate::layout::{
 };
 use crate::window::Window;
 use crate::{Dropped, Lost, OnDamage, Options, Record, Recovery, segment};
-use codec::entry::Seq;
-use codec::limits::{LAST_SEQ, MAX_NUMBER};
-use env::marks::{Rare, mark};
-use env::{Env, Error, File, OpenMode, Result};
+use alluvium_codec::entry::Seq;
+use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::path::{Path, PathBuf};
 
 /// A segment on disk.

@@ -3,7 +3,7 @@
 use crate::layout::{FOLLOWED_AT, GROUPS_AT, Header, Seeds, encode_followed};
 use crate::recover::Segment;
 use crate::{Options, Purpose};
-use env::{Env, Error, File, OpenMode, Result};
+use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

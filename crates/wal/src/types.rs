@@ -1,12 +1,12 @@
 //! What goes into the log and what recovery tells.
 
-use codec::entry::Seq;
+use alluvium_codec::entry::Seq;
 use std::path::PathBuf;
 
 /// What recovery does with a damaged group that was once durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnDamage {
-    /// Refuse with [`env::Error::Corrupt`], naming file and offset.
+    /// Refuse with [`alluvium_env::Error::Corrupt`], naming file and offset.
     #[default]
     Refuse,
     /// Go on behind it with the next whole group, and name the lost numbers in
@@ -128,9 +128,9 @@ impl Recovery {
     /// one number is passed over, which tells the next recovery so.
     ///
     /// ```
-    /// let whole = wal::Recovery { last_seq: 7, ..wal::Recovery::default() };
+    /// let whole = alluvium_wal::Recovery { last_seq: 7, ..alluvium_wal::Recovery::default() };
     /// assert_eq!(whole.next_seq(), 8);
-    /// let cut = wal::Recovery { end_missing: true, ..whole };
+    /// let cut = alluvium_wal::Recovery { end_missing: true, ..whole };
     /// assert_eq!(cut.next_seq(), 9);
     /// ```
     pub fn next_seq(&self) -> Seq {

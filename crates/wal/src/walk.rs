@@ -9,9 +9,9 @@ use crate::layout::{
 };
 use crate::window::Window;
 use crate::{Record, segment};
-use codec::entry::Seq;
-use codec::limits::{LAST_SEQ, MAX_NUMBER};
-use env::{Env, Error, OpenMode, Result, Unreadable};
+use alluvium_codec::entry::Seq;
+use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER};
+use alluvium_env::{Env, Error, OpenMode, Result, Unreadable};
 use std::path::{Path, PathBuf};
 
 /// Where a segment ends, as its seal or the header of the next one says.

@@ -1,6 +1,6 @@
 //! Reading a file from front to back in large pieces.
 
-use env::{AroundReader, File, Result, Unreadable};
+use alluvium_env::{AroundReader, File, Result, Unreadable};
 
 /// A piece of a file, moved along as it is asked for.
 pub(crate) struct Window<'a> {
@@ -20,7 +20,7 @@ impl<'a> Window<'a> {
         Ok(Self { len: file.len()?, file, around: None, start: 0, piece: Vec::new() })
     }
 
-    /// A window that shows [`env::FILLER`] where the file cannot be read.
+    /// A window that shows [`alluvium_env::FILLER`] where the file cannot be read.
     pub(crate) fn around(file: &'a dyn File) -> Result<Self> {
         let around = AroundReader::new(file)?;
         Ok(Self { len: around.file_bytes(), file, around: Some(around), start: 0, piece: Vec::new() })

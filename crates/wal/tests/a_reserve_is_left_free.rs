@@ -5,10 +5,10 @@
 
 mod common;
 
+use alluvium_env::fault::{Fault, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_wal::{Options, Position, Purpose, Wal};
 use common::{Owned, dir, new_disk, options, recover};
-use env::fault::{Fault, OpKind};
-use env::mem::MemFs;
-use wal::{Options, Position, Purpose, Wal};
 
 const BYTES: u64 = 1 << 20;
 const RESERVE: u64 = 4 << 20;
@@ -18,7 +18,7 @@ fn with_reserve() -> Options {
     Options { reserve_bytes: RESERVE, ..options(BYTES) }
 }
 
-fn append(wal: &Wal, purpose: Purpose, number: u64, len: usize) -> env::Result<Position> {
+fn append(wal: &Wal, purpose: Purpose, number: u64, len: usize) -> alluvium_env::Result<Position> {
     let record = Owned { first: number, last: number, payload: vec![1; len] };
     wal.append_for(purpose, &[record.record()])
 }

@@ -4,8 +4,8 @@
 
 mod common;
 
+use alluvium_env::Env;
 use common::{Owned, append, disk_with, files, groups, new_disk, options, recover, segment};
-use env::Env;
 
 fn record(first: u64, len: usize) -> Owned {
     Owned { first, last: first + 1, payload: (0..len).map(|at| (at * 7 + first as usize) as u8 | 1).collect() }

@@ -5,8 +5,8 @@
 
 mod common;
 
+use alluvium_env::Error;
 use common::{GROUPS_AT, Owned, append, disk_with, files, groups, new_disk, options, recover, skipping};
-use env::Error;
 use std::path::PathBuf;
 
 fn record(first: u64, len: usize) -> Owned {

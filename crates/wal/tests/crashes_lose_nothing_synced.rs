@@ -5,13 +5,13 @@
 
 mod common;
 
+use alluvium_env::Env;
+use alluvium_env::fault::FaultFs;
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::sync::Mutex;
+use alluvium_wal::{Options, Wal};
 use common::{Owned, append, new_disk, options, over, random_record, recover, seed};
-use env::Env;
-use env::fault::FaultFs;
-use env::mem::{CrashStyle, MemFs};
-use env::sync::Mutex;
 use std::sync::Arc;
-use wal::{Options, Wal};
 
 /// What a crash must leave.
 #[derive(Clone, Default)]

@@ -4,9 +4,9 @@
 
 mod common;
 
+use alluvium_env::{Env, Error};
+use alluvium_wal::{Lost, Options, Wal};
 use common::{GROUPS_AT, Owned, append, dir, disk_with, files, groups, new_disk, options, recover, segment, skipping};
-use env::{Env, Error};
-use wal::{Lost, Options, Wal};
 
 const BYTES: u64 = 12 << 10;
 
@@ -184,7 +184,7 @@ fn the_missing_tail_of_a_closed_log() {
 fn another_databases_log() {
     let (files, _) = segments(1, |_| ());
     let other = Options { segment_bytes: BYTES, ..Options::new(7) };
-    for on_damage in [wal::OnDamage::Refuse, wal::OnDamage::Skip] {
+    for on_damage in [alluvium_wal::OnDamage::Refuse, alluvium_wal::OnDamage::Skip] {
         let error = recover(&disk_with(&files), Options { on_damage, ..other.clone() }).err().unwrap().to_string();
         assert!(error.contains("belongs to the database"), "{error}");
     }
@@ -195,7 +195,7 @@ fn a_newer_format() {
     let (mut files, _) = segments(1, |_| ());
     let header = &mut files[0].1;
     header[8..12].copy_from_slice(&2u32.to_le_bytes());
-    let sum = codec::checksum64(&header[..120], 1);
+    let sum = alluvium_codec::checksum64(&header[..120], 1);
     header[120..128].copy_from_slice(&sum.to_le_bytes());
     match recover(&disk_with(&files), skipping(BYTES)) {
         Err(Error::NewerFormat { found: 2, supported: 1, path }) => assert_eq!(path, segment(1)),
@@ -265,7 +265,7 @@ fn a_segment_with_the_highest_number() {
     let (mut files, _) = segments(1, |_| ());
     let (mut path, mut header) = (segment(u64::MAX), files.remove(0).1);
     header[24..32].copy_from_slice(&u64::MAX.to_le_bytes());
-    let sum = codec::checksum64(&header[..120], u64::MAX);
+    let sum = alluvium_codec::checksum64(&header[..120], u64::MAX);
     header[120..128].copy_from_slice(&sum.to_le_bytes());
     header[GROUPS_AT as usize..].fill(0);
     let env = disk_with(&[(std::mem::take(&mut path), header)]);

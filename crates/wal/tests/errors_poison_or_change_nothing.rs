@@ -5,12 +5,12 @@
 
 mod common;
 
+use alluvium_env::Error;
+use alluvium_env::fault::{Fault, OpKind};
+use alluvium_env::mem::CrashStyle;
+use alluvium_wal::Wal;
 use common::{Owned, append, dir, new_disk, options, over, recover, seed};
-use env::Error;
-use env::fault::{Fault, OpKind};
-use env::mem::CrashStyle;
 use std::sync::Arc;
-use wal::Wal;
 
 const BYTES: u64 = 16 << 10;
 

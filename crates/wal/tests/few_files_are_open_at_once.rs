@@ -3,12 +3,12 @@
 
 mod common;
 
+use alluvium_env::{DirEntry, Env, File, FileLock, Fs, OpenMode, Result};
+use alluvium_wal::Wal;
 use common::{Owned, append, dir, env_of, new_disk, options};
-use env::{DirEntry, Env, File, FileLock, Fs, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use wal::Wal;
 
 #[derive(Default)]
 struct Count {

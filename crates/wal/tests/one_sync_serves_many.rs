@@ -4,9 +4,9 @@
 
 mod common;
 
+use alluvium_env::fault::{Fault, OpKind};
+use alluvium_env::sync::{Condvar, Mutex};
 use common::{Owned, append, new_disk, options, recover};
-use env::fault::{Fault, OpKind};
-use env::sync::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,7 +41,7 @@ fn run(fail: bool) -> (u64, u64) {
         .map(|_| {
             let (wal, leader, gate) = (Arc::clone(&wal), Arc::clone(&leader), Arc::clone(&gate));
             let (appended, failed) = (Arc::clone(&appended), Arc::clone(&failed));
-            env::thread::spawn("committer", move || {
+            alluvium_env::thread::spawn("committer", move || {
                 let mut next = leader.lock();
                 let position = append(&wal, &[Owned { first: *next, last: *next, payload: vec![1; 100] }]).unwrap();
                 *next += 1;

@@ -4,9 +4,9 @@
 
 mod common;
 
+use alluvium_env::Env;
+use alluvium_wal::{Position, Wal};
 use common::{Owned, append, dir, new_disk, options, random_record, recover, seed, segment};
-use env::Env;
-use wal::{Position, Wal};
 
 #[test]
 fn replays_what_was_appended() {

@@ -5,11 +5,11 @@
 
 mod common;
 
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::sync::{Arc, Mutex};
+use alluvium_wal::Wal;
 use common::{Owned, append, new_disk, options, over, recover};
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::{CrashStyle, MemFs};
-use env::sync::{Arc, Mutex};
-use wal::Wal;
 
 const SCHEDULES: u64 = 300;
 
@@ -39,7 +39,7 @@ fn commit(shared: &Shared, groups: u64) -> bool {
 }
 
 /// Three committers and one that releases, on segments of a few groups.
-fn run(mem: &Arc<MemFs>, faults: &Arc<FaultFs>, env: &env::Env, fault: Option<Fault>) -> bool {
+fn run(mem: &Arc<MemFs>, faults: &Arc<FaultFs>, env: &alluvium_env::Env, fault: Option<Fault>) -> bool {
     let (wal, _, _) = recover(env, options(18_000)).unwrap();
     if let Some(fault) = fault {
         faults.inject(fault);
@@ -48,11 +48,11 @@ fn run(mem: &Arc<MemFs>, faults: &Arc<FaultFs>, env: &env::Env, fault: Option<Fa
     let committers: Vec<_> = (0..3)
         .map(|_| {
             let shared = Arc::clone(&shared);
-            env::thread::spawn("committer", move || commit(&shared, 2))
+            alluvium_env::thread::spawn("committer", move || commit(&shared, 2))
         })
         .collect();
     let releasing = Arc::clone(&shared);
-    let releaser = env::thread::spawn("releaser", move || {
+    let releaser = alluvium_env::thread::spawn("releaser", move || {
         let durable = *releasing.confirmed.lock();
         let _ = releasing.wal.release_below(durable);
         releasing.wal.oldest_seq() <= durable.max(1)
@@ -69,16 +69,20 @@ fn run(mem: &Arc<MemFs>, faults: &Arc<FaultFs>, env: &env::Env, fault: Option<Fa
 
 #[test]
 fn committers_share_syncs_and_segments() {
-    env::schedules::check("-p alluvium-wal --test schedules committers_share_syncs_and_segments", SCHEDULES, || {
-        let (mem, faults, env) = new_disk();
-        assert!(run(&mem, &faults, &env, None));
-    });
+    alluvium_env::schedules::check(
+        "-p alluvium-wal --test schedules committers_share_syncs_and_segments",
+        SCHEDULES,
+        || {
+            let (mem, faults, env) = new_disk();
+            assert!(run(&mem, &faults, &env, None));
+        },
+    );
 }
 
 #[test]
 fn a_failed_sync_reaches_everybody() {
     for nth in 1..4 {
-        env::schedules::check(
+        alluvium_env::schedules::check(
             "-p alluvium-wal --test schedules a_failed_sync_reaches_everybody",
             SCHEDULES,
             move || {

@@ -6,11 +6,11 @@
 
 mod common;
 
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_wal::Wal;
 use common::{Owned, append, new_disk, options, over, recover};
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::{CrashStyle, MemFs};
 use std::sync::Arc;
-use wal::Wal;
 
 const BYTES: u64 = 16 << 10;
 

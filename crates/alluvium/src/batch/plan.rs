@@ -8,13 +8,13 @@ use crate::names::FullName;
 use crate::read::Reader;
 use crate::write::{self, mark_shapes, put_shapes};
 use crate::{Collection, Database, Durability, Error, Result};
-use document::row::encode_row;
-use document::shape::Shape;
-use document::{Document, Map, Value};
-use query::update::Update;
+use alluvium_document::row::encode_row;
+use alluvium_document::shape::Shape;
+use alluvium_document::{Document, Map, Value};
+use alluvium_query::update::Update;
+use alluvium_store::{LockGuard, LockMode, Store, TreeId};
 use std::collections::HashMap;
 use std::sync::Arc;
-use store::{LockGuard, LockMode, Store, TreeId};
 
 type Key = (TreeId, Vec<u8>);
 
@@ -37,7 +37,7 @@ pub(super) struct Plan {
 
 /// A batch of the store, and what has to be seen to when it is written.
 pub(super) struct Encoded {
-    pub batch: store::WriteBatch,
+    pub batch: alluvium_store::WriteBatch,
     groups: Vec<EncodedGroup>,
     /// Documents that must not be there yet.
     inserts: Vec<(usize, Vec<u8>)>,
@@ -134,7 +134,7 @@ impl Plan {
                     let now = encoded.groups[*group].entries.set().is_touched_by(update);
                     match (now, keeps) {
                         (false, _) if !keeps => encoded.batch.delta(tree, key, delta),
-                        (true, false) => return Err(Error::Store(store::Error::SchemaChanged(tree.0))),
+                        (true, false) => return Err(Error::Store(alluvium_store::Error::SchemaChanged(tree.0))),
                         _ => {
                             let before = match left.remove(&place) {
                                 Some(known) => known,
@@ -193,7 +193,7 @@ impl Encoded {
         let group = &self.groups[group];
         let reader = Reader { store, open: group.open.clone(), name: &group.name, snapshot: None };
         let Some(document) = reader.get_key(key, id)? else { return Ok(None) };
-        let damaged = |e: document::row::RowError| Error::DamagedDocument {
+        let damaged = |e: alluvium_document::row::RowError| Error::DamagedDocument {
             collection: group.name.to_string(),
             id: id_text(id),
             reason: e.to_string(),
@@ -212,7 +212,8 @@ impl Encoded {
     ) -> Result<Option<Map>> {
         let Some(before) = before else { return Ok(None) };
         let mut after = before.clone();
-        let context = query::update::Context { time_ms: database.inner.env.clock.unix_millis(), ..Default::default() };
+        let context =
+            alluvium_query::update::Context { time_ms: database.inner.env.clock.unix_millis(), ..Default::default() };
         match update.apply_to_map(&mut after, &context) {
             Ok(applied) if applied.changed => {}
             _ => return Ok(Some(before)),

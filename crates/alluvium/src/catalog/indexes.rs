@@ -5,10 +5,10 @@ use super::{Catalog, Entry, describe_documents};
 use crate::index::{Index, IndexSet};
 use crate::names::FullName;
 use crate::{Error, Result};
-use env::sync::RwLockReadGuard;
-use query::index::Definition;
+use alluvium_env::sync::RwLockReadGuard;
+use alluvium_query::index::Definition;
+use alluvium_store::{Seq, Store, TreeChanges, TreeId};
 use std::sync::Arc;
-use store::{Seq, Store, TreeChanges, TreeId};
 
 /// The most indexes of a collection, that on `_id` included: MongoDB's limit.
 const MAX_INDEXES: usize = 64;
@@ -40,7 +40,7 @@ impl Catalog {
         }
         if entry.indexes.indexes.len() + 1 >= MAX_INDEXES {
             let what = format!("collection {name} has {} indexes: {MAX_INDEXES} are the limit", MAX_INDEXES);
-            return Err(Error::Index(query::index::IndexError::CannotCreateIndex(what)));
+            return Err(Error::Index(alluvium_query::index::IndexError::CannotCreateIndex(what)));
         }
         let mut index = Index {
             tree: TreeId(0),

@@ -22,7 +22,7 @@ pub(super) fn file_stem(name: &str) -> String {
     }
     if stem.len() > MAX_STEM {
         stem.truncate(KEPT);
-        let words = [1, 2, 3].map(|seed| codec::checksum64(name.as_bytes(), seed).to_be_bytes());
+        let words = [1, 2, 3].map(|seed| alluvium_codec::checksum64(name.as_bytes(), seed).to_be_bytes());
         stem += "%24";
         stem += &URL_SAFE_NO_PAD.encode(&words.as_flattened()[..20]);
     }

@@ -3,7 +3,7 @@
 use super::{BSON_ENDING, INCOMPLETE, OTHERS_ENDING};
 use crate::load::METADATA_ENDING;
 use crate::{Error, Result};
-use env::{DirEntry, Env, FileLock, OpenMode};
+use alluvium_env::{DirEntry, Env, FileLock, OpenMode};
 use std::path::{Path, PathBuf};
 
 /// What the file says that marks a dump as incomplete.
@@ -41,7 +41,7 @@ impl<'a> Place<'a> {
     }
 
     fn lock(env: &'a Env, dir: &'a Path, made: bool) -> Result<Self> {
-        env::create_dir_durably(&env.fs, dir).map_err(storage)?;
+        alluvium_env::create_dir_durably(&env.fs, dir).map_err(storage)?;
         match env.fs.try_lock(&dir.join(INCOMPLETE)).map_err(storage)? {
             Some(lock) => Ok(Self { env, dir, made, _lock: lock }),
             None => Err(Error::Dump(format!("another dump is being written into {}", dir.display()))),
@@ -154,10 +154,10 @@ fn in_the_way(dir: &Path, path: &Path) -> Error {
 }
 
 /// True if a directory was expected where a file is.
-pub(super) fn is_file(error: &env::Error) -> bool {
-    matches!(error, env::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotADirectory)
+pub(super) fn is_file(error: &alluvium_env::Error) -> bool {
+    matches!(error, alluvium_env::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotADirectory)
 }
 
-fn storage(error: env::Error) -> Error {
-    store::Error::from(error).into()
+fn storage(error: alluvium_env::Error) -> Error {
+    alluvium_store::Error::from(error).into()
 }

@@ -5,7 +5,7 @@ use super::{BSON_ENDING, INCOMPLETE, OTHERS_ENDING, names};
 use crate::load::{METADATA_ENDING, Metadata};
 use crate::names::FullName;
 use crate::{Error, Result};
-use env::{DirEntry, Env};
+use alluvium_env::{DirEntry, Env};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ impl Dump {
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
     /// # use std::path::Path;
-    /// # let env = env::Env::in_memory(1);
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
@@ -68,7 +68,7 @@ impl Dump {
                     format!("{} is a file: name the directory of a dump (`load` takes single files)", dir.display());
                 return Err(Error::Dump(what));
             }
-            entries => entries.map_err(store::Error::from)?,
+            entries => entries.map_err(alluvium_store::Error::from)?,
         };
         if entries.iter().any(|entry| entry.name == INCOMPLETE) {
             let what = format!("the dump in {} was cut short: it is not whole", dir.display());
@@ -102,7 +102,7 @@ impl Dump {
     /// Looks through the directory of a logical database.
     fn logical(&mut self, env: &Env, logical: &str, dir: &Path) -> Result<()> {
         let mut stems: BTreeMap<String, Files> = BTreeMap::new();
-        for DirEntry { name, len, is_dir } in env.fs.list(dir).map_err(store::Error::from)? {
+        for DirEntry { name, len, is_dir } in env.fs.list(dir).map_err(alluvium_store::Error::from)? {
             let path = dir.join(&name);
             let plain = [".gz", ".zst"].iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(&name);
             if is_dir {

@@ -5,7 +5,7 @@ use super::{Dump, DumpedCollection};
 use crate::load::Metadata;
 use crate::load::{Format, Identity, Input, LoadOptions, LoadReport, OnDuplicate, Outcome, Progress};
 use crate::{Collection, Database, Durability, Error, Packing, Result};
-use env::{Env, FileReader, OpenMode};
+use alluvium_env::{Env, FileReader, OpenMode};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -72,7 +72,7 @@ impl Dump {
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
     /// # use std::path::Path;
-    /// # let env = env::Env::in_memory(1);
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
@@ -103,7 +103,7 @@ impl Dump {
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
     /// # use std::path::Path;
-    /// # let env = env::Env::in_memory(1);
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
@@ -153,7 +153,7 @@ impl Dump {
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions};
     /// # use std::path::Path;
-    /// # let env = env::Env::in_memory(1);
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
     /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
@@ -209,7 +209,7 @@ impl DumpedCollection {
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
     /// # use std::path::Path;
-    /// # let env = env::Env::in_memory(1);
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
@@ -281,9 +281,9 @@ fn is_empty(collection: &Collection) -> Result<bool> {
 }
 
 fn open(env: &Env, file: &Path) -> Result<Input> {
-    let opened = env.fs.open(file, OpenMode::Read).map_err(store::Error::from)?;
+    let opened = env.fs.open(file, OpenMode::Read).map_err(alluvium_store::Error::from)?;
     let mut head = [0; Packing::HEAD_BYTES];
-    let len = opened.read_at(&mut head, 0).map_err(store::Error::from)?;
+    let len = opened.read_at(&mut head, 0).map_err(alluvium_store::Error::from)?;
     let packing = Packing::of(file, &head[..len]);
     let identity = Identity::of_whole_file(env, file)?;
     if packing == Packing::Plain {
@@ -291,7 +291,7 @@ fn open(env: &Env, file: &Path) -> Result<Input> {
     }
     let reader = packing
         .reader(FileReader::new(opened))
-        .map_err(|error| store::Error::from(env::Error::of_stream("read", file, error)))?;
+        .map_err(|error| alluvium_store::Error::from(alluvium_env::Error::of_stream("read", file, error)))?;
     Ok(Input::decoded(&file.display().to_string(), identity, reader))
 }
 

@@ -1,10 +1,10 @@
 use super::*;
 use crate::load::{Csv, FieldType, Format as LoadFormat, Input, LoadOptions};
 use crate::{Collection, Database, Map};
-use document::Decimal;
+use alluvium_document::Decimal;
 
 fn collection() -> Collection {
-    let db = Database::builder().env(env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
     db.collection("pets")
 }
 
@@ -39,7 +39,7 @@ fn each_format() {
     let part = Encoder::new(Format::JsonLines).fields(["a.b"]);
     assert_eq!(text(&pets, part), "{\"_id\":1,\"a.b\":\"x, \\\"y\\\"\"}\n{\"_id\":2}\n");
     let bson = export(&pets, Encoder::new(Format::Bson)).unwrap();
-    let (first, taken) = document::bson::take_document(&bson).unwrap();
+    let (first, taken) = alluvium_document::bson::take_document(&bson).unwrap();
     assert_eq!(first, pets.get(1).unwrap().unwrap().to_map().unwrap());
     assert!(taken < bson.len());
 }

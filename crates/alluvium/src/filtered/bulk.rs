@@ -2,7 +2,7 @@
 
 use super::{DeleteWhere, UpdateWhere};
 use crate::{Collection, Error, ErrorKind, IntoDocument, Result, UpdateResult};
-use document::{Map, Value};
+use alluvium_document::{Map, Value};
 
 /// One of the writes of [`Collection::bulk_write`].
 #[derive(Clone)]
@@ -19,7 +19,7 @@ impl WriteModel {
     /// An insert, as [`Collection::insert_one`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// use alluvium::WriteModel;
     ///
@@ -77,7 +77,7 @@ impl BulkWrite {
     /// Whether the first error ends it, if nothing is said; otherwise all writes are tried.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use alluvium::WriteModel;
@@ -95,7 +95,7 @@ impl BulkWrite {
     /// Makes the writes, in their order.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use alluvium::WriteModel;

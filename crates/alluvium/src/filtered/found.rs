@@ -4,9 +4,9 @@ use super::Job;
 use crate::Result;
 use crate::find::Answer;
 use crate::spill::Spill;
-use env::marks::{Rare, mark};
-use readonly::sorter::Sorted;
-use store::{Charge, Store};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_readonly::sorter::Sorted;
+use alluvium_store::{Charge, Store};
 
 /// The most bytes of memory that keys take.
 const BYTES_MAX: usize = 16 << 20;

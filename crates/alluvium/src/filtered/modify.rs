@@ -3,7 +3,7 @@
 use super::Where;
 use crate::find::{Explanation, Hint, project};
 use crate::{Collection, IntoDocument, Result, ReturnDocument};
-use document::{Document, Value};
+use alluvium_document::{Document, Value};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl FindAndModify {
     /// Which of several documents is the first, `{"age": -1}`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let oldest = pets.find_one_and_delete("{}").sort(r#"{"age": -1}"#).run()?;
@@ -35,7 +35,7 @@ impl FindAndModify {
     /// What of the document is returned, `{"name": 1}`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).projection(r#"{"age": 1, "_id": 0}"#).run()?;
@@ -50,7 +50,7 @@ impl FindAndModify {
     /// Whether the document is returned as it was before (if nothing is said) or as it is afterwards.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use alluvium::ReturnDocument;
@@ -67,7 +67,7 @@ impl FindAndModify {
     /// Whether a document is inserted if none matches. Not for deletes.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.find_one_and_update(r#"{"_id": "new"}"#, r#"{"$set": {"age": 0}}"#).upsert(true).run()?;
@@ -82,7 +82,7 @@ impl FindAndModify {
     /// Which elements `$[name]` in the update stands for: `[{"name.score": {"$gte": 5}}]`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// pets.put("rex", r#"{"weights": [3, 40, 5]}"#)?;
     /// let update = pets.find_one_and_update(r#"{"_id": "rex"}"#, r#"{"$set": {"weights.$[wrong]": 4}}"#);
@@ -98,7 +98,7 @@ impl FindAndModify {
     /// Finds the document by this index: its name or its keys.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.create_index(r#"{"age": 1}"#)?;
@@ -114,7 +114,7 @@ impl FindAndModify {
     /// is no limit.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).max_time(std::time::Duration::from_secs(5)).run()?;
@@ -129,7 +129,7 @@ impl FindAndModify {
     /// Set to true by anybody, `stop` ends the search with [`crate::Error::Stopped`], and nothing is written.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use std::sync::Arc;
@@ -149,7 +149,7 @@ impl FindAndModify {
     /// returned as it was before.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).run()?;
@@ -170,7 +170,7 @@ impl FindAndModify {
     /// Finds the document, changes nothing, and tells how it is found and what that took.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).explain()?;

@@ -3,7 +3,7 @@
 use super::Where;
 use crate::find::{Explanation, Hint};
 use crate::{Collection, IntoDocument, Result, UpdateResult};
-use document::Value;
+use alluvium_document::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl UpdateWhere {
     /// Whether a document is inserted if none matches: what the filter demands, and what the update sets.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let result = pets.update_one(r#"{"_id": "new"}"#, r#"{"$set": {"age": 0}}"#).upsert(true).run()?;
@@ -35,7 +35,7 @@ impl UpdateWhere {
     /// Which elements `$[name]` in the update stands for: `[{"name.score": {"$gte": 5}}]`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// pets.put("rex", r#"{"weights": [3, 40, 5]}"#)?;
     /// let update = pets.update_one(r#"{"_id": "rex"}"#, r#"{"$set": {"weights.$[wrong]": 4}}"#);
@@ -51,7 +51,7 @@ impl UpdateWhere {
     /// Which of several documents is the first. For one document only.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.update_one("{}", r#"{"$set": {"oldest": true}}"#).sort(r#"{"age": -1}"#).run()?;
@@ -66,7 +66,7 @@ impl UpdateWhere {
     /// Finds the documents by this index: its name or its keys.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.create_index(r#"{"age": 1}"#)?;
@@ -83,7 +83,7 @@ impl UpdateWhere {
     /// between two documents. Those that were updated stay so. Zero is no limit.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let result = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).max_time(std::time::Duration::from_secs(5)).run()?;
@@ -99,7 +99,7 @@ impl UpdateWhere {
     /// documents. Those that were updated stay so; if there are any, [`crate::Error::WriteMany`] says how many.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use std::sync::Arc;
@@ -118,7 +118,7 @@ impl UpdateWhere {
     /// Makes the update.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let result = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).run()?;
@@ -149,7 +149,7 @@ impl UpdateWhere {
     /// Finds the documents, changes nothing, and tells how they are found and what that took.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let explanation = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).explain()?;

@@ -3,8 +3,8 @@
 use super::planning::Planned;
 use super::step::{Counts, Report};
 use super::{Moment, Question};
-use document::{Map, Value};
-use query::plan::{Node, Plan};
+use alluvium_document::{Map, Value};
+use alluvium_query::plan::{Node, Plan};
 use std::fmt;
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ impl Explanation {
     /// The plan as MongoDB's `explain` shows it: `queryPlanner` and `executionStats`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let explanation = pets.find(r#"{"age": 7}"#).explain()?;

@@ -1,7 +1,7 @@
 //! What ends a question before its end: the time that it was given, and whoever stops it.
 
 use crate::{Error, Result};
-use env::Env;
+use alluvium_env::Env;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

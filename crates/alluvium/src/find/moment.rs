@@ -4,9 +4,9 @@ use crate::catalog::Open;
 use crate::names::FullName;
 use crate::read::decode;
 use crate::{Collection, Database, Result, Snapshot};
-use document::Document;
+use alluvium_document::Document;
+use alluvium_store::{Seq, Store};
 use std::sync::Arc;
-use store::{Seq, Store};
 
 /// A collection at a snapshot: what every step of a plan reads.
 pub(crate) struct Moment {

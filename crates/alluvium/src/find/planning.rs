@@ -4,17 +4,17 @@ use super::step::Report;
 use super::{Moment, Question};
 use crate::Result;
 use crate::index::IndexSet;
-use document::compare::type_rank;
-use document::{Map, Value};
-use env::marks::{Rare, mark};
-use env::sync::Mutex;
+use alluvium_document::compare::type_rank;
+use alluvium_document::{Map, Value};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::sync::Mutex;
+use alluvium_query::plan::{self, Hint, KeyRange, Needs, Plan, Query, Rejected};
+use alluvium_store::{Bounds, Seq, TreeId};
 use hashbrown::HashMap;
-use query::plan::{self, Hint, KeyRange, Needs, Plan, Query, Rejected};
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::{Bounds, Seq, TreeId};
 
 /// So many forms of questions are remembered, of each collection.
 const FORMS_MAX: usize = 1000;

@@ -2,12 +2,12 @@
 
 use super::{Asked, Hint, Limits};
 use crate::{Error, Result};
-use document::path::FieldPath;
-use document::{Map, Value};
-use query::filter::Filter;
-use query::plan;
-use query::projection::Projection;
-use query::sort::Sort;
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Map, Value};
+use alluvium_query::filter::Filter;
+use alluvium_query::plan;
+use alluvium_query::projection::Projection;
+use alluvium_query::sort::Sort;
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ impl Owned {
         Ok(match natural.and_then(Value::as_f64) {
             Some(direction) if direction.abs() == 1.0 => Self::Natural { backward: direction < 0.0 },
             _ if keys.contains("$natural") => {
-                return Err(query::plan::PlanError::BadHint(
+                return Err(alluvium_query::plan::PlanError::BadHint(
                     "a hint of $natural is 1 or -1, and stands alone".to_owned(),
                 )
                 .into());

@@ -1,8 +1,8 @@
 //! Which documents were met already.
 
 use super::step::Run;
+use alluvium_store::Charge;
 use hashbrown::HashSet;
-use store::Charge;
 
 /// What a key costs in the set beside its bytes.
 const OVERHEAD: usize = 32;

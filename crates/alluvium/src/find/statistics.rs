@@ -4,13 +4,13 @@
 use super::Moment;
 use crate::Result;
 use crate::index::{Index, IndexSet};
-use document::{Value, key};
-use env::sync::{Mutex, RwLock};
+use alluvium_document::{Value, key};
+use alluvium_env::sync::{Mutex, RwLock};
+use alluvium_query::index::Order;
+use alluvium_store::{Bounds, Seq, TreeId};
 use hashbrown::HashMap;
-use query::index::Order;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::{Bounds, Seq, TreeId};
 
 /// So many distinct keys are walked through, each by one seek, to tell how many there are.
 const STEPS: u64 = 64;
@@ -104,7 +104,7 @@ impl Statistics {
 }
 
 /// About the bytes of a tree's keys and values: those in memory as those in files.
-fn bytes_of(stats: &store::TreeStats, usual: u64) -> u64 {
+fn bytes_of(stats: &alluvium_store::TreeStats, usual: u64) -> u64 {
     match stats.entries {
         0 => stats.keys * usual,
         entries => (stats.raw_bytes as f64 / entries as f64 * stats.keys as f64) as u64,

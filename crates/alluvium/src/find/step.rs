@@ -3,11 +3,11 @@
 use super::planning::{self, Planned};
 use super::{Explanation, Moment, Question};
 use crate::Result;
-use document::Document;
-use query::plan::Node;
+use alluvium_document::Document;
+use alluvium_query::plan::Node;
+use alluvium_store::BlockCounts;
 use std::sync::Arc;
 use std::time::Duration;
-use store::BlockCounts;
 
 mod admits;
 mod documents;
@@ -156,7 +156,7 @@ impl Step {
                 _ => Work::Nothing,
             },
             Node::Intersection(scans) => {
-                Work::Both(Box::new(Both::new(run, planned, scans, query::filter::Filter::default())?))
+                Work::Both(Box::new(Both::new(run, planned, scans, alluvium_query::filter::Filter::default())?))
             }
             Node::Union { inputs, merge } => Work::Union(Union::new(run, planned, inputs, !merge.is_empty())?),
             Node::Sort { input, first, .. } => {

@@ -16,11 +16,11 @@ use crate::catalog::Open;
 use crate::names::FullName;
 use crate::read::{decode, key_text};
 use crate::{Database, Error, Result};
-use env::marks::{Rare, mark};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_store::{Bounds, EntryRun, TreeId};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{Bounds, EntryRun, TreeId};
 
 /// The most bytes of a run of entries that is gathered in memory.
 const RUN_BYTES_MAX: usize = 64 << 20;
@@ -53,7 +53,7 @@ impl Build<'_> {
         if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Error::Stopped);
         }
-        if self.db.inner.tasks.stopping() { Err(Error::Store(store::Error::Closed)) } else { Ok(()) }
+        if self.db.inner.tasks.stopping() { Err(Error::Store(alluvium_store::Error::Closed)) } else { Ok(()) }
     }
 }
 
@@ -66,14 +66,14 @@ pub(crate) fn finish(build: &Build<'_>) -> Result<Arc<Index>> {
     let mut name = build.name.clone();
     loop {
         let built = finish_under(&Build { name: &name, ..*build });
-        if matches!(built, Err(Error::Store(store::Error::NoSuchTree(_)))) {
+        if matches!(built, Err(Error::Store(alluvium_store::Error::NoSuchTree(_)))) {
             // The tree goes before its name does.
             db.inner.catalog.settle(&db.inner.store)?;
         }
         // Renamed meanwhile: it goes on under the new name, with the partitions that are left.
         match (&built, db.inner.catalog.holder_of(index.tree)) {
             (Err(Error::NoSuchCollection { .. } | Error::NoSuchIndex { .. }), Some(now)) if now != name => name = now,
-            (Err(Error::Store(store::Error::NoSuchTree(_))), None) => return Err(dropped(&name, index)),
+            (Err(Error::Store(alluvium_store::Error::NoSuchTree(_))), None) => return Err(dropped(&name, index)),
             _ => return built,
         }
     }
@@ -207,7 +207,7 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32, after: Option
 
 /// Names the document that cannot be indexed.
 fn of_document(error: Error, key: &[u8]) -> Error {
-    use query::index::IndexError as E;
+    use alluvium_query::index::IndexError as E;
     let named = |what: String| format!("document {}: {what}", key_text(key));
     match error {
         Error::Index(E::ParallelArrays(what)) => E::ParallelArrays(named(what)).into(),
@@ -277,7 +277,7 @@ fn check_unique_from(build: &Build<'_>, open: &Open, from: Bounds) -> Result<Opt
 }
 
 /// The error for an entry that is none.
-pub(crate) fn damaged_entry(name: &FullName, index: &Index, error: &codec::DecodeError) -> Error {
+pub(crate) fn damaged_entry(name: &FullName, index: &Index, error: &alluvium_codec::DecodeError) -> Error {
     damaged(name, index, format!("it has an entry that is none ({error})"))
 }
 

@@ -4,12 +4,12 @@ use super::{Index, IndexSet};
 use crate::names::FullName;
 use crate::read::key_text;
 use crate::{Error, Result};
-use document::{Document, Map};
+use alluvium_document::{Document, Map};
+use alluvium_query::index::Keys;
+use alluvium_store::{Seq, TreeId, WriteBatch};
 use hashbrown::HashMap;
-use query::index::Keys;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use store::{Seq, TreeId, WriteBatch};
 
 /// The indexes that a batch is made for, and what must be seen to before it is written.
 pub(crate) struct Entries {

@@ -1,9 +1,9 @@
 //! What builds of indexes and sweeps gather in memory: few of them at once, however many there are.
 
 use crate::Result;
-use env::sync::{Condvar, Mutex};
+use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_store::{Charge, Store};
 use std::time::Duration;
-use store::{Charge, Store};
 
 /// So many gather at once: each takes up to a tenth of the memory budget.
 const AT_ONCE: usize = 2;

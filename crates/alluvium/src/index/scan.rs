@@ -4,10 +4,10 @@ use super::Index;
 use super::build::damaged_entry;
 use crate::Result;
 use crate::find::Moment;
-use document::{Document, Value};
-use env::marks::{Rare, mark};
+use alluvium_document::{Document, Value};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_store::Bounds;
 use std::sync::Arc;
-use store::Bounds;
 
 /// What a scan did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,7 +28,7 @@ pub(crate) struct Examined {
 pub(crate) struct IndexScan {
     moment: Arc<Moment>,
     index: Arc<Index>,
-    scan: store::Scan,
+    scan: alluvium_store::Scan,
     pub examined: Examined,
     /// What is examined is counted for the index: see [`IndexScan::for_question`].
     counted: bool,

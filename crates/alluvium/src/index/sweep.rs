@@ -14,14 +14,14 @@ use super::{Index, gather_bytes};
 use crate::catalog::Open;
 use crate::names::FullName;
 use crate::{Database, Result};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_store::{Bounds, Seq};
 use due::is_due;
-use env::marks::{Rare, mark};
 use hashbrown::HashMap;
 use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use store::{Bounds, Seq};
 
 /// The bytes that a document takes among the numbers, about.
 const NUMBER_BYTES: usize = 32;
@@ -103,7 +103,7 @@ impl Numbers {
         if seq > self.visible || !self.covers(id) {
             return false;
         }
-        match self.full.get(&codec::hash64(id)) {
+        match self.full.get(&alluvium_codec::hash64(id)) {
             Some(&full) => full > seq && !self.between(seq, full),
             None => !self.between(seq, self.visible),
         }
@@ -135,7 +135,7 @@ fn sweep(db: &Database, name: &FullName, stopping: Stopping<'_>) -> Result<(u64,
         match sweep_partition(db, &open, &ready, partition, stopping) {
             Ok((from_here, by)) => (gone, withheld_by) = (gone + from_here, older(withheld_by, by)),
             // Dropped meanwhile.
-            Err(crate::Error::Store(store::Error::NoSuchTree(_))) => break,
+            Err(crate::Error::Store(alluvium_store::Error::NoSuchTree(_))) => break,
             Err(error) => return Err(error),
         }
     }
@@ -166,7 +166,7 @@ fn sweep_partition(
                     }
                     dropped += gone;
                 }
-                Err(store::Error::NoSuchTree(_)) => {}
+                Err(alluvium_store::Error::NoSuchTree(_)) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -195,7 +195,7 @@ fn gather(
     let mut to = Bound::Unbounded;
     while let Some((key, _)) = scan.next()? {
         let ends = full.len() + 1 >= count || (full.len() % STOP_EVERY == STOP_EVERY - 1 && stopping());
-        let (hash, last) = (codec::hash64(key), ends.then(|| key.to_vec()));
+        let (hash, last) = (alluvium_codec::hash64(key), ends.then(|| key.to_vec()));
         let number = scan.full_version();
         full.entry(hash).and_modify(|known| *known = number.min(*known)).or_insert(number);
         if let Some(last) = last {
@@ -230,7 +230,7 @@ fn sweep_each(db: &Database, sweep: impl Fn(&FullName) -> Result<u64>) -> Result
         match sweep(&name) {
             Ok(here) => gone += here,
             // Dropped meanwhile.
-            Err(crate::Error::Store(store::Error::NoSuchTree(_))) => {}
+            Err(crate::Error::Store(alluvium_store::Error::NoSuchTree(_))) => {}
             Err(error) => first = first.and(Err(error)),
         }
     }

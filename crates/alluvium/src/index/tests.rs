@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::Index;
-use store::TreeId;
+use alluvium_store::TreeId;
 
 /// An index that is being built over the documents of tree 3: partitions 0 and 2 are, and of partition 1 what is up to the key
 /// `0x05`. `docs/format/index.md` has the bytes.

@@ -11,12 +11,12 @@ use crate::error::id_text;
 use crate::names::FullName;
 use crate::read::{decode, key_text};
 use crate::{Error, Result};
-use document::{Document, Value};
-use env::marks::{Rare, mark};
+use alluvium_document::{Document, Value};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_query::filter::Filter;
+use alluvium_store::{Bounds, Snapshot, Store, TreeId};
 use hashbrown::HashMap;
-use query::filter::Filter;
 use std::ops::Bound;
-use store::{Bounds, Snapshot, Store, TreeId};
 
 /// A unique key that two documents would have.
 pub(crate) struct Taken<'a> {
@@ -194,8 +194,8 @@ pub(crate) fn is_asked_for(filter: &Filter, index: &Index, key: &str) -> bool {
     // As an entry would have it.
     let kept = |value: &Value| {
         let mut bytes = Vec::new();
-        document::key::encode(value, &mut bytes);
-        document::key::decode(&mut &bytes[..]).unwrap_or_default()
+        alluvium_document::key::encode(value, &mut bytes);
+        alluvium_document::key::decode(&mut &bytes[..]).unwrap_or_default()
     };
     let values: Option<Vec<Value>> =
         parts.iter().map(|part| demanded(part.path.as_str()).map(|(_, value)| kept(value))).collect();

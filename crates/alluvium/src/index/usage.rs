@@ -3,7 +3,7 @@
 
 use super::scan::Examined;
 use crate::{Error, Result};
-use env::sync::{Condvar, Mutex};
+use alluvium_env::sync::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl IndexProgress {
     /// Documents whose entries are made so far, since the database was opened.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let build = pets.start_index(r#"{"age": 1}"#, "{}")?;
@@ -43,7 +43,7 @@ impl IndexProgress {
     /// About how many there will be at the end; 0 before the build goes on.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let build = pets.start_index(r#"{"age": 1}"#, "{}")?;

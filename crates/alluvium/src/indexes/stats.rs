@@ -4,10 +4,10 @@ use crate::find::Moment;
 use crate::index::scan::{Examined, IndexScan};
 use crate::index::{Index, IndexProgress};
 use crate::{Collection, Error, Result};
-use document::Map;
+use alluvium_document::Map;
+use alluvium_store::Bounds;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::Bounds;
 
 /// Entries are looked at in so many places of an index,
 const PLACES: u64 = 16;
@@ -51,7 +51,7 @@ impl IndexStats {
     /// About the part of the entries that is stale, 0 to 1, by the sample; `None` without entries.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.create_index(r#"{"age": 1}"#)?;
@@ -90,7 +90,7 @@ impl Collection {
             match stats(&moment, index) {
                 Ok(stats) => all.push(stats),
                 // Dropped meanwhile.
-                Err(Error::Store(store::Error::NoSuchTree(_))) => {}
+                Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -186,7 +186,7 @@ fn places(moment: &Arc<Moment>, index: &Arc<Index>) -> Result<Vec<Vec<u8>>> {
 fn middle(
     first: &[u8],
     last: &[u8],
-    count: impl Fn(&[u8], &[u8]) -> std::result::Result<u64, store::Error>,
+    count: impl Fn(&[u8], &[u8]) -> std::result::Result<u64, alluvium_store::Error>,
 ) -> Result<Vec<u8>> {
     let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
     let number = |key: &[u8]| {

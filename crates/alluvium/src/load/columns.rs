@@ -2,8 +2,8 @@
 
 use super::{Csv, FieldType};
 use ::csv::ByteRecord;
-use document::path::FieldPath;
-use document::{Decimal, Map, Value, json};
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Decimal, Map, Value, json};
 
 /// The fields of a row, in their order.
 #[derive(Debug, Clone)]

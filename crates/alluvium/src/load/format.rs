@@ -21,7 +21,7 @@ pub enum Format {
     /// BSON documents one after the other, as `mongodump` writes them. A document that has an `_id`
     /// keeps the order of its fields, wherever the `_id` stands.
     Bson,
-    /// A document a line in the form that holds every value ([`document::json::print_exact`]), as
+    /// A document a line in the form that holds every value ([`alluvium_document::json::print_exact`]), as
     /// [`crate::Database::dump`] writes those that BSON cannot hold. The order of fields is kept.
     ExactLines,
 }
@@ -189,7 +189,7 @@ impl Format {
             Self::ExactLines => "exact-lines".to_owned(),
             Self::Csv(csv) => csv.mark(),
         };
-        [&[0], &codec::hash64(text.as_bytes()).to_be_bytes()[..]].concat()
+        [&[0], &alluvium_codec::hash64(text.as_bytes()).to_be_bytes()[..]].concat()
     }
 
     /// What errors count: lines, or documents where there are no lines.

@@ -1,7 +1,7 @@
 //! What a load reads: a file, or any stream.
 
 use crate::Result;
-use env::{Env, File, OpenMode};
+use alluvium_env::{Env, File, OpenMode};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Identity {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
-    /// # let env = env::Env::os();
+    /// # let env = alluvium_env::Env::os();
     /// let identity = alluvium::load::Identity::of_file(&env, &path)?;
     /// assert_eq!(identity.size, 15);
     /// # alluvium::Result::Ok(())
@@ -55,16 +55,16 @@ impl Identity {
     /// # Errors
     /// [`crate::ErrorKind::Io`].
     pub fn of_file(env: &Env, path: &Path) -> Result<Self> {
-        let file = env.fs.open(path, OpenMode::Read).map_err(store::Error::from)?;
-        let size = file.len().map_err(store::Error::from)?;
-        let modified = file.modified().map_err(store::Error::from)?.unwrap_or(0);
-        let inode = file.inode().map_err(store::Error::from)?.unwrap_or(0);
-        let mut hasher = codec::Hasher64::default();
+        let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
+        let size = file.len().map_err(alluvium_store::Error::from)?;
+        let modified = file.modified().map_err(alluvium_store::Error::from)?.unwrap_or(0);
+        let inode = file.inode().map_err(alluvium_store::Error::from)?.unwrap_or(0);
+        let mut hasher = alluvium_codec::Hasher64::default();
         hasher.add(&inode.to_le_bytes());
         hasher.add(&modified.to_le_bytes());
         let mut piece = vec![0; size.min(HASHED_BYTES) as usize];
         for at in [0, size - piece.len() as u64] {
-            file.read_exact_at(&mut piece, at).map_err(store::Error::from)?;
+            file.read_exact_at(&mut piece, at).map_err(alluvium_store::Error::from)?;
             hasher.add(&piece);
         }
         Ok(Self { size, hash: hasher.finish() })
@@ -77,7 +77,7 @@ impl Identity {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
-    /// # let env = env::Env::os();
+    /// # let env = alluvium_env::Env::os();
     /// use alluvium::load::Identity;
     ///
     /// let identity = Identity::of_whole_file(&env, &path)?;
@@ -89,14 +89,14 @@ impl Identity {
     /// # Errors
     /// [`crate::ErrorKind::Io`].
     pub fn of_whole_file(env: &Env, path: &Path) -> Result<Self> {
-        let file = env.fs.open(path, OpenMode::Read).map_err(store::Error::from)?;
-        let size = file.len().map_err(store::Error::from)?;
-        let mut hasher = codec::Hasher64::default();
+        let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
+        let size = file.len().map_err(alluvium_store::Error::from)?;
+        let mut hasher = alluvium_codec::Hasher64::default();
         let mut piece = vec![0; size.min(HASHED_BYTES) as usize];
         let mut at = 0;
         while at < size {
             let len = (size - at).min(HASHED_BYTES) as usize;
-            file.read_exact_at(&mut piece[..len], at).map_err(store::Error::from)?;
+            file.read_exact_at(&mut piece[..len], at).map_err(alluvium_store::Error::from)?;
             hasher.add(&piece[..len]);
             at += len as u64;
         }
@@ -105,7 +105,7 @@ impl Identity {
 
     /// One number for both.
     pub(crate) fn number(self) -> u64 {
-        codec::checksum64(&self.size.to_le_bytes(), self.hash)
+        alluvium_codec::checksum64(&self.size.to_le_bytes(), self.hash)
     }
 }
 
@@ -124,8 +124,8 @@ impl Input {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
-    /// # let env = env::Env::os();
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let env = alluvium_env::Env::os();
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// use alluvium::load::{Input, LoadOptions};
     ///
     /// let report = db.collection("pets").load(Input::file(&env, &path)?, LoadOptions::default())?;
@@ -137,7 +137,7 @@ impl Input {
     /// [`crate::ErrorKind::Io`].
     pub fn file(env: &Env, path: &Path) -> Result<Self> {
         let identity = Identity::of_file(env, path)?;
-        let file = env.fs.open(path, OpenMode::Read).map_err(store::Error::from)?;
+        let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
         Ok(Self {
             name: path.display().to_string(),
             identity: Some(identity),
@@ -153,8 +153,8 @@ impl Input {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
-    /// # let env = env::Env::os();
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let env = alluvium_env::Env::os();
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// use alluvium::load::{Identity, Input, LoadOptions};
     ///
     /// // What `path` holds once it is decoded by somebody's own means.
@@ -171,7 +171,7 @@ impl Input {
     /// Any stream, such as standard input. Not resumable.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// use alluvium::load::{Input, LoadOptions};
     ///
     /// let lines = std::io::Cursor::new("{\"_id\": \"rex\"}\n");
@@ -198,7 +198,7 @@ impl Input {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
-    /// # let env = env::Env::os();
+    /// # let env = alluvium_env::Env::os();
     /// use alluvium::load::Input;
     ///
     /// assert!(Input::file(&env, &path)?.is_resumable());

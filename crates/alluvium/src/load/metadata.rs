@@ -1,9 +1,9 @@
 //! What `mongodump` writes beside the documents of a collection.
 
 use crate::{Collection, Error, Packing, Result};
-use document::{Map, Value, json};
-use env::{Env, OpenMode};
-use query::index::Definition;
+use alluvium_document::{Map, Value, json};
+use alluvium_env::{Env, OpenMode};
+use alluvium_query::index::Definition;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ impl Metadata {
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
     /// # use std::path::Path;
-    /// # let env = env::Env::in_memory(1);
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
@@ -65,17 +65,17 @@ impl Metadata {
     /// # Errors
     /// [`crate::ErrorKind::Io`]; [`Error::Load`] if the file holds something else.
     pub fn read(env: &Env, path: &Path) -> Result<Option<Self>> {
-        if !env.fs.exists(path).map_err(store::Error::from)? {
+        if !env.fs.exists(path).map_err(alluvium_store::Error::from)? {
             return Ok(None);
         }
         let cannot = |what: String| Error::Load(format!("cannot read {}: {what}", path.display()));
-        let file = env.fs.open(path, OpenMode::Read).map_err(store::Error::from)?;
-        let len = file.len().map_err(store::Error::from)?;
+        let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
+        let len = file.len().map_err(alluvium_store::Error::from)?;
         if len > MAX_BYTES {
             return Err(cannot(format!("it has {len} bytes; metadata have at most {MAX_BYTES}")));
         }
         let mut bytes = vec![0; len as usize];
-        file.read_exact_at(&mut bytes, 0).map_err(store::Error::from)?;
+        file.read_exact_at(&mut bytes, 0).map_err(alluvium_store::Error::from)?;
         let mut text = Vec::new();
         Packing::of(path, &bytes)
             .reader(std::io::Cursor::new(bytes))
@@ -120,7 +120,7 @@ impl Metadata {
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
     /// # use std::path::Path;
-    /// # let env = env::Env::in_memory(1);
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
@@ -139,7 +139,7 @@ impl Metadata {
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
     /// # use std::path::Path;
-    /// # let env = env::Env::in_memory(1);
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;

@@ -11,16 +11,16 @@ use super::slice::Slice;
 use super::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
 use crate::catalog::Open;
 use crate::{Collection, Durability, Error, MAX_DOCUMENT_BYTES, Result};
-use document::shape::{Shape, ShapeTable};
-use document::speculate::{Encoded, Encoder, LineError};
-use document::{Map, Value};
-use env::marks::{Rare, mark};
-use env::sync::{Condvar, Mutex};
+use alluvium_document::shape::{Shape, ShapeTable};
+use alluvium_document::speculate::{Encoded, Encoder, LineError};
+use alluvium_document::{Map, Value};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_store::Store;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::Store;
 
 mod bad;
 mod clashes;
@@ -211,7 +211,7 @@ fn go(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) ->
         most_between: options.readers as u64 + 1,
     };
     // The door's own name for it; the lint sees what is behind.
-    env::thread::scope(|scope| {
+    alluvium_env::thread::scope(|scope| {
         for _ in 0..options.readers {
             scope.spawn(|| load.guarded(Load::read));
         }
@@ -386,7 +386,7 @@ impl Load<'_> {
     fn id_bytes(&self, map: &Map) -> usize {
         match map.get(&self.settings.id_field) {
             Some(_) if self.settings.id_field == "_id" => 0,
-            Some(id) => ID_NAME_BYTES + document::bson::bson_size(id),
+            Some(id) => ID_NAME_BYTES + alluvium_document::bson::bson_size(id),
             None => ID_NAME_BYTES + OBJECT_ID_BYTES,
         }
     }
@@ -516,10 +516,10 @@ fn check_size(text: &[u8], place: Place, id: impl Fn(&Map) -> usize) -> std::res
     if text.len() < SURELY_SMALL {
         return Ok(());
     }
-    let size = match document::json::parse(text) {
+    let size = match alluvium_document::json::parse(text) {
         Ok(Value::Map(map)) => {
             let id = id(&map);
-            document::bson::document_size(&map) + id
+            alluvium_document::bson::document_size(&map) + id
         }
         _ => 0,
     };

@@ -1,6 +1,6 @@
 //! How far a load is: for those who watch, and for the next run.
 
-use codec::varint;
+use alluvium_codec::varint;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters of a load under way. All may be read at any time.

@@ -3,8 +3,8 @@ use crate::{Database, Value};
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
-fn database(seed: u64) -> (env::Env, Database) {
-    let env = env::Env::in_memory(seed);
+fn database(seed: u64) -> (alluvium_env::Env, Database) {
+    let env = alluvium_env::Env::in_memory(seed);
     let db = Database::builder().env(env.clone()).memory(8 << 20).open("db").unwrap();
     (env, db)
 }
@@ -44,7 +44,7 @@ fn bad_lines_can_be_skipped_and_are_kept_apart() {
 }
 
 #[derive(Clone, Default)]
-struct Shared(Arc<env::sync::Mutex<Vec<u8>>>);
+struct Shared(Arc<alluvium_env::sync::Mutex<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -75,8 +75,8 @@ fn duplicates_end_replace_or_skip() {
     assert_eq!(load("skip", OnDuplicate::Skip).unwrap().duplicates, 4);
 }
 
-fn write_file(env: &env::Env, path: &str, bytes: &[u8]) {
-    let file = env.fs.open(path.as_ref(), env::OpenMode::CreateNew).unwrap();
+fn write_file(env: &alluvium_env::Env, path: &str, bytes: &[u8]) {
+    let file = env.fs.open(path.as_ref(), alluvium_env::OpenMode::CreateNew).unwrap();
     file.write_at(bytes, 0).unwrap();
 }
 

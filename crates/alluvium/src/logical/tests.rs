@@ -3,7 +3,7 @@ use super::*;
 
 #[test]
 fn a_collection_that_goes_meanwhile_keeps_no_other_from_being_dropped() {
-    let db = Database::builder().env(env::Env::in_memory(1)).open("db").unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).open("db").unwrap();
     for name in ["shop.a", "shop.b", "shop.c", "other.d"] {
         db.create_collection(name).unwrap();
     }

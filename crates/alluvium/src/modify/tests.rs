@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Database, ReturnDocument};
-use env::Env;
+use alluvium_env::Env;
 
 #[test]
 fn what_is_reserved_follows_what_is_written() {

@@ -2,9 +2,9 @@
 
 use super::{Loss, LostNumbers, refuse_read_only};
 use crate::Result;
-use env::Env;
+use alluvium_env::Env;
+use alluvium_store::Salvage;
 use std::path::Path;
-use store::Salvage;
 
 /// What [`examine`] has found.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +28,7 @@ pub struct Examined {
 /// [`crate::Database::verify`] does.
 ///
 /// ```
-/// # let env = env::Env::in_memory(1);
+/// # let env = alluvium_env::Env::in_memory(1);
 /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
 /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
 /// # db.close()?;

@@ -4,11 +4,11 @@ use super::{MOST_NAMED, RepairOptions, RepairReport, RepairedCollection, Unreada
 use crate::catalog::shape_key;
 use crate::names::FullName;
 use crate::{Collection, Database, Result, WriteBatch, read};
-use codec::entry::{self, Kind};
-use document::shape::{Shape, ShapeOptions, ShapeTable};
-use document::{Document, Draft, Map, Value};
+use alluvium_codec::entry::{self, Kind};
+use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
+use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_store::{Salvage, SalvagedKey};
 use std::sync::Arc;
-use store::{Salvage, SalvagedKey};
 
 /// A batch is written when it has so many documents, or rows of so many bytes.
 const BATCH_DOCUMENTS: usize = 500;
@@ -101,7 +101,7 @@ impl<'a> Rows<'a> {
             };
             failed = put.and_then(|()| check_stop(options)).err();
             // Whatever it was, it ends the scan.
-            if failed.is_some() { Err(store::Error::Closed) } else { Ok(()) }
+            if failed.is_some() { Err(alluvium_store::Error::Closed) } else { Ok(()) }
         });
         failed.map_or(Ok(()), Err)?;
         scanned?;
@@ -130,7 +130,7 @@ impl<'a> Rows<'a> {
             _ => {
                 let draft = Draft::new(document).map_err(|e| e.to_string())?;
                 let oldest_first = key.versions[..deltas].iter().rev().map(|version| version.value.as_slice());
-                let folded = query::fold::fold(Some(draft), oldest_first).map_err(|e| e.to_string())?;
+                let folded = alluvium_query::fold::fold(Some(draft), oldest_first).map_err(|e| e.to_string())?;
                 let Some(draft) = folded.draft else { return Ok(None) };
                 draft.into_map().map_err(|e| e.to_string())?
             }

@@ -3,10 +3,10 @@
 use crate::Result;
 use crate::catalog::{read_description, shape_key};
 use crate::index::{INDEX, Index};
-use codec::entry::{self, Kind};
-use document::shape::Shape;
+use alluvium_codec::entry::{self, Kind};
+use alluvium_document::shape::Shape;
+use alluvium_store::{Salvage, SalvagedKey};
 use std::collections::{BTreeMap, BTreeSet};
-use store::{Salvage, SalvagedKey};
 
 /// What the registry says of a tree.
 pub(super) struct Described {
@@ -60,7 +60,7 @@ impl Trees {
             if known.description.first() != Some(&INDEX) || known.multivalue {
                 return true;
             }
-            if let Some((documents, index)) = Index::read(store::TreeId(*id), &known.description) {
+            if let Some((documents, index)) = Index::read(alluvium_store::TreeId(*id), &known.description) {
                 lost_indexes.remove(id);
                 made.insert(*id);
                 indexes.entry(documents.0).or_default().push(index);
@@ -106,7 +106,7 @@ fn holds_documents(salvage: &Salvage, tree: u32) -> Result<Option<bool>> {
     let mut holds = None;
     salvage.scan(tree, &mut |key| {
         let mut rest = key.key;
-        let is_id = document::key::decode(&mut rest).is_ok() && rest.is_empty();
+        let is_id = alluvium_document::key::decode(&mut rest).is_ok() && rest.is_empty();
         holds = Some(is_id || holds == Some(true));
         Ok(())
     })?;
@@ -138,6 +138,6 @@ pub(super) fn plain_value<'a>(key: &'a SalvagedKey<'_>) -> Option<std::result::R
 /// Key and value of an entry of a tree with many values under a key.
 pub(super) fn multivalue_parts(entry: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let (mut rest, mut key) = (entry, Vec::new());
-    codec::key::get_bytes(&mut rest, &mut key).ok()?;
+    alluvium_codec::key::get_bytes(&mut rest, &mut key).ok()?;
     Some((key, rest))
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Builder, Compression, ErrorKind};
-use env::mem::MemFs;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, SeededRng};
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;

@@ -10,11 +10,11 @@ use crate::index::{self, Index};
 use crate::names::FullName;
 use crate::read::{decode, key_text};
 use crate::{Error, Result};
-use document::Document;
+use alluvium_document::Document;
+use alluvium_store::{Bounds, Snapshot, Store, TreeId};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{Bounds, Snapshot, Store, TreeId};
 
 /// What is checked.
 pub(super) struct Checking<'a> {
@@ -56,9 +56,9 @@ impl Counted {
 }
 
 /// An error if the bytes are not the key of an `_id`.
-fn is_id(mut key: &[u8]) -> std::result::Result<(), codec::DecodeError> {
-    document::key::skip(&mut key, false)?;
-    if key.is_empty() { Ok(()) } else { Err(codec::DecodeError::Invalid("the key of an _id")) }
+fn is_id(mut key: &[u8]) -> std::result::Result<(), alluvium_codec::DecodeError> {
+    alluvium_document::key::skip(&mut key, false)?;
+    if key.is_empty() { Ok(()) } else { Err(alluvium_codec::DecodeError::Invalid("the key of an _id")) }
 }
 
 /// How an entry stands to its document.
@@ -82,7 +82,7 @@ impl Checking<'_> {
             match self.entries(index, partition, &mut found, damage, most) {
                 Ok(()) => {}
                 // Dropped since.
-                Err(Error::Store(store::Error::NoSuchTree(_))) => return Ok(None),
+                Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => return Ok(None),
                 Err(error) => note(error, damage)?,
             }
         }
@@ -142,7 +142,7 @@ impl Checking<'_> {
         index: &Index,
         (key, id): (&[u8], &[u8]),
         value: &[u8],
-        version: codec::entry::Seq,
+        version: alluvium_codec::entry::Seq,
     ) -> Result<Standing> {
         let mut row = Vec::new();
         let Some(written) = self.store.get_numbered_at(self.snapshot, self.documents, id, &mut row)? else {

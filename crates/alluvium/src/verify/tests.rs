@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::Database;
-use env::Env;
+use alluvium_env::Env;
 
 /// A document with a map of this form, large enough that a change of the map is a delta.
 fn document(id: usize, map: bool) -> String {
@@ -53,7 +53,7 @@ fn a_shape_that_comes_after_the_snapshot_is_no_damage() {
     for number in 1..=200 {
         batch.delete(open.system, &catalog::shape_key(number));
     }
-    store.write(batch, store::Durability::Sync).unwrap();
+    store.write(batch, alluvium_store::Durability::Sync).unwrap();
     let shapes = Shapes::load(store, &name, open.system, &snapshot).unwrap();
     let damage = check(&shapes).damage;
     assert_eq!(damage.len(), 1, "{damage:?}");

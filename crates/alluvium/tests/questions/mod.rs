@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, dead_code)]
 
 use alluvium::{Collection, Database, Document, Hint, Map, Snapshot, Value};
+use alluvium_query::filter::Filter;
+use alluvium_query::sort::Sort;
 use proptest::prelude::*;
-use query::filter::Filter;
-use query::sort::Sort;
 
 pub const INDEXES: &[(&str, &str)] = &[
     (r#"{"a": 1}"#, "{}"),
@@ -178,7 +178,7 @@ pub fn sort() -> impl Strategy<Value = &'static str> {
 }
 
 pub fn map(text: &str) -> Map {
-    document::json::parse(text.as_bytes()).unwrap().as_map().unwrap().clone()
+    alluvium_document::json::parse(text.as_bytes()).unwrap().as_map().unwrap().clone()
 }
 
 /// Some of types of which an entry tells the exact value, some of others.
@@ -214,7 +214,7 @@ pub fn naive(all: &[Document], filter: &Map) -> Vec<Map> {
 }
 
 pub fn sorted_by_id(mut maps: Vec<Map>) -> Vec<Map> {
-    maps.sort_by(|a, b| document::compare::compare(a.get("_id").unwrap(), b.get("_id").unwrap()));
+    maps.sort_by(|a, b| alluvium_document::compare::compare(a.get("_id").unwrap(), b.get("_id").unwrap()));
     maps
 }
 
@@ -270,7 +270,7 @@ pub fn check_at(
     for fields in [r#"{"a": 1, "_id": 0}"#, r#"{"a": 1}"#, r#"{"_id": 1}"#, r#"{"a": 1, "b": 1}"#] {
         let found = ask().projection(fields).run().unwrap().map(|document| document.unwrap().to_string());
         let mut found: Vec<String> = found.collect();
-        let projection = query::projection::Projection::parse(&map(fields)).unwrap();
+        let projection = alluvium_query::projection::Projection::parse(&map(fields)).unwrap();
         let documents = expected.iter().map(|map| Document::from_map(map).unwrap());
         let mut wanted: Vec<String> = documents
             .map(|document| projection.apply(&document, &Filter::default()).unwrap())
@@ -282,12 +282,13 @@ pub fn check_at(
         assert_eq!(found, wanted, "{what}: {fields}");
     }
     let mut values: Vec<Value> = c.find(filter).at(at).distinct("a").unwrap();
-    let mut wanted = query::distinct::Distinct::new("a").unwrap();
+    let mut wanted = alluvium_query::distinct::Distinct::new("a").unwrap();
     expected.iter().for_each(|map| wanted.add(&Document::from_map(map).unwrap()).unwrap());
     let mut wanted: Vec<Value> = wanted.into_values().collect();
     // Which of two equal numbers of different types comes is left open.
-    let plain =
-        |values: &mut Vec<Value>| values.iter().map(|v| format!("{:?}", document::key::id_key(v))).collect::<Vec<_>>();
+    let plain = |values: &mut Vec<Value>| {
+        values.iter().map(|v| format!("{:?}", alluvium_document::key::id_key(v))).collect::<Vec<_>>()
+    };
     assert_eq!(plain(&mut values), plain(&mut wanted), "{what}: distinct");
 }
 

@@ -3,8 +3,8 @@
 use super::engine::Failure;
 use super::report::Cost;
 use crate::process::{self, Io, Usage};
-use env::Clock;
-use env::sync::{Condvar, Mutex};
+use alluvium_env::Clock;
+use alluvium_env::sync::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

@@ -4,9 +4,9 @@ use super::engine::{Engine, Failure, Session, Sizes};
 use super::row::{Field, INDEXES, Pairs, Row, row_key};
 use super::run::Settings;
 use alluvium::{Collection, Database, Durability, Map};
+use alluvium_store::{Bounds, Options, Store, TreeId, TreeStats, Tuning};
 use std::ops::Bound;
 use std::path::Path;
-use store::{Bounds, Options, Store, TreeId, TreeStats, Tuning};
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Layer {
 /// # Errors
 /// What opening says; that the directory is not empty; that there is no index of this kind yet.
 pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn Engine>, Failure> {
-    let fs = env::Env::os().fs;
+    let fs = alluvium_env::Env::os().fs;
     if fs.exists(path)? && !fs.list(path)?.is_empty() {
         return Err(format!("{} is not empty: name a directory that is not there yet", path.display()).into());
     }
@@ -42,7 +42,7 @@ pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn En
         }
         Layer::Pairs => {
             let options = Options { memory_bytes: memory, direct_io: settings.direct, ..Options::default() };
-            let store = Store::open(env::Env::os(), path, options)?;
+            let store = Store::open(alluvium_env::Env::os(), path, options)?;
             let names: Vec<String> = (0..=settings.indexes).map(|tree| format!("tree {tree}")).collect();
             let names: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
             let trees = store.create_trees(&names)?;

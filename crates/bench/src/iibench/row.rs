@@ -2,7 +2,7 @@
 
 use super::engine::Failure;
 use crate::comments::random::{Random, mix};
-use document::{Map, Value, key};
+use alluvium_document::{Map, Value, key};
 
 /// Customers, cash registers and products are drawn from so many.
 const CUSTOMERS: u64 = 100_000;
@@ -149,7 +149,7 @@ impl Pairs {
             row.put_key(&mut self.bytes);
             let value_at = self.bytes.len();
             // These documents have nothing that BSON could not hold.
-            let _encoded = document::bson::encode_document(&row.document(), &mut self.bytes);
+            let _encoded = alluvium_document::bson::encode_document(&row.document(), &mut self.bytes);
             self.pairs.push((0, at, value_at, self.bytes.len()));
             for index in 0..indexes {
                 let at = self.bytes.len();

@@ -5,7 +5,7 @@ use super::meter::{Meter, Tally};
 use super::report::{Interval, Query, Report};
 use super::row::Row;
 use crate::process::{load_average, peak_resident_bytes, thread_cpu_time};
-use env::{Env, Fs};
+use alluvium_env::{Env, Fs};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -103,7 +103,7 @@ pub fn run(
 
 /// Runs `act` on a thread of its own.
 fn apart<T: Send>(act: impl FnOnce() -> T + Send) -> T {
-    env::thread::scope(|scope| {
+    alluvium_env::thread::scope(|scope| {
         let thread = scope.spawn(act);
         match thread.join() {
             Ok(value) => value,
@@ -124,7 +124,7 @@ fn load(
     let next = AtomicU64::new(0);
     let first = meter.read(tally);
     let started = env.clock.now();
-    env::thread::scope(|scope| {
+    alluvium_env::thread::scope(|scope| {
         for _ in 0..settings.loaders {
             let next = &next;
             scope.spawn(move || {

@@ -21,7 +21,7 @@ fn work_takes_processor_time() {
 fn a_thread_counts_its_own_reads() {
     let (sender, receiver) = std::sync::mpsc::channel();
     let before = thread_io(thread_id());
-    env::thread::scope(|scope| {
+    alluvium_env::thread::scope(|scope| {
         scope.spawn(move || {
             let before = thread_io(thread_id());
             let _one = load_average();

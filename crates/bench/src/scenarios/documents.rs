@@ -102,7 +102,7 @@ pub fn sample_ids(collection: &Collection, seed: u64) -> Result<Vec<Value>> {
 /// # Errors
 /// What the gets say.
 pub fn get(database: &Database, collection: &Collection, ids: &[Value], settings: &Settings) -> Result<Outcome> {
-    let clock = env::Env::os().clock;
+    let clock = alluvium_env::Env::os().clock;
     run(&plan("get", settings), &clock, &state(database), &|worker| {
         let mut random = fastrand::Rng::with_seed(settings.seed + worker.index as u64);
         while worker.goes_on() {
@@ -175,7 +175,7 @@ fn updates(
     settings: &Settings,
     step: &(dyn Fn(Value) -> Result<()> + Sync),
 ) -> Result<Outcome> {
-    let clock = env::Env::os().clock;
+    let clock = alluvium_env::Env::os().clock;
     run(&plan(name, settings), &clock, &state(database), &|worker| {
         let mut random = fastrand::Rng::with_seed(settings.seed + worker.index as u64);
         while worker.goes_on() {

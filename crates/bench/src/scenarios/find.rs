@@ -137,7 +137,7 @@ fn ask_all(collection: &Collection, samples: &Samples, settings: &Settings, rewr
 }
 
 fn one(question: &'static str, ask: &Ask<'_>, times: usize, seed: u64, rewritten: u8) -> Result<Asked> {
-    let clock = env::Env::os().clock;
+    let clock = alluvium_env::Env::os().clock;
     let mut random = fastrand::Rng::with_seed(seed);
     let mut took = Vec::with_capacity(times);
     let (mut returned, mut keys, mut documents, mut stale, mut blocks) = (0, 0, 0, 0, 0);

@@ -3,7 +3,7 @@
 use super::documents::{self, Settings};
 use super::run::{Counters, Outcome, Plan, run};
 use alluvium::{Collection, Database, Error, Result, Value};
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -40,12 +40,12 @@ pub fn run_build(
 ) -> Result<Built> {
     let known = collection.indexes()?.len();
     let before = documents::update_checked(database, collection, ids, settings)?;
-    let clock = env::Env::os().clock;
+    let clock = alluvium_env::Env::os().clock;
     let (ended, built) = (AtomicBool::new(false), Mutex::new(None));
     let add_one = documents::increment();
     let plan =
         Plan { name: "beside the build".to_owned(), threads: settings.threads, duration: FOR_EVER, operations: 0 };
-    let beside = env::thread::scope(|scope| {
+    let beside = alluvium_env::thread::scope(|scope| {
         scope.spawn(|| {
             let started = clock.now();
             let name = collection.create_index(keys);

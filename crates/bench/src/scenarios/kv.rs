@@ -3,10 +3,10 @@
 
 use super::run::{Counters, Outcome, Plan, Worker, run};
 use crate::keys::Generator;
+use alluvium_store::{Durability, Options, Store, TreeId};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
-use store::{Durability, Options, Store, TreeId};
 
 /// Shares of puts, deletes and gets in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -73,8 +73,8 @@ const KNOWN: usize = 1 << 17;
 ///
 /// # Errors
 /// What the store says.
-pub fn kv(path: &Path, options: Options, settings: &Settings) -> store::Result<Outcome> {
-    let env = env::Env::os();
+pub fn kv(path: &Path, options: Options, settings: &Settings) -> alluvium_store::Result<Outcome> {
+    let env = alluvium_env::Env::os();
     let durability = options.durability;
     let store = Store::open(env.clone(), path, options)?;
     let tree = match store.trees().first() {
@@ -124,7 +124,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn run(&mut self, worker: &mut Worker<'_>) -> store::Result<()> {
+    fn run(&mut self, worker: &mut Worker<'_>) -> alluvium_store::Result<()> {
         let (puts, deletes) = self.settings.mix.shares();
         while worker.goes_on() {
             let dice = self.random.u32(0..100);
@@ -152,14 +152,14 @@ impl<'a> Thread<'a> {
         Ok(())
     }
 
-    fn put(&self, key: &[u8]) -> store::Result<()> {
+    fn put(&self, key: &[u8]) -> alluvium_store::Result<()> {
         let mut batch = self.store.batch();
         batch.put(self.tree, key, &self.value);
         self.store.write(batch, self.durability).map(drop)
     }
 
     /// Looks, then deletes: the seed counts the deletes that found something.
-    fn delete(&self, key: &[u8]) -> store::Result<bool> {
+    fn delete(&self, key: &[u8]) -> alluvium_store::Result<bool> {
         let found = self.store.contains(self.tree, key)?;
         let mut batch = self.store.batch();
         batch.delete(self.tree, key);

@@ -5,10 +5,10 @@ use super::Latency;
 use super::run::{histogram, latency_of};
 use crate::comments::{By, Pairs};
 use crate::process::{Usage, peak_resident_bytes};
+use alluvium_store::{Durability, Multivalue, Options, Store, ValuesOf};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
-use store::{Durability, Multivalue, Options, Store, ValuesOf};
 
 /// The parameters.
 #[derive(Debug, Clone)]
@@ -61,8 +61,8 @@ const BATCH: u64 = 1000;
 ///
 /// # Errors
 /// What the store says.
-pub fn multivalue(path: &Path, options: Options, settings: &Settings) -> store::Result<Found> {
-    let env = env::Env::os();
+pub fn multivalue(path: &Path, options: Options, settings: &Settings) -> alluvium_store::Result<Found> {
+    let env = alluvium_env::Env::os();
     let clock = env.clock.clone();
     let store = Store::open(env, path, options)?;
     let tree = store.create_multivalue_tree(b"ids")?;
@@ -106,10 +106,10 @@ pub fn multivalue(path: &Path, options: Options, settings: &Settings) -> store::
 
 fn look_up(
     values: &Multivalue<'_>,
-    clock: &dyn env::Clock,
+    clock: &dyn alluvium_env::Clock,
     settings: &Settings,
     found: &mut Found,
-) -> store::Result<()> {
+) -> alluvium_store::Result<()> {
     // The same names in the same order, so keys with many values are asked for as often as they have values.
     let mut pairs = Pairs::new(settings.by, settings.seed);
     let (mut name, mut largest) = (Vec::new(), Vec::new());
@@ -129,7 +129,7 @@ fn look_up(
     }
     found.latency = latency_of(&times);
     found.values_per_second = read as f64 / clock.now().saturating_sub(began).as_secs_f64();
-    let rate = |wanted: ValuesOf<'_>| -> store::Result<f64> {
+    let rate = |wanted: ValuesOf<'_>| -> alluvium_store::Result<f64> {
         let start = clock.now();
         let count = drain(values, wanted)?;
         Ok(count as f64 / clock.now().saturating_sub(start).as_secs_f64())
@@ -140,7 +140,7 @@ fn look_up(
     Ok(())
 }
 
-fn drain(values: &Multivalue<'_>, wanted: ValuesOf<'_>) -> store::Result<u64> {
+fn drain(values: &Multivalue<'_>, wanted: ValuesOf<'_>) -> alluvium_store::Result<u64> {
     let mut stream = values.values(wanted)?;
     let mut count = 0;
     while stream.next()?.is_some() {

@@ -4,12 +4,12 @@
 use crate::keys::{Generator, KEY_BYTES};
 use crate::process::{Usage, cpu_time, peak_resident_bytes};
 use alluvium::{BuildOptions, ReadOnly, ReadOnlyOptions, Result};
-use env::{Clock, Env};
+use alluvium_env::{Clock, Env};
+use alluvium_store::{Durability, Options, Store};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use store::{Durability, Options, Store};
 
 mod trial;
 
@@ -267,7 +267,7 @@ impl Place<'_> {
     fn fill_ordinary(&self, env: &Env, tell: &mut dyn FnMut(Event<'_>)) -> Result<Option<Built>> {
         let (path, pairs) = (self.path("ordinary"), self.pairs());
         let done = path.with_extension("done");
-        if env.fs.exists(&done).map_err(store::Error::from)? {
+        if env.fs.exists(&done).map_err(alluvium_store::Error::from)? {
             return Ok(None);
         }
         let filling = Filling::begin(env);
@@ -292,7 +292,7 @@ impl Place<'_> {
         let disk_bytes = store.stats().disk_bytes;
         store.close()?;
         // So that a run that is cut short is not taken for a filled store.
-        env.fs.open(&done, env::OpenMode::CreateNew).map_err(store::Error::from)?;
+        env.fs.open(&done, alluvium_env::OpenMode::CreateNew).map_err(alluvium_store::Error::from)?;
         let raw_bytes = pairs * (KEY_BYTES + self.value_bytes) as u64;
         Ok(Some(filling.end(env, path, true, pairs, raw_bytes, disk_bytes)))
     }
@@ -302,7 +302,7 @@ impl Place<'_> {
         if combination.ordinary {
             let store = Store::open(env.clone(), &self.path("ordinary"), self.options(memory_bytes))?;
             let Some((tree, _)) = store.trees().first().cloned() else {
-                return Err(store::Error::NotADatabase(self.path("ordinary")).into());
+                return Err(alluvium_store::Error::NotADatabase(self.path("ordinary")).into());
             };
             let trial = self.gets(env, combination, number, &|key, value| Ok(store.get(tree, key, value)?));
             store.close()?;
@@ -316,11 +316,11 @@ impl Place<'_> {
     /// Gets random keys on each thread until the time is over.
     fn gets(&self, env: &Env, combination: &Combination, number: u64, get: &Get<'_>) -> Result<trial::Trial> {
         let (gets, found) = (AtomicU64::new(0), AtomicU64::new(0));
-        let failure = env::sync::Mutex::new(None);
+        let failure = alluvium_env::sync::Mutex::new(None);
         let (clock, pairs, duration) = (&*env.clock, self.pairs(), self.settings.duration);
         let (before, started) = (Usage::now(), clock.now());
         let cpu = cpu_time();
-        env::thread::scope(|scope| {
+        alluvium_env::thread::scope(|scope| {
             for thread in 0..combination.threads {
                 let (gets, found, failure, keys) = (&gets, &found, &failure, self.keys());
                 let seed = self.settings.seed ^ (number << 16) ^ thread as u64;

@@ -1,8 +1,8 @@
 //! Threads, counters, samples: what the scenarios have in common.
 
 use crate::process::{Usage, peak_resident_bytes, resident_bytes};
-use env::Clock;
-use env::sync::{Condvar, Mutex};
+use alluvium_env::Clock;
+use alluvium_env::sync::{Condvar, Mutex};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::sync::Arc;
@@ -168,7 +168,7 @@ pub(crate) fn run<E: Send>(
     let before = Usage::now();
     let start = clock.now();
     let mut usage = Usage::default();
-    env::thread::scope(|scope| {
+    alluvium_env::thread::scope(|scope| {
         scope.spawn(|| sample(plan, &**clock, &counters, &stop, state, &samples, &ended));
         let threads: Vec<_> = (0..plan.threads)
             .map(|index| {

@@ -92,7 +92,7 @@ impl RunArgs {
 }
 
 /// Prints what a scenario found.
-fn print(outcome: &bench::scenarios::Outcome, json: bool) -> Outcome {
+fn print(outcome: &alluvium_bench::scenarios::Outcome, json: bool) -> Outcome {
     let mut out = Output::new();
     if json {
         out.json(&serde_json::to_value(outcome).map_err(|error| Failure::Other(error.to_string()))?)?;
@@ -102,7 +102,7 @@ fn print(outcome: &bench::scenarios::Outcome, json: bool) -> Outcome {
     out.finish()
 }
 
-fn describe(outcome: &bench::scenarios::Outcome) -> String {
+fn describe(outcome: &alluvium_bench::scenarios::Outcome) -> String {
     let (latency, usage) = (&outcome.latency, &outcome.usage);
     let per_operation = |n: u64| n as f64 / outcome.operations.max(1) as f64;
     let rows = [

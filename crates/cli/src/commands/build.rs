@@ -11,7 +11,7 @@ use crate::signals::Stop;
 use alluvium::load::{LoadOptions, OnBad, Outcome as Ended, Progress};
 use alluvium::prefixed::PairReader;
 use alluvium::{BuildOptions, OnDuplicate, ReadOnly, Space};
-use env::Env;
+use alluvium_env::Env;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -138,9 +138,9 @@ impl Args {
                 Duplicate::Skip => OnDuplicate::Skip,
             },
             compression: match self.compression {
-                Packed::Zstd => readonly::Compression::Zstd { level: 3 },
-                Packed::Lz4 => readonly::Compression::Lz4,
-                Packed::None => readonly::Compression::None,
+                Packed::Zstd => alluvium_readonly::Compression::Zstd { level: 3 },
+                Packed::Lz4 => alluvium_readonly::Compression::Lz4,
+                Packed::None => alluvium_readonly::Compression::None,
             },
             ..BuildOptions::default()
         };
@@ -235,7 +235,7 @@ impl Args {
     ) -> Outcome<Summary> {
         let mut summary = Summary::default();
         let mut build = ReadOnly::build_key_values(&self.path, &self.name, options)?;
-        let failed = |error: readonly::Error| Failure::from(alluvium::Error::from(error));
+        let failed = |error: alluvium_readonly::Error| Failure::from(alluvium::Error::from(error));
         for source in sources {
             let stream = source.open_bytes(env, stop)?;
             let mut reader = PairReader::new(BufReader::with_capacity(READ_BYTES, stream));

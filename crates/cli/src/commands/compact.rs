@@ -7,7 +7,7 @@ use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
-use env::Env;
+use alluvium_env::Env;
 
 /// Arguments of `compact`.
 #[derive(Debug, clap::Args)]

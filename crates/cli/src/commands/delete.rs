@@ -8,7 +8,7 @@ use crate::settings::questions::{self, QuestionArgs, map_of};
 use crate::signals::Stop;
 use crate::text;
 use alluvium::{Error, Value};
-use document::key::{self, IdError};
+use alluvium_document::key::{self, IdError};
 use std::time::Duration;
 
 /// Arguments of `delete`.

@@ -12,7 +12,7 @@ use crate::files;
 use crate::settings::size;
 use crate::signals::Stop;
 use crate::text;
-use env::Env;
+use alluvium_env::Env;
 use std::path::PathBuf;
 
 /// With fewer a load is over before it can be killed.

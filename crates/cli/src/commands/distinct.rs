@@ -5,7 +5,7 @@ use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::questions::{self, QuestionArgs};
 use crate::signals::Stop;
-use document::json::{self, Format};
+use alluvium_document::json::{self, Format};
 
 /// Arguments of `distinct`.
 #[derive(Debug, clap::Args)]

@@ -10,7 +10,7 @@ use crate::signals::Stop;
 use crate::text;
 use alluvium::Error;
 use alluvium::dump::{DumpOptions, DumpReport};
-use env::Env;
+use alluvium_env::Env;
 use std::path::PathBuf;
 
 /// Arguments of `dump`.

@@ -11,7 +11,7 @@ use crate::text;
 use alluvium::export::{Encoder, Format};
 use alluvium::load::Format as Loaded;
 use alluvium::{Cursor, Packer, Packing};
-use env::{Env, WholeFile};
+use alluvium_env::{Env, WholeFile};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -200,5 +200,5 @@ impl Target {
 }
 
 fn failed(path: &Path, error: std::io::Error) -> Failure {
-    env::Error::of_stream("write", path, error).into()
+    alluvium_env::Error::of_stream("write", path, error).into()
 }

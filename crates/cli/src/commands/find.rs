@@ -5,8 +5,8 @@ use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::questions::{self, QuestionArgs, map_of, whole};
 use crate::signals::Stop;
+use alluvium_document::json::Format;
 use clap::value_parser;
-use document::json::Format;
 
 /// Arguments of `find`.
 #[derive(Debug, clap::Args)]

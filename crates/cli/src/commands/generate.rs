@@ -4,7 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::output::Output;
 use crate::signals::Stop;
-use env::Env;
+use alluvium_env::Env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -70,11 +70,11 @@ impl Command {
     pub(crate) fn run(&self) -> Outcome {
         match self {
             Self::Comments(args) => {
-                let mut comments = bench::comments::Generator::new(args.seed);
+                let mut comments = alluvium_bench::comments::Generator::new(args.seed);
                 args.target.write(args.docs, |out| comments.write_line(out))
             }
             Self::Keys(args) => {
-                let mut keys = bench::keys::Generator::new(args.seed, args.key_space, args.value_bytes);
+                let mut keys = alluvium_bench::keys::Generator::new(args.seed, args.key_space, args.value_bytes);
                 let mut value = Vec::new();
                 args.target.write(args.keys, |out| keys.write_line(&mut value, out))
             }

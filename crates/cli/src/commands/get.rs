@@ -5,7 +5,7 @@ use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, FieldArgs, IdArgs};
 use crate::signals::Stop;
-use document::json::Format;
+use alluvium_document::json::Format;
 
 /// Arguments of `get`.
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,7 @@ use crate::output::Output;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::inspect::{self, Fact, FactValue, InspectOptions, Item};
-use env::Env;
+use alluvium_env::Env;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -138,8 +138,8 @@ fn to_json(value: FactValue) -> Value {
 /// The `_id` that a key is, if it is one.
 fn id_of(key: &[u8]) -> Option<String> {
     let mut rest = key;
-    let id = document::key::decode(&mut rest).ok()?;
-    let again = document::key::id_key(&id).ok()?;
+    let id = alluvium_document::key::decode(&mut rest).ok()?;
+    let again = alluvium_document::key::id_key(&id).ok()?;
     (rest.is_empty() && again == key).then(|| crate::settings::ids::show(&id))
 }
 
@@ -155,7 +155,7 @@ fn entry_of(key: &[u8]) -> Option<String> {
             input = &inverted;
         }
         let before = input.len();
-        parts.push(document::key::decode(&mut input).ok()?);
+        parts.push(alluvium_document::key::decode(&mut input).ok()?);
         rest = &rest[before - input.len()..];
     }
     let id = parts.pop().filter(|_| !parts.is_empty())?;

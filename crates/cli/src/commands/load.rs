@@ -21,9 +21,9 @@ use crate::signals::Stop;
 use crate::text;
 use alluvium::load::{LoadOptions, LoadReport, Metadata, Outcome as Ended, Progress};
 use alluvium::{Database, Error};
-use bench::process;
-use env::Env;
-use env::sync::{Condvar, Mutex};
+use alluvium_bench::process;
+use alluvium_env::Env;
+use alluvium_env::sync::{Condvar, Mutex};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -204,7 +204,7 @@ fn settle(database: &Database, stop: &Stop) -> Outcome {
     let ended = Arc::new((Mutex::new(false), Condvar::new()));
     let watcher = {
         let (database, stop, ended) = (database.clone(), stop.clone(), ended.clone());
-        env::thread::spawn("signals", move || close_on_signal(&database, &stop, &ended.0, &ended.1))
+        alluvium_env::thread::spawn("signals", move || close_on_signal(&database, &stop, &ended.0, &ended.1))
     };
     let result = database.settle();
     *ended.0.lock() = true;

@@ -4,8 +4,8 @@ use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::output::Output;
 use crate::text;
+use alluvium_env::Env;
 use clap_mangen::Man;
-use env::Env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -10,9 +10,9 @@ use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
+use alluvium_store::{Durability, Multivalue, Store, TreeId, ValuesOf};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use store::{Durability, Multivalue, Store, TreeId, ValuesOf};
 
 /// First byte of a description: a named set of values; its name follows.
 const VALUES: u8 = 3;
@@ -159,7 +159,7 @@ fn print_sets(database: &DatabaseArgs) -> Outcome {
     out.finish()
 }
 
-fn failed(error: store::Error) -> Failure {
+fn failed(error: alluvium_store::Error) -> Failure {
     alluvium::Error::from(error).into()
 }
 
@@ -204,7 +204,7 @@ impl Set {
         self.with(false, |store, tree| store.drop_trees(&[tree]).map_err(failed))
     }
 
-    fn change(&self, create: bool, fill: impl FnOnce(TreeId, &mut store::WriteBatch)) -> Outcome {
+    fn change(&self, create: bool, fill: impl FnOnce(TreeId, &mut alluvium_store::WriteBatch)) -> Outcome {
         self.with(create, |store, tree| {
             let mut batch = store.batch();
             fill(tree, &mut batch);

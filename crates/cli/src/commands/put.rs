@@ -5,8 +5,8 @@ use crate::output::Output;
 use crate::settings::database::{Acknowledge, CollectionArgs};
 use crate::settings::ids::{self, IdArgs};
 use alluvium::{Map, Value};
-use document::json;
-use document::key::IdError;
+use alluvium_document::json;
+use alluvium_document::key::IdError;
 use std::io::Read;
 
 /// Arguments of `put`.
@@ -67,11 +67,11 @@ impl Args {
         let (own, given) = (map.get("_id"), (self.id != "-").then(|| self.ids.parse(&self.id)));
         let refused = |code, what| Err(Failure::from(alluvium::Error::InvalidId { code, what }));
         if let (Some(own), Some(given)) = (own, &given)
-            && !document::compare::equal(own, given)
+            && !alluvium_document::compare::equal(own, given)
         {
             return refused(2, format!("the document has _id {}, which is not {}", ids::show(own), ids::show(given)));
         }
-        match given.as_ref().or(own).map(document::key::id_key) {
+        match given.as_ref().or(own).map(alluvium_document::key::id_key) {
             Some(Err(error @ IdError::Dollar(_))) => refused(52, error.to_string()),
             Some(Err(error)) => refused(2, error.to_string()),
             _ => Ok(()),

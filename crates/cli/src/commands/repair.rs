@@ -9,7 +9,7 @@ use crate::signals::Stop;
 use crate::text;
 use alluvium::Space;
 use alluvium::repair::{self, Loss, LostNumbers, RepairOptions, RepairReport};
-use env::Env;
+use alluvium_env::Env;
 use std::path::PathBuf;
 
 /// Arguments of `repair`.

@@ -11,7 +11,7 @@ use crate::signals::Stop;
 use crate::text;
 use alluvium::dump::{Dump, RestoreOptions, RestoreReport, RestoredCollection};
 use alluvium::{Database, Error, Packing, Space};
-use env::Env;
+use alluvium_env::Env;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{FieldArgs, IdArgs, RangeArgs};
 use crate::signals::Stop;
-use document::json::Format;
+use alluvium_document::json::Format;
 
 /// Arguments of `scan`.
 #[derive(Debug, clap::Args)]

@@ -8,7 +8,7 @@ use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::{Database, ErrorKind, ReadOnly, Stats, VerifiedIndex, VerifyReport, repair};
-use env::Env;
+use alluvium_env::Env;
 use std::time::Duration;
 
 /// Arguments of `verify`.
@@ -209,7 +209,7 @@ impl Found {
 /// True if one of the findings names the file that the error is about.
 fn named(error: &alluvium::Error, findings: &[String]) -> bool {
     match error {
-        alluvium::Error::Store(store::Error::Storage(env::Error::Corrupt { path, .. })) => {
+        alluvium::Error::Store(alluvium_store::Error::Storage(alluvium_env::Error::Corrupt { path, .. })) => {
             let path = path.display().to_string();
             findings.iter().any(|finding| finding.contains(&path))
         }

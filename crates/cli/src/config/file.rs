@@ -2,7 +2,7 @@
 
 use super::{Found, Origin, SETTINGS, Setting};
 use crate::exit::{Failure, Outcome};
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 

@@ -32,7 +32,7 @@ fn the_environment_goes_before_the_file_and_the_nearer_file_before_the_other() {
     let write = |path: &str, text: &str| {
         let path = Path::new(path);
         env.fs.create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        let file = env.fs.open(path, env::OpenMode::CreateNew).expect("a file");
+        let file = env.fs.open(path, alluvium_env::OpenMode::CreateNew).expect("a file");
         file.write_at(text.as_bytes(), 0).expect("space");
     };
     write("/users/u/.config/alluvium/config.toml", "memory = '11M'\nreaders = 2\nlog = 'info'");

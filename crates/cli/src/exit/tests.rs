@@ -1,19 +1,19 @@
 use super::*;
+use alluvium_store::Error as StoreError;
 use std::path::{Path, PathBuf};
-use store::Error as StoreError;
 
 fn code(error: impl Into<alluvium::Error>) -> u8 {
     Failure::from(error.into()).exit_code()
 }
 
-fn io(kind: io::ErrorKind) -> env::Error {
-    env::Error::io("write", Path::new("file"), kind.into())
+fn io(kind: io::ErrorKind) -> alluvium_env::Error {
+    alluvium_env::Error::io("write", Path::new("file"), kind.into())
 }
 
 #[test]
 fn the_librarys_errors_have_their_codes() {
     let path = PathBuf::from("db");
-    let damage = env::Error::corrupt(&path, 17, "a wrong checksum");
+    let damage = alluvium_env::Error::corrupt(&path, 17, "a wrong checksum");
     assert_eq!(code(StoreError::from(damage)), DAMAGED);
     assert_eq!(code(StoreError::from(io(io::ErrorKind::StorageFull))), NO_SPACE);
     assert_eq!(code(StoreError::NoSpace(Box::new(StoreError::Closed))), NO_SPACE);
@@ -23,7 +23,7 @@ fn the_librarys_errors_have_their_codes() {
     assert_eq!(code(StoreError::InUse(path.clone())), IN_USE);
     assert_eq!(code(StoreError::PartitionCount { path: path.clone(), found: 3, asked: 2 }), USAGE);
     assert_eq!(code(StoreError::InvalidOption { name: "memory_bytes", must_be: "more" }), USAGE);
-    assert_eq!(code(StoreError::from(env::Error::NewerFormat { path, found: 2, supported: 1 })), FAILURE);
+    assert_eq!(code(StoreError::from(alluvium_env::Error::NewerFormat { path, found: 2, supported: 1 })), FAILURE);
     assert_eq!(code(alluvium::Error::DuplicateKey { collection: "c".into(), id: "1".into() }), DUPLICATE);
     assert_eq!(code(alluvium::Error::NoSuchCollection { name: "c".into(), nearest: None }), NOT_FOUND);
     assert_eq!(code(alluvium::Error::CollectionExists("c".into())), FAILURE);

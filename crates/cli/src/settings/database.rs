@@ -8,7 +8,7 @@ use crate::settings::size;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::{Builder, Collection, Database, Document, Durability, Map, ReadOnly, ReadOnlyOptions, Scan, Value};
-use env::Env;
+use alluvium_env::Env;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;

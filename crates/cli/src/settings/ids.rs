@@ -2,8 +2,8 @@
 
 use crate::exit::{Failure, Outcome};
 use alluvium::{Scan, Value};
-use document::json;
-use document::path::FieldPath;
+use alluvium_document::json;
+use alluvium_document::path::FieldPath;
 
 /// Options of commands that take ids.
 #[derive(Debug, Clone, Copy, clap::Args)]

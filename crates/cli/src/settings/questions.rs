@@ -6,7 +6,7 @@ use crate::settings::database::CollectionArgs;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::{Collection, ErrorKind, Explanation, Find, Hint, Map, Value};
-use document::json::{self, Format};
+use alluvium_document::json::{self, Format};
 use std::time::Duration;
 
 /// What `--explain` does where something would be written.

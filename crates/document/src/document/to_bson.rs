@@ -1,6 +1,6 @@
 //! A row straight to BSON.
 
-use codec::{DecodeError, varint};
+use alluvium_codec::{DecodeError, varint};
 
 use super::DocumentError;
 use crate::bson::{BsonError, decode_document, encode_document, tag};

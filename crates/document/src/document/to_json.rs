@@ -1,6 +1,6 @@
 //! A row straight to JSON text.
 
-use codec::{DecodeError, varint};
+use alluvium_codec::{DecodeError, varint};
 
 use super::DocumentError;
 use crate::encoding::{self, ARRAY, FALSE, MAP, NULL, POSITIVE, SHAPED, STRING, TRUE};

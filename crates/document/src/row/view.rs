@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use codec::{DecodeError, varint};
+use alluvium_codec::{DecodeError, varint};
 
 use super::RowError;
 use crate::encoding::{self, ARRAY, BINARY, FALSE, MAP, NULL, SHAPED, STRING, Shapes, TRUE};
@@ -24,7 +24,7 @@ struct RowShapes<'a> {
 }
 
 impl Shapes for RowShapes<'_> {
-    fn decode_shaped(&self, number: u64, row: &[u8], depth: usize) -> codec::Result<Map> {
+    fn decode_shaped(&self, number: u64, row: &[u8], depth: usize) -> alluvium_codec::Result<Map> {
         let shape = shape_of(number, self.table).map_err(|error| match error {
             RowError::UnknownShape(number) => {
                 self.unknown.set(Some(number));
@@ -39,12 +39,12 @@ impl Shapes for RowShapes<'_> {
 
 impl<'a> RowShapes<'a> {
     /// Runs a decoder, and gives its error the unknown shape's number if that was the cause.
-    fn run<T>(table: &'a ShapeTable, decode: impl FnOnce(&Self) -> codec::Result<T>) -> Result<T, RowError> {
+    fn run<T>(table: &'a ShapeTable, decode: impl FnOnce(&Self) -> alluvium_codec::Result<T>) -> Result<T, RowError> {
         let shapes = Self { table, unknown: Cell::new(None) };
         decode(&shapes).map_err(|error| shapes.unknown.get().map_or(error.into(), RowError::UnknownShape))
     }
 
-    fn decode_fields(&self, shape: &Shape, id: Option<&[u8]>, row: &[u8], depth: usize) -> codec::Result<Map> {
+    fn decode_fields(&self, shape: &Shape, id: Option<&[u8]>, row: &[u8], depth: usize) -> alluvium_codec::Result<Map> {
         let mut rest = row;
         let mut entries = Vec::with_capacity(shape.fields().len().min(row.len() + 2));
         for field in shape.fields() {

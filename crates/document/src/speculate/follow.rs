@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codec::varint;
+use alluvium_codec::varint;
 
 use super::names::{DOCUMENT, NodeId, Place};
 use super::scan::{common_prefix, skip_space};

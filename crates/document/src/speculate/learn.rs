@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codec::varint;
+use alluvium_codec::varint;
 
 use super::names::{DOCUMENT, NESTED, NodeId, Place};
 use super::template::{Template, find_spans};

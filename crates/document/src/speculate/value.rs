@@ -105,7 +105,7 @@ impl Values {
         let (number, len) = (u64::from(shape.number()), row.len() - head - 1);
         insert_head(row, head, |row| {
             put_head(row, SHAPED, number);
-            codec::varint::put_u64(row, len as u64);
+            alluvium_codec::varint::put_u64(row, len as u64);
         });
         Some(at + 1)
     }
@@ -157,7 +157,7 @@ impl Values {
         if line.get(at) == Some(&b'"') {
             let (text, end) = string(line, at + 1, &mut self.scratch)?;
             key.push(rank::STRING);
-            codec::key::put_bytes(key, text);
+            alluvium_codec::key::put_bytes(key, text);
             return Some(end);
         }
         let (id, end) = match line.get(at) {

@@ -3,7 +3,7 @@
 //!
 //! Locking: the list of threads, a leaf.
 
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::*;
-use codec::entry::{Entry, Kind};
-use env::Env;
-use sst::{DictionaryRegistry, FooterInfo, Reader, Writer, WriterOptions};
+use alluvium_codec::entry::{Entry, Kind};
+use alluvium_env::Env;
+use alluvium_sst::{DictionaryRegistry, FooterInfo, Reader, Writer, WriterOptions};
 use std::path::Path;
 
 /// A file with many blocks, and its reader through `cache`.
@@ -11,7 +11,8 @@ fn reader(cache: &Arc<Cache>) -> Reader {
     let env = Env::in_memory(1);
     env.fs.create_dir_all(Path::new("/d")).unwrap();
     let path = Path::new("/d/00000001.sst");
-    let options = WriterOptions { block_bytes: 4096, compression: sst::Compression::None, ..WriterOptions::default() };
+    let options =
+        WriterOptions { block_bytes: 4096, compression: alluvium_sst::Compression::None, ..WriterOptions::default() };
     let mut writer = Writer::create(&env, path, 1, options).unwrap();
     for i in 0..2000u32 {
         let entry = Entry { key: &i.to_be_bytes(), seq: 1, kind: Kind::Put, value: &[7; 1000] };
@@ -25,7 +26,7 @@ fn read_all(reader: &Reader) {
     let mut value = Vec::new();
     for i in 0..2000u32 {
         let key = i.to_be_bytes();
-        assert!(reader.get(&key, codec::hash64(&key), 9, &mut value).unwrap().is_some());
+        assert!(reader.get(&key, alluvium_codec::hash64(&key), 9, &mut value).unwrap().is_some());
     }
 }
 

@@ -14,8 +14,8 @@ use crate::chain::{Base, Chain};
 use crate::ranges::Pass;
 use crate::retention::{Retention, Verdict};
 use crate::{NUMBERLESS, Policy, Superseded, tree_of};
-use codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
-use env::{Error, Result};
+use alluvium_codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
+use alluvium_env::{Error, Result};
 
 /// How often a copy looks whether it should stop, in raw bytes.
 const POLL_BYTES: usize = 64 << 10;
@@ -256,7 +256,7 @@ impl<'a, 'o> Copy<'a, 'o> {
 
     /// The chain stands on this entry, which lies in the same stripe; `oldest` says that it is the oldest.
     fn close_chain(&mut self, base: Entry<'_>, oldest: bool) -> Result<()> {
-        let damaged = |e: codec::DecodeError| {
+        let damaged = |e: alluvium_codec::DecodeError| {
             let what = format!("key {:02x?}: {e}", base.key);
             Error::corrupt(std::path::Path::new("a folded value"), 0, what)
         };

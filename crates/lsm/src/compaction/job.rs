@@ -9,8 +9,8 @@ use crate::Policy;
 use crate::files::FileHandle;
 use crate::ranges::{Covered, covered};
 use crate::version::Version;
-use codec::entry::Seq;
-use env::sync::{Condvar, Mutex, MutexGuard};
+use alluvium_codec::entry::Seq;
+use alluvium_env::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

@@ -12,9 +12,9 @@ use crate::dictionary::sample;
 use crate::files::Home;
 use crate::version::{BASE, Run, Version};
 use crate::{AddedFile, Charge, Owner, Policy, Used, tree_of};
-use codec::entry::{Entry, Kind, Seq};
-use env::Result;
-use sst::{Compression, Dictionary, FooterInfo, Sampler, Writer, WriterOptions};
+use alluvium_codec::entry::{Entry, Kind, Seq};
+use alluvium_env::Result;
+use alluvium_sst::{Compression, Dictionary, FooterInfo, Sampler, Writer, WriterOptions};
 use std::sync::Arc;
 
 /// Staged values shorter than this in sum tell nothing about a ratio.

@@ -25,7 +25,7 @@
 //! Tombstones count as the bytes that they are likely to remove from the base, so deletes alone
 //! cause base merges and give space back.
 
-use codec::entry::Seq;
+use alluvium_codec::entry::Seq;
 use std::cmp::Ordering;
 
 /// Whether a file holds keys that nobody can read: of dropped trees, or under range tombstones.

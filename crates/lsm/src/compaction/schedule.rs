@@ -12,10 +12,10 @@ use crate::run_iter::RunIter;
 use crate::stats::Counters;
 use crate::version::{BASE, Run, Version};
 use crate::{Debt, Merge, Partition, Policy, Superseded, VersionEdit};
-use codec::entry::MAX_SEQ;
-use codec::ranges::RangeSet;
-use env::marks::{Rare, mark};
-use env::{Error, Result};
+use alluvium_codec::entry::MAX_SEQ;
+use alluvium_codec::ranges::RangeSet;
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::{Error, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -97,7 +97,7 @@ impl Partition {
     /// its output is removed, and the same work is picked again later.
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] or [`env::Error::Io`]. Unless [`Partition::poisoned`], nothing has
+    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`]. Unless [`Partition::poisoned`], nothing has
     /// changed then, and the output is removed.
     pub fn run_compaction(&self, job: CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
         self.run_noting(job, should_yield).map_err(|(error, _)| error)

@@ -4,9 +4,9 @@ use super::job::{CompactionJob, Outcome};
 use super::picker::{Pick, Why};
 use super::schedule::spans_of;
 use crate::Partition;
-use codec::entry::Seq;
-use env::Result;
-use env::marks::{Rare, mark};
+use alluvium_codec::entry::Seq;
+use alluvium_env::Result;
+use alluvium_env::marks::{Rare, mark};
 use std::collections::HashSet;
 use std::sync::Arc;
 

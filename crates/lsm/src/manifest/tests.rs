@@ -1,10 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::*;
-use env::Fs;
-use env::fault::{Fault, FaultFs, OpKind};
-use env::mem::MemFs;
-use sst::FileMeta;
+use alluvium_env::Fs;
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use alluvium_sst::FileMeta;
 
 const DIR: &str = "/p";
 const IDENTITY: Identity = Identity { database_id: 7, partition: 3 };
@@ -314,7 +314,7 @@ fn range_tombstones_of_many_edits_that_blow_up_memory_are_damage() {
     // One range with many numbers, and many small ranges in it: each part would have all of the numbers.
     let mut many = VersionEdit { flushed_seq: Some(1), ..VersionEdit::default() };
     many.ranges = (1..4000u64).fold(RangeSet::default(), |set, seq| set.join(&RangeSet::one(b"a", b"z", seq), &[]));
-    let mut builder = codec::ranges::RangeSetBuilder::default();
+    let mut builder = alluvium_codec::ranges::RangeSetBuilder::default();
     for n in 0..20_000u32 {
         let key = |n: u32| [b"b", &n.to_be_bytes()[..]].concat();
         builder.add(&key(2 * n), &key(2 * n + 1), 9000).unwrap();

@@ -2,8 +2,8 @@
 
 use super::{FORMAT_VERSION, HEADER_LEN, Identity, MAGIC, Recovered, manifest_number, seed};
 use crate::VersionEdit;
-use codec::{checksum64, frame};
-use env::{AroundReader, Env, Error, OpenMode, Result};
+use alluvium_codec::{checksum64, frame};
+use alluvium_env::{AroundReader, Env, Error, OpenMode, Result};
 use std::path::Path;
 
 /// What stands in the file of a manifest.

@@ -2,15 +2,15 @@
 
 use super::View;
 use crate::version::Run;
-use codec::entry::{EntryIter, Seq};
-use env::{Fs, Result};
+use alluvium_codec::entry::{EntryIter, Seq};
+use alluvium_env::{Fs, Result};
 
 impl View {
     /// What does not hold, if anything: memtables whose intervals of numbers follow each other from the flushed number on, all
     /// but the newest sealed; runs whose files are in order and apart; files that are there as long as the view is held.
     ///
     /// # Errors
-    /// [`env::Error::Io`] if the operating system does not say whether a file is there.
+    /// [`alluvium_env::Error::Io`] if the operating system does not say whether a file is there.
     #[doc(hidden)]
     pub fn broken_invariant(&self, fs: &dyn Fs) -> Result<Option<String>> {
         Ok(self.broken_interval().or_else(|| self.broken_run()).or(self.missing_file(fs)?))

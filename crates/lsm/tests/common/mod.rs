@@ -1,11 +1,11 @@
 //! What the scenarios share: a policy that a test sets, and a partition with a model beside it.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use codec::entry::{Entry, Kind, Seq};
-use env::Env;
-use env::mem::MemFs;
-use env::sync::Mutex;
-use lsm::{Budget, Options, Outcome, Partition, Policy, Shared};
+use alluvium_codec::entry::{Entry, Kind, Seq};
+use alluvium_env::Env;
+use alluvium_env::mem::MemFs;
+use alluvium_env::sync::Mutex;
+use alluvium_lsm::{Budget, Options, Outcome, Partition, Policy, Shared};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub struct TestPolicy {
     pub dead: Mutex<HashSet<u32>>,
     /// The log is durable up to here; `before_edit` raises it.
     pub synced: AtomicU64,
-    pub refuse_edit: Mutex<Option<env::Error>>,
+    pub refuse_edit: Mutex<Option<alluvium_env::Error>>,
     /// While set, flushes and compactions are told that nobody can fold now.
     pub no_fold: AtomicBool,
     /// The key whose value or deltas are damaged.
@@ -53,13 +53,13 @@ impl Policy for TestPolicy {
         !self.dead.lock().contains(&tree)
     }
 
-    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> env::Result<Option<u64>> {
+    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> alluvium_env::Result<Option<u64>> {
         if self.no_fold.load(Ordering::SeqCst) {
             return Ok(None);
         }
         if self.damaged.lock().as_deref() == Some(key) {
             out.extend_from_slice(b"a part");
-            return Err(env::Error::corrupt(Path::new("tree 1"), 0, format!("deltas of key {key:02x?}")));
+            return Err(alluvium_env::Error::corrupt(Path::new("tree 1"), 0, format!("deltas of key {key:02x?}")));
         }
         let mut value = base.to_vec();
         let refused = deltas.iter().filter(|delta| !apply_delta(&mut value, delta)).count();
@@ -72,7 +72,7 @@ impl Policy for TestPolicy {
         tree != 3
     }
 
-    fn before_edit(&self, max_seq: Seq) -> env::Result<()> {
+    fn before_edit(&self, max_seq: Seq) -> alluvium_env::Result<()> {
         if let Some(error) = &*self.refuse_edit.lock() {
             return Err(error.clone());
         }
@@ -182,7 +182,7 @@ pub fn tree_key(tree: u32, text: &str) -> Vec<u8> {
 }
 
 /// An environment over a file system in memory.
-pub fn env_over(fs: Arc<dyn env::Fs>) -> Env {
+pub fn env_over(fs: Arc<dyn alluvium_env::Fs>) -> Env {
     let base = Env::in_memory(1);
     Env { fs, ..base }
 }
@@ -193,7 +193,7 @@ impl Db {
     }
 
     /// Opens a partition; what is above its flushed number is gone, as if there were no log.
-    pub fn open(env: Env, options: Options, seq: Seq) -> env::Result<Self> {
+    pub fn open(env: Env, options: Options, seq: Seq) -> alluvium_env::Result<Self> {
         // What is above the partition's own directory is durable, as the store sees to it.
         env.fs.create_dir_all(Path::new("/db"))?;
         env.fs.sync_dir(Path::new("/"))?;

@@ -1,11 +1,11 @@
 #![cfg(not(feature = "shuttle"))]
 
 use super::*;
-use codec::entry::{Entry, Kind};
+use alluvium_codec::entry::{Entry, Kind};
 
 fn apply(table: &Memtable, seqs: std::ops::Range<u64>) {
     for seq in seqs {
-        let key = codec::hash64(&seq.to_le_bytes()).to_be_bytes();
+        let key = alluvium_codec::hash64(&seq.to_le_bytes()).to_be_bytes();
         table.apply([Entry { key: &key, seq, kind: Kind::Put, value: b"" }].into_iter());
     }
 }

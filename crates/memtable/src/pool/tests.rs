@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Memtable;
-use codec::entry::{Entry, Kind};
+use alluvium_codec::entry::{Entry, Kind};
 use std::sync::Arc;
 
 const MIB: usize = 1 << 20;

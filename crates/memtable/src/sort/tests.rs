@@ -1,7 +1,7 @@
 #![cfg(not(feature = "shuttle"))]
 
 use super::*;
-use codec::entry::{Entry, Kind};
+use alluvium_codec::entry::{Entry, Kind};
 use proptest::prelude::*;
 
 fn check(keys: &[Vec<u8>]) {

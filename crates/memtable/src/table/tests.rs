@@ -1,7 +1,7 @@
 #![cfg(not(feature = "shuttle"))]
 
 use super::*;
-use codec::entry::EntryIter;
+use alluvium_codec::entry::EntryIter;
 use std::time::Duration;
 
 fn put<'a>(key: &'a [u8], seq: Seq, value: &'a [u8]) -> Entry<'a> {
@@ -177,7 +177,7 @@ fn waiting_ends_with_the_last_writer() {
         }
         let waiting = Arc::clone(&table);
         let (tell, told) = std::sync::mpsc::channel();
-        let waiter = env::thread::spawn("waiter", move || {
+        let waiter = alluvium_env::thread::spawn("waiter", move || {
             waiting.wait_for_writers();
             tell.send(waiting.len()).unwrap();
         });

@@ -1,8 +1,8 @@
 //! What memtable tests share: a model, and random moves of an iterator beside it.
 #![allow(dead_code, clippy::disallowed_methods)]
 
-use codec::entry::{Entry, EntryIter, Kind, Seq};
-use memtable::MemtableIter;
+use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
+use alluvium_memtable::MemtableIter;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ fn values(path: &str, documents: &[&str]) -> String {
     let len = distinct.len();
     let values: Vec<Value> = distinct.into_values().collect();
     assert_eq!(values.len(), len);
-    document::json::to_string(&Value::Array(values), document::json::Format::RELAXED).unwrap()
+    alluvium_document::json::to_string(&Value::Array(values), alluvium_document::json::Format::RELAXED).unwrap()
 }
 
 #[test]

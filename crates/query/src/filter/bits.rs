@@ -1,7 +1,7 @@
 //! `$bitsAllSet`, `$bitsAnySet`, `$bitsAllClear`, `$bitsAnyClear`.
 
-use document::value::Binary;
-use document::{Decimal, Value};
+use alluvium_document::value::Binary;
+use alluvium_document::{Decimal, Value};
 
 use super::FilterError;
 

@@ -25,7 +25,7 @@ pub enum FilterError {
     /// The options of a regular expression are not among `imsx`.
     #[error("{0}")]
     InvalidRegexOptions(String),
-    /// The filter nests deeper than [`document::MAX_DEPTH`], or a path in it has more names.
+    /// The filter nests deeper than [`alluvium_document::MAX_DEPTH`], or a path in it has more names.
     #[error("{0}")]
     TooDeep(String),
     /// The filter is larger than [`crate::filter::MAX_FILTER_BYTES`].

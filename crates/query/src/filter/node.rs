@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::convert::Infallible;
 
-use document::compare::{compare, compare_maps, type_rank};
-use document::path::array_index;
-use document::row::{ArrayIter, RowError, ValueRef};
-use document::value::{Double, Regex};
-use document::{Map, Value};
+use alluvium_document::compare::{compare, compare_maps, type_rank};
+use alluvium_document::path::array_index;
+use alluvium_document::row::{ArrayIter, RowError, ValueRef};
+use alluvium_document::value::{Double, Regex};
+use alluvium_document::{Map, Value};
 
 use super::types::type_code;
 
@@ -35,10 +35,10 @@ pub(super) trait Node: Clone {
     /// The number of elements of an array.
     fn len(&self) -> Option<usize>;
 
-    /// [`document::compare::type_rank`].
+    /// [`alluvium_document::compare::type_rank`].
     fn rank(&self) -> u8;
 
-    /// [`document::compare::compare`].
+    /// [`alluvium_document::compare::compare`].
     fn compare(&self, operand: &Value) -> Result<Ordering, Self::Error>;
 
     /// The text of a string or symbol.

@@ -1,6 +1,6 @@
 //! Reading filters: MongoDB's documents of conditions.
 
-use document::{MAX_DEPTH, Map, Value};
+use alluvium_document::{MAX_DEPTH, Map, Value};
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@ mod pcre;
 
 use std::sync::Arc;
 
-use document::Value;
-use document::value::Regex as Stored;
+use alluvium_document::Value;
+use alluvium_document::value::Regex as Stored;
 use regex_automata::meta::Regex;
 use regex_syntax::hir::{Hir, HirKind, Look};
 

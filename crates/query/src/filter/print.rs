@@ -1,6 +1,6 @@
 //! Filters as text: one for all filters that say the same in other words or another order.
 
-use document::{Map, Value, key};
+use alluvium_document::{Map, Value, key};
 
 use super::tree::{Clause, Comparison, Condition, In, Test};
 use super::{ElementFilter, Filter, Form};

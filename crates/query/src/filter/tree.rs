@@ -1,8 +1,8 @@
 //! What a filter is, once it is read.
 
-use document::Value;
-use document::compare::{compare, equal, type_rank};
-use document::path::array_index;
+use alluvium_document::Value;
+use alluvium_document::compare::{compare, equal, type_rank};
+use alluvium_document::path::array_index;
 
 use super::bits::Bits;
 use super::node::is_nan;

@@ -1,6 +1,6 @@
 //! `$type`: sets of types, by their names or by BSON's numbers.
 
-use document::Value;
+use alluvium_document::Value;
 
 use super::FilterError;
 

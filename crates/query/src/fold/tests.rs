@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use super::*;
 use crate::update::Context;
-use document::{Document, Map, Value};
+use alluvium_document::{Document, Map, Value};
 
 fn delta(operator: &str, field: &str, operand: impl Into<Value>) -> Vec<u8> {
     let update = Map::from([(operator, Map::from([(field, operand.into())]))]);

@@ -2,8 +2,8 @@
 
 use super::{IndexError, MAX_NAME_BYTES, MAX_PARTIAL_LEVELS, MAX_PARTS};
 use crate::filter::{Filter, FilterError};
-use document::path::FieldPath;
-use document::{Map, Value};
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Map, Value};
 
 /// How a part of an index key is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

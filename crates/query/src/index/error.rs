@@ -1,6 +1,6 @@
 //! Why an index, or a document under an index, is refused.
 
-use document::row::RowError;
+use alluvium_document::row::RowError;
 
 use crate::filter::FilterError;
 

@@ -1,9 +1,9 @@
 //! The keys of a document under an index.
 
 use super::{Definition, IndexError, MAX_KEY_BYTES, MAX_KEYS_BYTES, Order};
-use codec::{DecodeError, varint};
-use document::row::is_natural_id;
-use document::{Document, Map, Value, encoding, key};
+use alluvium_codec::{DecodeError, varint};
+use alluvium_document::row::is_natural_id;
+use alluvium_document::{Document, Map, Value, encoding, key};
 
 mod expand;
 

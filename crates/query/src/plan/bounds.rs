@@ -1,7 +1,7 @@
 //! From conditions to the values that an index must be asked for.
 
-use document::Value;
-use document::value::Regex;
+use alluvium_document::Value;
+use alluvium_document::value::Regex;
 
 use super::interval::{Edge, Interval, Intervals, bracket};
 use crate::filter::bits::Bits;
@@ -185,7 +185,7 @@ impl Bounds {
 
     fn of_bits(_: &Bits) -> Self {
         Self::inexact(Intervals::union([numbers(), {
-            let (low, high) = bracket(&Value::Binary(document::Binary { subtype: 0, bytes: Vec::new() }));
+            let (low, high) = bracket(&Value::Binary(alluvium_document::Binary { subtype: 0, bytes: Vec::new() }));
             Intervals::one(low, high)
         }]))
     }
@@ -246,25 +246,25 @@ fn after_prefix(prefix: &str) -> Option<String> {
 
 /// The names of types that compare with each other, and a value of one of them.
 fn type_groups() -> Vec<(&'static [&'static str], Value)> {
-    let code = |scope| Value::Code(Box::new(document::Code { code: String::new(), scope }));
-    let pointer = document::DbPointer { namespace: String::new(), id: [0; 12] };
+    let code = |scope| Value::Code(Box::new(alluvium_document::Code { code: String::new(), scope }));
+    let pointer = alluvium_document::DbPointer { namespace: String::new(), id: [0; 12] };
     vec![
         (&["minKey"], Value::MinKey),
         (&["undefined"], Value::Undefined),
         (&["null"], Value::Null),
         (&["double", "int", "long", "decimal"], Value::Int32(0)),
         (&["string", "symbol"], Value::String(String::new())),
-        (&["object"], Value::Map(document::Map::new())),
+        (&["object"], Value::Map(alluvium_document::Map::new())),
         (&["array"], Value::Array(Vec::new())),
-        (&["binData"], Value::Binary(document::Binary { subtype: 0, bytes: Vec::new() })),
+        (&["binData"], Value::Binary(alluvium_document::Binary { subtype: 0, bytes: Vec::new() })),
         (&["objectId"], Value::ObjectId([0; 12])),
         (&["bool"], Value::Bool(false)),
         (&["date"], Value::DateTime(0)),
-        (&["timestamp"], Value::Timestamp(document::Timestamp { time: 0, increment: 0 })),
+        (&["timestamp"], Value::Timestamp(alluvium_document::Timestamp { time: 0, increment: 0 })),
         (&["regex"], Value::Regex(Box::new(Regex { pattern: String::new(), options: String::new() }))),
         (&["dbPointer"], Value::DbPointer(Box::new(pointer))),
         (&["javascript"], code(None)),
-        (&["javascriptWithScope"], code(Some(document::Map::new()))),
+        (&["javascriptWithScope"], code(Some(alluvium_document::Map::new()))),
         (&["maxKey"], Value::MaxKey),
     ]
 }

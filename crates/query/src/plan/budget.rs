@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use document::{Value, bson};
+use alluvium_document::{Value, bson};
 
 use crate::filter::tree::{Clause, Condition, Test};
 use crate::filter::{ElementFilter, Filter, Form};

@@ -1,6 +1,6 @@
 //! Which way is taken.
 
-use document::Value;
+use alluvium_document::Value;
 
 use super::bounds::{Bounds, Of};
 use super::budget::{Budget, weight};
@@ -200,7 +200,7 @@ impl<'a> Planner<'a> {
     where
         'a: 'f,
     {
-        let is_id = |keys: &document::Map| keys.len() == 1 && keys.contains("_id");
+        let is_id = |keys: &alluvium_document::Map| keys.len() == 1 && keys.contains("_id");
         let only = |way: Way| Ok(Ways { ways: vec![way], unusable: Vec::new() });
         let all = self.collection.indexes.iter();
         let named: Vec<&Index<'_>> = match hint {
@@ -226,8 +226,8 @@ impl<'a> Planner<'a> {
         let what = match hint {
             Hint::Name(name) => format!("'{name}'"),
             Hint::Keys(keys) => {
-                let keys = document::Value::Map((*keys).clone());
-                let keys = document::json::to_string(&keys, document::json::Format::RELAXED);
+                let keys = alluvium_document::Value::Map((*keys).clone());
+                let keys = alluvium_document::json::to_string(&keys, alluvium_document::json::Format::RELAXED);
                 format!("with the keys {}", keys.unwrap_or_default())
             }
             Hint::Natural { .. } => String::new(),
@@ -383,7 +383,7 @@ impl<'a> Planner<'a> {
     fn intersection(&self, mut scans: Vec<Scanned<'_>>) -> Option<Way> {
         scans.sort_by(|a, b| a.met.within.total_cmp(&b.met.within));
         let (first, rest) = scans.split_first()?;
-        fn path<'s>(scan: &'s Scanned<'_>) -> &'s document::path::FieldPath {
+        fn path<'s>(scan: &'s Scanned<'_>) -> &'s alluvium_document::path::FieldPath {
             &scan.index.definition.parts()[0].path
         }
         // Each must say something that the other does not.
@@ -511,7 +511,7 @@ impl<'a> Planner<'a> {
 /// The parts, as bits, whose values entries tell as documents have them.
 fn told_parts(index: &Index<'_>) -> u64 {
     let is_told = |(at, part): &(usize, &Part)| {
-        let plain = !part.path.names().any(|name| document::path::array_index(name).is_some());
+        let plain = !part.path.names().any(|name| alluvium_document::path::array_index(name).is_some());
         index.multikey >> at & 1 == 0 && part.order != Order::Hashed && plain
     };
     index.definition.parts().iter().enumerate().filter(is_told).fold(0, |told, (at, _)| told | 1 << at)
@@ -525,8 +525,9 @@ fn fetch(documents: f64) -> Cost {
     Cost { time_us: documents * cost::FETCH_US, entries: 0.0, documents }
 }
 
-fn same_keys(keys: &document::Map, hint: &document::Map) -> bool {
-    let equal = |((a, x), (b, y)): (&(Value, Value), &(Value, Value))| a == b && document::compare::equal(x, y);
+fn same_keys(keys: &alluvium_document::Map, hint: &alluvium_document::Map) -> bool {
+    let equal =
+        |((a, x), (b, y)): (&(Value, Value), &(Value, Value))| a == b && alluvium_document::compare::equal(x, y);
     keys.len() == hint.len() && keys.entries.iter().zip(&hint.entries).all(equal)
 }
 
@@ -551,7 +552,7 @@ fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool
         while parts.next_if(|(_, part)| part.is_point() && part.part.path != wanted.path).is_some() {}
         let descends = match parts.next() {
             Some((at, part)) => {
-                let plain = !part.part.path.names().any(|name| document::path::array_index(name).is_some());
+                let plain = !part.part.path.names().any(|name| alluvium_document::path::array_index(name).is_some());
                 if part.part.path != wanted.path || !single(at) || !plain || part.part.order == Order::Hashed {
                     return None;
                 }

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use document::Value;
-use document::compare::{compare, type_rank};
-use document::row::ID;
+use alluvium_document::Value;
+use alluvium_document::compare::{compare, type_rank};
+use alluvium_document::row::ID;
 
 use super::interval::{Interval, Intervals, bracket};
 use super::scan::{id_ranges, ranges_of};

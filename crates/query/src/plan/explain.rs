@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use document::{Map, Value};
+use alluvium_document::{Map, Value};
 
 use super::interval::{Interval, text};
 use super::{IndexScan, Node, PartBounds, Plan};

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use document::compare::compare;
-use document::json::{self, Format};
-use document::value::{Binary, Code, DbPointer, Regex, Timestamp};
-use document::{Map, Value};
+use alluvium_document::compare::compare;
+use alluvium_document::json::{self, Format};
+use alluvium_document::value::{Binary, Code, DbPointer, Regex, Timestamp};
+use alluvium_document::{Map, Value};
 
 /// A place in the order of all values: right before a value, or right behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,8 +177,9 @@ pub(super) fn bracket(value: &Value) -> (Edge, Edge) {
         }
         value => {
             let least = least_of_types();
-            let rank = document::compare::type_rank(value);
-            let at = least.iter().position(|least| document::compare::type_rank(least) == rank).unwrap_or_default();
+            let rank = alluvium_document::compare::type_rank(value);
+            let at =
+                least.iter().position(|least| alluvium_document::compare::type_rank(least) == rank).unwrap_or_default();
             let high = least.get(at + 1).unwrap_or(&Value::MaxKey);
             (Edge::before(least[at].clone()), Edge::before(high.clone()))
         }

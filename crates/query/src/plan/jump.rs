@@ -1,7 +1,7 @@
 //! Where, from an entry that lies outside the bounds of a scan, the next one within them may be: what a reader seeks, instead
 //! of looking at each entry in between.
 
-use document::key;
+use alluvium_document::key;
 
 use super::scan::{IndexScan, PartBounds, after};
 use crate::index::{MAX_PARTS, Order};

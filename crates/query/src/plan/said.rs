@@ -5,8 +5,8 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use document::path::array_index;
-use document::row::ID;
+use alluvium_document::path::array_index;
+use alluvium_document::row::ID;
 
 use super::Index;
 use super::bounds::{Bounds, Of};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use document::{Map, Value};
+use alluvium_document::{Map, Value};
 
 use super::Index;
 use super::cost::within_bounds;

@@ -1,8 +1,8 @@
 //! Applying projections: what is returned is decoded, and nothing else.
 
-use document::path::FieldPath;
-use document::row::{ArrayRef, MapRef, RowError, ValueRef};
-use document::{Document, Map, Value};
+use alluvium_document::path::FieldPath;
+use alluvium_document::row::{ArrayRef, MapRef, RowError, ValueRef};
+use alluvium_document::{Document, Map, Value};
 
 use super::tree::{Child, Node, Slice};
 use super::{Kind, Projection, ProjectionError};

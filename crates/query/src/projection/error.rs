@@ -1,6 +1,6 @@
 //! Why a projection is refused.
 
-use document::row::RowError;
+use alluvium_document::row::RowError;
 
 use crate::filter::FilterError;
 use crate::location;

@@ -1,8 +1,8 @@
 //! Reading projections.
 
-use document::path::FieldPath;
-use document::row::ID;
-use document::{Map, Value};
+use alluvium_document::path::FieldPath;
+use alluvium_document::row::ID;
+use alluvium_document::{Map, Value};
 
 use super::tree::{Child, Collision, Node, Slice};
 use super::{ElemMatch, Kind, Projection, ProjectionError};

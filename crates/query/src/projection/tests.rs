@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use super::*;
-use document::json;
+use alluvium_document::json;
 
 fn map(text: &str) -> Map {
     match json::parse(text.as_bytes()) {

@@ -1,6 +1,6 @@
 //! Why documents cannot be sorted.
 
-use document::row::RowError;
+use alluvium_document::row::RowError;
 
 use crate::location;
 

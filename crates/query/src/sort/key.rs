@@ -3,10 +3,10 @@
 //! A document yields keys as it would yield entries of an index on the parts of the sort: one for each element of the
 //! arrays in the way. The least of them is the sort key.
 
-use document::key::encode_ref;
-use document::path::array_index;
-use document::row::{ArrayRef, MapRef, ValueRef};
-use document::{Document, Value};
+use alluvium_document::key::encode_ref;
+use alluvium_document::path::array_index;
+use alluvium_document::row::{ArrayRef, MapRef, ValueRef};
+use alluvium_document::{Document, Value};
 
 use super::{Direction, SortError, SortPart};
 

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use super::*;
-use document::json;
+use alluvium_document::json;
 
 fn map(text: &str) -> Map {
     match json::parse(text.as_bytes()) {
@@ -62,8 +62,8 @@ fn a_key_is_appended_or_nothing_is() {
     let mut key = vec![7];
     sort.put_key(&Document::from_json(r#"{"a":1,"b":[2,1]}"#).unwrap(), &mut key).unwrap();
     let mut expected = vec![7];
-    document::key::encode(&Value::from(1), &mut expected);
-    document::key::encode(&Value::from(1), &mut expected);
+    alluvium_document::key::encode(&Value::from(1), &mut expected);
+    alluvium_document::key::encode(&Value::from(1), &mut expected);
     assert_eq!(key, expected);
     let parallel = Document::from_json(r#"{"a":[1],"b":[2]}"#).unwrap();
     assert!(matches!(sort.put_key(&parallel, &mut key), Err(SortError::ParallelArrays(a, b)) if a == "a" && b == "b"));

@@ -10,8 +10,8 @@ const OVERHEAD: usize = 64;
 /// Collects items, and keeps those that come first by their keys; of equal keys those that came first.
 ///
 /// ```
-/// use query::sort::TopK;
-/// # fn main() -> Result<(), query::sort::SortError> {
+/// use alluvium_query::sort::TopK;
+/// # fn main() -> Result<(), alluvium_query::sort::SortError> {
 /// let mut top = TopK::new(Some(2), 1 << 20);
 /// for (key, item) in [("c", 3), ("a", 1), ("b", 2)] {
 ///     top.offer(key.as_bytes(), 4, || item)?;

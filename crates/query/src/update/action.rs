@@ -1,10 +1,10 @@
 //! What an operator does to the value at its path.
 
-use document::bson::bson_size;
-use document::compare::compare;
-use document::path::FieldPath;
-use document::value::Timestamp;
-use document::{Decimal, MAX_DEPTH, Value};
+use alluvium_document::bson::bson_size;
+use alluvium_document::compare::compare;
+use alluvium_document::path::FieldPath;
+use alluvium_document::value::Timestamp;
+use alluvium_document::{Decimal, MAX_DEPTH, Value};
 
 use super::array::{End, Push, add_to_set, pop, pull_all};
 use super::bit::Bit;
@@ -219,7 +219,7 @@ impl Action {
         const DECIMAL: usize = Decimal::MAX_RESULT_DIGITS + 32;
         let name = |name: &str| {
             // An array may be filled up with nulls as far as that.
-            let padding = document::path::array_index(name).unwrap_or(0).saturating_mul(ELEMENT);
+            let padding = alluvium_document::path::array_index(name).unwrap_or(0).saturating_mul(ELEMENT);
             padding.saturating_add(name.len() + FRAME)
         };
         let elements = |values: &[Value]| values.iter().map(|value| bson_size(value) + ELEMENT).sum::<usize>();

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use document::Value;
-use document::compare::{compare, equal};
-use document::path::FieldPath;
+use alluvium_document::Value;
+use alluvium_document::compare::{compare, equal};
+use alluvium_document::path::FieldPath;
 
 /// From so many values on, `$addToSet` and `$pullAll` look them up in a set.
 const MANY: usize = 4;

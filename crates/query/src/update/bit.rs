@@ -1,6 +1,6 @@
 //! `$bit`: bitwise operations on integers.
 
-use document::{Map, Value};
+use alluvium_document::{Map, Value};
 
 use super::UpdateError;
 use super::number::integer;

@@ -1,9 +1,9 @@
 //! Deltas: updates as bytes, to be kept beside documents and applied later. `docs/format/delta.md` draws them.
 
-use document::encoding::{self, ARRAY, MAP, put_head, put_integer, put_str};
-use document::path::FieldPath;
-use document::row::ID;
-use document::{Map, Value};
+use alluvium_document::encoding::{self, ARRAY, MAP, put_head, put_integer, put_str};
+use alluvium_document::path::FieldPath;
+use alluvium_document::row::ID;
+use alluvium_document::{Map, Value};
 
 use super::action::Action;
 use super::array::{Direction, End, Push, Sort};

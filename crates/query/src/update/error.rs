@@ -1,7 +1,7 @@
 //! Why an update is refused.
 
-use document::path::PathError;
-use document::row::RowError;
+use alluvium_document::path::PathError;
+use alluvium_document::row::RowError;
 
 use crate::filter::FilterError;
 
@@ -18,7 +18,7 @@ pub enum UpdateError {
     /// An operand, or what the document holds, is of the wrong type.
     #[error("{0}")]
     TypeMismatch(String),
-    /// The document would nest deeper than [`document::MAX_DEPTH`].
+    /// The document would nest deeper than [`alluvium_document::MAX_DEPTH`].
     #[error("{0}")]
     Overflow(String),
     /// A path leads through something that has no such fields.

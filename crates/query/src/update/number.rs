@@ -1,7 +1,7 @@
 //! Sums and products of numbers of any type.
 
-use document::value::Double;
-use document::{Decimal, Value};
+use alluvium_document::value::Double;
+use alluvium_document::{Decimal, Value};
 
 /// Why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use document::path::FieldPath;
+use alluvium_document::path::FieldPath;
 
 /// Paths name by name: names as [`compare_names`] has them, and a path before those that lead into it.
 pub(super) fn compare_paths(a: &FieldPath, b: &FieldPath) -> Ordering {

@@ -1,7 +1,7 @@
 //! Reading updates: MongoDB's documents of operators.
 
-use document::path::FieldPath;
-use document::{Map, Value};
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Map, Value};
 
 use super::action::{Action, Clock};
 use super::array::{Direction, End, Push, Sort};

@@ -3,9 +3,9 @@
 
 use std::cmp::Ordering;
 
-use document::path::{FieldPath, array_index};
-use document::row::ID;
-use document::{Map, Value, bson};
+use alluvium_document::path::{FieldPath, array_index};
+use alluvium_document::row::ID;
+use alluvium_document::{Map, Value, bson};
 
 use super::walk::Fields;
 use super::{Change, Context, Update, UpdateError, order};
@@ -215,7 +215,7 @@ impl Update {
     /// # Errors
     /// [`UpdateError::BadValue`] if the filter tells none: it has no condition on the array, or that is no array.
     /// [`UpdateError::ConflictingUpdateOperators`] if two paths then mean the same; the document is damaged.
-    pub fn resolved(&self, filter: &Filter, document: &document::Document) -> Result<Self, UpdateError> {
+    pub fn resolved(&self, filter: &Filter, document: &alluvium_document::Document) -> Result<Self, UpdateError> {
         let mut changes = self.changes.clone();
         for change in changes.iter_mut().filter(|change| has_matched(&change.path)) {
             let text = change.path.as_str();

@@ -1,7 +1,7 @@
 //! Which elements `$pull` removes.
 
-use document::compare::equal;
-use document::{Map, Value};
+use alluvium_document::compare::equal;
+use alluvium_document::{Map, Value};
 
 use super::UpdateError;
 use super::place::check_canonical;

@@ -1,8 +1,8 @@
 //! Documents in the place of others.
 
-use document::compare::equal;
-use document::row::ID;
-use document::{Draft, Map, Value};
+use alluvium_document::compare::equal;
+use alluvium_document::row::ID;
+use alluvium_document::{Draft, Map, Value};
 
 use super::upsert::{demanded_id, finish};
 use super::{Applied, Update, UpdateError};

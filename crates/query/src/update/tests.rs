@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use super::*;
-use document::json;
+use alluvium_document::json;
 
 pub(super) fn map(text: &str) -> Map {
     match json::parse(text.as_bytes()) {
@@ -64,7 +64,7 @@ fn timestamps_hold_seconds_and_stay_within_their_range() {
     let update = update(r#"{"$currentDate":{"t":{"$type":"timestamp"}}}"#);
     for (time_ms, time) in [(1_999, 1), (0, 0), (-1, 0), (i64::MIN, 0), (i64::MAX, u32::MAX)] {
         let document = update.for_upsert(1, time_ms).unwrap();
-        let timestamp = document::value::Timestamp { time, increment: 1 };
+        let timestamp = alluvium_document::value::Timestamp { time, increment: 1 };
         assert_eq!(document.get("t"), Some(&Value::Timestamp(timestamp)));
     }
 }

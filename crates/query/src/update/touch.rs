@@ -1,6 +1,6 @@
 //! Which paths an update may change, for indexes.
 
-use document::path::{FieldPath, array_index};
+use alluvium_document::path::{FieldPath, array_index};
 
 use super::action::Action;
 use super::place::{MATCHED, is_several};

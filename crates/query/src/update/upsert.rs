@@ -1,8 +1,8 @@
 //! The document that an upsert inserts where its filter matches none.
 
-use document::path::FieldPath;
-use document::row::ID;
-use document::{Map, Value, bson};
+use alluvium_document::path::FieldPath;
+use alluvium_document::row::ID;
+use alluvium_document::{Map, Value, bson};
 
 use super::place::{MATCHED, is_several};
 use super::{Context, MAX_DOCUMENT_BYTES, Update, UpdateError, order};
@@ -102,7 +102,7 @@ pub(super) fn finish(mut document: Map) -> Result<Map, UpdateError> {
     }
     let document = Value::Map(document);
     if document.is_too_deep() {
-        let message = format!("the document would nest deeper than {} levels", document::MAX_DEPTH);
+        let message = format!("the document would nest deeper than {} levels", alluvium_document::MAX_DEPTH);
         return Err(UpdateError::Overflow(message));
     }
     match document {

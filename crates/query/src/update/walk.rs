@@ -1,9 +1,9 @@
 //! The way along a path to the value that changes, through a document that is decoded no further than it must be.
 
-use document::compare::equal;
-use document::path::{FieldPath, array_index};
-use document::row::ID;
-use document::{Draft, MAX_DEPTH, Map, Value};
+use alluvium_document::compare::equal;
+use alluvium_document::path::{FieldPath, array_index};
+use alluvium_document::row::ID;
+use alluvium_document::{Draft, MAX_DEPTH, Map, Value};
 
 use super::action::{Action, Outcome, nests_too_deep};
 use super::place::is_several;

@@ -1,12 +1,12 @@
 //! Documents and updates that often meet: few names, few values, of all types that the operators care for.
 
-use document::decimal::Decimal;
-use document::value::Timestamp;
-use document::{Map, Value};
+use alluvium_document::decimal::Decimal;
+use alluvium_document::value::Timestamp;
+use alluvium_document::{Map, Value};
+use alluvium_query::update::{Update, UpdateError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use query::update::{Update, UpdateError};
 
 const NAMES: [&str; 7] = ["a", "b", "c", "0", "1", "3", "$x"];
 

@@ -1,7 +1,7 @@
 //! Filters that often meet the documents of [`super::arbitrary`].
 
-use document::value::Regex;
-use document::{Map, Value};
+use alluvium_document::value::Regex;
+use alluvium_document::{Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,6 +1,6 @@
 //! Documents and filters that meet nearly always: few names and values, arrays of maps that two paths lead through.
 
-use document::{Map, Value};
+use alluvium_document::{Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

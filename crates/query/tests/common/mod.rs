@@ -10,9 +10,9 @@ pub mod nested;
 
 use std::sync::Arc;
 
-use document::row::encode_row;
-use document::shape::{ShapeOptions, ShapeTable};
-use document::{Document, Draft, Map, Value, json, key};
+use alluvium_document::row::encode_row;
+use alluvium_document::shape::{ShapeOptions, ShapeTable};
+use alluvium_document::{Document, Draft, Map, Value, json, key};
 
 /// The map that JSON text stands for.
 pub fn map_of(text: &str) -> Map {

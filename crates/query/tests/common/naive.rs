@@ -1,8 +1,8 @@
 //! What a filter means, said once more and as plainly as can be: it is interpreted as it is written, over copies of
 //! decoded values, and values are compared by the bytes of their keys.
 
-use document::value::Double;
-use document::{Map, Value, key};
+use alluvium_document::value::Double;
+use alluvium_document::{Map, Value, key};
 
 /// What a path finds.
 #[derive(Clone)]

@@ -1,8 +1,8 @@
 //! Documents of arrays in arrays and values of many types, and filters with every operator that meets them: nulls and what is
 //! missing, negations over arrays, `$elemMatch` in `$elemMatch`, `$all`, `$type`, `$mod` and bits.
 
-use document::value::{Binary, Regex};
-use document::{Map, Value};
+use alluvium_document::value::{Binary, Regex};
+use alluvium_document::{Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

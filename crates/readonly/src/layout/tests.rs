@@ -38,9 +38,9 @@ fn it_reads_back_and_every_changed_byte_and_length_is_found() {
 fn a_newer_format_is_named() {
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&2u32.to_le_bytes());
-    codec::frame::put(&mut bytes, b"whatever it holds", 2, 12).unwrap();
+    alluvium_codec::frame::put(&mut bytes, b"whatever it holds", 2, 12).unwrap();
     let error = Superblock::decode(&bytes, Path::new("/ro/READONLY")).unwrap_err();
-    assert!(matches!(error, Error::Storage(env::Error::NewerFormat { found: 2, .. })), "{error}");
+    assert!(matches!(error, Error::Storage(alluvium_env::Error::NewerFormat { found: 2, .. })), "{error}");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn flags_and_bytes_that_mean_nothing_are_refused() {
     let with_payload = |payload: &[u8]| {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
-        codec::frame::put(&mut bytes, payload, u64::from(FORMAT_VERSION), 12).unwrap();
+        alluvium_codec::frame::put(&mut bytes, payload, u64::from(FORMAT_VERSION), 12).unwrap();
         Superblock::decode(&bytes, path)
     };
     for superblock in [superblock(), Superblock { content: None, ..superblock() }] {

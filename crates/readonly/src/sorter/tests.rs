@@ -93,7 +93,10 @@ fn it_says_what_it_is_about_to_write() {
     env.fs.create_dir_all(Path::new("db")).unwrap();
     let on_disk = || -> u64 {
         let files = env.fs.list(dir).unwrap_or_default();
-        files.iter().map(|file| env.fs.open(&dir.join(&file.name), env::OpenMode::Read).unwrap().len().unwrap()).sum()
+        files
+            .iter()
+            .map(|file| env.fs.open(&dir.join(&file.name), alluvium_env::OpenMode::Read).unwrap().len().unwrap())
+            .sum()
     };
     let (mut promised, mut most) = (0, 0);
     let mut go_on = |needed: u64| {

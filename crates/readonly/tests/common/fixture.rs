@@ -1,7 +1,7 @@
 //! The store that is the fixture of a format version: the same bytes on every machine.
 
-use env::Env;
-use readonly::{BuildOptions, Compression, OnDuplicate, ReadOnly, Result};
+use alluvium_env::Env;
+use alluvium_readonly::{BuildOptions, Compression, OnDuplicate, ReadOnly, Result};
 use std::path::Path;
 
 /// The pairs, in the order in which they are added; the first and the last have one key.

@@ -1,8 +1,8 @@
 //! What the tests share.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use env::Env;
-use readonly::{Bounds, BuildOptions, BuildReport, ReadOnly, ReadOnlyOptions, Result};
+use alluvium_env::Env;
+use alluvium_readonly::{Bounds, BuildOptions, BuildReport, ReadOnly, ReadOnlyOptions, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -51,7 +51,7 @@ pub fn names(env: &Env) -> Vec<String> {
 /// So many pairs with distinct keys, in no order, whose values compress.
 pub fn some_pairs(count: u64) -> Pairs {
     let pair = |n: u64| {
-        let key = codec::hash64(&n.to_be_bytes()).to_be_bytes().to_vec();
+        let key = alluvium_codec::hash64(&n.to_be_bytes()).to_be_bytes().to_vec();
         (key, format!("the value of pair {n}, again {n}").into_bytes())
     };
     (0..count).map(pair).collect()

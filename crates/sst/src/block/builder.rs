@@ -2,8 +2,8 @@
 
 use super::MAX_ENTRIES;
 use super::column::Line;
-use codec::entry::Entry;
-use codec::varint;
+use alluvium_codec::entry::Entry;
+use alluvium_codec::varint;
 
 /// Entries of 64 bytes and more are each directly reachable, if the block may choose.
 const DIRECT_BYTES: usize = 64;

@@ -5,7 +5,7 @@
 //! Relations and Indexes" (ICDE 1998), with a line in place of the constant. Sequence numbers
 //! of a load in key order, and lengths that are all the same, take no bytes at all.
 
-use codec::{DecodeError, varint};
+use alluvium_codec::{DecodeError, varint};
 
 /// The flag in a column's first byte that says that a step follows.
 const HAS_STEP: u8 = 0x10;
@@ -89,7 +89,7 @@ impl Line {
     }
 
     /// Takes a header from the front of `input`.
-    pub(super) fn get_header(input: &mut &[u8]) -> codec::Result<Self> {
+    pub(super) fn get_header(input: &mut &[u8]) -> alluvium_codec::Result<Self> {
         let (&first, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
         *input = rest;
         let width = first & !HAS_STEP;
@@ -128,7 +128,7 @@ pub(super) struct Small {
 
 impl Small {
     /// Packs a column; an error if it does not fit.
-    pub(super) fn pack(line: Line, before: u8) -> codec::Result<Self> {
+    pub(super) fn pack(line: Line, before: u8) -> alluvium_codec::Result<Self> {
         let base = u32::try_from(line.base).ok().filter(|_| line.step == 0 && line.width <= 4);
         let base = base.ok_or(DecodeError::Invalid("a column of lengths or kinds"))?;
         Ok(Self { base, width: line.width, before })

@@ -1,7 +1,7 @@
 //! Walking a block, with the key put together.
 
 use super::Block;
-use codec::entry::{Kind, Seq};
+use alluvium_codec::entry::{Kind, Seq};
 
 /// A position in a block. The block is passed to each call and must always be the same one
 /// until the next [`Cursor::move_to`].

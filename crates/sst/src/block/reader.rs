@@ -2,8 +2,8 @@
 //! follows needs no parsing and cannot leave the block.
 
 use super::{Block, Columns, Line, MAX_ENTRIES, PADDING, Restart, Small};
-use codec::entry::{Kind, MAX_SEQ};
-use codec::{DecodeError, Result, varint};
+use alluvium_codec::entry::{Kind, MAX_SEQ};
+use alluvium_codec::{DecodeError, Result, varint};
 
 /// What stands in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Searching a block, without allocation.
 
 use super::Block;
-use codec::entry::{Kind, MAX_SEQ, Seq};
+use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
 use std::cmp::Ordering;
 
 /// Where a search ended: the first entry at or after what was sought.

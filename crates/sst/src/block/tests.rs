@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use codec::entry::{Entry, Kind, MAX_SEQ};
+use alluvium_codec::entry::{Entry, Kind, MAX_SEQ};
 use proptest::prelude::*;
 
 type Row = (Vec<u8>, u64, Kind, Vec<u8>);
@@ -17,7 +17,7 @@ fn pack(rows: &[Row], interval: u32) -> Vec<u8> {
     bytes
 }
 
-fn decode(mut content: Vec<u8>, shape: Shape) -> codec::Result<Block> {
+fn decode(mut content: Vec<u8>, shape: Shape) -> alluvium_codec::Result<Block> {
     content.extend_from_slice(&[0; PADDING]);
     Block::decode(content, shape)
 }
@@ -43,9 +43,9 @@ proptest! {
         prop_oneof![Just(0u8), Just(1), Just(0xff), Just(b'k')], 0..7), seq in 0u64..20) {
         let block = decode(pack(&rows, interval), Shape::Entries).unwrap();
         prop_assert_eq!(block.len(), rows.len());
-        let expected = rows.partition_point(|row| codec::entry::compare(&row.0, row.1, &key, seq).is_lt());
+        let expected = rows.partition_point(|row| alluvium_codec::entry::compare(&row.0, row.1, &key, seq).is_lt());
         prop_assert_eq!(block.lower_bound(&key, seq).index, expected);
-        let floor = rows.partition_point(|row| codec::entry::compare(&row.0, row.1, &key, seq).is_le());
+        let floor = rows.partition_point(|row| alluvium_codec::entry::compare(&row.0, row.1, &key, seq).is_le());
         prop_assert_eq!(block.floor(&key, seq), floor.checked_sub(1));
         let mut value = Vec::new();
         let found = block.get(&key, seq, &mut value);
@@ -201,9 +201,9 @@ fn with_numbers(base: i64, step: i64, width: u8, residuals: &[u64]) -> Vec<u8> {
     let mut out = vec![residuals.len() as u8, 0, 0];
     out.extend([0, 2, 0, 0, 0, 2]);
     out.push(width | if step == 0 { 0 } else { 0x10 });
-    codec::varint::put_i64(&mut out, base);
+    alluvium_codec::varint::put_i64(&mut out, base);
     if step != 0 {
-        codec::varint::put_i64(&mut out, step);
+        alluvium_codec::varint::put_i64(&mut out, step);
     }
     out.extend([0, 0]);
     for residual in residuals {

@@ -4,8 +4,8 @@ use super::form::{MAX_PARTS, Part};
 use super::numbers::{POWERS, SIGN, bits_of};
 use super::{MAX_CONTENT, MAX_KEY, NUMBER_BITS, integers};
 use crate::block::{MAX_ENTRIES, Packer, WORD};
-use codec::entry::MAX_SEQ;
-use codec::{DecodeError, Result, key, varint};
+use alluvium_codec::entry::MAX_SEQ;
+use alluvium_codec::{DecodeError, Result, key, varint};
 
 /// The values of a part, ready to be put together.
 enum Values {

@@ -5,7 +5,7 @@ use super::integers::{Context, Planner};
 use super::numbers::scale;
 use super::{MAX_CONTENT, MAX_KEY, NUMBER_BITS};
 use crate::block::{BlockBuilder, Unpacked, common_len};
-use codec::varint;
+use alluvium_codec::varint;
 
 /// After so many blocks in a row whose keys have no form, only each [`PROBE_EVERY`]th is looked at.
 const GIVE_UP_AFTER: u32 = 4;

@@ -1,7 +1,7 @@
 //! What the keys of a block have in common: their form, part by part; and splitting keys by it.
 
-use codec::key::{self, rank};
-use codec::{DecodeError, Result};
+use alluvium_codec::key::{self, rank};
+use alluvium_codec::{DecodeError, Result};
 
 /// A form has so many parts at most.
 pub(super) const MAX_PARTS: usize = 40;

@@ -6,7 +6,7 @@
 //! reference is that of Goldstein, Ramakrishnan, Shaft, "Compressing Relations and Indexes" (ICDE 1998).
 
 use super::bits::{BitWriter, Unary, number_at, packed_len, unpack};
-use codec::{DecodeError, Result, varint};
+use alluvium_codec::{DecodeError, Result, varint};
 
 /// The bit of the first byte that says that flags follow; the others are the width.
 const HAS_FLAGS: u8 = 0x80;

@@ -4,7 +4,7 @@
 //! This is the idea of ALP (Afroozeh, Kuffo, Boncz, "ALP: Adaptive Lossless floating-Point Compression",
 //! SIGMOD 2023) with a division, which rounds correctly, in place of its two multiplications.
 
-use codec::key::{f64_bits, f64_from_bits};
+use alluvium_codec::key::{f64_bits, f64_from_bits};
 
 /// The powers of ten that are tried.
 pub(super) const POWERS: [f64; 16] =

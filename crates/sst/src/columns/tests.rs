@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::block::{Block, BlockBuilder, PADDING, Shape};
-use codec::entry::{Entry, Kind};
-use codec::key;
+use alluvium_codec::entry::{Entry, Kind};
+use alluvium_codec::key;
 use proptest::prelude::*;
 
 type Row = (Vec<u8>, u64, Kind, Vec<u8>);
@@ -221,7 +221,9 @@ fn decode_any(raw: &[u8]) -> Result<(), TestCaseError> {
     let Ok(block) = Block::decode(content, Shape::Entries) else { return Ok(()) };
     let entries: Vec<_> = (0..block.len()).map(|index| block.entry(index)).collect();
     prop_assert!(
-        entries.windows(2).all(|pair| codec::entry::compare(&pair[0].0, pair[0].1, &pair[1].0, pair[1].1).is_lt())
+        entries
+            .windows(2)
+            .all(|pair| alluvium_codec::entry::compare(&pair[0].0, pair[0].1, &pair[1].0, pair[1].1).is_lt())
     );
     Ok(())
 }

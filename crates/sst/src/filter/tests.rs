@@ -1,7 +1,7 @@
 use super::*;
 
 fn hash(n: u64) -> u64 {
-    codec::hash64(&n.to_le_bytes())
+    alluvium_codec::hash64(&n.to_le_bytes())
 }
 
 #[test]

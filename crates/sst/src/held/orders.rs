@@ -4,11 +4,11 @@
 
 use super::tests::{block, held};
 use super::*;
-use env::thread::spawn;
+use alluvium_env::thread::spawn;
 
 #[test]
 fn what_is_held_is_counted() {
-    env::orders::check(|| {
+    alluvium_env::orders::check(|| {
         let block = block(1000);
         let each = block.weight();
         let holder = Holder::new(each);
@@ -33,7 +33,7 @@ fn what_is_held_is_counted() {
 
 #[test]
 fn a_lower_limit_holds_afterwards() {
-    env::orders::check(|| {
+    alluvium_env::orders::check(|| {
         let block = block(1000);
         let each = block.weight();
         let holder = Holder::new(2 * each);

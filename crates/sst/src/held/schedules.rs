@@ -4,12 +4,12 @@
 
 use super::tests::{block, held};
 use super::*;
-use env::thread::spawn;
+use alluvium_env::thread::spawn;
 
 #[test]
 fn what_is_held_is_counted() {
     let test = "-p alluvium-sst --lib what_is_held_is_counted";
-    env::schedules::check(test, 1000, || {
+    alluvium_env::schedules::check(test, 1000, || {
         let block = block(1000);
         let each = block.weight();
         let holder = Holder::new(3 * each);

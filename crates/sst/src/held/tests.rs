@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::block::{BlockBuilder, PADDING, Shape};
-use codec::entry::{Entry, Kind};
+use alluvium_codec::entry::{Entry, Kind};
 
 pub(super) fn block(bytes: usize) -> Arc<Block> {
     let mut builder = BlockBuilder::new(1);
@@ -80,7 +80,7 @@ fn threads_that_hold_the_same_count_it_once() {
     let block = block(500);
     let holder = Holder::new(20 * block.weight());
     let files: Vec<_> = (0..4).map(|_| Held::new(16, Some(holder.clone()))).collect();
-    env::thread::scope(|scope| {
+    alluvium_env::thread::scope(|scope| {
         for thread in 0..4 {
             let (files, block, holder) = (&files, &block, &holder);
             scope.spawn(move || {

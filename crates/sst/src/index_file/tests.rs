@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use codec::limits::MAX_NUMBER;
+use alluvium_codec::limits::MAX_NUMBER;
 
 #[test]
 fn numbers_that_no_file_has_are_refused() {

@@ -5,8 +5,8 @@ use crate::Reader;
 use crate::block::{Block, Cursor};
 use crate::filter;
 use crate::stored::{Handle, Role};
-use codec::entry::{MAX_SEQ, Seq, compare};
-use env::Result;
+use alluvium_codec::entry::{MAX_SEQ, Seq, compare};
+use alluvium_env::Result;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl IndexFile {
     /// taken for sound ([`Reader::verify`] checks it).
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`] naming the first thing that is wrong, or [`env::Error::Io`].
+    /// [`alluvium_env::Error::Corrupt`] naming the first thing that is wrong, or [`alluvium_env::Error::Io`].
     pub fn verify(&self, data: &Reader) -> Result<()> {
         let mut blocks = Blocks { data, partition: None, at: (0, 0) };
         let mut seen = Seen::default();
@@ -108,7 +108,7 @@ impl IndexFile {
         Ok(())
     }
 
-    fn wrong(&self, partition: usize, what: &str) -> env::Error {
+    fn wrong(&self, partition: usize, what: &str) -> alluvium_env::Error {
         self.corrupt(self.partition_handle(partition).offset, what)
     }
 
@@ -139,7 +139,7 @@ impl IndexFile {
                 return Err(self.wrong(at, "an entry before the extent's bound in the index"));
             }
             loop {
-                if !filter::contains(partition.filter(), codec::hash64(cursor.key())) {
+                if !filter::contains(partition.filter(), alluvium_codec::hash64(cursor.key())) {
                     return Err(self.wrong(at, "a key that the filter does not have"));
                 }
                 seen.last = Some((cursor.key().to_vec(), cursor.seq().min(MAX_SEQ)));

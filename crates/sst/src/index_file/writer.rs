@@ -5,9 +5,9 @@ use crate::index::{self, IndexBuilder};
 use crate::output::Output;
 use crate::stored::{self, Handle, Role};
 use crate::{FileMeta, IndexFileMeta, WriterOptions};
-use codec::entry::Seq;
-use codec::varint;
-use env::{Env, Result};
+use alluvium_codec::entry::Seq;
+use alluvium_codec::varint;
+use alluvium_env::{Env, Result};
 use std::path::Path;
 
 /// The aux block: what the index file is of.
@@ -61,7 +61,7 @@ impl IndexFileWriter {
     #[inline]
     pub(crate) fn note_key(&mut self, key: &[u8], is_new: bool) {
         if is_new || self.index.has_no_key() {
-            self.index.add_hash(codec::hash64(key));
+            self.index.add_hash(alluvium_codec::hash64(key));
         }
     }
 

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use codec::entry::Kind;
+use alluvium_codec::entry::Kind;
 
 fn feed(sampler: &mut Sampler, rows: u32, value_len: usize) {
     for n in 0..rows {

@@ -5,8 +5,8 @@ use crate::Dictionary;
 use crate::block::{Block, Shape};
 use crate::compress::Decoders;
 use crate::stored::{self, Role};
-use codec::entry::Entry;
-use env::{Env, Error, File, OpenMode, Result};
+use alluvium_codec::entry::Entry;
+use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
 

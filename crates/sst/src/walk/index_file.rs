@@ -6,24 +6,24 @@ use crate::footer::Footer;
 use crate::index_file::TAG;
 use crate::stored::{Handle, Role};
 use crate::{IndexFileMeta, Properties};
-use env::Result;
+use alluvium_env::Result;
 
 /// What the top-level index of an index file says of a partition: offset, length, and where in the data its region begins.
 const PLACE_BYTES: usize = 20;
 
 /// The properties of an index file.
-fn decode(mut properties: &[u8]) -> codec::Result<IndexFileMeta> {
+fn decode(mut properties: &[u8]) -> alluvium_codec::Result<IndexFileMeta> {
     let meta = IndexFileMeta::decode(&mut properties)?;
     match properties {
         [] => Ok(meta),
-        _ => Err(codec::DecodeError::Invalid("more bytes than properties")),
+        _ => Err(alluvium_codec::DecodeError::Invalid("more bytes than properties")),
     }
 }
 
 impl Walker<'_> {
     /// Takes note of the properties. Those of the two kinds of file are told apart by their length: what is written of an
     /// index file is shorter than the shortest of a sorted file.
-    pub(super) fn properties(&mut self, content: &[u8]) -> codec::Result<()> {
+    pub(super) fn properties(&mut self, content: &[u8]) -> alluvium_codec::Result<()> {
         match (Properties::decode(content), decode(content)) {
             (Ok(properties), _) => self.found.properties = Some(properties),
             (Err(_), Ok(meta)) => {

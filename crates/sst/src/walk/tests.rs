@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Compression, FooterInfo, Writer, WriterOptions};
-use env::fault::{FaultFs, OpKind};
+use alluvium_env::fault::{FaultFs, OpKind};
 
 const NUMBER: u64 = 7;
 

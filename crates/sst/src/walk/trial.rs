@@ -3,8 +3,8 @@
 use super::{Walker, role_of};
 use crate::Dictionary;
 use crate::stored::{self, Handle, Role};
-use codec::checksum32;
-use env::{AroundReader, Result};
+use alluvium_codec::checksum32;
+use alluvium_env::{AroundReader, Result};
 
 /// A trailer without raw length: tag and checksum.
 const TRAILER: usize = 5;

@@ -1,10 +1,12 @@
 //! What the integration tests share.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use codec::entry::{Entry, EntryIter, Kind, Seq};
-use env::sync::Mutex;
-use env::{Env, OpenMode};
-use sst::{Block, BlockCache, DictionaryRegistry, FileMeta, FooterInfo, NoCache, Reader, Writer, WriterOptions};
+use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
+use alluvium_env::sync::Mutex;
+use alluvium_env::{Env, OpenMode};
+use alluvium_sst::{
+    Block, BlockCache, DictionaryRegistry, FileMeta, FooterInfo, NoCache, Reader, Writer, WriterOptions,
+};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,7 +76,7 @@ impl Fixture {
         self.open_with(Arc::new(NoCache)).unwrap()
     }
 
-    pub fn open_with(&self, cache: Arc<dyn BlockCache>) -> env::Result<Arc<Reader>> {
+    pub fn open_with(&self, cache: Arc<dyn BlockCache>) -> alluvium_env::Result<Arc<Reader>> {
         Reader::open(&self.env, &self.path, &self.meta, cache, &self.registry).map(Arc::new)
     }
 
@@ -117,9 +119,9 @@ impl BlockCache for KeepAll {
 }
 
 /// `Reader::get` as one call.
-pub fn get(reader: &Reader, key: &[u8], seq: Seq) -> env::Result<Option<(Seq, Kind, Vec<u8>)>> {
+pub fn get(reader: &Reader, key: &[u8], seq: Seq) -> alluvium_env::Result<Option<(Seq, Kind, Vec<u8>)>> {
     let mut value = b"what was here before".to_vec();
-    let found = reader.get(key, codec::hash64(key), seq, &mut value)?;
+    let found = reader.get(key, alluvium_codec::hash64(key), seq, &mut value)?;
     Ok(found.map(|(seq, kind)| (seq, kind, value)))
 }
 
@@ -134,7 +136,7 @@ pub fn current(iter: &impl EntryIter) -> Option<Owned> {
 }
 
 /// All entries, forwards.
-pub fn all(reader: &Arc<Reader>, fill_cache: bool) -> env::Result<Vec<Owned>> {
+pub fn all(reader: &Arc<Reader>, fill_cache: bool) -> alluvium_env::Result<Vec<Owned>> {
     let mut iter = reader.iter(fill_cache);
     iter.seek_first()?;
     let mut entries = Vec::new();

@@ -1,9 +1,9 @@
 //! Log records: batches, and notes of how far partitions are flushed, read back from their bytes.
 
 use super::{ENTRY, TAG_BATCH, TAG_FLUSHED};
-use codec::entry::{Entry, Kind, Seq};
-use codec::limits::{get_number, get_seq};
-use codec::{DecodeError, varint};
+use alluvium_codec::entry::{Entry, Kind, Seq};
+use alluvium_codec::limits::{get_number, get_seq};
+use alluvium_codec::{DecodeError, varint};
 
 /// An operation, decoded.
 pub(super) struct Decoded<'a> {
@@ -14,7 +14,7 @@ pub(super) struct Decoded<'a> {
 }
 
 /// Takes one operation off the front of `input`. `seq` is the number that it has.
-pub(super) fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<Decoded<'a>> {
+pub(super) fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> alluvium_codec::Result<Decoded<'a>> {
     let (&kind, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
     *input = rest;
     let shares = kind & ENTRY != 0;
@@ -30,7 +30,7 @@ pub(super) fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> codec::Result<Dec
     let partition = varint::get_u64(input)?;
     let partition = u32::try_from(partition).map_err(|_| DecodeError::Invalid("a partition out of range"))?;
     let key = varint::get_bytes(input)?;
-    codec::limits::tree_of(key)?;
+    alluvium_codec::limits::tree_of(key)?;
     let value = varint::get_bytes(input)?;
     if kind == Kind::RangeDelete && (value <= key || !value.starts_with(&key[..4])) {
         return Err(DecodeError::Invalid("a range of keys that is empty or leaves its tree"));
@@ -52,7 +52,7 @@ pub(crate) enum LogRecord<'a> {
 }
 
 /// Decodes a log record, which has as many numbers as its operations take; a note takes one.
-pub(crate) fn decode_record<'a>(record: &wal::Record<'a>) -> codec::Result<LogRecord<'a>> {
+pub(crate) fn decode_record<'a>(record: &alluvium_wal::Record<'a>) -> alluvium_codec::Result<LogRecord<'a>> {
     let (found, next) = decode_from(record.payload, record.first_seq)?;
     match next == record.last_seq + 1 {
         true => Ok(found),
@@ -61,7 +61,7 @@ pub(crate) fn decode_record<'a>(record: &wal::Record<'a>) -> codec::Result<LogRe
 }
 
 /// Decodes a log record whose first operation has the number `first`, and says with which number the next one begins.
-pub(super) fn decode_from(payload: &[u8], first: Seq) -> codec::Result<(LogRecord<'_>, Seq)> {
+pub(super) fn decode_from(payload: &[u8], first: Seq) -> alluvium_codec::Result<(LogRecord<'_>, Seq)> {
     let (&tag, mut input) = payload.split_first().ok_or(DecodeError::Truncated)?;
     match tag {
         TAG_BATCH => {

@@ -1,7 +1,7 @@
 use super::record::decode_from;
 use super::*;
 
-fn decode(payload: &[u8], first: Seq) -> codec::Result<LogRecord<'_>> {
+fn decode(payload: &[u8], first: Seq) -> alluvium_codec::Result<LogRecord<'_>> {
     decode_from(payload, first).map(|(found, _)| found)
 }
 
@@ -14,7 +14,7 @@ fn a_record_has_as_many_numbers_as_its_operations_take() {
     let note = encode_flushed(3, std::iter::once((0, 2)));
     for (payload, numbers) in [(&batch.bytes, 2), (&note, 1)] {
         for last in 100..105 {
-            let record = wal::Record { first_seq: 100, last_seq: last, payload };
+            let record = alluvium_wal::Record { first_seq: 100, last_seq: last, payload };
             assert_eq!(decode_record(&record).is_ok(), last == 99 + numbers, "{numbers} numbers, up to {last}");
         }
     }
@@ -91,7 +91,7 @@ fn every_hash_has_a_partition_in_range() {
 #[test]
 fn polygenelubricants_has_a_partition() {
     // The seed's hash of this word is the least integer, whose absolute value is negative.
-    let hash = codec::hash64(b"polygenelubricants");
+    let hash = alluvium_codec::hash64(b"polygenelubricants");
     assert!(partition_of(hash, 3) < 3);
 }
 
@@ -138,7 +138,7 @@ fn index_entries_have_place_and_number_of_their_document() {
 
 #[test]
 fn numbers_above_their_limits_are_refused() {
-    use codec::limits::{LAST_SEQ, MAX_NUMBER, MAX_TREE};
+    use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER, MAX_TREE};
     let note = |needed, seq| decode(&encode_flushed(needed, std::iter::once((0, seq))), 1).is_ok();
     assert!(note(MAX_NUMBER, LAST_SEQ));
     assert!(!note(MAX_NUMBER + 1, 1) && !note(1, LAST_SEQ + 1) && !note(u64::MAX, 1) && !note(1, u64::MAX));

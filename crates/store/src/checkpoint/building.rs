@@ -6,8 +6,8 @@
 use crate::checkpoint::listing;
 use crate::open::{LOCK_NAME, LOG_DIR, make_directory, remove_tree};
 use crate::{Error, Result, superblock};
-use env::parent_of;
-use env::{Env, FileLock, OpenMode};
+use alluvium_env::parent_of;
+use alluvium_env::{Env, FileLock, OpenMode};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl<'a> Building<'a> {
         };
         let what = format!("{bytes} bytes are needed, and {free} are free{kept}");
         let full = std::io::Error::new(ErrorKind::StorageFull, what);
-        Err(Error::NoSpace(Box::new(env::Error::io("make", &self.target, full).into())))
+        Err(Error::NoSpace(Box::new(alluvium_env::Error::io("make", &self.target, full).into())))
     }
 
     /// Writes a small file that gets its name when it is durable.
@@ -212,8 +212,8 @@ fn check_ours(env: &Env, dir: &Path) -> Result<()> {
 }
 
 /// True if a file cannot have a second name there: another file system, one without links, or too many.
-fn cannot_link(error: &env::Error) -> bool {
+fn cannot_link(error: &alluvium_env::Error) -> bool {
     use ErrorKind::{CrossesDevices, PermissionDenied, TooManyLinks, Unsupported};
     let kinds = [CrossesDevices, PermissionDenied, TooManyLinks, Unsupported];
-    matches!(error, env::Error::Io { source, .. } if kinds.contains(&source.kind()))
+    matches!(error, alluvium_env::Error::Io { source, .. } if kinds.contains(&source.kind()))
 }

@@ -4,8 +4,8 @@ use crate::checkpoint::listing::{FileChecksum, ListedFile, Listing};
 use crate::checkpoint::{content_checksum, unless_stopped};
 use crate::open::{LOCK_NAME, LOG_DIR};
 use crate::{Error, Result};
-use env::Env;
-use lsm::VersionEdit;
+use alluvium_env::Env;
+use alluvium_lsm::VersionEdit;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -50,8 +50,8 @@ pub fn check_checkpoint_unless(env: &Env, dir: &Path, blocks: bool, stop: &Atomi
 pub(crate) fn read_versions(env: &Env, dir: &Path, listing: &Listing) -> Result<Vec<VersionEdit>> {
     let read = |index: u32| {
         let partition = dir.join(format!("p{index:03}"));
-        let found = lsm::image::read_manifest(env, &partition, listing.id, index)?;
-        let missing = || env::Error::corrupt(&partition, 0, "the partition's manifest is missing");
+        let found = alluvium_lsm::image::read_manifest(env, &partition, listing.id, index)?;
+        let missing = || alluvium_env::Error::corrupt(&partition, 0, "the partition's manifest is missing");
         found.map(|found| found.version).ok_or_else(|| Error::from(missing()))
     };
     (0..listing.partitions).map(read).collect()
@@ -68,7 +68,7 @@ struct Checking<'a> {
 
 impl Checking<'_> {
     fn report(&mut self, path: &Path, offset: u64, what: impl Into<String>) {
-        self.damage.push(env::Error::corrupt(path, offset, what).into());
+        self.damage.push(alluvium_env::Error::corrupt(path, offset, what).into());
     }
 
     /// Files that nobody names.
@@ -101,7 +101,7 @@ impl Checking<'_> {
                 self.report(&path, 0, "the listing of the checkpoint names this file, and it is not there");
                 continue;
             }
-            let bytes = self.env.fs.open(&path, env::OpenMode::Read)?.len()?;
+            let bytes = self.env.fs.open(&path, alluvium_env::OpenMode::Read)?.len()?;
             if bytes != file.bytes {
                 let what = format!("the file has {bytes} bytes; the listing says {}", file.bytes);
                 self.report(&path, bytes.min(file.bytes), what);
@@ -122,7 +122,7 @@ impl Checking<'_> {
         let files = self.listing.files.iter().filter(sorted).filter(|file| file.path.starts_with(&prefix));
         let mut listed: BTreeMap<_, _> = files.map(|file| (self.dir.join(&file.path), file)).collect();
         let found = match self.env.fs.exists(&dir)? {
-            true => lsm::image::read_manifest(self.env, &dir, self.listing.id, index),
+            true => alluvium_lsm::image::read_manifest(self.env, &dir, self.listing.id, index),
             false => return Ok(()),
         };
         let version = match found {
@@ -138,7 +138,7 @@ impl Checking<'_> {
         };
         for added in &version.added {
             unless_stopped(self.stop)?;
-            let path = lsm::image::sst_path(&dir, added.meta.number);
+            let path = alluvium_lsm::image::sst_path(&dir, added.meta.number);
             let checksum = FileChecksum::Footer(added.meta.footer_checksum);
             match listed.remove(&path) {
                 Some(file) if (file.bytes, file.checksum) == (added.meta.bytes, checksum) => {}
@@ -155,13 +155,13 @@ impl Checking<'_> {
         Ok(())
     }
 
-    fn sorted_file(&self, path: &Path, meta: &sst::FileMeta) -> env::Result<()> {
-        let (cache, dictionaries) = (Arc::new(sst::NoCache), sst::DictionaryRegistry::new());
+    fn sorted_file(&self, path: &Path, meta: &alluvium_sst::FileMeta) -> alluvium_env::Result<()> {
+        let (cache, dictionaries) = (Arc::new(alluvium_sst::NoCache), alluvium_sst::DictionaryRegistry::new());
         // What is missing is reported already.
         if !self.env.fs.exists(path)? {
             return Ok(());
         }
-        let reader = sst::Reader::open(self.env, path, meta, cache, &dictionaries)?;
+        let reader = alluvium_sst::Reader::open(self.env, path, meta, cache, &dictionaries)?;
         if self.blocks {
             reader.verify()?;
         }
@@ -174,7 +174,7 @@ impl Checking<'_> {
         if !self.env.fs.exists(&dir)? {
             return Ok(());
         }
-        match wal::read_whole(self.env, &dir, self.listing.id, 0, &mut |_| Ok(())) {
+        match alluvium_wal::read_whole(self.env, &dir, self.listing.id, 0, &mut |_| Ok(())) {
             Ok(last) if last == self.listing.seq => {}
             Ok(last) => {
                 let what = format!("the log ends at number {last}; the listing says {}", self.listing.seq);

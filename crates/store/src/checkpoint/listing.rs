@@ -2,10 +2,10 @@
 //! any tool can read it; drawn in `docs/format/checkpoint.md`.
 
 use crate::{Error, Result};
-use codec::checksum64;
-use codec::entry::Seq;
-use codec::limits::{LAST_SEQ, MAX_NUMBER};
-use env::{Env, OpenMode};
+use alluvium_codec::checksum64;
+use alluvium_codec::entry::Seq;
+use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER};
+use alluvium_env::{Env, OpenMode};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -62,17 +62,17 @@ impl Listing {
     /// Reads the listing of the checkpoint in `dir`.
     ///
     /// ```
-    /// # use store::{CheckpointOptions, Listing, Options, Store};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_store::{CheckpointOptions, Listing, Options, Store};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
     /// let made = store.checkpoint("monday".as_ref(), &CheckpointOptions::default())?;
     /// let listing = Listing::read(&env, "monday".as_ref())?;
     /// assert_eq!((listing.id, listing.seq), (made.id, made.seq));
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotACheckpoint`] if there is none, [`env::Error::Corrupt`], [`env::Error::NewerFormat`], and
+    /// [`Error::NotACheckpoint`] if there is none, [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`], and
     /// what reading says.
     pub fn read(env: &Env, dir: &Path) -> Result<Self> {
         let path = dir.join(NAME);
@@ -87,7 +87,7 @@ impl Listing {
         let file = env.fs.open(path, OpenMode::Read)?;
         let len = file.len()?;
         if len > MOST_BYTES {
-            return Err(env::Error::corrupt(path, 0, "it is too long for the listing of a checkpoint").into());
+            return Err(alluvium_env::Error::corrupt(path, 0, "it is too long for the listing of a checkpoint").into());
         }
         let mut bytes = vec![0; len as usize];
         file.read_exact_at(&mut bytes, 0)?;
@@ -120,9 +120,9 @@ impl Listing {
     /// Decodes the bytes of the file `path`.
     ///
     /// # Errors
-    /// [`env::Error::Corrupt`], [`env::Error::NewerFormat`].
+    /// [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`].
     pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Self> {
-        let damaged = |offset: usize, what: &str| Error::from(env::Error::corrupt(path, offset as u64, what));
+        let damaged = |offset: usize, what: &str| Error::from(alluvium_env::Error::corrupt(path, offset as u64, what));
         let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.valid_up_to(), "it is no text"))?;
         let version = text.lines().next().and_then(|line| line.strip_prefix(TITLE)?.parse::<u32>().ok());
         let version = version.ok_or_else(|| damaged(0, "no listing of a checkpoint starts like this"))?;
@@ -135,7 +135,7 @@ impl Listing {
         }
         if version > FORMAT_VERSION {
             let path = path.to_owned();
-            return Err(env::Error::NewerFormat { path, found: version, supported: FORMAT_VERSION }.into());
+            return Err(alluvium_env::Error::NewerFormat { path, found: version, supported: FORMAT_VERSION }.into());
         }
         let mut listing = Self::default();
         let mut offset = 0;
@@ -198,13 +198,13 @@ impl Listing {
     /// The bytes of all files.
     ///
     /// ```
-    /// # use store::{CheckpointOptions, Listing, Options, Store};
-    /// # let env = env::Env::in_memory(1);
+    /// # use alluvium_store::{CheckpointOptions, Listing, Options, Store};
+    /// # let env = alluvium_env::Env::in_memory(1);
     /// # let store = Store::open(env.clone(), "db".as_ref(), Options::default())?;
     /// # let made = store.checkpoint("monday".as_ref(), &CheckpointOptions::default())?;
     /// let listing = Listing::read(&env, "monday".as_ref())?;
     /// assert_eq!(listing.bytes(), made.bytes);
-    /// # store::Result::Ok(())
+    /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()

@@ -1,10 +1,10 @@
 //! The part of the log that a checkpoint needs, written anew: another database's log, with the same numbers.
 
 use crate::batch::{TAG_FLUSHED, encode_flushed};
-use codec::entry::Seq;
-use env::{Env, OpenMode, Result};
+use alluvium_codec::entry::Seq;
+use alluvium_env::{Env, OpenMode, Result};
+use alluvium_wal::{Record, Wal};
 use std::path::{Path, PathBuf};
-use wal::{Record, Wal};
 
 /// Records are written in groups of so many bytes.
 const GROUP_BYTES: usize = 1 << 20;
@@ -13,7 +13,7 @@ const GROUP_BYTES: usize = 1 << 20;
 pub(crate) struct LogCopy<'a> {
     env: &'a Env,
     dir: PathBuf,
-    options: wal::Options,
+    options: alluvium_wal::Options,
     log: Option<Wal>,
     group: Vec<(Seq, Seq, usize)>,
     bytes: Vec<u8>,
@@ -25,7 +25,8 @@ impl<'a> LogCopy<'a> {
     /// A log in `dir`, an empty directory. Of the notes in the records, only that with the number `note`
     /// is kept; without one all are.
     pub fn new(env: &'a Env, dir: &Path, database_id: u64, segment_bytes: u64, note: Option<Seq>) -> Self {
-        let options = wal::Options { segment_bytes, must_exist: false, ..wal::Options::new(database_id) };
+        let options =
+            alluvium_wal::Options { segment_bytes, must_exist: false, ..alluvium_wal::Options::new(database_id) };
         let (dir, bytes) = (dir.to_owned(), Vec::new());
         Self { env, dir, options, log: None, group: Vec::new(), bytes, note }
     }

@@ -1,8 +1,8 @@
 use super::*;
 use crate::{Bounds, Options, Store, TreeId};
-use env::fault::{Fault, FaultFs};
-use env::mem::MemFs;
-use env::{Env, ManualClock, SeededRng};
+use alluvium_env::fault::{Fault, FaultFs};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, ManualClock, SeededRng};
 use std::path::Path;
 
 fn open() -> (Store, Arc<FaultFs>, TreeId) {

@@ -3,16 +3,16 @@
 use super::{InspectOptions, Item, Visit, id, number, sorted, text};
 use crate::Result;
 use crate::batch::{LogRecord, decode_record};
-use codec::entry::Kind;
-use env::{Env, OpenMode};
+use alluvium_codec::entry::Kind;
+use alluvium_env::{Env, OpenMode};
+use alluvium_wal::{Record, Walk};
 use std::collections::BTreeSet;
 use std::path::Path;
-use wal::{Record, Walk};
 
 /// The number of a segment: by its name, or as its header says.
 fn number_of(env: &Env, path: &Path) -> Result<u64> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    if let Some(number) = wal::segment_number(&name) {
+    if let Some(number) = alluvium_wal::segment_number(&name) {
         return Ok(number);
     }
     let mut bytes = [0; 8];
@@ -25,7 +25,7 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
     visit(Item::Fact(number("number", segment)))?;
     let mut told = Ok(());
     let walk = Walk { number: segment, ..Walk::default() };
-    let walked = wal::walk_segment(env, path, walk, &mut |group| {
+    let walked = alluvium_wal::walk_segment(env, path, walk, &mut |group| {
         for record in &group.records {
             if told.is_ok() {
                 told = tell_record(group.offset, record, options, visit);
@@ -45,7 +45,7 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
         }
         None => visit(Item::Damage(0, "the segment header is not whole".to_owned()))?,
     }
-    if walked.header.is_some() && walked.file_bytes < wal::GROUPS_AT {
+    if walked.header.is_some() && walked.file_bytes < alluvium_wal::GROUPS_AT {
         visit(Item::Damage(walked.file_bytes, "the file ends before the place of its first group".to_owned()))?;
     }
     for (name, value) in [("groups", walked.groups), ("records", walked.records), ("end", walked.end)] {

@@ -3,9 +3,9 @@
 use super::{Fact, FactValue, InspectOptions, Item, Visit, id, number, text};
 use crate::Result;
 use crate::definitions::unpack;
-use codec::entry::{Entry, Kind};
-use env::{Env, OpenMode};
-use sst::{DictionaryRegistry, FileMeta};
+use alluvium_codec::entry::{Entry, Kind};
+use alluvium_env::{Env, OpenMode};
+use alluvium_sst::{DictionaryRegistry, FileMeta};
 use std::path::Path;
 
 /// What a manifest or the properties say of a file.
@@ -59,17 +59,17 @@ pub(super) fn entry_facts(entry: &Entry<'_>) -> Vec<Fact> {
 /// The number of a file: by its name, or as its footer says.
 fn number_of(env: &Env, path: &Path) -> Result<u64> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    if let Some(number) = lsm::image::sst_number(&name) {
+    if let Some(number) = alluvium_lsm::image::sst_number(&name) {
         return Ok(number);
     }
     let file = env.fs.open(path, OpenMode::Read)?;
     let mut bytes = [0; 8];
-    let _got = file.read_at(&mut bytes, file.len()?.saturating_sub(sst::FOOTER_BYTES - 8))?;
+    let _got = file.read_at(&mut bytes, file.len()?.saturating_sub(alluvium_sst::FOOTER_BYTES - 8))?;
     Ok(u64::from_le_bytes(bytes))
 }
 
 /// What is told of a block.
-fn block_facts(block: &sst::WalkedBlock<'_>) -> Vec<Fact> {
+fn block_facts(block: &alluvium_sst::WalkedBlock<'_>) -> Vec<Fact> {
     let mut facts = vec![
         number("offset", block.offset),
         number("bytes", block.bytes),
@@ -92,14 +92,14 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
     let registry = DictionaryRegistry::new();
     if options.entries {
         // They stand at the end.
-        let walked = sst::walk_file(env, path, file_number, &registry, &mut |_| Ok(()))?;
+        let walked = alluvium_sst::walk_file(env, path, file_number, &registry, &mut |_| Ok(()))?;
         for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
             visit(Item::Definitions(tree, definitions))?;
         }
     }
     let mut told = Ok(());
     // The blocks come first, since they are told of as they are read.
-    let walked = sst::walk_file(env, path, file_number, &registry, &mut |block| {
+    let walked = alluvium_sst::walk_file(env, path, file_number, &registry, &mut |block| {
         if told.is_ok() {
             told = visit(Item::Row("block", block_facts(block)));
         }

@@ -4,8 +4,8 @@
 
 use super::LockMode::{Exclusive, Shared};
 use super::*;
-use env::sync::atomic::{AtomicU32, Ordering};
-use env::thread::spawn;
+use alluvium_env::sync::atomic::{AtomicU32, Ordering};
+use alluvium_env::thread::spawn;
 
 /// Keys in two parts of the table; the last is in the first's.
 const KEYS: [u64; 3] = [1, 5 << 58, 2];
@@ -15,7 +15,7 @@ const ALONE: u32 = 1000;
 
 /// Runs batches that want these locks, each in a thread of its own.
 fn run(batches: &'static [&'static [(usize, LockMode)]]) {
-    env::orders::check(move || {
+    alluvium_env::orders::check(move || {
         let (table, inside) = (LockTable::new(), Arc::<[AtomicU32; 3]>::default());
         let hold = |table: Arc<LockTable>, inside: Arc<[AtomicU32; 3]>, wanted: &[(usize, LockMode)]| {
             let _held = table.acquire(wanted.iter().map(|(key, mode)| (KEYS[*key], *mode)).collect());

@@ -4,8 +4,8 @@
 
 use super::LockMode::{Exclusive, Shared};
 use super::*;
-use env::sync::atomic::{AtomicU32, Ordering};
-use env::thread::spawn;
+use alluvium_env::sync::atomic::{AtomicU32, Ordering};
+use alluvium_env::thread::spawn;
 
 /// Keys in three parts of the table; the first two are in one.
 const KEYS: [u64; 4] = [1, 2, 5 << 58, 9 << 58];
@@ -38,7 +38,7 @@ fn hold(inside: &[AtomicU32], held: &LockGuard, wanted: &[(usize, LockMode)]) {
 
 #[test]
 fn locks_exclude_and_nobody_waits_for_ever() {
-    env::schedules::check("-p alluvium-store --lib locks_exclude_and_nobody_waits_for_ever", 2000, || {
+    alluvium_env::schedules::check("-p alluvium-store --lib locks_exclude_and_nobody_waits_for_ever", 2000, || {
         let table = LockTable::new();
         let inside: Arc<[AtomicU32; 4]> = Arc::default();
         let threads = WANTED.map(|batches| {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Options;
-use env::{Env, OpenMode};
+use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 
 #[test]

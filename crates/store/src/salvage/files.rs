@@ -8,11 +8,11 @@ use crate::Result;
 use crate::checkpoint::unless_stopped;
 use crate::definitions::{Defined, unpack};
 use crate::trees::{SYSTEM, indexed_tree};
-use codec::entry::{Kind, MAX_SEQ, Seq};
-use codec::ranges::RangeSet;
-use env::Env;
-use lsm::{AddedFile, NUMBERLESS, VersionEdit};
-use sst::{Dictionary, DictionaryRegistry, WalkedFile};
+use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
+use alluvium_codec::ranges::RangeSet;
+use alluvium_env::Env;
+use alluvium_lsm::{AddedFile, NUMBERLESS, VersionEdit};
+use alluvium_sst::{Dictionary, DictionaryRegistry, WalkedFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl SalvagedPartition {
             // Nobody reads anything but the latest.
             *all = all.join(&RangeSet::union(ranges, &[MAX_SEQ]), &[MAX_SEQ]);
         }
-        entries.sort_by(|a, b| codec::entry::compare(&a.key, a.seq, &b.key, b.seq));
+        entries.sort_by(|a, b| alluvium_codec::entry::compare(&a.key, a.seq, &b.key, b.seq));
         self.trees.extend(entries.iter().map(|entry| tree_of(&entry.key)));
         self.sources.extend(loaded(entries));
     }
@@ -131,7 +131,9 @@ pub(super) fn id_of(env: &Env, dir: &Path, partitions: u32) -> Result<Option<u64
     let mut ids = Vec::new();
     for index in 0..partitions {
         for path in manifests(env, &dir.join(format!("p{index:03}")))? {
-            ids.extend(readable(lsm::image::walk_manifest(env, &path, None))?.map(|walked| walked.database_id));
+            ids.extend(
+                readable(alluvium_lsm::image::walk_manifest(env, &path, None))?.map(|walked| walked.database_id),
+            );
         }
     }
     Ok(most_frequent(ids))
@@ -145,7 +147,7 @@ fn manifests(env: &Env, dir: &Path) -> Result<Vec<PathBuf>> {
     // Of a directory that cannot be read, nobody knows any.
     let names = readable(env.fs.list(dir))?.unwrap_or_default();
     let mut found: Vec<_> =
-        names.iter().filter_map(|e| Some((lsm::image::manifest_number(&e.name)?, &e.name))).collect();
+        names.iter().filter_map(|e| Some((alluvium_lsm::image::manifest_number(&e.name)?, &e.name))).collect();
     found.sort_unstable();
     Ok(found.into_iter().map(|(_, name)| dir.join(name)).collect())
 }
@@ -244,7 +246,7 @@ fn known_version(
         outdated.version = Some(version);
     }
     for path in manifests(env, dir)? {
-        if let Ok(walked) = readable(lsm::image::walk_manifest(env, &path, id.map(|id| (id, index))))?
+        if let Ok(walked) = readable(alluvium_lsm::image::walk_manifest(env, &path, id.map(|id| (id, index))))?
             && !walked.foreign
         {
             outdated.removed.extend(walked.edits.iter().flat_map(|(_, edit)| edit.removed.iter().copied()));
@@ -262,14 +264,14 @@ fn last_version(
     index: u32,
     notes: &mut Vec<String>,
 ) -> Result<Option<(VersionEdit, Option<PathBuf>)>> {
-    match id.map(|id| lsm::image::read_manifest(env, dir, id, index)).transpose() {
+    match id.map(|id| alluvium_lsm::image::read_manifest(env, dir, id, index)).transpose() {
         Ok(Some(Some(found))) => return Ok(Some((found.version, found.dropped.map(|tail| tail.path)))),
         Ok(Some(None)) => notes.push(format!("the manifest of {} is missing: {ALL}", dir.display())),
         Ok(None) => notes.push(format!("nobody knows which database {} belongs to: {ALL}", dir.display())),
         Err(error) => {
             // A newer format is an error here, a flipped bit is not.
             if let (Some(path), Some(id)) = (manifests(env, dir)?.last(), id)
-                && let Ok(walked) = readable(lsm::image::walk_manifest(env, path, Some((id, index))))?
+                && let Ok(walked) = readable(alluvium_lsm::image::walk_manifest(env, path, Some((id, index))))?
                 && walked.edits_are_whole()
             {
                 notes.push(format!("{error}; what follows the header is whole, and is used"));
@@ -285,13 +287,14 @@ fn last_version(
 /// edit is lost, or was never there. One that cannot be read may have them.
 fn has_newer(env: &Env, stop: &AtomicBool, dir: &Path, version: &VersionEdit) -> Result<bool> {
     let names = readable(env.fs.list(dir))?.unwrap_or_default();
-    for number in names.iter().filter_map(|entry| lsm::image::sst_number(&entry.name)) {
+    for number in names.iter().filter_map(|entry| alluvium_lsm::image::sst_number(&entry.name)) {
         if version.added.iter().any(|file| file.meta.number == number) {
             continue;
         }
         unless_stopped(stop)?;
-        let path = lsm::image::sst_path(dir, number);
-        let walked = readable(sst::walk_file(env, &path, number, &DictionaryRegistry::new(), &mut |_| Ok(())))?;
+        let path = alluvium_lsm::image::sst_path(dir, number);
+        let walked =
+            readable(alluvium_sst::walk_file(env, &path, number, &DictionaryRegistry::new(), &mut |_| Ok(())))?;
         let newest = walked.map_or(MAX_SEQ, |walked| newest_in(&walked).unwrap_or(0));
         if newest > version.flushed_seq.unwrap_or(0) {
             return Ok(true);
@@ -328,7 +331,7 @@ impl Reading<'_> {
         let mut damaged = Vec::new();
         for file in &version.added {
             self.trees.extend(&file.trees);
-            let path = lsm::image::sst_path(self.dir, file.meta.number);
+            let path = alluvium_lsm::image::sst_path(self.dir, file.meta.number);
             if !self.env.fs.exists(&path)? {
                 self.lose_file(file, &path, "the file is missing");
                 continue;
@@ -378,12 +381,13 @@ impl Reading<'_> {
                 return Ok(());
             }
         };
-        let numbers: BTreeSet<u64> = names.iter().filter_map(|entry| lsm::image::sst_number(&entry.name)).collect();
+        let numbers: BTreeSet<u64> =
+            names.iter().filter_map(|entry| alluvium_lsm::image::sst_number(&entry.name)).collect();
         let listed: BTreeMap<u64, &AddedFile> =
             version.iter().flat_map(|version| &version.added).map(|file| (file.meta.number, file)).collect();
         let mut walked = BTreeMap::new();
         for number in numbers.difference(removed) {
-            let path = lsm::image::sst_path(self.dir, *number);
+            let path = alluvium_lsm::image::sst_path(self.dir, *number);
             match (self.walk(&path, *number)?, listed.get(number)) {
                 (Ok(found), Some(file)) if found.footer.is_some_and(|f| f.checksum != file.meta.footer_checksum) => {
                     self.lose_file(file, &path, OTHER);
@@ -396,7 +400,7 @@ impl Reading<'_> {
         let mut replaced = self.replaced_by(&walked);
         for (number, file) in &listed {
             if !numbers.contains(number) && !removed.contains(number) && !replaced.contains_key(number) {
-                self.lose_file(file, &lsm::image::sst_path(self.dir, *number), "the file is missing");
+                self.lose_file(file, &alluvium_lsm::image::sst_path(self.dir, *number), "the file is missing");
             }
         }
         for (number, file) in walked {
@@ -441,7 +445,7 @@ impl Reading<'_> {
 
     /// Takes what is whole of a file. What it does not say itself any more, a version of some time may say that lists it.
     fn take(&mut self, number: u64, file: &WalkedFile, listed: Option<&AddedFile>) -> Result<()> {
-        let path = lsm::image::sst_path(self.dir, number);
+        let path = alluvium_lsm::image::sst_path(self.dir, number);
         let meta = file.properties.as_ref().map(|properties| &properties.meta);
         if let (Some(meta), true) = (meta, file.lost.is_empty()) {
             self.whole(path, number, &meta.smallest, &meta.largest);
@@ -469,7 +473,7 @@ impl Reading<'_> {
 
     fn walk(&mut self, path: &Path, number: u64) -> Result<std::result::Result<WalkedFile, String>> {
         unless_stopped(self.stop)?;
-        let walked = match readable(sst::walk_file(self.env, path, number, &self.registry, &mut |_| Ok(())))? {
+        let walked = match readable(alluvium_sst::walk_file(self.env, path, number, &self.registry, &mut |_| Ok(())))? {
             Ok(walked) => walked,
             Err(why) => return Ok(Err(why)),
         };

@@ -3,8 +3,8 @@
 use super::files::tree_of;
 use super::merge::{KeyRange, OwnedEntry};
 use crate::Result;
-use env::Env;
-use sst::{BlockReader, Dictionary, DictionaryRegistry, WalkedFile};
+use alluvium_env::Env;
+use alluvium_sst::{BlockReader, Dictionary, DictionaryRegistry, WalkedFile};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,10 +33,15 @@ struct Span {
 
 impl LeftFile {
     /// Looks what is left of a file.
-    pub fn read(env: &Env, path: &Path, number: u64, registry: &DictionaryRegistry) -> env::Result<(WalkedFile, Self)> {
+    pub fn read(
+        env: &Env,
+        path: &Path,
+        number: u64,
+        registry: &DictionaryRegistry,
+    ) -> alluvium_env::Result<(WalkedFile, Self)> {
         let (path, spans, trees) = (path.to_owned(), Vec::new(), BTreeSet::new());
         let mut left = Self { path: path.clone(), number, dictionary: None, spans, keys: None, trees };
-        let walked = sst::walk_file(env, &path, number, registry, &mut |block| {
+        let walked = alluvium_sst::walk_file(env, &path, number, registry, &mut |block| {
             let mut trees = None;
             block.each(&mut |entry| {
                 let tree = tree_of(entry.key);

@@ -6,14 +6,14 @@ use super::merge::OwnedEntry;
 use crate::Result;
 use crate::batch::{LogRecord, decode_record};
 use crate::checkpoint::unless_stopped;
-use codec::entry::{Kind, Seq};
-use env::Env;
-use lsm::VersionEdit;
+use alluvium_codec::entry::{Kind, Seq};
+use alluvium_env::Env;
+use alluvium_lsm::VersionEdit;
+use alluvium_wal::{Group, SegmentHeader, Walk, WalkedSegment};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wal::{Group, SegmentHeader, Walk, WalkedSegment};
 
 /// The log of a damaged store.
 #[derive(Default)]
@@ -44,7 +44,7 @@ pub(super) struct SalvagedLog {
 pub(super) fn id_of(env: &Env, dir: &Path) -> Result<Option<u64>> {
     let mut ids = Vec::new();
     if env.fs.exists(dir)? {
-        for (number, path) in wal::list_segments(env, dir).unwrap_or_default() {
+        for (number, path) in alluvium_wal::list_segments(env, dir).unwrap_or_default() {
             ids.extend(header_of(env, number, &path)?.map(|header| header.database_id));
         }
     }
@@ -54,15 +54,15 @@ pub(super) fn id_of(env: &Env, dir: &Path) -> Result<Option<u64>> {
 /// The header of a segment; `None` if it is damaged or cannot be read.
 fn header_of(env: &Env, number: u64, path: &Path) -> Result<Option<SegmentHeader>> {
     let walk = Walk { number, limit: Some(0), ..Walk::default() };
-    let walked = readable(wal::walk_segment(env, path, walk, &mut |_| Ok(())))?;
+    let walked = readable(alluvium_wal::walk_segment(env, path, walk, &mut |_| Ok(())))?;
     Ok(walked.ok().and_then(|walked| walked.header))
 }
 
 /// What an attempt to read has found, or why the disk does not let it: that ends no salvage. Other errors do.
-pub(super) fn readable<T>(found: env::Result<T>) -> Result<std::result::Result<T, String>> {
+pub(super) fn readable<T>(found: alluvium_env::Result<T>) -> Result<std::result::Result<T, String>> {
     match found {
         Ok(found) => Ok(Ok(found)),
-        Err(error @ env::Error::Io { .. }) => Ok(Err(error.to_string())),
+        Err(error @ alluvium_env::Error::Io { .. }) => Ok(Err(error.to_string())),
         Err(error) => Err(error.into()),
     }
 }
@@ -93,7 +93,7 @@ impl SalvagedLog {
             }
             before = Some(*number);
             let walk = Walk { number: *number, database_id: id, limit: limit.map(|end| end.offset) };
-            let head = wal::walk_segment(env, path, Walk { limit: Some(0), ..walk }, &mut |_| Ok(()));
+            let head = alluvium_wal::walk_segment(env, path, Walk { limit: Some(0), ..walk }, &mut |_| Ok(()));
             let head = match readable(head)? {
                 Ok(head) => head,
                 Err(why) => {
@@ -103,7 +103,7 @@ impl SalvagedLog {
                 }
             };
             log.begin(&head, at == 0);
-            let found = wal::walk_segment(env, path, walk, &mut |group| {
+            let found = alluvium_wal::walk_segment(env, path, walk, &mut |group| {
                 log.group(group);
                 Ok(())
             })?;
@@ -124,7 +124,7 @@ impl SalvagedLog {
         if !env.fs.exists(&self.dir)? {
             return Ok(Vec::new());
         }
-        let all = readable(wal::list_segments(env, &self.dir))?.unwrap_or_else(|why| {
+        let all = readable(alluvium_wal::list_segments(env, &self.dir))?.unwrap_or_else(|why| {
             self.notes.push(why);
             Vec::new()
         });
@@ -222,7 +222,7 @@ impl SalvagedLog {
     /// True if a segment without groups is not just one that was being made.
     fn is_cut(&self, found: &WalkedSegment, known: bool) -> bool {
         let unfinished = self.segments > 1 && !known && found.header.is_none() && found.tail_bytes == 0;
-        !unfinished && (found.header.is_none() || found.file_bytes < wal::GROUPS_AT)
+        !unfinished && (found.header.is_none() || found.file_bytes < alluvium_wal::GROUPS_AT)
     }
 
     /// Numbers up to `last` were written and are not there.

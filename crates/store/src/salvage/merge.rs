@@ -4,9 +4,9 @@ use super::Version;
 use super::left::{LeftFile, LeftIter};
 use crate::Result;
 use crate::checkpoint::unless_stopped;
-use codec::entry::{Entry, EntryIter, Kind, Seq, compare};
-use env::Env;
-use sst::{DictionaryRegistry, NoCache, Reader, SstIter};
+use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq, compare};
+use alluvium_env::Env;
+use alluvium_sst::{DictionaryRegistry, NoCache, Reader, SstIter};
 use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -179,7 +179,7 @@ fn open_at<'a>(env: &Env, source: &'a Source, registry: &DictionaryRegistry, tre
         Content::File { path, number } => {
             let reader = Reader::open_unlisted(env, path, *number, Arc::new(NoCache), registry)?;
             let mut iter = Arc::new(reader).iter(false);
-            iter.seek(low, codec::entry::MAX_SEQ)?;
+            iter.seek(low, alluvium_codec::entry::MAX_SEQ)?;
             Position::File(Box::new(iter))
         }
         Content::Damaged(left) => Position::Left(Box::new(left.iter(env, tree)?)),

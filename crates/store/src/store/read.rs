@@ -6,9 +6,9 @@ impl Store {
     /// Reads the latest visible value of a key into `value`; false if there is none.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut value = Vec::new();
     /// assert!(!store.get(pets, b"rex", &mut value)?);
@@ -26,9 +26,9 @@ impl Store {
     /// key can tell by it whether another delta or a whole value is better.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
@@ -59,9 +59,9 @@ impl Store {
     /// Reads a key's value at a snapshot into `value`; false if there is none.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let before = store.snapshot();
     /// let mut batch = store.batch();
@@ -94,9 +94,9 @@ impl Store {
     /// the snapshot is held.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let before = store.snapshot();
     /// store.drop_trees(&[pets])?;
@@ -120,9 +120,9 @@ impl Store {
     /// count too, and so does the delete of a range that the key lies in.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
@@ -152,9 +152,9 @@ impl Store {
     /// [`Store::version`] as of a snapshot.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let before = store.snapshot();
     /// assert_eq!(store.version_at(&before, pets, b"rex")?, None);
@@ -172,9 +172,9 @@ impl Store {
     /// a value then: where filters tell that nothing newer is there, no data block is read.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
@@ -226,9 +226,9 @@ impl Store {
     /// True if the key has a value. Filters answer most misses without I/O.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// assert!(!store.contains(pets, b"rex")?);
     /// # Ok(())
@@ -245,9 +245,9 @@ impl Store {
     /// Walks the keys of a tree in order, at a snapshot (a fresh one if none is given).
     ///
     /// ```
-    /// # use store::{Bounds, Durability, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Bounds, Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
@@ -270,9 +270,9 @@ impl Store {
     /// Takes a snapshot: the latest visible moment of the whole store.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// let now = store.snapshot();
     /// assert_eq!(now.seq(), store.visible());
     /// # Ok(())
@@ -285,9 +285,9 @@ impl Store {
     /// The number of the last visible operation.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let before = store.visible();
     /// let mut batch = store.batch();

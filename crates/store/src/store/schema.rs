@@ -8,9 +8,9 @@ impl Store {
     /// Makes trees, one for each description. Their ids were never used before.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// let trees = store.create_trees(&[b"cats", b"dogs"])?; // both or none
     /// assert_eq!(store.description(trees[1]), Some(b"dogs".to_vec()));
     /// # Ok(())
@@ -28,9 +28,9 @@ impl Store {
     /// name another tree.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// // The second tree's description names the first.
     /// let trees = store.create_trees_with(2, |ids| vec![b"shapes".to_vec(), ids[0].0.to_string().into_bytes()])?;
     /// assert_eq!(store.description(trees[1]), Some(trees[0].0.to_string().into_bytes()));
@@ -55,9 +55,9 @@ impl Store {
     /// Makes a tree that holds many sorted values under each key; see [`Store::multivalue`].
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let by_owner = store.create_multivalue_tree(b"pets by owner")?;
     /// store.multivalue(by_owner)?.put(b"ada", b"rex", Durability::Periodic)?;
@@ -78,9 +78,9 @@ impl Store {
     /// The keys and values of a tree made by [`Store::create_multivalue_tree`].
     ///
     /// ```
-    /// # use store::{Durability, Options, Store, ValuesOf};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// let by_owner = store.create_multivalue_tree(b"pets by owner")?;
     /// let pets = store.multivalue(by_owner)?;
     /// pets.put(b"ada", b"rex", Durability::Periodic)?;
@@ -101,9 +101,9 @@ impl Store {
     /// Replaces the description of trees.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// store.describe_trees(&[(pets, b"animals")])?;
     /// assert_eq!(store.description(pets), Some(b"animals".to_vec()));
@@ -124,9 +124,9 @@ impl Store {
     /// the background.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// store.drop_trees(&[pets])?;
     /// assert!(store.trees().is_empty());
@@ -147,9 +147,9 @@ impl Store {
     /// The trees and their descriptions, by id.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// assert_eq!(store.trees(), [(pets, b"pets".to_vec())]);
     /// # Ok(())
@@ -162,9 +162,9 @@ impl Store {
     /// The trees and their descriptions as they were at a snapshot, by id.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let before = store.snapshot();
     /// store.drop_trees(&[pets])?;
@@ -187,9 +187,9 @@ impl Store {
     /// A tree's description; `None` if it was dropped.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// assert_eq!(store.description(pets), Some(b"pets".to_vec()));
     /// # Ok(())

@@ -11,9 +11,9 @@ impl Store {
     /// Returns the number of the last operation. When this returns, every read sees the batch.
     ///
     /// ```
-    /// # use store::{Durability, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
@@ -37,9 +37,9 @@ impl Store {
     /// Removes the keys of a tree from `from` to below `to`; see [`WriteBatch::delete_range`].
     ///
     /// ```
-    /// # fn main() -> store::Result<()> {
-    /// use store::{Durability, Options, Store};
-    /// let store = Store::open(env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// use alluvium_store::{Durability, Options, Store};
+    /// let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// let tree = store.create_trees(&[b"events"])?[0];
     /// let mut batch = store.batch();
     /// for day in ["2026-01-01", "2026-01-02", "2026-02-01"] {
@@ -66,9 +66,9 @@ impl Store {
     /// A thread that has locks must not ask for admission.
     ///
     /// ```
-    /// # use store::{Durability, LockMode, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, LockMode, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let admitted = store.admit(1000)?; // before any lock
     /// let locks = store.lock(pets, [&b"rex"[..]], LockMode::Exclusive);
@@ -90,9 +90,9 @@ impl Store {
     /// Writes a batch for whose keys the caller holds locks, after [`Store::admit`].
     ///
     /// ```
-    /// # use store::{Durability, LockMode, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Durability, LockMode, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let locks = store.lock(pets, [&b"rex"[..]], LockMode::Exclusive);
     /// if !store.contains(pets, b"rex")? {
@@ -113,9 +113,9 @@ impl Store {
     /// Locks keys of a tree, waiting as needed. All keys of one write in one call.
     ///
     /// ```
-    /// # use store::{LockMode, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{LockMode, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let locks = store.lock(pets, [&b"rex"[..], b"tom"], LockMode::Exclusive);
     /// // Nobody else writes these keys until it is dropped.
@@ -124,16 +124,16 @@ impl Store {
     /// # }
     /// ```
     pub fn lock<'a>(&self, tree: TreeId, keys: impl IntoIterator<Item = &'a [u8]>, mode: LockMode) -> LockGuard {
-        let wanted = keys.into_iter().map(|k| (lock_hash(tree.0, codec::hash64(k)), mode));
+        let wanted = keys.into_iter().map(|k| (lock_hash(tree.0, alluvium_codec::hash64(k)), mode));
         self.inner.locks.acquire(wanted.collect())
     }
 
     /// Locks keys of several trees, as [`Store::lock`].
     ///
     /// ```
-    /// # use store::{LockMode, Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{LockMode, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let keys = [(pets, &b"rex"[..], LockMode::Exclusive), (pets, &b"tom"[..], LockMode::Shared)];
     /// let locks = store.lock_all(keys);
@@ -142,16 +142,16 @@ impl Store {
     /// # }
     /// ```
     pub fn lock_all<'a>(&self, keys: impl IntoIterator<Item = (TreeId, &'a [u8], LockMode)>) -> LockGuard {
-        let wanted = keys.into_iter().map(|(t, k, m)| (lock_hash(t.0, codec::hash64(k)), m));
+        let wanted = keys.into_iter().map(|(t, k, m)| (lock_hash(t.0, alluvium_codec::hash64(k)), m));
         self.inner.locks.acquire(wanted.collect())
     }
 
     /// The most bytes of a batch that the memory budget allows.
     ///
     /// ```
-    /// # use store::{Options, Store};
-    /// # fn main() -> store::Result<()> {
-    /// # let store = Store::open(env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// assert!(store.batch().encoded_bytes() < store.max_batch_bytes());
     /// # Ok(())
     /// # }

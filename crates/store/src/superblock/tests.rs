@@ -24,5 +24,5 @@ fn a_newer_format_is_refused_by_name() {
     bytes.extend_from_slice(&7u32.to_le_bytes());
     bytes.extend_from_slice(b"whatever a later build writes here");
     let error = Superblock::decode(&bytes, &path).unwrap_err();
-    assert!(matches!(error, Error::Storage(env::Error::NewerFormat { found: 7, supported: 1, .. })));
+    assert!(matches!(error, Error::Storage(alluvium_env::Error::NewerFormat { found: 7, supported: 1, .. })));
 }

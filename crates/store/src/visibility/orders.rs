@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::*;
-use codec::entry::{Entry, Kind};
-use env::ManualClock;
-use env::thread::spawn;
-use memtable::Memtable;
+use alluvium_codec::entry::{Entry, Kind};
+use alluvium_env::ManualClock;
+use alluvium_env::thread::spawn;
+use alluvium_memtable::Memtable;
 
 fn new() -> Arc<Visibility> {
     Visibility::new(10, Arc::new(ManualClock::new()), Duration::from_secs(60))
@@ -13,7 +13,7 @@ fn new() -> Arc<Visibility> {
 
 #[test]
 fn what_is_visible_is_in_the_memtable() {
-    env::orders::check(|| {
+    alluvium_env::orders::check(|| {
         let (visibility, table) = (new(), Arc::new(Memtable::new(1)));
         let tickets = [11, 12].map(|last| visibility.enter(last));
         let put = |table: &Memtable| {
@@ -41,7 +41,7 @@ fn what_is_visible_is_in_the_memtable() {
 
 #[test]
 fn a_snapshot_that_was_ended_reads_nothing_that_was_dropped() {
-    env::orders::check(|| {
+    alluvium_env::orders::check(|| {
         let visibility = new();
         let snapshot = visibility.snapshot();
         // Stands for what only the snapshot kept: 1 once it is gone.
@@ -63,7 +63,7 @@ fn a_snapshot_that_was_ended_reads_nothing_that_was_dropped() {
 
 #[test]
 fn a_failure_wakes_whoever_waits() {
-    env::orders::check(|| {
+    alluvium_env::orders::check(|| {
         let visibility = new();
         // The first is never applied.
         let tickets = [11, 12].map(|last| visibility.enter(last));

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::*;
-use env::ManualClock;
-use env::sync::atomic::AtomicU64 as Counter;
-use env::thread::spawn;
+use alluvium_env::ManualClock;
+use alluvium_env::sync::atomic::AtomicU64 as Counter;
+use alluvium_env::thread::spawn;
 
 /// The ends of the batches, which have several operations each.
 const ENDS: [Seq; 4] = [12, 13, 17, 20];
@@ -25,36 +25,43 @@ fn look(visibility: &Visibility, before: &mut Seq) {
 
 #[test]
 fn batches_become_visible_in_their_order_and_whole() {
-    env::schedules::check("-p alluvium-store --lib batches_become_visible_in_their_order_and_whole", 2000, || {
-        let visibility = new();
-        let applied: Arc<[Counter; 4]> = Arc::default();
-        let tickets = ENDS.map(|end| visibility.enter(end));
-        let mut threads = Vec::new();
-        for (at, ticket) in tickets.into_iter().enumerate() {
-            let (visibility, applied) = (visibility.clone(), applied.clone());
-            threads.push(spawn("batch", move || {
-                applied[at].store(1, Ordering::SeqCst);
-                visibility.applied(ticket).unwrap();
-                assert!(visibility.visible() >= ENDS[at], "acknowledged, and not visible");
-            }));
-        }
-        let watched = visibility.clone();
-        threads.push(spawn("reader", move || {
-            for _ in 0..3 {
-                let visible = watched.visible();
-                let all = ENDS.iter().zip(&*applied).take_while(|(end, _)| **end <= visible);
-                assert!(all.clone().all(|(_, done)| done.load(Ordering::SeqCst) == 1), "visible before it is applied");
-                assert!(visible == 10 || ENDS.contains(&visible), "{visible} lies within a batch");
+    alluvium_env::schedules::check(
+        "-p alluvium-store --lib batches_become_visible_in_their_order_and_whole",
+        2000,
+        || {
+            let visibility = new();
+            let applied: Arc<[Counter; 4]> = Arc::default();
+            let tickets = ENDS.map(|end| visibility.enter(end));
+            let mut threads = Vec::new();
+            for (at, ticket) in tickets.into_iter().enumerate() {
+                let (visibility, applied) = (visibility.clone(), applied.clone());
+                threads.push(spawn("batch", move || {
+                    applied[at].store(1, Ordering::SeqCst);
+                    visibility.applied(ticket).unwrap();
+                    assert!(visibility.visible() >= ENDS[at], "acknowledged, and not visible");
+                }));
             }
-        }));
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!(visibility.visible(), 20);
-    });
+            let watched = visibility.clone();
+            threads.push(spawn("reader", move || {
+                for _ in 0..3 {
+                    let visible = watched.visible();
+                    let all = ENDS.iter().zip(&*applied).take_while(|(end, _)| **end <= visible);
+                    assert!(
+                        all.clone().all(|(_, done)| done.load(Ordering::SeqCst) == 1),
+                        "visible before it is applied"
+                    );
+                    assert!(visible == 10 || ENDS.contains(&visible), "{visible} lies within a batch");
+                }
+            }));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            assert_eq!(visibility.visible(), 20);
+        },
+    );
 }
 
 #[test]
 fn whoever_drops_versions_knows_every_snapshot() {
-    env::schedules::check("-p alluvium-store --lib whoever_drops_versions_knows_every_snapshot", 2000, || {
+    alluvium_env::schedules::check("-p alluvium-store --lib whoever_drops_versions_knows_every_snapshot", 2000, || {
         let visibility = new();
         // What was dropped last: all versions but the newest at or below each of these numbers.
         let kept: Arc<Mutex<Vec<Seq>>> = Arc::new(Mutex::new(visibility.live()));
@@ -71,7 +78,7 @@ fn whoever_drops_versions_knows_every_snapshot() {
                     let snapshot = visibility.snapshot();
                     let again = snapshot.clone();
                     drop(snapshot);
-                    env::thread::yield_now();
+                    alluvium_env::thread::yield_now();
                     let kept = kept.lock();
                     let newest = kept.last().copied().unwrap();
                     let seen = kept.contains(&again.seq()) || again.seq() > newest;
@@ -98,7 +105,7 @@ fn whoever_drops_versions_knows_every_snapshot() {
 
 #[test]
 fn a_failure_wakes_everybody() {
-    env::schedules::check("-p alluvium-store --lib a_failure_wakes_everybody", 2000, || {
+    alluvium_env::schedules::check("-p alluvium-store --lib a_failure_wakes_everybody", 2000, || {
         let visibility = new();
         // The second is never applied.
         let tickets = ENDS.map(|end| visibility.enter(end));

@@ -1,7 +1,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use super::*;
-use env::ManualClock;
+use alluvium_env::ManualClock;
 
 fn visibility(max_age: u64) -> (Arc<Visibility>, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new());

@@ -1,7 +1,7 @@
 //! Files in memory that a test copies, puts back, cuts and changes.
 
-use env::mem::MemFs;
-use env::{Env, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,10 +38,10 @@ pub fn put_back(fs: &dyn Fs, dir: &str, part: &str, files: &Copies) {
 
 /// Takes the end off a sorted file, so far that its properties are gone.
 pub fn cut_end(mem: &Arc<MemFs>, path: &Path) {
-    let number = lsm::image::sst_number(&path.file_name().unwrap().to_string_lossy()).unwrap();
+    let number = alluvium_lsm::image::sst_number(&path.file_name().unwrap().to_string_lossy()).unwrap();
     let file = mem.open(path, OpenMode::ReadWrite).unwrap();
-    let (env, known) = (env_of(&(mem.clone() as Arc<dyn Fs>)), sst::DictionaryRegistry::new());
-    let walk = || sst::walk_file(&env, path, number, &known, &mut |_| Ok(())).unwrap();
+    let (env, known) = (env_of(&(mem.clone() as Arc<dyn Fs>)), alluvium_sst::DictionaryRegistry::new());
+    let walk = || alluvium_sst::walk_file(&env, path, number, &known, &mut |_| Ok(())).unwrap();
     let whole = walk().data_blocks;
     while walk().properties.is_some() {
         file.set_len(file.len().unwrap() - 20).unwrap();

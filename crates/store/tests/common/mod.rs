@@ -4,7 +4,7 @@
 
 pub mod disk;
 
-use env::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
+use alluvium_env::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

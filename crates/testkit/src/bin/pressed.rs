@@ -2,9 +2,9 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use env::marks::{self, Rare};
+use alluvium_env::marks::{self, Rare};
+use alluvium_testkit::pressure;
 use std::path::Path;
-use testkit::pressure;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();

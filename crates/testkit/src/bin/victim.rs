@@ -9,24 +9,24 @@
 
 use alluvium::backup::{self, CheckpointOptions};
 use alluvium::{Database, Durability, ErrorKind};
-use env::marks::{self, Rare};
+use alluvium_env::marks::{self, Rare};
+use alluvium_testkit::crowd::{self, Look};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use testkit::crowd::{self, Look};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, path, seed, writers] = arguments.as_slice() else { panic!("victim DIRECTORY SEED WRITERS") };
     let (seed, writers): (u64, u64) = (seed.parse().unwrap(), writers.parse().unwrap());
     let mut rng = fastrand::Rng::with_seed(seed);
-    let options = store::Options {
+    let options = alluvium_store::Options {
         background: true,
         durability: [Durability::Sync, Durability::Periodic, Durability::Bulk][rng.usize(0..3)],
         threads: Some(2),
         partitions: None,
         // What a large log is replayed into may be smaller.
         memory_bytes: [8 << 20, 64 << 20][rng.usize(0..2)],
-        ..testkit::random_options(&mut rng, 3, Durability::Periodic)
+        ..alluvium_testkit::random_options(&mut rng, 3, Durability::Periodic)
     };
     let db = Database::builder().options(options).open(path).unwrap_or_else(|e| panic!("open: {e}"));
     println!("open");
@@ -92,7 +92,7 @@ fn make_checkpoint(db: &Database, dir: &Path, name: &str, rng: &mut fastrand::Rn
         Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
         Err(_) => Vec::new(),
     };
-    there.retain(|path| backup::is_checkpoint(&env::Env::os(), path).is_ok_and(|is| is));
+    there.retain(|path| backup::is_checkpoint(&alluvium_env::Env::os(), path).is_ok_and(|is| is));
     there.sort();
     let options = CheckpointOptions { base: there.pop().filter(|_| rng.bool()), ..CheckpointOptions::default() };
     tell(&format!("checkpoint begins {name}"));

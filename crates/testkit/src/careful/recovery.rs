@@ -5,7 +5,7 @@ use crate::state::{State, read_state};
 use crate::world::{World, random_options};
 use alluvium::backup::{self, RestoreOptions};
 use alluvium::{Database, Durability};
-use env::mem::CrashStyle;
+use alluvium_env::mem::CrashStyle;
 use std::path::Path;
 
 impl Careful {
@@ -68,7 +68,7 @@ impl Careful {
     /// Opens a disk: one of these states is found, and it is sound.
     pub(super) fn examine(&mut self, disk: &World, allowed: &[State], when: &str) -> Database {
         let options = random_options(&mut self.rng, 1, Durability::Sync);
-        let options = store::Options { partitions: None, ..options };
+        let options = alluvium_store::Options { partitions: None, ..options };
         let db = disk.open(&options);
         let db = db.unwrap_or_else(|e| panic!("{when}: it does not open: {e}\nafter {:?}", self.log));
         let found = read_state(&db);
@@ -103,7 +103,11 @@ impl Careful {
             let to = Path::new("restored");
             let restored = backup::restore(&disk.env, &one.dir, to, RestoreOptions::default());
             restored.unwrap_or_else(|e| panic!("{} is not whole: {e}\nafter {:?}", one.dir.display(), self.log));
-            let options = store::Options { background: false, memory_bytes: 8 << 20, ..store::Options::default() };
+            let options = alluvium_store::Options {
+                background: false,
+                memory_bytes: 8 << 20,
+                ..alluvium_store::Options::default()
+            };
             let db = Database::builder().env(disk.env.clone()).options(options).open(to);
             let db = db.unwrap_or_else(|e| panic!("what was restored does not open: {e}\nafter {:?}", self.log));
             let found = read_state(&db).expect("it reads").without_indexes();
@@ -116,7 +120,7 @@ impl Careful {
 
     /// What opening has found is durable, whatever the disk had lost before.
     fn check_durable(&self, cut: &World, expected: &State) {
-        let options = store::Options { background: false, ..store::Options::default() };
+        let options = alluvium_store::Options { background: false, ..alluvium_store::Options::default() };
         let db = cut.open(&options);
         let db = db.unwrap_or_else(|e| panic!("cut after opening, it does not open: {e}\nafter {:?}", self.log));
         let found = read_state(&db).expect("it reads");

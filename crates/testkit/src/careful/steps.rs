@@ -269,7 +269,8 @@ impl Careful {
             let id = self.any_id(&name);
             let map = self.documents.for_json(&id, &mut self.rng);
             let from = lines.len();
-            document::json::print_map(&map, document::json::Format::CANONICAL, &mut lines).expect("it can be printed");
+            alluvium_document::json::print_map(&map, alluvium_document::json::Format::CANONICAL, &mut lines)
+                .expect("it can be printed");
             let read = crate::map_of(std::str::from_utf8(&lines[from..]).expect("text"));
             lines.push(b'\n');
             if replace || next.get(&name, &id).is_none() {

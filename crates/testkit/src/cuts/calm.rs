@@ -2,7 +2,7 @@
 
 use super::PointKind;
 use crate::seed;
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
 use std::collections::BTreeMap;
 use std::time::Instant;
 

@@ -2,7 +2,7 @@
 
 use super::sealed::append;
 use super::storage::{options, read_all, small};
-use codec::varint;
+use alluvium_codec::varint;
 
 /// Bytes of an internal key: the registry's of a tree.
 fn registry(tag: u8, tree: u32) -> Vec<u8> {

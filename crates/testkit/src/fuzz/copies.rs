@@ -8,7 +8,7 @@ use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::dump::{self, Dump, DumpOptions};
 use alluvium::load::Metadata;
 use alluvium::{Database, ReadOnly, ReadOnlyOptions};
-use env::OpenMode;
+use alluvium_env::OpenMode;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -33,13 +33,13 @@ fn content(world: &World, path: &str) -> Vec<u8> {
 fn framed(magic: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut bytes = magic.to_vec();
     bytes.extend_from_slice(&VERSION.to_le_bytes());
-    codec::frame::put(&mut bytes, payload, u64::from(VERSION), 12).expect("a short payload");
+    alluvium_codec::frame::put(&mut bytes, payload, u64::from(VERSION), 12).expect("a short payload");
     bytes
 }
 
 /// The payload of a superblock.
 fn unframed(bytes: &[u8]) -> Vec<u8> {
-    codec::frame::get(&mut &bytes[12..], u64::from(VERSION), 12).expect("a whole superblock").to_vec()
+    alluvium_codec::frame::get(&mut &bytes[12..], u64::from(VERSION), 12).expect("a whole superblock").to_vec()
 }
 
 /// A superblock of a database.
@@ -72,7 +72,7 @@ pub fn listings(data: &[u8]) {
     if kind % 2 == 0 {
         // The words of the last line, and the checksum behind them.
         let body = data.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let sum = codec::checksum64(&data[..body], u64::from(VERSION));
+        let sum = alluvium_codec::checksum64(&data[..body], u64::from(VERSION));
         bytes.extend_from_slice(format!(" {sum:016x}\n").as_bytes());
     }
     let world = with_checkpoint();
@@ -132,7 +132,7 @@ pub fn index_files(data: &[u8]) {
     if place[0] % 2 == 1 {
         let footer = bytes.len() - 112;
         let number = bytes[footer + 8..footer + 16].try_into().map_or(0, u64::from_le_bytes);
-        let sum = codec::checksum64(&bytes[footer + 8..], number);
+        let sum = alluvium_codec::checksum64(&bytes[footer + 8..], number);
         bytes[footer..footer + 8].copy_from_slice(&sum.to_le_bytes());
     }
     replace(&world, Path::new("ro/index-4.idx"), &bytes);

@@ -1,10 +1,10 @@
 //! Documents in every form.
 
-use document::json::{self, Format};
-use document::row::{decode_row, encode_row};
-use document::shape::{Shape, ShapeOptions, ShapeTable};
-use document::speculate::Encoder;
-use document::{Document, Map, Value, bson as bson_form, compare, encoding as own, key};
+use alluvium_document::json::{self, Format};
+use alluvium_document::row::{decode_row, encode_row};
+use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
+use alluvium_document::speculate::Encoder;
+use alluvium_document::{Document, Map, Value, bson as bson_form, compare, encoding as own, key};
 use std::sync::Arc;
 
 fn same(a: &Value, b: &Value, what: &str) {
@@ -183,7 +183,7 @@ pub fn rows(data: &[u8]) {
     let Ok(table) = ShapeTable::open(ShapeOptions::DEFAULT, [shape], next).map(Arc::new) else { return };
     let id = Value::Int32(1);
     let key = key::id_key(&id).expect("a number is an _id");
-    let _noted = document::row::shapes_used(rest, &mut |_| {});
+    let _noted = alluvium_document::row::shapes_used(rest, &mut |_| {});
     let whole = decode_row(rest, &table, &id);
     if let Ok(document) = Document::from_row(&table, &key, rest) {
         let lazily = document.to_map();
@@ -198,7 +198,7 @@ pub fn rows(data: &[u8]) {
 /// A path.
 pub fn paths(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(path) = text.parse::<document::path::FieldPath>() else { return };
+    let Ok(path) = text.parse::<alluvium_document::path::FieldPath>() else { return };
     assert_eq!(path.as_str(), text);
     assert_eq!(path.names().count(), path.depth());
     assert_eq!(path.names().collect::<Vec<_>>().join("."), text);

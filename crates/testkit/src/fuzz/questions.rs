@@ -1,13 +1,13 @@
 //! Updates, filters, projections, orders and definitions of indexes, over a few documents of every kind.
 
-use document::json;
-use document::{Document, Draft, Map, Value};
-use query::filter::Filter;
-use query::fold::fold;
-use query::index::Definition;
-use query::projection::Projection;
-use query::sort::Sort;
-use query::update::{Context, Update};
+use alluvium_document::json;
+use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_query::filter::Filter;
+use alluvium_query::fold::fold;
+use alluvium_query::index::Definition;
+use alluvium_query::projection::Projection;
+use alluvium_query::sort::Sort;
+use alluvium_query::update::{Context, Update};
 
 const CONTEXT: Context = Context { time_ms: 1_700_000_000_000, inserting: false };
 

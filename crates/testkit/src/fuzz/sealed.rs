@@ -2,14 +2,14 @@
 
 use super::storage::{options, read_all, small};
 use crate::world::{PATH, World};
-use codec::entry::{Entry, EntryIter, Kind, MAX_SEQ};
-use env::{Env, OpenMode};
-use lsm::VersionEdit;
-use lsm::image::{manifest_number, walk_manifest, write_manifest};
-use sst::{Compression, DictionaryRegistry, FileMeta, FooterInfo, NoCache, Reader, Writer, WriterOptions};
+use alluvium_codec::entry::{Entry, EntryIter, Kind, MAX_SEQ};
+use alluvium_env::{Env, OpenMode};
+use alluvium_lsm::VersionEdit;
+use alluvium_lsm::image::{manifest_number, walk_manifest, write_manifest};
+use alluvium_sst::{Compression, DictionaryRegistry, FileMeta, FooterInfo, NoCache, Reader, Writer, WriterOptions};
+use alluvium_wal::{Record, Wal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use wal::{Record, Wal};
 
 /// The number of the sorted files here.
 const NUMBER: u64 = 7;
@@ -46,7 +46,7 @@ fn sorted_file(which: usize) -> Sorted {
     let footer = FooterInfo { inputs: vec![3], replaced: Vec::new(), aux: b"aux".to_vec() };
     let meta = writer.finish(footer).expect("a file");
     let mut blocks = Vec::new();
-    let walked = sst::walk_file(&env, path, NUMBER, &DictionaryRegistry::new(), &mut |block| {
+    let walked = alluvium_sst::walk_file(&env, path, NUMBER, &DictionaryRegistry::new(), &mut |block| {
         blocks.push((block.offset as usize, block.bytes as usize));
         Ok(())
     });
@@ -70,14 +70,14 @@ pub fn blocks(data: &[u8]) {
     let end = covered.len().min(at + content.len());
     covered[at..end].copy_from_slice(&content[..end - at]);
     let seed = NUMBER.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ offset as u64;
-    checksum.copy_from_slice(&codec::checksum32(covered, seed).to_le_bytes());
+    checksum.copy_from_slice(&alluvium_codec::checksum32(covered, seed).to_le_bytes());
     let env = Env::in_memory(1);
     let path = Path::new("7.sst");
     let file = env.fs.open(path, OpenMode::CreateNew).expect("a new file");
     file.write_at(&bytes, 0).expect("a write");
     drop(file);
     let registry = DictionaryRegistry::new();
-    let _walked = sst::walk_file(&env, path, NUMBER, &registry, &mut |block| block.each(&mut |_| Ok(())));
+    let _walked = alluvium_sst::walk_file(&env, path, NUMBER, &registry, &mut |block| block.each(&mut |_| Ok(())));
     let _unlisted = Reader::open_unlisted(&env, path, NUMBER, Arc::new(NoCache), &registry);
     let Ok(reader) = Reader::open(&env, path, &sorted.meta, Arc::new(NoCache), &registry).map(Arc::new) else { return };
     read_file(&reader);
@@ -90,8 +90,8 @@ fn read_file(reader: &Arc<Reader>) {
     for n in [0u64, 1, 20, 39, 40] {
         for tail in [&b""[..], b"tail", b"\xff"] {
             let key = [&b"key\0"[..], &n.to_be_bytes(), tail].concat();
-            let _found = reader.get(&key, codec::hash64(&key), MAX_SEQ, &mut value);
-            let _found = reader.get(&key, codec::hash64(&key), 900, &mut value);
+            let _found = reader.get(&key, alluvium_codec::hash64(&key), MAX_SEQ, &mut value);
+            let _found = reader.get(&key, alluvium_codec::hash64(&key), 900, &mut value);
             let _between = reader.entries_between(b"key", &key);
         }
     }
@@ -120,9 +120,9 @@ fn manifest(world: &World) -> (PathBuf, PathBuf) {
     (dir.join(name), dir)
 }
 
-fn log_options(world: &World) -> wal::Options {
+fn log_options(world: &World) -> alluvium_wal::Options {
     let walked = walk_manifest(&world.env, &manifest(world).0, None).expect("a manifest");
-    wal::Options { segment_bytes: 1 << 20, must_exist: true, ..wal::Options::new(walked.database_id) }
+    alluvium_wal::Options { segment_bytes: 1 << 20, must_exist: true, ..alluvium_wal::Options::new(walked.database_id) }
 }
 
 /// A record at the end of the log.

@@ -1,9 +1,9 @@
 //! Inputs to begin with.
 
-use document::json;
-use document::shape::{Field, FieldKind, Shape};
-use document::{Map, Value, bson, encoding, key};
-use query::update::{Context, Update};
+use alluvium_document::json;
+use alluvium_document::shape::{Field, FieldKind, Shape};
+use alluvium_document::{Map, Value, bson, encoding, key};
+use alluvium_query::update::{Context, Update};
 
 const JSON: &[&str] = &[
     r#"{"_id":1,"a":1,"b":"text \u00e9\n","c":[1,2.5,-3e10,true,null],"d":{"e":1.5,"":{}}}"#,

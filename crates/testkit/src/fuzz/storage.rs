@@ -6,14 +6,14 @@ use alluvium::export::{self, Encoder};
 use alluvium::load::{Csv, FieldType, Format, Input, LoadOptions, LoadReport, OnBad};
 use alluvium::repair::{self, RepairOptions};
 use alluvium::{Collection, Database, Durability, Map, Value};
-use document::json::print_exact;
-use document::path::FieldPath;
-use env::{Env, OpenMode};
-use lsm::VersionEdit;
+use alluvium_document::json::print_exact;
+use alluvium_document::path::FieldPath;
+use alluvium_env::{Env, OpenMode};
+use alluvium_lsm::VersionEdit;
+use alluvium_store::Options;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
-use store::Options;
 
 pub(super) fn options() -> Options {
     Options {

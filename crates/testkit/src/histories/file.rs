@@ -57,7 +57,7 @@ fn of_answer(answer: &Answer) -> Value {
 pub fn print(first: &Docs, calls: &[Call]) -> String {
     let mut lines = Vec::new();
     let mut line = |map: Map| {
-        let done = document::json::print_map(&map, document::json::Format::RELAXED, &mut lines);
+        let done = alluvium_document::json::print_map(&map, alluvium_document::json::Format::RELAXED, &mut lines);
         done.expect("a map of numbers and text");
         lines.push(b'\n');
     };

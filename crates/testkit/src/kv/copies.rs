@@ -6,8 +6,8 @@ use super::cuts::Cut;
 use super::{KvRunner, State, open_at, options, read};
 use crate::checkpoints::remove;
 use crate::world::PATH;
+use alluvium_store::{CheckpointOptions, RestoreOptions, Store, restore_checkpoint};
 use std::path::{Path, PathBuf};
-use store::{CheckpointOptions, RestoreOptions, Store, restore_checkpoint};
 
 /// So many checkpoints are kept at most.
 const MOST: usize = 3;

@@ -3,10 +3,10 @@
 use super::{Beside, KvRunner, Options, State, open, options, read};
 use crate::world::World;
 use alluvium::Durability;
-use env::fault::Op;
-use env::marks::{Rare, mark};
-use env::mem::CrashStyle;
-use env::sync::Mutex;
+use alluvium_env::fault::Op;
+use alluvium_env::marks::{Rare, mark};
+use alluvium_env::mem::CrashStyle;
+use alluvium_env::sync::Mutex;
 use std::sync::Arc;
 
 /// With [`Cuts::Some`], the power is cut before one in so many changes.

@@ -7,14 +7,14 @@ use crate::cuts::FileKind;
 use crate::world::{PATH, World};
 use crate::{seed, sequence};
 use alluvium::Durability;
-use env::fault::{Fault, Op, OpKind};
-use env::mem::CrashStyle;
-use env::sync::Mutex;
+use alluvium_env::fault::{Fault, Op, OpKind};
+use alluvium_env::mem::CrashStyle;
+use alluvium_env::sync::Mutex;
+use alluvium_store::{Error, Store};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Error, Store};
 
 /// Steps of a sequence.
 const STEPS: u32 = 40;
@@ -85,7 +85,7 @@ impl Client {
     /// Takes note of an error: one that a bad disk explains.
     fn note(&mut self, error: &Error) {
         let word = match error {
-            Error::Storage(env::Error::Io { .. }) => "an error",
+            Error::Storage(alluvium_env::Error::Io { .. }) => "an error",
             Error::NoSpace(_) => "no space",
             Error::Poisoned(_) => "poisoned",
             Error::OutcomeUnknown(_) => "outcome unknown",
@@ -157,7 +157,7 @@ impl Client {
     }
 
     /// Does what leaves all as it is, and makes it durable unless it is one merge.
-    fn attempt(&mut self, doing: Doing, act: impl FnOnce(&Store) -> store::Result<()>) -> bool {
+    fn attempt(&mut self, doing: Doing, act: impl FnOnce(&Store) -> alluvium_store::Result<()>) -> bool {
         *self.doing.lock() = doing;
         let done = act(self.runner.store());
         self.runner.note(format!("{doing:?}: {done:?}"));

@@ -2,10 +2,10 @@
 
 use super::{Figures, Meter, measured, reads, status};
 use alluvium::{Collection, Database, Durability, Snapshot};
+use alluvium_store::Options;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use store::Options;
 
 /// Text that compresses as text does: words that come again, and here and there a number that does not.
 pub struct Text {

@@ -8,7 +8,7 @@ use crate::{State, map_of, read_state};
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::dump::{self, Dump, DumpOptions};
 use alluvium::{BuildOptions, Compression, Database, Map, ReadOnly, ReadOnlyOptions, Value};
-use env::Env;
+use alluvium_env::Env;
 use std::path::{Path, PathBuf};
 
 /// The documents of a collection of a fixture.
@@ -102,7 +102,7 @@ pub fn build(env: &Env, dir: &str, documents: &[Map]) {
         memory_bytes: 8 << 20,
         block_bytes: 512,
         index_intervals: vec![4, 16],
-        compression: sst::Compression::Lz4,
+        compression: alluvium_sst::Compression::Lz4,
         ..BuildOptions::default()
     };
     let mut build = ReadOnly::build_in(env.clone(), dir, "main.pets", options).expect("an empty directory");

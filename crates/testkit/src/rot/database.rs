@@ -9,12 +9,12 @@ use crate::fixture::{self, End, contents_of, files_in};
 use crate::map_of;
 use crate::world::{PATH, World};
 use alluvium::{Compression, Database};
-use lsm::image::walk_manifest;
+use alluvium_lsm::image::walk_manifest;
+use alluvium_store::Options;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use store::Options;
 
 /// Where the groups of a segment begin (`docs/format/wal.md`).
 const GROUPS: usize = 8192;

@@ -4,9 +4,9 @@ use super::{Case, Damage, Files, kind_of, mixed};
 use crate::cuts::FileKind;
 use crate::fixture::contents_of;
 use crate::world::World;
-use env::fault::{Op, OpKind};
-use env::sync::Mutex;
-use env::{Fs, OpenMode};
+use alluvium_env::fault::{Op, OpKind};
+use alluvium_env::sync::Mutex;
+use alluvium_env::{Fs, OpenMode};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -119,5 +119,5 @@ fn content(fs: &dyn Fs, path: &Path) -> Vec<u8> {
 }
 
 fn path_salt(path: &Path) -> u64 {
-    codec::hash64(path.to_string_lossy().as_bytes())
+    alluvium_codec::hash64(path.to_string_lossy().as_bytes())
 }

@@ -3,8 +3,8 @@
 use super::{Case, Damage};
 use crate::fixture::files_in;
 use crate::world::{PATH, World};
-use codec::entry::{Kind, Seq};
-use codec::varint;
+use alluvium_codec::entry::{Kind, Seq};
+use alluvium_codec::varint;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -57,11 +57,11 @@ impl Places {
     /// If it is not whole.
     pub fn read(world: &World) -> Self {
         let mut places = Self::default();
-        let registry = sst::DictionaryRegistry::new();
+        let registry = alluvium_sst::DictionaryRegistry::new();
         for (path, _) in files_in(&*world.mem, Path::new(PATH)) {
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-            if let Some(number) = lsm::image::sst_number(&name) {
-                let walked = sst::walk_file(&world.env, &path, number, &registry, &mut |block| {
+            if let Some(number) = alluvium_lsm::image::sst_number(&name) {
+                let walked = alluvium_sst::walk_file(&world.env, &path, number, &registry, &mut |block| {
                     let unit =
                         Unit { path: path.clone(), from: block.offset, to: block.offset + block.bytes, of_log: false };
                     block.each(&mut |entry| {
@@ -70,9 +70,9 @@ impl Places {
                     })
                 });
                 assert!(walked.expect("it can be read").lost.is_empty(), "{} is damaged", path.display());
-            } else if let Some(number) = wal::segment_number(&name) {
-                let walk = wal::Walk { number, ..wal::Walk::default() };
-                let walked = wal::walk_segment(&world.env, &path, walk, &mut |group| {
+            } else if let Some(number) = alluvium_wal::segment_number(&name) {
+                let walk = alluvium_wal::Walk { number, ..alluvium_wal::Walk::default() };
+                let walked = alluvium_wal::walk_segment(&world.env, &path, walk, &mut |group| {
                     let (from, to) = (group.offset, group.offset + group.bytes);
                     let unit = Unit { path: path.clone(), from, to, of_log: true };
                     for record in &group.records {

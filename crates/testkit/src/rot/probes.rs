@@ -2,8 +2,8 @@
 
 use crate::fixture::VALUES;
 use alluvium::{Database, Document, Result, Value};
+use alluvium_store::ValuesOf;
 use std::fmt::Write;
-use store::ValuesOf;
 
 /// One question.
 #[derive(Debug, Clone, PartialEq)]

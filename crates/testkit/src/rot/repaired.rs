@@ -6,12 +6,12 @@ use crate::fixture::contents_of;
 use crate::world::World;
 use alluvium::Database;
 use alluvium::repair::{self, RepairOptions};
-use env::fault::{Op, OpKind};
-use env::sync::Mutex;
+use alluvium_env::fault::{Op, OpKind};
+use alluvium_env::sync::Mutex;
+use alluvium_store::Options;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use store::Options;
 
 /// Of so many cases one is repaired as well.
 const ONE_IN: u64 = 40;
@@ -62,7 +62,7 @@ impl Moments {
 impl Made {
     /// Repairs a damaged disk, for a few of the cases. Whether that says that nothing is lost, and what it calls certain.
     pub(super) fn repair(&self, disk: &World, path: &str, context: &str) -> Option<(bool, Written)> {
-        if !codec::checksum64(context.as_bytes(), 0).is_multiple_of(ONE_IN) {
+        if !alluvium_codec::checksum64(context.as_bytes(), 0).is_multiple_of(ONE_IN) {
             return None;
         }
         let (disk, from, to) = (disk.killed(), Path::new(path), Path::new("repaired"));

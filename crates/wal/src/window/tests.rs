@@ -1,8 +1,8 @@
 #![cfg(not(feature = "shuttle"))]
 
 use super::*;
-use env::mem::MemFs;
-use env::{Fs, OpenMode};
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Fs, OpenMode};
 use std::path::Path;
 use std::sync::Arc;
 

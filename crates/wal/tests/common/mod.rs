@@ -1,12 +1,12 @@
 //! What tests of the log share.
 #![allow(dead_code, clippy::disallowed_methods)]
 
-use env::fault::FaultFs;
-use env::mem::MemFs;
-use env::{Env, Error, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_env::fault::FaultFs;
+use alluvium_env::mem::MemFs;
+use alluvium_env::{Env, Error, Fs, ManualClock, OpenMode, SeededRng};
+use alluvium_wal::{OnDamage, Options, Record, Recovery, Wal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use wal::{OnDamage, Options, Record, Recovery, Wal};
 
 pub const DATABASE: u64 = 0x0123_4567_89ab_cdef;
 
@@ -71,7 +71,7 @@ pub fn random_record(rng: &mut fastrand::Rng, first: u64, most: usize) -> Owned 
     Owned { first, last: first + rng.u64(0..4), payload }
 }
 
-pub fn append(wal: &Wal, records: &[Owned]) -> Result<wal::Position, Error> {
+pub fn append(wal: &Wal, records: &[Owned]) -> Result<alluvium_wal::Position, Error> {
     let records: Vec<_> = records.iter().map(Owned::record).collect();
     wal.append(&records)
 }

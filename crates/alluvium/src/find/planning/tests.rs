@@ -1,6 +1,6 @@
 use crate::find::{Asked, Moment, Question};
 use crate::{Collection, Database};
-use env::Env;
+use alluvium_env::Env;
 
 fn form(filter: &str) -> String {
     super::form_of(&Question::new(Asked::new(filter)).unwrap())

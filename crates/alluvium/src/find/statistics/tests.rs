@@ -1,6 +1,6 @@
 use super::*;
 use crate::Database;
-use env::Env;
+use alluvium_env::Env;
 
 #[test]
 fn distinct_values_are_told_from_a_few_seeks() {

@@ -4,9 +4,9 @@ use super::Run;
 use crate::find::planning::Planned;
 use crate::read::matches;
 use crate::{Error, Result};
-use document::Document;
-use document::compare::equal;
-use query::plan::{IndexScan, Node};
+use alluvium_document::Document;
+use alluvium_document::compare::equal;
+use alluvium_query::plan::{IndexScan, Node};
 
 /// True if the step finds the document.
 pub(super) fn would_find(run: &Run, planned: &Planned, node: &Node, document: &Document) -> Result<bool> {

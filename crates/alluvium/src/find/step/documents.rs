@@ -3,11 +3,11 @@
 use super::{Item, Run};
 use crate::read::{decode, matches};
 use crate::{Result, write};
-use document::Value;
-use query::filter::Filter;
-use query::plan::{Interval, KeyRange, id_ranges};
+use alluvium_document::Value;
+use alluvium_query::filter::Filter;
+use alluvium_query::plan::{Interval, KeyRange, id_ranges};
+use alluvium_store::Bounds;
 use std::ops::Bound;
-use store::Bounds;
 
 /// The bounds that a range of keys is.
 pub(super) fn bounds_of(range: &KeyRange, reverse: bool) -> Bounds {
@@ -30,7 +30,7 @@ pub(super) fn in_order(mut ranges: Vec<KeyRange>, reverse: bool) -> (Vec<KeyRang
 /// All documents within ranges of `_id`.
 pub(crate) struct DocumentScan {
     /// `None`: there is nothing to scan.
-    scan: Option<store::Scan>,
+    scan: Option<alluvium_store::Scan>,
     /// The ranges that are left, the next one last.
     ranges: Vec<KeyRange>,
     started: bool,

@@ -6,9 +6,9 @@ use crate::find::planning::Planned;
 use crate::find::seen::Seen;
 use crate::index::scan::IndexScan;
 use crate::{Error, Result};
-use document::Document;
-use query::plan::cost::JUMP_ENTRIES;
-use query::plan::{self, KeyRange, Place};
+use alluvium_document::Document;
+use alluvium_query::plan::cost::JUMP_ENTRIES;
+use alluvium_query::plan::{self, KeyRange, Place};
 
 /// More ranges than this are not told apart by the planner: entries are asked whether they lie within.
 const RANGES_MAX: usize = 4096;

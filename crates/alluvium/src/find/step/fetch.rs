@@ -6,9 +6,9 @@ use crate::Result;
 use crate::find::planning::Planned;
 use crate::find::seen::Seen;
 use crate::read::matches;
-use document::{Document, Map, Value, key};
-use query::filter::Filter;
-use query::plan;
+use alluvium_document::{Document, Map, Value, key};
+use alluvium_query::filter::Filter;
+use alluvium_query::plan;
 
 /// The documents of entries, each once.
 pub(crate) struct Fetch {

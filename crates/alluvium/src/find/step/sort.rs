@@ -3,12 +3,12 @@
 use super::{Item, Run, Step};
 use crate::spill::Spill;
 use crate::{Error, Result};
-use codec::varint;
-use document::{Document, Value, encoding};
-use env::marks::{Rare, mark};
-use query::sort::{SortError, TopK};
-use readonly::sorter::Sorted;
-use store::Charge;
+use alluvium_codec::varint;
+use alluvium_document::{Document, Value, encoding};
+use alluvium_env::marks::{Rare, mark};
+use alluvium_query::sort::{SortError, TopK};
+use alluvium_readonly::sorter::Sorted;
+use alluvium_store::Charge;
 
 /// The most bytes of memory that a sort takes: MongoDB's limit.
 const BYTES_MAX: usize = 100 << 20;

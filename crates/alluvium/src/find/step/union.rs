@@ -5,7 +5,7 @@ use super::{Item, Report, Run, Step};
 use crate::Result;
 use crate::find::planning::Planned;
 use crate::find::seen::Seen;
-use query::plan::Node;
+use alluvium_query::plan::Node;
 
 /// Several steps, one after the other, or merged by the order of the question.
 pub(crate) struct Union {

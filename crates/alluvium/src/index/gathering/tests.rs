@@ -1,11 +1,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
 use crate::{Database, Error};
-use env::sync::atomic::{AtomicUsize, Ordering};
+use alluvium_env::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn few_gather_at_once_and_who_waits_can_be_stopped() {
-    let db = Database::builder().env(env::Env::in_memory(1)).open("db").unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).open("db").unwrap();
     let gathering = Gathering::default();
     let places: Vec<_> = (0..AT_ONCE).map(|_| gathering.enter(db.store(), 1000, || Ok(())).unwrap()).collect();
     let asked = AtomicUsize::new(0);
@@ -14,7 +14,7 @@ fn few_gather_at_once_and_who_waits_can_be_stopped() {
         _ => Err(Error::Stopped),
     });
     assert!(matches!(stopped.map(drop), Err(Error::Stopped)));
-    env::thread::scope(|scope| {
+    alluvium_env::thread::scope(|scope| {
         let waiting = scope.spawn(|| gathering.enter(db.store(), 1000, || Ok(())).map(drop).unwrap());
         drop(places);
         waiting.join().unwrap();

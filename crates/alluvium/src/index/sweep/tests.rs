@@ -1,12 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
-use document::{Map, Value};
+use alluvium_document::{Map, Value};
 use std::path::Path;
 
 const DOCUMENTS: i32 = 20_000;
 
 fn open() -> Database {
-    Database::builder().env(env::Env::in_memory(3)).memory(64 << 20).open(Path::new("db")).unwrap()
+    Database::builder().env(alluvium_env::Env::in_memory(3)).memory(64 << 20).open(Path::new("db")).unwrap()
 }
 
 /// Puts documents with two tags each; what they had in another round becomes stale, once the old documents are merged away.
@@ -105,7 +105,7 @@ fn a_damaged_collection_keeps_no_other_from_being_swept() {
     let tree = db.inner.catalog.find(&db.inner.store, &apes).unwrap().unwrap().indexes().indexes[0].tree;
     let mut batch = db.store().batch();
     batch.put(tree, b"", b"no entry");
-    db.store().write(batch, store::Durability::Periodic).unwrap();
+    db.store().write(batch, alluvium_store::Durability::Periodic).unwrap();
     assert_eq!(sweep_where_due(&db).unwrap_err().kind(), crate::ErrorKind::Corruption);
     let entries = |name: &str| {
         let open = db.inner.catalog.find(&db.inner.store, &FullName::parse(name).unwrap()).unwrap().unwrap();

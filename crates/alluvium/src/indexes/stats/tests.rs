@@ -1,7 +1,7 @@
 use super::*;
 
 /// How many of some keys lie between two.
-fn counter(keys: &[Vec<u8>]) -> impl Fn(&[u8], &[u8]) -> std::result::Result<u64, store::Error> + '_ {
+fn counter(keys: &[Vec<u8>]) -> impl Fn(&[u8], &[u8]) -> std::result::Result<u64, alluvium_store::Error> + '_ {
     |from, to| Ok(keys.iter().filter(|key| key.as_slice() >= from && key.as_slice() < to).count() as u64)
 }
 

@@ -210,7 +210,7 @@ fn the_place_of_an_open_quote_is_told_whatever_the_slices() {
 fn bson_documents_are_counted() {
     let mut bytes = Vec::new();
     for n in 0..3 {
-        document::bson::encode_document(&[("n", n)].into_iter().collect(), &mut bytes).unwrap();
+        alluvium_document::bson::encode_document(&[("n", n)].into_iter().collect(), &mut bytes).unwrap();
     }
     let len = bytes.len();
     bytes.extend_from_slice(&[4, 0, 0, 0, 0]);

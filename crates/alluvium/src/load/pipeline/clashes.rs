@@ -4,7 +4,7 @@ use super::target::{BatchRows, CollectionTarget};
 use super::{BadLine, Load, OnBad, OnDuplicate, Parsed};
 use crate::index::Sequence;
 use crate::{Error, Result};
-use document::Document;
+use alluvium_document::Document;
 use hashbrown::HashSet;
 
 /// The documents of a slice that are to be written.
@@ -127,7 +127,7 @@ impl Load<'_> {
                 goes.insert(at);
                 continue;
             }
-            let damaged = |e: document::row::RowError| Error::InvalidDocument(e.to_string());
+            let damaged = |e: alluvium_document::row::RowError| Error::InvalidDocument(e.to_string());
             let document = Document::from_row(&open.shapes, id, row).map_err(damaged)?;
             if let Some(error) = sequence.add((store, open, name), left.rows.entries.set(), id, &document)? {
                 goes.insert(at);

@@ -65,7 +65,7 @@ impl Load<'_> {
         let count = parsed.key_ends.len();
         if count == 1 {
             let (bytes, limit) = (rows.batch.encoded_bytes() as u64, target.store.max_batch_bytes() as u64);
-            let error = Box::new(store::Error::BatchTooLarge { bytes, limit }.into());
+            let error = Box::new(alluvium_store::Error::BatchTooLarge { bytes, limit }.into());
             let (what, line) = self.place_of(&parsed, 0, before.line);
             return Err(Error::LoadOf { input: self.name.clone(), what, line, error });
         }

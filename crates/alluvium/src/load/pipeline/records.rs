@@ -4,10 +4,10 @@ use super::super::columns::BadField;
 use super::super::framed::{Cut, next_document, place_after};
 use super::*;
 use ::csv::ByteRecord;
-use document::json::Parser;
-use document::row::{ID, encode_row};
-use document::speculate::place_id;
-use document::{Map, json, key};
+use alluvium_document::json::Parser;
+use alluvium_document::row::{ID, encode_row};
+use alluvium_document::speculate::place_id;
+use alluvium_document::{Map, json, key};
 
 /// A document, or why a record is none.
 type Read<T> = std::result::Result<T, Refused>;
@@ -126,7 +126,7 @@ impl Load<'_> {
             }
             Ok(encoded) => {
                 let has_id = |map: &Map| map.get(ID).is_some();
-                let id = ID_NAME_BYTES + document::bson::bson_size(&name);
+                let id = ID_NAME_BYTES + alluvium_document::bson::bson_size(&name);
                 check_size(text, inner, |map| if has_id(map) { 0 } else { id }).map(|()| encoded)
             }
             Err(LineError::NotADocument(_)) => {
@@ -188,7 +188,7 @@ impl Load<'_> {
             let place = Place { line: parsed.line_count, offset, column: 0 };
             let keys = parsed.keys.len();
             row.clear();
-            let map = document::bson::decode_document(bytes).map_err(|error| place.refused(error.to_string()));
+            let map = alluvium_document::bson::decode_document(bytes).map_err(|error| place.refused(error.to_string()));
             let encoded = map.and_then(|map| self.encode(map, true, place, &mut row, parsed));
             self.take(encoded, keys, place, &row, bytes, parsed);
             if parsed.fatal {
@@ -248,7 +248,7 @@ impl Load<'_> {
         }
         let id = map.get(ID).ok_or_else(|| self.refused(&LineError::MissingId, place))?;
         let key = key::id_key(id).map_err(|e| self.refused(&e.into(), place))?;
-        check_document_size(document::bson::document_size(&map), place)?;
+        check_document_size(alluvium_document::bson::document_size(&map), place)?;
         let mut encoded = Encoded::default();
         encode_row(&map, &self.shapes, field, row, &mut encoded.new_shapes)
             .map_err(|e| self.refused(&e.into(), place))?;

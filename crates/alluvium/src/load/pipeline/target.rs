@@ -8,13 +8,13 @@ use crate::index::{Entries, mark_multikey};
 use crate::names::FullName;
 use crate::write::{mark_shapes, put_shapes};
 use crate::{Durability, Error, Result};
-use codec::varint;
-use document::Document;
-use document::shape::ShapeTable;
-use env::Env;
-use env::sync::{Mutex, RwLockReadGuard};
+use alluvium_codec::varint;
+use alluvium_document::Document;
+use alluvium_document::shape::ShapeTable;
+use alluvium_env::Env;
+use alluvium_env::sync::{Mutex, RwLockReadGuard};
+use alluvium_store::{LockMode, Store, WriteBatch};
 use std::sync::Arc;
-use store::{LockMode, Store, WriteBatch};
 
 /// Where the documents go.
 pub(super) enum Target<'a> {
@@ -39,7 +39,7 @@ pub(crate) struct BuildTarget {
     pub name: String,
     pub shapes: Arc<ShapeTable>,
     pub memory_bytes: usize,
-    pub build: Mutex<readonly::Build>,
+    pub build: Mutex<alluvium_readonly::Build>,
     /// The inputs so far, each with the pairs that were there before it.
     pub inputs: Mutex<Vec<(u64, String)>>,
 }
@@ -71,7 +71,7 @@ impl BatchRows {
             self.batch.put(self.open.documents, key, row);
             return Ok(());
         }
-        let damaged = |e: document::row::RowError| Error::InvalidDocument(e.to_string());
+        let damaged = |e: alluvium_document::row::RowError| Error::InvalidDocument(e.to_string());
         let document = Document::from_row(&self.open.shapes, key, row).map_err(damaged)?;
         let keys = self.entries.keys_of(key, &document, &self.name)?;
         self.batch.put(self.open.documents, key, row);
@@ -129,7 +129,7 @@ impl Target<'_> {
     }
 
     /// Makes durable what was written. A build does that at its end.
-    pub fn sync(&self) -> store::Result<()> {
+    pub fn sync(&self) -> alluvium_store::Result<()> {
         match self {
             Self::Collection(target) => target.store.sync(),
             Self::Build(_) => Ok(()),
@@ -183,15 +183,15 @@ impl CollectionTarget<'_> {
 
 impl BuildTarget {
     /// The library's error for one of the build.
-    pub fn explain(&self, error: readonly::Error) -> Error {
+    pub fn explain(&self, error: alluvium_readonly::Error) -> Error {
         explain(error, &self.inputs.lock(), &self.name)
     }
 }
 
 /// The library's error for one of a build of the collection `name`: a duplicate is named by its input
 /// and number.
-pub(crate) fn explain(error: readonly::Error, inputs: &[(u64, String)], name: &str) -> Error {
-    let readonly::Error::DuplicateKey { position, key } = &error else { return error.into() };
+pub(crate) fn explain(error: alluvium_readonly::Error, inputs: &[(u64, String)], name: &str) -> Error {
+    let alluvium_readonly::Error::DuplicateKey { position, key } = &error else { return error.into() };
     let (before, input) = match inputs.iter().rev().find(|(before, _)| before < position) {
         Some((before, input)) => (*before, input.clone()),
         None => (0, "the input".to_owned()),

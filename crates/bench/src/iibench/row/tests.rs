@@ -60,7 +60,7 @@ fn pairs_hold_a_document_and_its_entries() {
     pairs.fill(&rows, 2);
     let all: Vec<_> = pairs.iter().collect();
     assert_eq!(all.iter().map(|(tree, _, _)| *tree).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2, 0, 1, 2]);
-    let document = document::bson::decode_document(all[3].2).unwrap();
+    let document = alluvium_document::bson::decode_document(all[3].2).unwrap();
     assert_eq!(document, rows[1].document());
     assert!(all[4].2.is_empty() && all[4].1.ends_with(all[3].1));
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::iibench::engine::Sizes;
 use crate::iibench::ours::{self, Layer};
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
 use std::collections::BTreeSet;
 
 fn small(indexes: usize) -> Settings {
@@ -106,7 +106,7 @@ impl Session for FakeSession<'_> {
         let clock = Env::os().clock;
         let until = clock.now() + Duration::from_secs_f64(self.0.slow);
         while clock.now() < until {
-            env::thread::yield_now();
+            alluvium_env::thread::yield_now();
         }
         if self.0.fails_at.is_some_and(|at| self.1.contains(&at)) {
             return Err("the disk is gone".into());

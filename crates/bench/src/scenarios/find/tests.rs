@@ -4,7 +4,7 @@ use alluvium::load::LoadOptions;
 
 #[test]
 fn questions_find_what_was_loaded() {
-    let db = Database::builder().env(env::Env::in_memory(1)).partitions(2).open("db").unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).partitions(2).open("db").unwrap();
     let comments = db.collection("comments");
     documents::load(&comments, 2000, 1, LoadOptions::default()).unwrap();
     let settings = Settings { rounds: 20, ..Settings::default() };

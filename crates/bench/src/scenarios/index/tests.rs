@@ -3,7 +3,7 @@ use alluvium::load::LoadOptions;
 
 #[test]
 fn a_build_beside_a_writer() {
-    let db = Database::builder().env(env::Env::in_memory(1)).partitions(2).open("db").unwrap();
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).partitions(2).open("db").unwrap();
     let comments = db.collection("comments");
     documents::load(&comments, 2000, 1, LoadOptions::default()).unwrap();
     let ids = documents::sample_ids(&comments, 1).unwrap();

@@ -11,7 +11,7 @@ fn the_worst_second_is_compared_with_the_median() {
 #[test]
 fn a_run_ends_after_its_operations_and_counts_them() {
     let plan = Plan { name: "test".into(), threads: 3, duration: Duration::from_secs(60), operations: 1000 };
-    let clock = env::Env::os().clock;
+    let clock = alluvium_env::Env::os().clock;
     let outcome = run(&plan, &clock, &|| (0, 0.0), &|worker| {
         while worker.goes_on() {
             worker.timed(|| ());
@@ -25,7 +25,7 @@ fn a_run_ends_after_its_operations_and_counts_them() {
 #[test]
 fn an_error_of_one_thread_ends_all() {
     let plan = Plan { name: "test".into(), threads: 3, duration: Duration::from_secs(60), operations: 0 };
-    let clock = env::Env::os().clock;
+    let clock = alluvium_env::Env::os().clock;
     let outcome = run(&plan, &clock, &|| (0, 0.0), &|worker| {
         while worker.goes_on() {
             if worker.index == 1 {

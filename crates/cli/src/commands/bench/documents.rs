@@ -4,7 +4,7 @@ use super::{RunArgs, print};
 use crate::exit::Outcome;
 use crate::settings::database::CollectionArgs;
 use crate::signals::Stop;
-use bench::scenarios::documents::{self, Settings};
+use alluvium_bench::scenarios::documents::{self, Settings};
 
 /// Arguments of `bench get`.
 #[derive(Debug, clap::Args)]
@@ -69,7 +69,7 @@ type Scenario = fn(
     &alluvium::Collection,
     &[alluvium::Value],
     &Settings,
-) -> alluvium::Result<bench::scenarios::Outcome>;
+) -> alluvium::Result<alluvium_bench::scenarios::Outcome>;
 
 impl ScenarioArgs {
     fn run(&self, scenario: Scenario) -> Outcome {

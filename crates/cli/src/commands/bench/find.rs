@@ -4,7 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::signals::Stop;
-use bench::scenarios::find::{self, Settings};
+use alluvium_bench::scenarios::find::{self, Settings};
 
 /// Arguments of `bench find`.
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,7 @@ use crate::files;
 use crate::output::Output;
 use crate::settings::size;
 use crate::signals::Stop;
-use bench::iibench::{self, MAX_INDEXES, Report, Settings, ours};
+use alluvium_bench::iibench::{self, MAX_INDEXES, Report, Settings, ours};
 use std::path::PathBuf;
 
 /// Arguments of `bench iibench`.
@@ -74,7 +74,7 @@ impl Args {
     pub(super) fn run(&self) -> Outcome {
         Stop::at_once()?;
         let settings = self.settings()?;
-        files::refuse_inside(&env::Env::os(), &self.path)?;
+        files::refuse_inside(&alluvium_env::Env::os(), &self.path)?;
         let (layer, name) = match self.layer {
             Layer::Documents => (ours::Layer::Documents, "alluvium"),
             Layer::Pairs => (ours::Layer::Pairs, "alluvium-pairs"),
@@ -118,7 +118,7 @@ impl Args {
 fn failure(error: iibench::Failure) -> Failure {
     match error.downcast::<alluvium::Error>() {
         Ok(error) => (*error).into(),
-        Err(error) => match error.downcast::<store::Error>() {
+        Err(error) => match error.downcast::<alluvium_store::Error>() {
             Ok(error) => alluvium::Error::from(*error).into(),
             Err(error) => Failure::Usage(error.to_string()),
         },

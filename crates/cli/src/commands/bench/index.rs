@@ -5,8 +5,8 @@ use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::signals::Stop;
-use bench::scenarios::documents::{self, Settings};
-use bench::scenarios::index;
+use alluvium_bench::scenarios::documents::{self, Settings};
+use alluvium_bench::scenarios::index;
 
 /// Arguments of `bench index`.
 #[derive(Debug, clap::Args)]

@@ -5,8 +5,8 @@ use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::settings::database::{Acknowledge, DatabaseArgs};
 use crate::signals::Stop;
-use bench::scenarios::kv::{self, Settings};
-use store::{Options, Store};
+use alluvium_bench::scenarios::kv::{self, Settings};
+use alluvium_store::{Options, Store};
 
 /// Arguments of `bench kv`.
 #[derive(Debug, clap::Args)]
@@ -49,7 +49,7 @@ impl Args {
     /// Runs the mix, and prints the figures.
     pub(super) fn run(&self) -> Outcome {
         Stop::at_once()?;
-        files::refuse_inside(&env::Env::os(), self.database.path())?;
+        files::refuse_inside(&alluvium_env::Env::os(), self.database.path())?;
         let settings = Settings {
             mix: match self.mix {
                 Mix::Balanced => kv::Mix::Balanced,
@@ -75,7 +75,7 @@ impl Args {
 
     /// The scenario writes random keys into what it finds: not into somebody's documents.
     fn refuse_documents(&self, options: &Options) -> Outcome {
-        let env = env::Env::os();
+        let env = alluvium_env::Env::os();
         if !env.fs.exists(self.database.path())? {
             return Ok(());
         }

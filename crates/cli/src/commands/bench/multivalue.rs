@@ -6,10 +6,10 @@ use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
-use bench::comments::By;
-use bench::scenarios::multivalue::{self, Found, Settings};
+use alluvium_bench::comments::By;
+use alluvium_bench::scenarios::multivalue::{self, Found, Settings};
+use alluvium_store::Options;
 use std::time::Duration;
-use store::Options;
 
 /// Arguments of `bench multivalue`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ impl Args {
     /// Fills a new store and reads it, and prints the figures.
     pub(super) fn run(&self) -> Outcome {
         Stop::at_once()?;
-        files::refuse_inside(&env::Env::os(), self.database.path())?;
+        files::refuse_inside(&alluvium_env::Env::os(), self.database.path())?;
         let duration = Duration::try_from_secs_f64(self.seconds)
             .map_err(|_| Failure::Usage("--seconds is a number above zero".to_owned()))?;
         let by = if self.by == Key::Author { By::Author } else { By::Subreddit };
@@ -55,7 +55,7 @@ impl Args {
         if let Some(bytes) = self.database.memory_bytes()? {
             options.memory_bytes = bytes;
         }
-        if env::Env::os().fs.exists(self.database.path()).unwrap_or(false) {
+        if alluvium_env::Env::os().fs.exists(self.database.path()).unwrap_or(false) {
             let what = format!("{} is there already: this scenario fills a new store", self.database.path().display());
             return Err(Failure::Usage(what));
         }

@@ -5,7 +5,7 @@ use crate::exit::Outcome;
 use crate::output::Output;
 use crate::text::{self, ratio};
 use alluvium::BuildReport;
-use bench::process;
+use alluvium_bench::process;
 use std::time::Duration;
 
 #[derive(Default)]

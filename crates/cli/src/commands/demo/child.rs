@@ -3,8 +3,8 @@
 use super::Demo;
 use crate::exit::{Failure, Outcome};
 use crate::process;
-use env::OpenMode;
-use env::sync::{Condvar, Mutex};
+use alluvium_env::OpenMode;
+use alluvium_env::sync::{Condvar, Mutex};
 use serde_json::Value;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;

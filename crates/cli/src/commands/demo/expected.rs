@@ -3,8 +3,8 @@
 use crate::exit::{Failure, Outcome};
 use crate::settings::ids;
 use alluvium::{Collection, Document, Draft, Map, Value};
-use bench::comments::Generator;
-use document::json::{self, Format};
+use alluvium_bench::comments::Generator;
+use alluvium_document::json::{self, Format};
 use std::collections::HashSet;
 
 /// What was changed after loading.

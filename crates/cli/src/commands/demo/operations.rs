@@ -4,9 +4,9 @@ use super::Demo;
 use super::expected::{Changes, raise_score_of};
 use crate::exit::{Failure, Outcome};
 use alluvium::{Collection, Value};
-use bench::process;
-use document::json;
-use env::{Rng, SeededRng};
+use alluvium_bench::process;
+use alluvium_document::json;
+use alluvium_env::{Rng, SeededRng};
 use std::time::Duration;
 
 /// Time for a number of operations.
@@ -48,7 +48,7 @@ impl Demo {
 
     /// Some ids of the generated comments, in random order.
     pub(super) fn sample_ids(&self) -> Outcome<Vec<String>> {
-        let mut comments = bench::comments::Generator::new(self.seed);
+        let mut comments = alluvium_bench::comments::Generator::new(self.seed);
         let every = (self.docs / 100_000).max(1);
         let (mut ids, mut line) = (Vec::new(), Vec::new());
         for at in 0..self.docs {

@@ -52,7 +52,7 @@ impl Demo {
     fn generate(&self) -> Outcome {
         let (docs, path) = (text::counted(self.docs, "comment"), self.comments.display());
         say(&format!("generate {docs} into {path}"));
-        let mut comments = bench::comments::Generator::new(self.seed);
+        let mut comments = alluvium_bench::comments::Generator::new(self.seed);
         generate::write_file(&self.comments, self.docs, &Stop::never(), |out| comments.write_line(out))
     }
 

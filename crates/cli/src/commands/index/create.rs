@@ -8,7 +8,7 @@ use crate::settings::questions::map_of;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::{Collection, Error, IndexBuild, Map};
-use env::Env;
+use alluvium_env::Env;
 
 /// Arguments of `index create`.
 #[derive(Debug, clap::Args)]

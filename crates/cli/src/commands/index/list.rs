@@ -5,7 +5,7 @@ use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
 use crate::text::{self, columns};
 use alluvium::{Collection, IndexStats, Map, Value};
-use document::json::{self, Format};
+use alluvium_document::json::{self, Format};
 
 /// Arguments of `index list`.
 #[derive(Debug, clap::Args)]

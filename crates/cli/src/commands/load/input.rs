@@ -7,7 +7,7 @@ use crate::files;
 use crate::signals::Stop;
 use alluvium::load::{Format, Identity, Input, LoadOptions, LoadReport, Metadata};
 use alluvium::{Collection, Packing, ReadOnlyBuild};
-use env::{Env, FileReader, OpenMode};
+use alluvium_env::{Env, FileReader, OpenMode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl Opened {
             Self::Input(input) => build.load(input, options),
             Self::Generated { docs, seed } => {
                 let options = LoadOptions { id_field: "id".to_owned(), ..options };
-                build.load(bench::scenarios::documents::comments(docs, seed), options)
+                build.load(alluvium_bench::scenarios::documents::comments(docs, seed), options)
             }
         }
     }
@@ -77,7 +77,9 @@ impl Opened {
     pub(crate) fn load(self, collection: &Collection, options: LoadOptions) -> alluvium::Result<LoadReport> {
         match self {
             Self::Input(input) => collection.load(input, options),
-            Self::Generated { docs, seed } => bench::scenarios::documents::load(collection, docs, seed, options),
+            Self::Generated { docs, seed } => {
+                alluvium_bench::scenarios::documents::load(collection, docs, seed, options)
+            }
         }
     }
 }

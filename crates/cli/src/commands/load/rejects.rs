@@ -2,7 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::files;
-use env::sync::Mutex;
+use alluvium_env::sync::Mutex;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use crate::exit::{self, Outcome};
 use crate::signals::Stop;
 use alluvium::Database;
 use alluvium::load::LoadOptions;
-use env::Env;
+use alluvium_env::Env;
 use std::path::Path;
 
 /// Refuses what will not fit. Inputs whose size is not known count nothing; what was loaded before neither.

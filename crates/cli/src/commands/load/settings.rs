@@ -8,7 +8,7 @@ use crate::files;
 use crate::settings::database::{Acknowledge, CollectionArgs};
 use alluvium::load::{LoadOptions, OnBad, OnDuplicate};
 use alluvium::{Builder, Durability};
-use env::Env;
+use alluvium_env::Env;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -8,8 +8,8 @@ use crate::output::Output;
 use crate::text::{self, ratio};
 use alluvium::load::{Format, LoadReport, Outcome as Ended};
 use alluvium::{Stats, Value};
-use bench::process;
-use env::Env;
+use alluvium_bench::process;
+use alluvium_env::Env;
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
@@ -65,7 +65,8 @@ impl Summary {
         self.holds = Some(if self.holds.is_none_or(|before| before == holds) { holds } else { "input" });
         if let Some((path, metadata)) = source.metadata() {
             let options = Value::Map(metadata.options.clone());
-            let options = document::json::to_string(&options, document::json::Format::RELAXED).unwrap_or_default();
+            let options = alluvium_document::json::to_string(&options, alluvium_document::json::Format::RELAXED)
+                .unwrap_or_default();
             self.metadata.push(json!({
                 "file": path.display().to_string(),
                 "options": serde_json::from_str::<serde_json::Value>(&options).unwrap_or_default(),

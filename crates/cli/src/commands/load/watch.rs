@@ -7,9 +7,9 @@ use crate::files;
 use crate::text;
 use alluvium::Database;
 use alluvium::load::Progress;
-use bench::process;
-use env::sync::{Condvar, Mutex};
-use env::{Clock, Env};
+use alluvium_bench::process;
+use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_env::{Clock, Env};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ const BAR_INTERVAL: Duration = Duration::from_millis(100);
 /// A thread that shows how far a load is.
 pub(super) struct Watch {
     shared: Arc<Shared>,
-    thread: Option<env::thread::JoinHandle<Outcome>>,
+    thread: Option<alluvium_env::thread::JoinHandle<Outcome>>,
 }
 
 struct Shared {
@@ -90,7 +90,7 @@ impl Watch {
             return Self { shared, thread: None };
         }
         let (watched, database) = (shared.clone(), database.clone());
-        let thread = env::thread::spawn("progress", move || watched.run(&database, bar.as_ref(), lines));
+        let thread = alluvium_env::thread::spawn("progress", move || watched.run(&database, bar.as_ref(), lines));
         Self { shared, thread: Some(thread) }
     }
 
@@ -119,7 +119,7 @@ impl Watch {
     pub(super) fn end(mut self) -> Outcome {
         self.shared.state.lock().ended = true;
         self.shared.changed.notify_all();
-        match self.thread.take().map(env::thread::JoinHandle::join) {
+        match self.thread.take().map(alluvium_env::thread::JoinHandle::join) {
             None => Ok(()),
             Some(Ok(outcome)) => outcome,
             Some(Err(panicked)) => Err(Failure::Other(panicked.to_string())),

@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::backup::{self, RestoreOptions, RestoreReport};
-use env::Env;
+use alluvium_env::Env;
 
 impl Args {
     /// Checks the checkpoint, makes a database of it, and prints what it holds.

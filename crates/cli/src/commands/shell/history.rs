@@ -2,7 +2,7 @@
 
 use super::complete::Helper;
 use crate::config;
-use env::Env;
+use alluvium_env::Env;
 use rustyline::Editor;
 use rustyline::history::FileHistory;
 use std::path::PathBuf;

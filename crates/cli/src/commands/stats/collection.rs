@@ -86,7 +86,7 @@ fn describe_index(index: &IndexStats) -> String {
     match index.build {
         Some(build) => rows.push(("  state", describe_build(build))),
         None => {
-            let last = index.last_used_ms.map(|at| format!(", last {}", document::json::date_to_iso(at)));
+            let last = index.last_used_ms.map(|at| format!(", last {}", alluvium_document::json::date_to_iso(at)));
             let uses = text::count(index.uses);
             rows.push(("  uses", format!("{uses} since the database was opened{}", last.unwrap_or_default())));
         }

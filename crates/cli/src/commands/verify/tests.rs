@@ -19,9 +19,10 @@ fn what_fails_after_opening_is_told_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
     Database::open(&path).unwrap().close().unwrap();
-    let io = || env::Error::io("read", &path, std::io::Error::other("the cable is out"));
+    let io = || alluvium_env::Error::io("read", &path, std::io::Error::other("the cable is out"));
     let env = Env::os();
-    let ended = verify(&path).opened(&env, |_| Err(Failure::from(alluvium::Error::from(store::Error::from(io())))));
+    let ended =
+        verify(&path).opened(&env, |_| Err(Failure::from(alluvium::Error::from(alluvium_store::Error::from(io())))));
     let Err(failure) = ended else { panic!("the check had failed") };
     assert!(failure.to_string().contains("the cable is out"), "{failure}");
     assert_eq!(failure.exit_code(), 1);

@@ -7,7 +7,7 @@ fn what_threads_counted_stays_when_they_end() {
     let counts = Counts::new();
     let other = Counts::new();
     for _ in 0..3 {
-        env::thread::scope(|scope| {
+        alluvium_env::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..1000 {
@@ -29,7 +29,7 @@ fn what_threads_counted_stays_when_they_end() {
 fn ended_threads_leave_no_more_than_sums() {
     let counts = Counts::new();
     for _ in 0..100 {
-        env::thread::scope(|scope| {
+        alluvium_env::thread::scope(|scope| {
             scope.spawn(|| counts.add(What::Hit));
         });
     }

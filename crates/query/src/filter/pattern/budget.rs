@@ -6,7 +6,7 @@ use std::sync::Arc;
 use regex_automata::meta::{BuildError, Config, Regex};
 
 use super::{FilterError, Pattern, options_of, parsed, prefix_of, shown};
-use document::value::Regex as Stored;
+use alluvium_document::value::Regex as Stored;
 
 /// The most memory that the program of a pattern may take.
 const COMPILED_BYTES_MAX: usize = 1 << 20;

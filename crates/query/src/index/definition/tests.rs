@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
-use document::json;
+use alluvium_document::json;
 
 fn map(text: &str) -> Map {
     let Value::Map(map) = json::parse(text.replace('\'', "\"").as_bytes()).unwrap() else { panic!("a map") };

@@ -2,9 +2,9 @@
 
 use super::{IndexKey, Keys, is_natural, put_part};
 use crate::index::{Definition, IndexError, MAX_KEY_BYTES, MAX_KEYS, MAX_KEYS_BYTES, Order};
-use codec::varint;
-use document::path::{FieldPath, array_index};
-use document::{Map, Value, encoding};
+use alluvium_codec::varint;
+use alluvium_document::path::{FieldPath, array_index};
+use alluvium_document::{Map, Value, encoding};
 
 static UNDEFINED: Value = Value::Undefined;
 

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
 use crate::index::MAX_KEYS;
-use document::json;
+use alluvium_document::json;
 use proptest::prelude::*;
 
 fn map(text: &str) -> Map {
@@ -158,7 +158,8 @@ fn a_key_has_its_limit() {
 }
 
 fn no_array() -> impl Strategy<Value = Value> {
-    document::arbitrary::value().prop_filter("an array has several keys", |value| !matches!(value, Value::Array(_)))
+    alluvium_document::arbitrary::value()
+        .prop_filter("an array has several keys", |value| !matches!(value, Value::Array(_)))
 }
 
 proptest! {
@@ -177,7 +178,7 @@ proptest! {
             found.keys[0].clone()
         };
         let (one, two) = (of(&a, &b), of(&c, &d));
-        let order = document::compare::compare(&a, &c).then(document::compare::compare(&d, &b));
+        let order = alluvium_document::compare::compare(&a, &c).then(alluvium_document::compare::compare(&d, &b));
         prop_assert_eq!(one.bytes.cmp(&two.bytes), order);
         prop_assert_eq!(index.values(&one.bytes, &one.values).unwrap(), vec![Some(a), Some(b)]);
     }

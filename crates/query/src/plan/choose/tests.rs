@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use document::{Map, Value};
+use alluvium_document::{Map, Value};
 
 use super::super::budget::{BRANCHES_IN_ALL, SCANS_IN_ALL};
 use super::super::{Definition, Estimator, KeyRange};

@@ -1,6 +1,6 @@
 //! Sets of values are what their members say.
 
-use document::arbitrary::value;
+use alluvium_document::arbitrary::value;
 use proptest::prelude::*;
 
 use super::*;
@@ -41,8 +41,8 @@ proptest! {
     #[test]
     fn brackets_hold_the_types_that_compare(a in value(), b in value()) {
         let (low, high) = bracket(&a);
-        let same = document::compare::type_rank(&a) == document::compare::type_rank(&b);
+        let same = alluvium_document::compare::type_rank(&a) == alluvium_document::compare::type_rank(&b);
         let nan = Value::from(f64::NAN);
-        prop_assert_eq!(has(&Intervals::one(low, high), &b), same && !document::compare::equal(&b, &nan));
+        prop_assert_eq!(has(&Intervals::one(low, high), &b), same && !alluvium_document::compare::equal(&b, &nan));
     }
 }

@@ -171,7 +171,7 @@ fn a_condition_that_would_not_be_read_again_is_no_delta() {
         let condition = Condition::Test(Test::In(In::new(vec![value, Value::from(1)], Vec::new())));
         Filter::of(vec![Clause::Field { path: Path::new("b"), condition }])
     };
-    let filter = of_list(Value::Map(document::Map::from([("$x", 1)])));
+    let filter = of_list(Value::Map(alluvium_document::Map::from([("$x", 1)])));
     assert_eq!(check_kept(&of_list(Value::from(2)), "a condition", Filter::parse), Ok(()));
     assert_eq!(check_kept(&filter, "a condition", Filter::parse).unwrap_err().code(), 2);
     let mut update = update(r#"{"$pull":{"a":{"b":1}}}"#);

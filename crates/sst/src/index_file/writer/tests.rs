@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use codec::entry::MAX_SEQ;
+use alluvium_codec::entry::MAX_SEQ;
 
 #[test]
 fn more_partitions_than_the_top_level_holds_are_refused() {

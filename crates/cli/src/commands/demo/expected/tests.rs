@@ -10,7 +10,7 @@ fn with_comments(test: impl FnOnce(&Collection, &[String])) {
     let database = Database::open(dir.path().join("db")).expect("a new database");
     let collection = database.collection("c");
     let options = LoadOptions { readers: 1, ..LoadOptions::default() };
-    bench::scenarios::documents::load(&collection, DOCS, SEED, options).expect("loaded");
+    alluvium_bench::scenarios::documents::load(&collection, DOCS, SEED, options).expect("loaded");
     let id = |document: alluvium::Result<Document>| Some(document.ok()?.id().as_str()?.to_owned());
     let ids: Vec<String> = collection.scan().run().expect("a scan").filter_map(id).collect();
     test(&collection, &ids);

@@ -5,7 +5,7 @@ use crate::config::Config;
 use rustyline::history::DefaultHistory;
 
 fn helper(collection: Option<&str>) -> Helper {
-    let db = Database::builder().env(env::Env::in_memory(1)).open("db").expect("a database");
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).open("db").expect("a database");
     for id in 0..50 {
         db.collection("pets").put(id, r#"{"kind":"dog","chip":{"number":1}}"#).expect("space");
     }
