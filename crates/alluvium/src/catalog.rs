@@ -7,12 +7,12 @@ use crate::filtered::Upserts;
 use crate::find::{Plans, StatisticsCell};
 use crate::fold::Folds;
 use crate::index::{INDEX, Index, IndexSet};
+use crate::marks;
 use crate::modify::TypicalWrite;
 use crate::names::FullName;
 use crate::{Error, Result};
 use alluvium_codec::varint;
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
 use alluvium_store::{Bounds, Durability, Snapshot, Store, TreeId};
@@ -70,7 +70,7 @@ impl Open {
     /// Takes note, once, that there is no room for more shapes.
     pub fn note_shapes(&self) {
         if self.shapes.is_full() && !self.full.swap(true, Ordering::Relaxed) {
-            mark(Rare::ShapesFull);
+            marks::SHAPES_FULL.hit();
         }
     }
 

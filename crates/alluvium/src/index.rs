@@ -7,10 +7,10 @@
 //! - A write that has read the document, whatever it writes, deletes those entries that are not yielded any more.
 
 use crate::catalog::Open;
+use crate::marks;
 use crate::{Error, Result};
 use alluvium_codec::varint;
 use alluvium_document::{Document, Map, Value, encoding};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_query::index::{Definition, IndexError, Keys};
 use alluvium_query::update::Update;
 use alluvium_store::{Seq, Store, TreeId};
@@ -225,7 +225,7 @@ pub(crate) fn mark_multikey(store: &Store, open: &Open, marks: &[(TreeId, u32)])
         if before | bits == before {
             continue;
         }
-        mark(Rare::FirstArray);
+        marks::FIRST_ARRAY.hit();
         // Others go by what they see: a batch of theirs may be numbered at once, so the mark has its number first.
         store.describe_trees(&[(*tree, &index.described_with(open.documents, before | bits))])?;
         index.multikey.store(before | bits, Ordering::SeqCst);

@@ -51,6 +51,8 @@ pub mod inspect;
 mod into;
 pub mod load;
 mod logical;
+#[doc(hidden)]
+pub mod marks;
 mod modify;
 mod names;
 mod object_id;

@@ -2,11 +2,11 @@
 
 use crate::catalog::Open;
 use crate::index::mark_multikey;
+use crate::marks;
 use crate::read::Reader;
 use crate::write::{self, Encoded};
 use crate::{Collection, Result};
 use alluvium_document::{Document, Draft, Value};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_query::update::Update;
 use alluvium_store::{LockGuard, LockMode, TreeId};
 use std::sync::Arc;
@@ -154,7 +154,7 @@ impl Collection {
             match attempt.map_err(|error| error.of_document(name, id))? {
                 Attempt::Done(found) => return Ok(found),
                 Attempt::Larger(needed) => {
-                    mark(Rare::ChangeGrew);
+                    marks::CHANGE_GREW.hit();
                     bytes = needed;
                 }
                 Attempt::Arrays(marks) => mark_multikey(store, open, &marks)?,

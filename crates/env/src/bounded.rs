@@ -6,7 +6,7 @@
 //!
 //! Locking: a file's `open` is taken under `ring`, never the other way round.
 
-use crate::marks::{Rare, mark};
+use crate::marks;
 use crate::sync::{Mutex, RwLock};
 use crate::{DirEntry, File, FileLock, Fs, OpenMode, Result};
 use std::collections::VecDeque;
@@ -115,7 +115,7 @@ impl BoundedFile {
             *slot = Some(file.clone());
             file
         };
-        mark(Rare::FileReopened);
+        marks::FILE_REOPENED.hit();
         self.ring.enter(self.me.clone());
         Ok(file)
     }

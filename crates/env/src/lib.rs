@@ -13,6 +13,7 @@ mod direct;
 mod error;
 pub mod fault;
 mod fs;
+pub mod mark;
 pub mod marks;
 pub mod mem;
 #[cfg(feature = "loom")]

@@ -3,7 +3,7 @@
 //!
 //! Locking: one lock over the slots, a leaf; training runs without it.
 
-use alluvium_env::marks::{Rare, mark};
+use crate::marks;
 use alluvium_env::sync::Mutex;
 use alluvium_sst::{Dictionary, DictionaryRegistry};
 use std::collections::HashMap;
@@ -74,7 +74,7 @@ impl Dictionaries {
         match trained {
             Some(dictionary) => {
                 if slot.dictionary.is_some() {
-                    mark(Rare::DictionaryRetrained);
+                    marks::DICTIONARY_RETRAINED.hit();
                 }
                 *slot = Slot { dictionary: Some(dictionary), ..Slot::default() };
             }

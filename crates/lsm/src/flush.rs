@@ -4,6 +4,7 @@ use crate::compaction::copy::Copy;
 use crate::compaction::job::{self, Ticket};
 use crate::compaction::output::{Output, Plan, remove_outputs};
 use crate::compaction::picker::Span;
+use crate::marks;
 use crate::ranges::mark_clean;
 use crate::retention::Retention;
 use crate::stats::Counters;
@@ -11,7 +12,6 @@ use crate::version::Version;
 use crate::{AddedFile, Partition, Policy, VersionEdit, tree_of};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::ranges::RangeSet;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::{Error, Result};
 use alluvium_memtable::Memtable;
 use std::collections::{HashMap, HashSet};
@@ -56,7 +56,7 @@ impl Partition {
             }
             // Once poisoned, the manifest may name them.
             Err(_) if self.poisoned().is_none() => {
-                mark(Rare::OutputTakenBack);
+                marks::OUTPUT_TAKEN_BACK.hit();
                 remove_outputs(&self.home, &files);
             }
             Err(_) => {}

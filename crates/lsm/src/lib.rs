@@ -23,6 +23,7 @@ mod ingest;
 mod iter;
 mod kept;
 mod manifest;
+pub mod marks;
 mod merge;
 mod options;
 mod partition;

@@ -11,6 +11,7 @@ use crate::files::{Home, sst_number};
 use crate::manifest::{
     DroppedTail, Identity, Manifest, Recovered, WriteError, ambiguous, manifest_number, manifest_path,
 };
+use crate::marks;
 use crate::ranges::superfluous;
 use crate::stats::Counters;
 use crate::version::Version;
@@ -18,7 +19,6 @@ use crate::{PartitionIter, Shared, View, tree_of};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::MAX_NUMBER;
 use alluvium_codec::ranges::RangeSet;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{ArcCell, Mutex};
 use alluvium_env::{DirEntry, Error, Result};
@@ -118,7 +118,7 @@ impl Partition {
             first_new_manifest: recovered.number + 1,
         };
         if partition.dropped_tail.is_some() {
-            mark(Rare::TornManifest);
+            marks::TORN_MANIFEST.hit();
         }
         partition.measure_debt(&partition.view().version);
         Ok(partition)
@@ -143,7 +143,7 @@ impl Partition {
             if unnamed || old || entry.name.ends_with(".tmp") {
                 // An older manifest there always is.
                 if unnamed {
-                    mark(Rare::LeftOvers);
+                    marks::LEFT_OVERS.hit();
                 }
                 env.fs.remove(&self.home.dir.join(&entry.name))?;
             }
@@ -343,7 +343,7 @@ impl Partition {
     /// Takes note of deltas that [`View::shorten`] found not to apply.
     pub fn note_refused(&self, deltas: u64) {
         if deltas > 0 {
-            mark(Rare::DeltaRefused);
+            marks::DELTA_REFUSED.hit();
         }
         Counters::add(&self.counters.deltas_refused, deltas);
     }
@@ -401,7 +401,7 @@ impl Partition {
     fn written(&self, result: std::result::Result<(), WriteError>) -> Result<()> {
         result.map_err(|failed| {
             if failed.ambiguous {
-                mark(Rare::ManifestPoisoned);
+                marks::MANIFEST_POISONED.hit();
                 self.poison(&failed.error);
             }
             failed.error
@@ -416,7 +416,7 @@ impl Partition {
         self.view.store(Arc::new(View::new(view.active.clone(), immutable, version, view.policy.clone())));
         // Iterators have taken out what they need; point reads, looks and checkpoints have the view itself.
         if Arc::strong_count(&view) > 1 {
-            mark(Rare::ReadOvertaken);
+            marks::READ_OVERTAKEN.hit();
         }
     }
 
@@ -472,7 +472,7 @@ fn forget_ranges(edit: &mut VersionEdit, before: &Version, after: &Version) -> b
     if done.is_empty() {
         return false;
     }
-    mark(Rare::RangeForgotten);
+    marks::RANGE_FORGOTTEN.hit();
     edit.forgotten = RangeSet::union(vec![std::mem::take(&mut edit.forgotten), done], &[]);
     true
 }

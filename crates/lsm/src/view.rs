@@ -1,11 +1,11 @@
 //! Views: the memtables and the version of one moment, and point reads in them.
 
 use crate::chain::{Base, Chain};
+use crate::marks;
 use crate::version::Version;
 use crate::{Policy, tree_of};
 use alluvium_codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use alluvium_codec::ranges::RangeSet;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::{Error, Result};
 use alluvium_memtable::Memtable;
 use std::sync::Arc;
@@ -214,7 +214,8 @@ impl View {
         let mut folded = Vec::with_capacity(value.len() + 64);
         entry::put_folded(&mut folded, newest, full);
         let Some(refused) = chain.fold(&*self.policy, key, value, &mut folded)? else { return Ok(0) };
-        mark(if seq < memtable.first_seq() { Rare::FoldAcrossFlush } else { Rare::ChainFolded });
+        let is_across_flush = seq < memtable.first_seq();
+        (if is_across_flush { &marks::FOLD_ACROSS_FLUSH } else { &marks::CHAIN_FOLDED }).hit();
         memtable.apply(std::iter::once(Entry { key, seq: newest, kind: Kind::Folded, value: &folded }));
         Ok(refused)
     }

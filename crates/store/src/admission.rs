@@ -8,9 +8,9 @@
 //! with large batches stay within the budget too. Waiting is on condition variables, in the order
 //! of arrival; flushes and batches that are through signal the front.
 
+use crate::marks;
 use crate::store::Inner;
 use crate::{Error, Result};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use alluvium_env::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -303,7 +303,7 @@ impl Inner {
                 return Err(cause);
             }
             if !waited {
-                mark(Rare::WriterWaited);
+                marks::WRITER_WAITED.hit();
                 waited = true;
             }
             // Flushes and those who give memory back wake the front.

@@ -8,13 +8,13 @@
 //! Lock order: `queue`, then a request's `state`. Neither is held while the log is written.
 
 use crate::batch::WriteBatch;
+use crate::marks;
 use crate::store::Inner;
 use crate::trees::SchemaChange;
 use crate::visibility::Ticket;
 use crate::{Durability, Error, Result};
 use alluvium_codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 use alluvium_codec::ranges::RangeSet;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Condvar, Mutex, spin_until};
 use alluvium_memtable::Memtable;
@@ -251,7 +251,7 @@ impl Inner {
                 if schema.is_none() {
                     let checked = self.trees.check_schemas(&batch.schemas);
                     let checked = checked.and_then(|()| self.trees.check_live(&batch.trees));
-                    checked.inspect_err(|_| mark(Rare::BatchSentBack))?;
+                    checked.inspect_err(|_| marks::BATCH_SENT_BACK.hit())?;
                 }
                 if batch.is_empty() {
                     return Ok(placed);
@@ -306,7 +306,7 @@ impl Inner {
             self.poison(cause.clone());
             Error::OutcomeUnknown(Box::new(cause))
         } else if full {
-            mark(Rare::WriteWithoutSpace);
+            marks::WRITE_WITHOUT_SPACE.hit();
             // What the log holds is flushed now, so that it can go: see `relieve_log`.
             self.workers.signal();
             Error::NoSpace(Box::new(cause))
@@ -371,7 +371,7 @@ impl Inner {
         let over = self.memtable_over_limit();
         if let Some(partition) = over.or_else(|| self.log_pinned_by_active()) {
             if over.is_none() {
-                mark(Rare::SealedForLog);
+                marks::SEALED_FOR_LOG.hit();
             }
             self.seal(partition, next);
         }

@@ -1,9 +1,9 @@
 //! Acknowledgement, the periodic sync of the log and the one ahead of its next segment, and the poison
 //! that ends them.
 
+use crate::marks;
 use crate::store::Inner;
 use crate::{Durability, Error, Result};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_wal::Position;
@@ -112,7 +112,7 @@ impl Inner {
     pub(crate) fn poison(&self, cause: Error) {
         // The first cause wins.
         if self.poisoned.set(cause.clone()).is_ok() {
-            mark(Rare::StorePoisoned);
+            marks::STORE_POISONED.hit();
             crate::events::poisoned(&cause);
         }
         self.visibility.fail(&cause);

@@ -24,6 +24,7 @@ mod inspect;
 mod invariants;
 mod locks;
 mod maintenance;
+pub mod marks;
 mod multivalue;
 mod open;
 mod options;

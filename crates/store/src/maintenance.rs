@@ -1,10 +1,10 @@
 //! Flushing, settling, compacting and checking on demand, and the end of dropped trees.
 
 use crate::commit::Work;
+use crate::marks;
 use crate::store::{Inner, Store};
 use crate::{Durability, Error, Result};
 use alluvium_codec::entry::Seq;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -347,7 +347,7 @@ impl Inner {
         for (tree, seq) in self.trees.drops_pending() {
             let oldest = self.visibility.live().first().copied().unwrap_or(0);
             if oldest < seq {
-                mark(Rare::DropWaited);
+                marks::DROP_WAITED.hit();
                 continue;
             }
             self.sync_log(self.wal.end())?;
@@ -364,7 +364,7 @@ impl Inner {
     pub(crate) fn end_snapshots(&self) {
         let old = self.visibility.end_old();
         if old > 0 {
-            mark(Rare::SnapshotTooOld);
+            marks::SNAPSHOT_TOO_OLD.hit();
             crate::events::snapshots_ended(old, "they were older than snapshot_max_age");
         }
         while let Some(oldest) = self.visibility.oldest_seq() {
@@ -372,7 +372,7 @@ impl Inner {
                 return;
             }
             let ended = self.visibility.end_up_to(oldest);
-            mark(Rare::SnapshotTooLarge);
+            marks::SNAPSHOT_TOO_LARGE.hit();
             crate::events::snapshots_ended(ended, "files kept more than snapshot_max_debt_bytes for them");
         }
     }

@@ -9,6 +9,7 @@ use crate::commit::Commit;
 use crate::durability::Syncer;
 use crate::holds::Holds;
 use crate::locks::LockTable;
+use crate::marks;
 use crate::options::DEFAULT_PARTITIONS;
 use crate::policy::StorePolicy;
 use crate::replay::{self, Replayed};
@@ -19,7 +20,6 @@ use crate::visibility::Visibility;
 use crate::workers::Workers;
 use crate::{Compression, Error, Options, Result};
 use alluvium_codec::entry::Seq;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::Mutex;
 use alluvium_env::sync::atomic::AtomicBool;
 use alluvium_env::{Env, FileLock, OpenMode};
@@ -258,7 +258,7 @@ fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superbloc
         return Ok((found, false));
     }
     for entry in env.fs.list(path)?.iter().filter(|e| is_ours(&e.name)) {
-        mark(Rare::UnfinishedCreation);
+        marks::UNFINISHED_CREATION.hit();
         remove_tree(env, &path.join(&entry.name), entry.is_dir)?;
     }
     let partitions = options.partitions.unwrap_or(DEFAULT_PARTITIONS);

@@ -2,12 +2,12 @@
 //! the log say of each other is compared before anything is changed.
 
 use crate::batch::{LogRecord, decode_record};
+use crate::marks;
 use crate::open::{LOG_DIR, OpenReport};
 use crate::superblock::Superblock;
 use crate::{Options, Result};
 use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
 use alluvium_env::Env;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_lsm::Partition;
 use alluvium_wal::{OnDamage, Record, Recovered, Recovery, Wal};
 use std::path::Path;
@@ -151,7 +151,7 @@ impl Reading<'_> {
         if !large && !full && !self.options.tuning.memtable_bytes.is_some_and(many) {
             return Ok(());
         }
-        mark(Rare::FlushDuringReplay);
+        marks::FLUSH_DURING_REPLAY.hit();
         let flush = || {
             for partition in self.partitions {
                 partition.rotate(last + 1);

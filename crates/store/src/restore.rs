@@ -9,12 +9,12 @@ use crate::checkpoint::check::{check_checkpoint_unless, read_versions};
 use crate::checkpoint::listing::Listing;
 use crate::checkpoint::log::LogCopy;
 use crate::checkpoint::{no_space, unless_stopped};
+use crate::marks;
 use crate::open::LOG_DIR;
 use crate::superblock::Superblock;
 use crate::{Error, Result};
 use alluvium_codec::entry::Seq;
 use alluvium_env::Env;
-use alluvium_env::marks::{Rare, mark};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -148,7 +148,7 @@ impl Restoring<'_> {
         let last = alluvium_wal::read_whole(self.env, &from, self.listing.id, 0, &mut |record| copy.take(record))?;
         copy.finish()?;
         if bytes > 0 {
-            mark(Rare::LogRestored);
+            marks::LOG_RESTORED.hit();
         }
         match last == self.listing.seq {
             true => Ok(()),

@@ -1,9 +1,9 @@
 //! Scans: the keys of one tree in order, merged over the partitions.
 
+use crate::marks;
 use crate::store::Inner;
 use crate::trees::TreeId;
 use crate::{Error, Result, Snapshot};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_lsm::PartitionIter;
 use std::ops::Bound;
 
@@ -148,7 +148,7 @@ impl Scan {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let check = |snapshot: &Snapshot| snapshot.check().inspect_err(|_| mark(Rare::ReadTooLate));
+        let check = |snapshot: &Snapshot| snapshot.check().inspect_err(|_| marks::READ_TOO_LATE.hit());
         // Before the move, so that no file is touched in vain. And behind it: what a snapshot that has ended meanwhile does not
         // keep, of a tree that was dropped or under a range tombstone, may have been passed over or come back.
         let moved = check(&self.snapshot).and_then(|()| if self.started { self.advance() } else { self.start() });

@@ -4,10 +4,10 @@
 //! One lock covers all three, so whoever drops old versions sees a list of snapshots and a
 //! visible number of one moment (DESIGN 4.7). Lock order: this lock is a leaf.
 
+use crate::marks;
 use crate::{Error, Result};
 use alluvium_codec::entry::Seq;
 use alluvium_env::Clock;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Condvar, Mutex, spin_until};
 use std::collections::{BTreeMap, VecDeque};
@@ -113,7 +113,7 @@ impl Visibility {
         if inner.visible < last {
             drop(inner);
             if !spin_until(|| self.visible() >= last) {
-                mark(Rare::EarlierBatch);
+                marks::EARLIER_BATCH.hit();
             }
             inner = self.inner.lock();
         }

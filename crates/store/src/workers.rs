@@ -4,9 +4,9 @@
 //! [`Inner::should_yield`] whether the store is being closed.
 
 use crate::admission::Upkeep;
+use crate::marks;
 use crate::store::Inner;
 use crate::{Error, Result};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use alluvium_env::sync::{Condvar, Mutex};
 use std::sync::Arc;
@@ -188,7 +188,7 @@ impl Inner {
     pub(crate) fn note_flushes(&self) -> Result<()> {
         // Whoever holds the log needs it as it is now.
         let Some(_removing) = self.holds.removing() else {
-            mark(Rare::LogHeld);
+            marks::LOG_HELD.hit();
             return Ok(());
         };
         let oldest_needed = self.oldest_needed();

@@ -2,6 +2,7 @@
 
 mod calm;
 
+use crate::marks;
 use crate::runner::MakeHook;
 use crate::state::read_state;
 use crate::timeline::{Allowed, Timeline};
@@ -10,7 +11,6 @@ use crate::{By, State};
 use crate::{Mix, Phase, Runner};
 use alluvium::{Database, Durability};
 use alluvium_env::fault::{Op, OpKind};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::mem::{CrashStyle, MemFs};
 use alluvium_env::sync::Mutex;
 use alluvium_env::sync::atomic::{AtomicBool, Ordering};
@@ -288,7 +288,7 @@ impl After {
         for (disk, words, changed) in cuts {
             // One that had changed nothing yet, or had nothing to do, is begun anew like the first time.
             if recovers && changed {
-                mark(Rare::CrashDuringRecovery);
+                marks::CRASH_DURING_RECOVERY.hit();
             }
             self.hits.second_cuts += 1;
             let context = format!("{}; second cut {words}", self.context);

@@ -32,6 +32,7 @@ pub mod indexes;
 pub mod kv;
 mod loads;
 mod logical;
+pub mod marks;
 mod operations;
 #[cfg(feature = "shuttle")]
 pub mod overload;

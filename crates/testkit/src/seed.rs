@@ -8,7 +8,8 @@
 // Tests are told by the environment what to replay, and tell the soak in a real file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use alluvium_env::marks::{self, Rare};
+use crate::marks;
+use alluvium_env::mark::Mark;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -76,24 +77,24 @@ pub fn tally(what: &str, count: u64) {
     written.unwrap_or_else(|e| panic!("ALLUVIUM_TALLY={}: {e}", path.display()));
 }
 
-/// Tells the soak how often each rare path was taken since it was told last, by this process.
+/// Reports to the soak how often this process has taken each rare path since the last report.
 pub fn tally_rare() {
-    static TOLD: Mutex<[u64; Rare::ALL.len()]> = Mutex::new([0; Rare::ALL.len()]);
-    // Nobody else is told anything.
+    static REPORTED: Mutex<Vec<u64>> = Mutex::new(Vec::new());
     if std::env::var_os("ALLUVIUM_TALLY").is_none() {
         return;
     }
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    for (rare, told) in Rare::ALL.iter().zip(told.iter_mut()) {
-        let now = marks::count(*rare);
-        tally(&rare_row(rare.words()), now - *told);
-        *told = now;
+    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    reported.resize(marks::all().count(), 0);
+    for (mark, reported) in marks::all().zip(reported.iter_mut()) {
+        let now = mark.hits();
+        tally(&rare_row(mark.description()), now - *reported);
+        *reported = now;
     }
 }
 
 /// The row of the soak's table that counts a rare path.
-pub fn rare_row(words: &str) -> String {
-    format!("rare: {words}")
+pub fn rare_row(description: &str) -> String {
+    format!("rare: {description}")
 }
 
 /// Errors unless each of these paths was taken by this process: for a test that runs as many sequences as `usual`, which
@@ -101,9 +102,9 @@ pub fn rare_row(words: &str) -> String {
 ///
 /// # Panics
 /// If one was not.
-pub fn must_have_met(usual: u64, paths: &[Rare]) {
+pub fn must_have_met(usual: u64, paths: &[&Mark]) {
     if is_usual(usual) {
-        let never: Vec<&str> = paths.iter().filter(|rare| marks::count(**rare) == 0).map(|rare| rare.words()).collect();
+        let never: Vec<&str> = paths.iter().filter(|mark| mark.hits() == 0).map(|mark| mark.description()).collect();
         assert!(never.is_empty(), "never met: {never:?}");
     }
 }

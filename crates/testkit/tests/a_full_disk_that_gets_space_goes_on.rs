@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Durability, ErrorKind};
-use alluvium_env::marks::Rare;
 use alluvium_testkit::{Careful, World, seed, sequence};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -50,7 +49,7 @@ fn a_full_disk_that_gets_space_goes_on() {
     });
     println!("{:?}", met.borrow());
     assert!(seed::replayed().is_some() || !met.borrow().is_empty(), "the disk was never full");
-    seed::must_have_met(250, &[Rare::WriteWithoutSpace, Rare::DiskRelieved]);
+    seed::must_have_met(250, &[&alluvium_store::marks::WRITE_WITHOUT_SPACE, &alluvium_wal::marks::DISK_RELIEVED]);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::Durability;
-use alluvium_env::marks::{Rare, count};
 use alluvium_store::Options;
 use alluvium_testkit::{World, pressure, seed};
 
@@ -27,9 +26,9 @@ fn a_log_larger_than_memory_is_replayed_within_the_budget() {
         assert_eq!(db.stats().flushed_bytes, 0, "all of it is in memory");
         let killed = world.killed();
         drop(db);
-        let before = count(Rare::FlushDuringReplay);
+        let before = alluvium_store::marks::FLUSH_DURING_REPLAY.hits();
         let db = killed.open(&options(8 << 20)).unwrap();
-        assert!(count(Rare::FlushDuringReplay) > before, "it did not fit");
+        assert!(alluvium_store::marks::FLUSH_DURING_REPLAY.hits() > before, "it did not fit");
         let stats = db.stats();
         assert!(stats.memtable_bytes * 2 <= 8 << 20, "{} bytes of memtables", stats.memtable_bytes);
         assert_eq!(db.collection("documents").count().unwrap(), 8000);

@@ -5,7 +5,6 @@
 
 use alluvium::Durability;
 use alluvium_env::fault::OpKind;
-use alluvium_env::marks::Rare;
 use alluvium_testkit::cuts::{self, FileKind, Hits, PointKind, Size};
 use alluvium_testkit::{Phase, seed, sequence};
 use std::cell::{Cell, RefCell};
@@ -84,15 +83,15 @@ fn cut_everywhere(test: &str, durability: Durability) {
     seed::must_have_met(
         SEQUENCES,
         &[
-            Rare::TornLog,
-            Rare::UnfinishedSegment,
-            Rare::UnfinishedCreation,
-            Rare::LeftOvers,
-            Rare::CrashDuringRecovery,
-            Rare::BuildResumed,
-            Rare::BuildResumedWithin,
-            Rare::SealedForLog,
-            Rare::ShapesFull,
+            &alluvium_wal::marks::TORN_LOG,
+            &alluvium_wal::marks::UNFINISHED_SEGMENT,
+            &alluvium_store::marks::UNFINISHED_CREATION,
+            &alluvium_lsm::marks::LEFT_OVERS,
+            &alluvium_testkit::marks::CRASH_DURING_RECOVERY,
+            &alluvium::marks::BUILD_RESUMED,
+            &alluvium::marks::BUILD_RESUMED_WITHIN,
+            &alluvium_store::marks::SEALED_FOR_LOG,
+            &alluvium::marks::SHAPES_FULL,
         ],
     );
 }

@@ -6,7 +6,6 @@
 
 use alluvium::ErrorKind;
 use alluvium_env::fault::{Fault, OpKind};
-use alluvium_env::marks::Rare;
 use alluvium_testkit::careful::sweep::{self, Effect, Met, Point};
 use alluvium_testkit::cuts::FileKind;
 use alluvium_testkit::kv::faults;
@@ -89,11 +88,11 @@ fn an_error_at_any_operation_loses_nothing_acknowledged() {
     seed::must_have_met(
         SEQUENCES,
         &[
-            Rare::LogPoisoned,
-            Rare::ManifestPoisoned,
-            Rare::StorePoisoned,
-            Rare::WriteWithoutSpace,
-            Rare::OutputTakenBack,
+            &alluvium_wal::marks::LOG_POISONED,
+            &alluvium_lsm::marks::MANIFEST_POISONED,
+            &alluvium_store::marks::STORE_POISONED,
+            &alluvium_store::marks::WRITE_WITHOUT_SPACE,
+            &alluvium_lsm::marks::OUTPUT_TAKEN_BACK,
         ],
     );
 }
@@ -184,7 +183,7 @@ fn at_each_change_of_short_sequences_in_every_way() {
         }
         assert_eq!(met.faults.values().sum::<u64>(), faults.values().map(|(_, made)| made).sum::<u64>());
     }
-    seed::must_have_met(SEQUENCES * sweep::PARTS, &[Rare::SegmentInDoubt]);
+    seed::must_have_met(SEQUENCES * sweep::PARTS, &[&alluvium_wal::marks::SEGMENT_IN_DOUBT]);
 }
 
 #[test]

@@ -2,24 +2,24 @@
 //! between: every answer is the model's.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use alluvium_env::marks::Rare;
+use alluvium_env::mark::Mark;
 use alluvium_testkit::{Mix, Runner, effects, seed, sequence};
 
 /// What the usual sequences meet: if one is never met, they prove less than they say.
-const MET: [Rare; 13] = [
-    Rare::SnapshotTooOld,
-    Rare::SnapshotTooLarge,
-    Rare::DeltaRefused,
-    Rare::FoldInMerge,
-    Rare::FileReopened,
-    Rare::FilesHeld,
-    Rare::LogRestored,
-    Rare::DropWaited,
-    Rare::EntriesSwept,
-    Rare::StaleEntry,
-    Rare::FirstArray,
-    Rare::ChangeGrew,
-    Rare::KeyTaken,
+static MET: [&Mark; 13] = [
+    &alluvium_store::marks::SNAPSHOT_TOO_OLD,
+    &alluvium_store::marks::SNAPSHOT_TOO_LARGE,
+    &alluvium_lsm::marks::DELTA_REFUSED,
+    &alluvium_lsm::marks::FOLD_IN_MERGE,
+    &alluvium_env::marks::FILE_REOPENED,
+    &alluvium_lsm::marks::FILES_HELD,
+    &alluvium_store::marks::LOG_RESTORED,
+    &alluvium_store::marks::DROP_WAITED,
+    &alluvium::marks::ENTRIES_SWEPT,
+    &alluvium::marks::STALE_ENTRY,
+    &alluvium::marks::FIRST_ARRAY,
+    &alluvium::marks::CHANGE_GREW,
+    &alluvium::marks::KEY_TAKEN,
 ];
 
 #[test]

@@ -2,7 +2,6 @@
 //! compactions, kills, power cuts and reopening in between: every answer is the model's.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use alluvium_env::marks::Rare;
 use alluvium_testkit::kv::{Cuts, KvRunner, PARTS};
 use alluvium_testkit::{seed, sequence};
 
@@ -11,7 +10,7 @@ const NAME: &str = "deletes_of_ranges_match_the_model";
 #[test]
 fn any_operations() {
     seed::each(NAME, 0, 150, |seed| sequence::check(150, |steps| KvRunner::new(seed, Cuts::None, false).run(steps)));
-    seed::must_have_met(150, &[Rare::RangeForgotten, Rare::FileUnderRange]);
+    seed::must_have_met(150, &[&alluvium_lsm::marks::RANGE_FORGOTTEN, &alluvium_lsm::marks::FILE_UNDER_RANGE]);
 }
 
 #[test]
@@ -32,5 +31,5 @@ fn any_operations_with_power_cuts_at_every_change() {
         let cuts = Cuts::Part(seed % PARTS);
         sequence::check(40, |steps| KvRunner::new(seed / PARTS, cuts, false).run(steps));
     });
-    seed::must_have_met(SEQUENCES, &[Rare::CrashDuringRecovery]);
+    seed::must_have_met(SEQUENCES, &[&alluvium_testkit::marks::CRASH_DURING_RECOVERY]);
 }

@@ -3,6 +3,7 @@
 #![deny(missing_docs)]
 
 mod layout;
+pub mod marks;
 mod recover;
 mod segment;
 mod types;

@@ -9,11 +9,11 @@ use crate::layout::{
     ALIGN, End, FOLLOWED_AT, FOLLOWED_LEN, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader,
     SEAL_AT, SEAL_LEN, Seeds, VERSION, decode_followed, decode_records, decode_seal,
 };
+use crate::marks;
 use crate::window::Window;
 use crate::{Dropped, Lost, OnDamage, Options, Record, Recovery, segment};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::path::{Path, PathBuf};
 
@@ -105,7 +105,7 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
         let offset = state.segment(segment, &*file, next)?;
         state.recovery.end_missing |= next.is_none() && segment.header.is_none() && offset <= GROUPS_AT;
         if at > 0 && next.is_none() && state.is_in_doubt(&found[at - 1], segment, offset) {
-            mark(Rare::SegmentInDoubt);
+            marks::SEGMENT_IN_DOUBT.hit();
             in_doubt = true;
             break;
         }
@@ -153,7 +153,7 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
                     && window.next_nonzero(SEAL_AT)?.is_none() =>
             {
                 env.fs.remove(&path)?;
-                mark(Rare::UnfinishedSegment);
+                marks::UNFINISHED_SEGMENT.hit();
                 continue;
             }
             Err(NotAHeader::Invalid) if options.on_damage == OnDamage::Skip => None,
@@ -333,7 +333,7 @@ impl Reader<'_, '_> {
             }
         }
         if is_last && let Some(end) = reading.window.end_of_nonzero(at)? {
-            mark(Rare::TornLog);
+            marks::TORN_LOG.hit();
             let path = reading.path.to_owned();
             self.recovery.dropped = Some(Dropped { path, offset: at, bytes: end - at });
         }

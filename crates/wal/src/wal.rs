@@ -1,13 +1,13 @@
 //! The log.
 
 use crate::layout::{self, End, GROUPS_AT, GroupHeader, Header, SEAL_AT, Seeds};
+use crate::marks;
 use crate::recover::{self, Replayed, Segment};
 use crate::segment::{self, NotCreated};
 use crate::walk::{Walk, check_whole, limit_of, records_from, walk_segment};
 use crate::{Options, Position, Purpose, Record, Recovery};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::MAX_NUMBER;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::atomic::{AtomicBool, Ordering};
 use alluvium_env::sync::{Condvar, Mutex, MutexGuard};
 use alluvium_env::{Env, Error, File, OpenMode, Result};
@@ -331,7 +331,7 @@ impl Wal {
         self.check(|_| ())?;
         let short = bytes < segment::whole(&self.options, len);
         if self.short.swap(short, Ordering::Relaxed) && !short {
-            mark(Rare::DiskRelieved);
+            marks::DISK_RELIEVED.hit();
         }
         let (old, seeds) = (std::mem::replace(&mut appender.file, Arc::clone(&file)), appender.seeds);
         *appender = Appender::new(Arc::clone(&file), &header, bytes, std::mem::take(&mut appender.group));
@@ -566,7 +566,7 @@ impl Shared {
 
     fn fail(&mut self, error: Error) {
         if self.failed.is_none() {
-            mark(Rare::LogPoisoned);
+            marks::LOG_POISONED.hit();
             self.failed = Some(error);
         }
     }

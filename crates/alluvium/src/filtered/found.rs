@@ -3,8 +3,8 @@
 use super::Job;
 use crate::Result;
 use crate::find::Answer;
+use crate::marks;
 use crate::spill::Spill;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_readonly::sorter::Sorted;
 use alluvium_store::{Charge, Store};
 
@@ -41,7 +41,7 @@ impl Found {
             }
             keys.push(key);
         }
-        mark(Rare::KeysSpilled);
+        marks::KEYS_SPILLED.hit();
         let mut spill = Spill::new(database, "what was found", most);
         let mut position = 0u64;
         let mut add = |key: &[u8]| {

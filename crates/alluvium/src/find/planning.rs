@@ -4,9 +4,9 @@ use super::step::Report;
 use super::{Moment, Question};
 use crate::Result;
 use crate::index::IndexSet;
+use crate::marks;
 use alluvium_document::compare::type_rank;
 use alluvium_document::{Map, Value};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::Mutex;
 use alluvium_query::plan::{self, Hint, KeyRange, Needs, Plan, Query, Rejected};
 use alluvium_store::{Bounds, Seq, TreeId};
@@ -278,7 +278,7 @@ pub(crate) fn learn(moment: &Moment, planned: &Planned, report: &Report) {
         let known = form.dear.iter().any(|(known, measured)| *known == index && *measured * 2.0 >= time_us);
         // What is taken although that is known is still the best.
         if !known {
-            mark(Rare::PlanForgotten);
+            marks::PLAN_FORGOTTEN.hit();
             form.index = None;
             form.dear.retain(|(known, _)| *known != index);
             form.dear.push((index, time_us));

@@ -13,10 +13,10 @@
 use super::unique::{duplicate_key, yields};
 use super::{Index, gather_bytes, mark_multikey};
 use crate::catalog::Open;
+use crate::marks;
 use crate::names::FullName;
 use crate::read::{decode, key_text};
 use crate::{Database, Error, Result};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_store::{Bounds, EntryRun, TreeId};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -116,7 +116,7 @@ fn build_all(build: &Build<'_>, open: &Open) -> Result<Arc<Index>> {
     let (store, catalog) = (&db.inner.store, &db.inner.catalog);
     let mut built = index.built.clone();
     if !built.is_empty() {
-        mark(Rare::BuildResumed);
+        marks::BUILD_RESUMED.hit();
     }
     let built_to = index.built_to.clone();
     let left = u64::from(store.partitions()).saturating_sub(built.len() as u64);
@@ -151,7 +151,7 @@ fn build_partition(build: &Build<'_>, open: &Open, partition: u32, after: Option
     let mut run = EntryRun::new(index.tree);
     let mut from = Bounds::all();
     if let Some(key) = after {
-        mark(Rare::BuildResumedWithin);
+        marks::BUILD_RESUMED_WITHIN.hit();
         from.lower = Bound::Excluded(key);
     }
     loop {

@@ -4,8 +4,8 @@ use super::Index;
 use super::build::damaged_entry;
 use crate::Result;
 use crate::find::Moment;
+use crate::marks;
 use alluvium_document::{Document, Value};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_store::Bounds;
 use std::sync::Arc;
 
@@ -161,7 +161,7 @@ impl IndexScan {
 impl Drop for IndexScan {
     fn drop(&mut self) {
         if self.examined.stale > 0 {
-            mark(Rare::StaleEntry);
+            marks::STALE_ENTRY.hit();
         }
         if self.counted {
             self.index.usage.examined(&self.examined);

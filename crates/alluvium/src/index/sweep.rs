@@ -12,9 +12,9 @@
 
 use super::{Index, gather_bytes};
 use crate::catalog::Open;
+use crate::marks;
 use crate::names::FullName;
 use crate::{Database, Result};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_store::{Bounds, Seq};
 use due::is_due;
 use hashbrown::HashMap;
@@ -162,7 +162,7 @@ fn sweep_partition(
             match store.sweep(index.tree, partition, numbers.visible, &may_go, stopping) {
                 Ok(gone) => {
                     if gone > 0 {
-                        mark(Rare::EntriesSwept);
+                        marks::ENTRIES_SWEPT.hit();
                     }
                     dropped += gone;
                 }

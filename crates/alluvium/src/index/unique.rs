@@ -8,11 +8,11 @@ use super::entries::Claim;
 use super::{Entries, Index, IndexSet};
 use crate::catalog::Open;
 use crate::error::id_text;
+use crate::marks;
 use crate::names::FullName;
 use crate::read::{decode, key_text};
 use crate::{Error, Result};
 use alluvium_document::{Document, Value};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_query::filter::Filter;
 use alluvium_store::{Bounds, Snapshot, Store, TreeId};
 use hashbrown::HashMap;
@@ -52,7 +52,7 @@ impl Entries {
                 if let Some(other) = own.insert((claim.index.tree, &claim.key), id)
                     && other != id.as_slice()
                 {
-                    mark(Rare::KeyTakenInBatch);
+                    marks::KEY_TAKEN_IN_BATCH.hit();
                     return Ok(Some(Taken { id, other: other.to_vec(), claim }));
                 }
             }
@@ -130,7 +130,7 @@ fn stored(
             continue;
         }
         if yields((store, None), open, name, &claim.index, other, &claim.key)? {
-            mark(Rare::KeyTaken);
+            marks::KEY_TAKEN.hit();
             return Ok(Some(other.to_vec()));
         }
     }

@@ -10,11 +10,11 @@ use super::progress::{Mark, Progress};
 use super::slice::Slice;
 use super::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
 use crate::catalog::Open;
+use crate::marks;
 use crate::{Collection, Durability, Error, MAX_DOCUMENT_BYTES, Result};
 use alluvium_document::shape::{Shape, ShapeTable};
 use alluvium_document::speculate::{Encoded, Encoder, LineError};
 use alluvium_document::{Map, Value};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_store::Store;
 use std::collections::BTreeMap;
@@ -245,7 +245,7 @@ fn read_mark(store: &Store, open: &Open, key: &[u8]) -> Result<Mark> {
 
 fn report(outcome: Outcome, progress: &Progress, before: Mark) -> LoadReport {
     if before.offset > 0 && !before.finished {
-        mark(Rare::LoadResumed);
+        marks::LOAD_RESUMED.hit();
     }
     LoadReport {
         outcome,

@@ -6,6 +6,7 @@ use super::output::{Output, Plan, remove_outputs};
 use super::picker::{self, Layout, Pick, Rules, Span};
 use super::sweep::Drops;
 use crate::files::FileHandle;
+use crate::marks;
 use crate::ranges::mark_clean;
 use crate::retention::Retention;
 use crate::run_iter::RunIter;
@@ -14,7 +15,6 @@ use crate::version::{BASE, Run, Version};
 use crate::{Debt, Merge, Partition, Policy, Superseded, VersionEdit};
 use alluvium_codec::entry::MAX_SEQ;
 use alluvium_codec::ranges::RangeSet;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::{Error, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl Partition {
             if let Pick::Remove(files) = &pick
                 && files.iter().any(|file| covered.get(file).is_some_and(|covered| covered.wholly))
             {
-                mark(Rare::FileUnderRange);
+                marks::FILE_UNDER_RANGE.hit();
             }
             let inputs = inputs_of(&pick, &version);
             let files: Vec<u64> = inputs.iter().map(|(_, file)| file.meta.number).collect();
@@ -121,7 +121,7 @@ impl Partition {
         drop(job);
         self.home.remove_dropped();
         if self.home.held() > 0 {
-            mark(Rare::FilesHeld);
+            marks::FILES_HELD.hit();
         }
         outcome
     }
@@ -182,14 +182,14 @@ impl Partition {
         let copy = Copy::new(retention, policy, &mut output, &at_bottom).without(drops);
         let copied = copy.run(&mut source, should_yield)?;
         if dead_among(job, policy) > dead_before {
-            mark(Rare::DropDuringMerge);
+            marks::DROP_DURING_MERGE.hit();
         }
         if !copied.whole {
-            mark(Rare::MergeStopped);
+            marks::MERGE_STOPPED.hit();
             return Ok(Merged::stopped());
         }
         if copied.folded > 0 {
-            mark(Rare::FoldInMerge);
+            marks::FOLD_IN_MERGE.hit();
         }
         let mut added = output.finish()?;
         mark_clean(&mut added, &[&now.ranges], clean);
@@ -207,7 +207,7 @@ impl Partition {
             }
             // Once poisoned, the manifest may name them.
             Err(_) if self.poisoned().is_none() => {
-                mark(Rare::OutputTakenBack);
+                marks::OUTPUT_TAKEN_BACK.hit();
                 remove_outputs(&self.home, &added);
             }
             Err(_) => {}

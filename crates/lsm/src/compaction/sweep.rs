@@ -4,9 +4,9 @@ use super::job::{CompactionJob, Outcome};
 use super::picker::{Pick, Why};
 use super::schedule::spans_of;
 use crate::Partition;
+use crate::marks;
 use alluvium_codec::entry::Seq;
 use alluvium_env::Result;
-use alluvium_env::marks::{Rare, mark};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ impl Partition {
             if running.is_busy(number) || running.spans().iter().any(meets) {
                 drop(running);
                 drop(version);
-                mark(Rare::SweepWaited);
+                marks::SWEEP_WAITED.hit();
                 self.jobs.wait_for_one();
                 continue;
             }

@@ -9,8 +9,8 @@
 
 use alluvium::backup::{self, CheckpointOptions};
 use alluvium::{Database, Durability, ErrorKind};
-use alluvium_env::marks::{self, Rare};
 use alluvium_testkit::crowd::{self, Look};
+use alluvium_testkit::marks;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -75,13 +75,13 @@ fn write_singly(db: &Database, number: u64) {
     }
 }
 
-/// Prints how often rare paths were taken since it was told last: who is killed tells nothing more.
-fn tell_rare(told: &mut [u64]) {
-    for (rare, told) in Rare::ALL.iter().zip(told) {
-        let now = marks::count(*rare);
-        if now > *told {
-            tell(&format!("rare\t{}\t{}", rare.words(), now - *told));
-            *told = now;
+/// Prints how often each rare path was taken since the last call: a killed process prints nothing later.
+fn print_marks(printed: &mut [u64]) {
+    for (mark, printed) in marks::all().zip(printed) {
+        let now = mark.hits();
+        if now > *printed {
+            tell(&format!("rare\t{}\t{}", mark.description(), now - *printed));
+            *printed = now;
         }
     }
 }
@@ -103,9 +103,9 @@ fn make_checkpoint(db: &Database, dir: &Path, name: &str, rng: &mut fastrand::Rn
 /// Flushes, compacts, makes and drops collections and indexes, and makes checkpoints.
 fn maintain(db: &Database, checkpoints: &Path, seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed ^ 1);
-    let mut told = vec![0; Rare::ALL.len()];
+    let mut printed = vec![0; marks::all().count()];
     for round in 0.. {
-        tell_rare(&mut told);
+        print_marks(&mut printed);
         match rng.u32(0..14) {
             12..=13 => make_checkpoint(db, checkpoints, &format!("{seed:012}-{round:06}"), &mut rng),
             8..=9 => {

@@ -1,10 +1,10 @@
 //! Power cuts before changes to the disk: what each leaves holds one of the states that were promised, and takes writes on.
 
 use super::{Beside, KvRunner, Options, State, open, options, read};
+use crate::marks;
 use crate::world::World;
 use alluvium::Durability;
 use alluvium_env::fault::Op;
-use alluvium_env::marks::{Rare, mark};
 use alluvium_env::mem::CrashStyle;
 use alluvium_env::sync::Mutex;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl KvRunner {
         first.faults.set_hook(None);
         let again = std::mem::take(&mut *again.lock());
         for (disk, words) in again {
-            mark(Rare::CrashDuringRecovery);
+            marks::CRASH_DURING_RECOVERY.hit();
             let words = format!("{}; second cut {words}", cut.words);
             self.check_cut(&Cut { disk, allowed: cut.allowed.clone(), beside: Vec::new(), words });
         }

@@ -1,11 +1,11 @@
 //! Documents in order: the first few in memory, more than fit there in files.
 
 use super::{Item, Run, Step};
+use crate::marks;
 use crate::spill::Spill;
 use crate::{Error, Result};
 use alluvium_codec::varint;
 use alluvium_document::{Document, Value, encoding};
-use alluvium_env::marks::{Rare, mark};
 use alluvium_query::sort::{SortError, TopK};
 use alluvium_readonly::sorter::Sorted;
 use alluvium_store::Charge;
@@ -90,7 +90,7 @@ impl Sorting {
 
     /// Goes on in files.
     fn spill(&mut self, run: &mut Run, top: TopK<(Vec<u8>, Item)>, next: (&[u8], Item)) -> Result<State> {
-        mark(Rare::SortSpilled);
+        marks::SORT_SPILLED.hit();
         self.charge.resize(self.bytes_max);
         let mut bytes = Vec::new();
         let mut spill = Spill::new(&run.moment.database.inner, "the sort", self.bytes_max);

@@ -1,0 +1,25 @@
+//! The rare paths of all crates, which the soak must have taken.
+
+use alluvium_env::mark::Mark;
+
+alluvium_env::declare_marks! {
+    CRASH_DURING_RECOVERY: "a second crash interrupted recovery",
+}
+
+/// Each crate that declares marks in its `src/marks.rs`, by the name of its directory.
+static CRATES: [(&str, &[&Mark]); 6] = [
+    ("alluvium", alluvium::marks::ALL),
+    ("env", alluvium_env::marks::ALL),
+    ("lsm", alluvium_lsm::marks::ALL),
+    ("store", alluvium_store::marks::ALL),
+    ("testkit", ALL),
+    ("wal", alluvium_wal::marks::ALL),
+];
+
+/// The marks of all crates, always in the same order.
+pub fn all() -> impl Iterator<Item = &'static Mark> {
+    CRATES.iter().flat_map(|(_, marks)| marks.iter().copied())
+}
+
+#[cfg(test)]
+mod tests;
