@@ -1,6 +1,7 @@
 //! Chores of the repository: `cargo xtask tidy` checks the rules of style that no compiler
 //! knows.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 // A tool for developers, with no need to be simulated.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -6,6 +6,7 @@ mod lengths;
 mod manifests;
 mod mask;
 mod modules;
+mod panics;
 mod promises;
 mod repo;
 mod targets;
@@ -49,6 +50,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Vec<Finding>> {
     lengths::check(&repo, &mut findings);
     words::check(&repo, &mut findings);
     modules::check(&repo, &mut findings);
+    panics::check(&repo, &mut findings);
     manifests::check(&repo, &mut findings);
     promises::check(&repo, &mut findings);
     errors::check(&repo, &mut findings);

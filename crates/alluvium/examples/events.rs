@@ -4,7 +4,7 @@
 //! cargo run --release -p alluvium --example events [DIRECTORY]
 //! ```
 
-#![allow(clippy::expect_used, clippy::disallowed_methods, reason = "a small program of its own")]
+#![allow(clippy::disallowed_methods, reason = "a small program of its own")]
 
 use alluvium::{Database, Result};
 

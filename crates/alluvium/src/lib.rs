@@ -30,6 +30,7 @@
 //! of it is told while locks are held: a logger must not call the database.
 
 #![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod backup;
 mod batch;

@@ -1,6 +1,6 @@
 //! A build that goes on after the database was opened may find that documents do not go with the index: the log says that it is
 //! gone, and why.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use alluvium::Database;
 use std::path::Path;

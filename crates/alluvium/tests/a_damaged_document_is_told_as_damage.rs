@@ -1,6 +1,5 @@
 //! A document that is damaged on disk is told as damage, with its name, by whoever meets it: never as a document, a
 //! filter or an update that is wrong.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Collection, Database, Error, ErrorKind, Map, Value};
 use alluvium_store::{Bounds, Durability};

@@ -1,5 +1,4 @@
 //! The filter of a partial index nests no deeper than can be read again: where it is described, and in a dump.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::{Database, Error, IndexError, Map, Value};

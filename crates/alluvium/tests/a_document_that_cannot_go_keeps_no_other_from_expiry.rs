@@ -1,5 +1,4 @@
 //! Expiry goes on behind a document that cannot be deleted, and tells of it at the end.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Error, Map, Value};
 

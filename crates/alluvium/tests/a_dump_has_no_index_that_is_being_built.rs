@@ -1,5 +1,4 @@
 //! An index that is being built is in no dump: it may not go with the documents.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::{Database, Error};

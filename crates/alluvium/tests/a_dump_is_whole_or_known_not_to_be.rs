@@ -1,7 +1,5 @@
 //! One moment of all collections; a failure anywhere leaves nothing, and a second try does not stumble.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::{Database, Error};
 use alluvium_env::fault::{Fault, FaultFs};

@@ -1,7 +1,5 @@
 //! What is dumped and restored is what it was: every type, the order of fields, names twice, keys of any type.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::{Database, Map, Value};
 use alluvium_document::arbitrary;

@@ -1,5 +1,5 @@
 //! Of documents with one `_id` in a load one is kept; it is that one's unique keys that must be free.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::load::{Input, LoadOptions, LoadReport, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, ErrorKind};

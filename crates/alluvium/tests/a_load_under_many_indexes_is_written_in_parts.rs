@@ -1,5 +1,5 @@
 //! Index entries may make a slice of a load larger than any batch: it is written in parts, and nobody sees a difference.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::load::{Format, Input, LoadOptions, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, Error, ErrorKind};

@@ -1,5 +1,4 @@
 //! Each entry of an index has the `_id` of its document: what that takes together has a limit.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Collection, Database, Error, IndexError, Value};
 

@@ -1,8 +1,6 @@
 //! A document that was seen before a sync failed may be gone after a power cut: who writes it again is told that nothing is written
 //! any more, not that it is there.
 
-#![allow(clippy::unwrap_used)]
-
 use alluvium::{Database, Durability, ErrorKind};
 use alluvium_env::Env;
 use alluvium_env::fault::{Fault, FaultFs, OpKind};

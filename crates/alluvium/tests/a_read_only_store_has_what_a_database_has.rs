@@ -1,6 +1,5 @@
 //! Documents that are built into a read-only store come back as they do from a database that loaded
 //! the same input; duplicates and bad lines are named.
-#![allow(clippy::unwrap_used)]
 
 use alluvium::export::{Encoder, Format as Exported};
 use alluvium::load::{Csv, Format, Input, LoadOptions, OnBad};

@@ -1,6 +1,5 @@
 //! Power cuts and failures at every step of a repair: what has the name of the copy is whole, the damaged database
 //! is as it was, and the next attempt clears what was left.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Database, Durability, Result};

@@ -1,7 +1,5 @@
 //! Collections with documents are refused, a restore that was cut short goes on, and dumps of others are read.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::load::OnDuplicate;
 use alluvium::{Database, Error, Result};

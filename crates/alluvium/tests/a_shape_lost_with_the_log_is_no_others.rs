@@ -1,6 +1,5 @@
 //! The log is gone, and with it the definition of a shape; rows that use it are in files. Whoever
 //! accepts that reads an error for them, or what they were, and never another shape's names.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Value};
 use alluvium_env::Env;

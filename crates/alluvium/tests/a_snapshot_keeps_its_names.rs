@@ -1,5 +1,5 @@
 //! A collection is read at a snapshot under the name that it had then, whatever became of it since.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::{CollectionAt, Database, Error, Result, Snapshot};
 use std::collections::BTreeMap;

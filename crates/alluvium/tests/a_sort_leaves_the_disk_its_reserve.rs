@@ -1,6 +1,6 @@
 //! A sort that goes through files asks first whether there is room, and leaves what writes keep in reserve.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
+#![allow(clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Database, Error, ErrorKind};
 use alluvium_env::mem::MemFs;

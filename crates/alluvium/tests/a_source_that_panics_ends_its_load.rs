@@ -1,5 +1,5 @@
 //! A load whose source panics ends with an error; what was written before stays.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::Database;
 use alluvium::load::{Input, LoadOptions};

@@ -1,6 +1,6 @@
 //! A build that is stopped, or whose process dies, goes on: in the same database, or when it is opened the next time.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
+#![allow(clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Database, Error, ErrorKind, Map, Value};
 use std::path::Path;

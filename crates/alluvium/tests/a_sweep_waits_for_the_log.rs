@@ -1,6 +1,5 @@
 //! A sweep drops an entry since its document was replaced. If the power goes, and the log's end with it, the document is
 //! the old one again, and must be found.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Durability};
 use alluvium_env::mem::{CrashStyle, MemFs};

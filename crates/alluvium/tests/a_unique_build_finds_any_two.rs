@@ -1,7 +1,7 @@
 //! The keys of a unique index are looked at in several snapshots when it is built: two documents with one key are found
 //! wherever they stand.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
+#![allow(clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Database, Error, Map, Value};
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! A change of a document never gives it another `_id`, of whatever type that is and whatever indexes there are.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Error, Map, ReturnDocument, Value};
 

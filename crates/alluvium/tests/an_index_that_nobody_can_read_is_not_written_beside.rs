@@ -1,6 +1,5 @@
 //! A description of an index that this build cannot read keeps the database from being opened: writes that do not keep the
 //! index would be missing from it for whoever can.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, ErrorKind};
 use std::path::Path;

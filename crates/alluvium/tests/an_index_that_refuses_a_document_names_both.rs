@@ -1,5 +1,5 @@
 //! Whatever writes a document that an index cannot take: the error names the document and the index, and has MongoDB's code.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::load::{Format, Input, LoadOptions};
 use alluvium::{Collection, Database, Error, ErrorKind, Result, WriteModel};

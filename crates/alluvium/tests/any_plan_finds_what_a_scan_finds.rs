@@ -1,7 +1,7 @@
 //! Whatever indexes there are, whichever is taken, and whatever was written blind before: a question finds what the filter
 //! matches, in order, each document once.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
+#![allow(clippy::disallowed_methods, missing_docs)]
 
 mod questions;
 

@@ -1,7 +1,5 @@
 //! BSON documents keep the order of their fields and all types; bad ones are named by number and byte.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use alluvium::load::{Format, Input, LoadOptions, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, Map, Value};
 use alluvium_env::sync::Mutex;

@@ -1,5 +1,5 @@
 //! A change of a document reserves the memory that it writes, however large the document is.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::{Collection, Database, Error, Value};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
 //! Threads write, read, scan, drop, rename and load the same collections at once.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::{Database, Error, ErrorKind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

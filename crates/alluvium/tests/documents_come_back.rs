@@ -1,5 +1,4 @@
 //! What is put in comes out: by `_id`, in order, changed, deleted, at a snapshot, after reopening.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Error, ErrorKind, Value};
 use alluvium_env::Env;

@@ -1,7 +1,5 @@
 //! The same documents in every format become the same collection, also when the load is cut short and taken up.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use alluvium::load::{Csv, FieldType, Format, Identity, Input, LoadOptions, LoadReport, OnBad, Outcome};
 use alluvium::{Database, Map, Value};
 use std::io::{self, Cursor, Read};

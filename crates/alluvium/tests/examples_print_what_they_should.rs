@@ -1,6 +1,6 @@
 //! The examples run, and print what a reader of them expects. Cargo builds them before the tests.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! One large JSON object: a document for each field, the field's name is its `_id`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use alluvium::load::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate};
 use alluvium::{Collection, Database};
 use std::io::Cursor;

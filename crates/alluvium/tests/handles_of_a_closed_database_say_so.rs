@@ -1,6 +1,5 @@
 //! After `close` the directory can be opened again at once, and what is left of the old handles
 //! says that the database is closed.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::load::{Input, LoadOptions};
 use alluvium::{Database, ErrorKind, Result};

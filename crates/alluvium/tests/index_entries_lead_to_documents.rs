@@ -1,6 +1,6 @@
 //! After every write, an index leads to the documents as they are, and to nothing else: whatever was written blind before.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
+#![allow(clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Collection, Database, Map, Value};
 use alluvium_query::index::Definition;

@@ -1,6 +1,6 @@
 //! Dumps, checkpoints and repairs keep indexes: what comes back has the same definitions, and an entry for every key.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(missing_docs)]
 
 use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
 use alluvium::load::Metadata;

@@ -1,5 +1,4 @@
 //! A count, a check, a compaction and a repair end when somebody asks for it, say so, and leave everything as whole as it was.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::repair::{self, RepairOptions};
 use alluvium::{Database, ErrorKind};

@@ -1,5 +1,4 @@
 //! Within a batch, an insert sees what the operations before it have done to its document.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, ErrorKind};
 use alluvium_env::Env;

@@ -1,5 +1,5 @@
 //! Partial updates: checked, blind, upserted; replaced by version; through memory, files and reopening.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::{Collection, Database, ErrorKind, ReturnDocument, Value};
 use alluvium_env::Env;

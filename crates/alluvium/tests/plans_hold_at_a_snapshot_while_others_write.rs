@@ -1,7 +1,7 @@
 //! Whatever others write, delete, flush, compact and sweep meanwhile: a question at a snapshot finds what the filter matches
 //! there, by every index.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
+#![allow(clippy::disallowed_methods, missing_docs)]
 
 mod questions;
 

@@ -1,5 +1,4 @@
 //! Questions and writes by filter end when somebody asks for it, or when their time is over, and say what they have done.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Collection, Database, Error, ErrorKind, Result};
 use alluvium_env::{Clock, Env};

@@ -1,6 +1,5 @@
 //! Whatever is damaged or missing: the repaired copy has every document whose bytes are whole; of what is certain,
 //! nothing is out of date, and nothing was deleted; and the damaged database stays as it is.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::Value;
 use alluvium::repair::{self, RepairOptions, RepairReport};

@@ -1,6 +1,5 @@
 //! Every sorted file has the shapes that its rows use: though all definitions are lost, a repair reads every document,
 //! and a file is inspected alone.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::inspect::{self, FactValue, InspectOptions, Item};
 use alluvium::repair::{self, RepairOptions};

@@ -1,7 +1,5 @@
 //! CSV and TSV: names from the first row or given, quotes, ends of lines of all kinds, rows that do not fit.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use alluvium::load::{Csv, Format, Input, LoadOptions, LoadReport, OnBad};
 use alluvium::{Collection, Database};
 use alluvium_env::sync::Mutex;

@@ -1,7 +1,7 @@
 //! A scan of an index seeks the next entry that may be within its bounds, instead of looking at all in between; and the
 //! distinct values of a path are sought one by one.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
+#![allow(clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Collection, Database, Document, Explanation, Value};
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! `_id` is the first field of a document, whatever way it came in, and wherever it stood there.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::load::{Input, LoadOptions};
 use alluvium::{Database, Map, Value};

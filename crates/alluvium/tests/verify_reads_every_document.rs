@@ -1,6 +1,5 @@
 //! `verify` reads every document: one whose shape is missing, or that is stored under another `_id`, is named, also
 //! where every byte below is whole.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::Database;
 use alluvium_env::Env;

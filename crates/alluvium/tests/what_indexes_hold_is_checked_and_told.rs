@@ -1,6 +1,6 @@
 //! `verify` names what is missing or wrong in an index, and counts what is stale; the figures of an index are about right.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(missing_docs)]
 
 use alluvium::{Collection, Database, Error, Map, Value, VerifyReport};
 use alluvium_store::{Durability, Store, TreeId};

@@ -1,7 +1,7 @@
 //! Writes by filter change what matches when they come to it, each document once, and say how many; also while others
 //! write the same documents.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
+#![allow(clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Collection, Database, Error, ErrorKind, Map, ReturnDocument, Value, WriteModel};
 use std::path::Path;

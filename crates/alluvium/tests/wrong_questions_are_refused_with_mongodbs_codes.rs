@@ -1,6 +1,6 @@
 //! What is asked or written wrongly is refused with MongoDB's code for it, and changes nothing.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
+#![allow(clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Collection, Database, Error, ErrorKind, Map, Value};
 use alluvium_env::{Clock, Env};

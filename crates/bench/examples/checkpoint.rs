@@ -2,7 +2,6 @@
 //!
 //! `cargo run --release -p alluvium-bench --example checkpoint -- DIR GIGABYTES` fills a database in DIR with documents
 //! of some 1 KB that cannot be compressed, and then makes checkpoints while two threads write.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::backup::CheckpointOptions;
 use alluvium::{Database, Durability, Map, Value};

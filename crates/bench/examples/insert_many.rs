@@ -1,7 +1,7 @@
 //! Inserts rows of iibench as values in batches of 1,000, on one thread, and prints the time: to be run under a profiler.
 //!
 //! `insert_many DIR ROWS INDEXES`; the directory must not be there yet.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::{Database, Durability, Map};
 use alluvium_bench::iibench::{INDEXES, Row};

@@ -3,6 +3,7 @@
 //! The program is [`main`]; the rest is its own. What fuzzers drive is public too.
 
 #![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod allocator;
 mod app;

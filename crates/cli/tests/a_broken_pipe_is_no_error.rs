@@ -1,6 +1,6 @@
 //! When the reader of the output goes away, the command ends without a word, exit code 0.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

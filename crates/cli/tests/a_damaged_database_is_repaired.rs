@@ -1,6 +1,6 @@
 //! `verify` names damage, `repair` saves the rest in a new database and reports what is lost.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

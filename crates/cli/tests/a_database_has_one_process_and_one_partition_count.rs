@@ -1,6 +1,6 @@
 //! A second process, and another number of partitions, are refused with a clear error.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

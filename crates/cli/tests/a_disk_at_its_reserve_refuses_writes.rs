@@ -1,6 +1,6 @@
 //! With less free than `--disk-reserve`, writes end with the exit code of a full disk, and everything else works.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

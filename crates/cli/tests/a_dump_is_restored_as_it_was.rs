@@ -1,6 +1,6 @@
 //! `dump` and `restore` of a whole database, plain and compressed.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

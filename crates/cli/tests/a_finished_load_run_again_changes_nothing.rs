@@ -1,6 +1,6 @@
 //! A file that was loaded to its end is known; loading it again says so, exits 0 and changes nothing.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

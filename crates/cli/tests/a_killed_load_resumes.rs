@@ -1,6 +1,6 @@
 //! A load that is killed with -9 loses nothing that it had acknowledged, and goes on when it is run again.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

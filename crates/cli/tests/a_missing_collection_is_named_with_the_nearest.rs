@@ -1,6 +1,6 @@
 //! A collection that does not exist is never silently empty: it is named, with the nearest that does.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -1,7 +1,7 @@
 //! A read-only store answers every command that reads as a database does that loaded the same file,
 //! refuses every one that writes, and says what is wrong with wrong input.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

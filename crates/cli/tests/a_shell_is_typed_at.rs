@@ -1,6 +1,6 @@
 //! The shell on a pseudo-terminal: editing, completion, history, colours, unfinished JSON, ctrl-C and ctrl-D.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg(target_os = "linux")]
 
 mod common;

@@ -1,6 +1,6 @@
 //! Without a terminal, `shell` runs the commands of its standard input on one open database.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

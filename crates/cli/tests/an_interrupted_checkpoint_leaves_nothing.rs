@@ -1,6 +1,6 @@
 //! ctrl-C during a checkpoint that copies its files, or a restore of one: it exits with 130 and leaves nothing.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! ctrl-C during `index create` stops it cleanly and says how it goes on; a kill loses nothing either.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! ctrl-C and SIGTERM stop a load between two slices; it exits 130, and goes on when it is run again.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

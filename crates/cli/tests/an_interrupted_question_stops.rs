@@ -1,6 +1,6 @@
 //! ctrl-C ends questions and writes by filter, alone and in scripts of the shell, with 130, and what was changed is told.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 #![cfg(unix)]
 
 mod common;

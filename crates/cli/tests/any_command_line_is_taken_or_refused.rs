@@ -1,6 +1,6 @@
 //! Command lines, files of settings and lines of the shell, made of those in `fuzz/corpus`, the same ones each time: all of
 //! it is taken, or refused in words. `ALLUVIUM_TARGET` runs one target alone.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium_testkit::{fuzz, seed};
 use std::cell::Cell;

@@ -1,6 +1,6 @@
 //! Plain JSON comes back with the same fields, in the same order, with the same number values.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

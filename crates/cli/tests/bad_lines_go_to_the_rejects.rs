@@ -1,6 +1,6 @@
 //! Lines that are no documents stop the load, or go to the rejects with line, column and reason.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

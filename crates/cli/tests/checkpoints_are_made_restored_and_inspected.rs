@@ -1,6 +1,6 @@
 //! `checkpoint`, `restore` of one, and `inspect`.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

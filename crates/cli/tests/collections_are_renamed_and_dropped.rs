@@ -1,6 +1,6 @@
 //! `rename` and `drop`, which asks to be sure.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

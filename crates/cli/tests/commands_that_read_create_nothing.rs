@@ -1,6 +1,6 @@
 //! A wrong path is an error that says what to do; no directory appears, and nothing foreign is touched.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

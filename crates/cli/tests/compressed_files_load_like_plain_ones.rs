@@ -1,6 +1,6 @@
 //! `.gz` and `.zst`, by name and by first bytes, as files, pipes and standard input.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! The commands on single documents, and ids of all kinds.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

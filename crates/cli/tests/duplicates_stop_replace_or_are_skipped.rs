@@ -1,6 +1,6 @@
 //! `--on-duplicate`: a taken `_id` stops the load, or the later, or the earlier document stays.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Each exit code of the help, met. (6 and 130 have tests of their own.)
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

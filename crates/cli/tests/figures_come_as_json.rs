@@ -1,6 +1,6 @@
 //! `--json` prints one line of JSON wherever figures are printed; `--progress-json` lines while a load runs.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Arrays, objects, rows and BSON, plain and compressed, told by their names.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! `gen comments` and `gen keys` give the same bytes for the same arguments, to a file or to standard output.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! `index create`, `index list`, `index drop`, also in the shell; what is wrong is said, with its exit code.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Length-prefixed keys and values are built into a store as they are, and read as `_id` and `value`.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! `mv`: values are put, loaded, printed in order and removed; wrong names and lines are told.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

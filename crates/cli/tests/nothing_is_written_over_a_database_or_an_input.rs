@@ -1,5 +1,5 @@
 //! Files that commands write beside databases never take the place of an input or of a part of a database.
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

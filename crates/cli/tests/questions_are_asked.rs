@@ -1,6 +1,6 @@
 //! `find`, `count` and `distinct` by filters, with and without an index; `--explain`; what is wrong is said.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

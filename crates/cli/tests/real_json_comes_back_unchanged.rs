@@ -2,7 +2,7 @@
 //!
 //! `tests/data/fetch` (`make test` calls it) brings the packages; `tests/data/packages` lists them.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 #[path = "common/json_text.rs"]

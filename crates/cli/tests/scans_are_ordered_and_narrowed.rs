@@ -1,6 +1,6 @@
 //! `scan` with its bounds, direction, limit and fields.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

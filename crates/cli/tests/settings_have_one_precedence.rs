@@ -1,6 +1,6 @@
 //! An option goes before the environment, that before the file, that before the default; what is wrong is named.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

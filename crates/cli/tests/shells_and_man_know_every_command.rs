@@ -1,6 +1,6 @@
 //! Completions and manual pages are made from the definitions of the commands, so they know all of them.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

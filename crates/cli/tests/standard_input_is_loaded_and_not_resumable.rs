@@ -1,6 +1,6 @@
 //! `load … -` reads standard input, and says that it cannot go on where it was cut short.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

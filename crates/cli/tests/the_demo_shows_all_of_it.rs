@@ -1,6 +1,6 @@
 //! `alluvium demo`, small: every step, the kill, and the table.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! With `--id-field`, the field's value is the `_id`, printed first, and the document keeps the field.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! `bench load|get|update|kv|readonly`, small: each prints its figures, with --json as one line.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -3,7 +3,7 @@
 //! A line `$ …` is a command for `sh`, `> …` goes on with it, and what follows is its output, standard error too. `[..]`
 //! stands for anything within a line, a line `...` for any lines.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! `update`: fields change, checked, blind and as an upsert; what is wrong is told.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

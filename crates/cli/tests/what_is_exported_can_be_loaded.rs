@@ -1,6 +1,6 @@
 //! `export` writes every format, whole files or none, and what it writes is loaded as it was.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

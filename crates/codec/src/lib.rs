@@ -4,6 +4,7 @@
 //! No storage and no I/O. Every decoder takes any bytes without panicking.
 
 #![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod checksum;
 pub mod entry;

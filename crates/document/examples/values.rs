@@ -1,7 +1,7 @@
 //! Measures the forms of a value with comment-like documents: `cargo run --release -p alluvium-document --example values
 //! [count or file of JSON lines]`. The figures are nanoseconds of CPU per document, each the best of several passes.
 
-#![allow(clippy::expect_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 #[path = "support/generator.rs"]
 mod generator;

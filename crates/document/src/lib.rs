@@ -3,6 +3,7 @@
 //! Pure functions over bytes and values: no storage, no clock, no I/O.
 
 #![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 #[cfg(any(test, feature = "arbitrary"))]
 pub mod arbitrary;

@@ -5,6 +5,7 @@
 //! would leave it; [`fault::FaultFs`] wraps either and fails on demand.
 
 #![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod around;
 mod bounded;

@@ -1,6 +1,5 @@
 //! One list of scenarios, run against the operating system's files, the ones in memory,
 //! and both under a fault layer without faults.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_env::fault::FaultFs;

@@ -1,6 +1,6 @@
 //! Measures one partition on this machine: `cargo run --release -p alluvium-lsm --example
 //! partition_speed [entries] [ordered|random|merge|all] [rounds] [MiB]`. Figures are CPU time of the process.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
 use alluvium_env::Env;

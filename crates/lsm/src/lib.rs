@@ -8,6 +8,7 @@
 //! Keys begin with four bytes, big-endian: the number of the tree that owns them.
 
 #![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod budget;
 mod cache;

@@ -1,7 +1,6 @@
 //! The power is cut before every single change that flushes and compactions make to the disk, and
 //! in between by the process being killed: what the last finished flush covered is there, whole
 //! and readable, and nothing is left lying about.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use alluvium_env::Fs;

@@ -1,6 +1,5 @@
 //! A sync of the directory that fails loses the names of all files that are being made, those of other threads too, and
 //! is told to one of them. No manifest names what is lost, whatever the next sync says.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use alluvium_env::fault::{Fault, FaultFs, Op, OpKind};

@@ -1,5 +1,5 @@
 //! A sealed memtable whose writer has not applied its entry yet is not flushed without it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 use alluvium_codec::entry::{Entry, Kind};

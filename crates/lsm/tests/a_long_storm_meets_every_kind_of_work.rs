@@ -1,6 +1,5 @@
 //! Long random loads over several trees, with every kind of compaction met on the way; all
 //! reads agree with the model at the end of each stretch.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use alluvium_lsm::{Options, Outcome};

@@ -1,5 +1,4 @@
 //! What filters tell of the newest number of a key: that of whatever was never written twice, and nothing of what was.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use common::{Db, key, tiny_options};

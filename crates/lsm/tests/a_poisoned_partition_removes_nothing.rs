@@ -1,6 +1,5 @@
 //! An edit whose sync failed may be durable or not. From then on the partition reads, writes no
 //! further edit and removes no file, so that whichever it is, the next open finds all it needs.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use alluvium_env::fault::{Fault, FaultFs, OpKind};

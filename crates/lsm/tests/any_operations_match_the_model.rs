@@ -1,6 +1,5 @@
 //! Random writes, flushes, compactions, snapshots, dropped trees and reopenings: every read, at
 //! every live snapshot and in both directions, answers as a plain map would.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use common::{Db, tiny_options, tree_key};

@@ -1,6 +1,5 @@
 //! A large output of a tree trains a dictionary; other partitions and a reopened one use it, and
 //! what it achieves is watched.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use alluvium_env::mem::MemFs;

@@ -1,6 +1,5 @@
 //! The keys of a dropped tree are hidden at once, whole files go by an edit, and shared files
 //! lose them when they are rewritten.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use common::{Db, tiny_options, tree_key};

@@ -1,5 +1,4 @@
 //! Estimates of how many keys there are, where many were deleted: at one end, at the other, in memory and in files.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use common::{Db, key, tiny_options, tree_key};

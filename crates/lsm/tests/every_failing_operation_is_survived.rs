@@ -1,7 +1,6 @@
 //! Each operation on the file system fails once, in turn, while a partition flushes and compacts.
 //! Whatever fails: reads go on; an edit that may be durable poisons, and then no file goes; any
 //! other failure changes nothing and the work succeeds when tried again; reopening recovers.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use alluvium_env::fault::{Fault, FaultFs, OpKind};

@@ -1,6 +1,5 @@
 //! Data that arrives in key order reaches the base by edits alone, also when parallel loaders
 //! interleave consecutive slices; updates elsewhere do not change that.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use common::{Db, key, tiny_options};

@@ -1,5 +1,4 @@
 //! Open removes what a crash left behind, and nothing else.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use alluvium_codec::entry::{Entry, Kind};

@@ -1,5 +1,4 @@
 //! Range tombstones: what they cost a scan, how their space comes back, how long they stay.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use common::{Db, key, tiny_options, tree_key};

@@ -1,6 +1,6 @@
 //! Reads without locks while another thread writes and two flush and compact: every read finds
 //! the newest visible value or a newer one, and a snapshot never changes.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 use alluvium_codec::entry::{Entry, Kind};

@@ -1,6 +1,5 @@
 //! Files go when an edit has dropped them and the last reader has let go, no sooner and not much
 //! later; the block cache never serves a block of one file for another.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use common::{Db, key, tiny_options};

@@ -1,5 +1,4 @@
 //! Gets and scans give the newest visible version before and after flush, compaction and reopen.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use common::{Db, key, tiny_options};

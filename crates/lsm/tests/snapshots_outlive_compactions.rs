@@ -1,6 +1,5 @@
 //! A snapshot reads what it read when it was taken, through flushes and compactions; what only
 //! ended snapshots could read is gone.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use common::{Db, key, tiny_options};

@@ -1,5 +1,4 @@
 //! A flipped bit anywhere in a sorted file is found by `verify`, which names the file and goes on.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use alluvium_env::{Error, OpenMode};

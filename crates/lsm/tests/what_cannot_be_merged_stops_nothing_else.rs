@@ -1,5 +1,4 @@
 //! A file that cannot be read, and deltas that cannot be folded, are told of, and everything else is merged.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 use alluvium_env::{Env, Error, ManualClock, OpenMode};

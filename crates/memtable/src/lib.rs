@@ -2,6 +2,7 @@
 //! their memory accounted.
 
 #![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod arena;
 mod cursor;

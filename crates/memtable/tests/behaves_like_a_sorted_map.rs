@@ -1,6 +1,5 @@
 //! A memtable answers like a sorted map, growing and frozen.
 #![cfg(not(feature = "shuttle"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! Many threads apply and read at once.
 #![cfg(not(feature = "shuttle"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;

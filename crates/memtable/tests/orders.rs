@@ -1,7 +1,6 @@
 //! Writers, a sealer, a waiter and a reader under all orders that the memory model allows: nobody waits for ever, and
 //! what was applied is there. Run with `--features loom`.
 #![cfg(feature = "loom")]
-#![allow(clippy::unwrap_used)]
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
 use alluvium_env::thread::spawn;

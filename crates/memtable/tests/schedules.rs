@@ -1,7 +1,6 @@
 //! Writers, a sealer, a waiter and a reader under many schedules: nobody waits for ever, and
 //! what was applied is there. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
 use alluvium_env::sync::Arc;

@@ -1,6 +1,6 @@
 //! Measures filters over comment-like documents: `cargo run --release -p alluvium-query --example filters [count]`. The
 //! figures are nanoseconds of CPU per document that is looked at, each the best of several passes over rows in memory.
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 #[path = "../../document/examples/support/generator.rs"]
 mod generator;

@@ -1,5 +1,5 @@
 //! What the planning of large questions takes: `cargo run --release -p alluvium-query --example planning`.
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods)]
+#![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
 use std::time::Instant;
 

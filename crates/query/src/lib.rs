@@ -11,6 +11,7 @@
 //! - [`plan`]: how the documents that a query asks for are found
 
 #![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod distinct;
 pub mod filter;

@@ -1,5 +1,4 @@
 //! However an update reaches a document, it does the same: through a draft or a map, at once or as a delta.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! Distinct values: cases in `cases/distinct.txt`, of documents under a shape and of those that describe themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

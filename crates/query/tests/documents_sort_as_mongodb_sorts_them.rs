@@ -1,5 +1,4 @@
 //! Sort keys: cases in `cases/sort.txt`, and arbitrary documents against a plain comparison of values.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -11,7 +11,7 @@
 //! its elements; what is missing is not in an array.
 //!
 //! Each filter is asked of a document under a shape, of one that describes itself, and of a decoded map.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

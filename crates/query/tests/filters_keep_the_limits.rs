@@ -1,5 +1,4 @@
 //! No filter takes memory or time far beyond its size, however it is made.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

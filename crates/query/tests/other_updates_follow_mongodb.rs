@@ -2,7 +2,6 @@
 //!
 //! Each goes every way there is: through a draft of a document under a shape, through one of a self-describing document,
 //! through a decoded map, and, if it can be, as a delta.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -3,7 +3,7 @@
 //! A file sets the scene (`documents`, `partitions`, `index` with its keys, options and what is known of it) and asks
 //! (`find` with a filter, `sort`, `needs`, `skip`, `limit`, `hint`); below each question stands the plan. `UPDATE=1` writes
 //! the plans that are given, to be read before they are kept.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! Whatever way a plan takes, it finds the documents that the filter matches, in the order that it promises. Its steps are
 //! carried out on the entries that documents yield.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! What the positional operator stands for: the first element of an array for which the filter's conditions on it hold.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

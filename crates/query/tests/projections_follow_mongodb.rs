@@ -1,5 +1,4 @@
 //! Projections: cases in `cases/projection.txt`, and arbitrary ones against a second, plain way over decoded maps.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! An update of fields that are there leaves the rest of the row as it is: the draft makes the new row from the old one.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -3,7 +3,6 @@
 //!
 //! Each case goes every way there is: through a draft of a document under a shape, through one of a self-describing
 //! document, through a decoded map, and as a delta.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! No update makes a document that cannot be stored, and none takes memory far beyond what could be.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

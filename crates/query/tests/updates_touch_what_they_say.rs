@@ -1,5 +1,4 @@
 //! What an update does not touch, no index and no filter sees changed.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

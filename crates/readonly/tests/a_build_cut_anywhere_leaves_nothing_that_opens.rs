@@ -1,7 +1,6 @@
 //! The power is cut, or the process killed, before every single change that a build makes to the
 //! disk: what is found is no store, or the whole one, and the next build cleans up and ends well.
 //! And whatever operation fails, the build says so and leaves nothing.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -1,7 +1,6 @@
 //! Any pairs, in any order, with any options and budgets so small that runs are merged in several
 //! passes: what is read by every index is what a map has, and the place in the input decides which
 //! of two pairs stays.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

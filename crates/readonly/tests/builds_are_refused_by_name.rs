@@ -1,5 +1,4 @@
 //! What a build or an open cannot do, it says by name, and it changes nothing of others.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! Whatever byte of a store is changed, and wherever a file is cut: each read is right or a named
 //! error, and `verify` finds it.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! The store that an earlier build has written opens and has its pairs; as long as the format is
 //! version 1, this build writes the same bytes.
-#![allow(clippy::unwrap_used)]
 
 #[path = "common/fixture.rs"]
 mod fixture;

@@ -3,7 +3,7 @@
 //! `cargo run --release -p alluvium-sst --example sst_speed [rows-file]`. A rows file is a sequence
 //! of key and value, each behind its length (u32, little-endian). Without one, rows are made up.
 //! Every figure is CPU time of the thread, the best of several rounds: the machine may be shared.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(missing_docs)]
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, MAX_SEQ};
 use alluvium_env::Env;

@@ -5,6 +5,7 @@
 //! memory) to one index partition (filter and index, cached) and at most one data block.
 
 #![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod block;
 mod columns;

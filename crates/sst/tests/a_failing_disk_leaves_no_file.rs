@@ -1,6 +1,5 @@
 //! A writer that meets an error, is refused, abandoned or dropped leaves no file behind; and
 //! whatever read fails, the error is passed on and the next read is right again.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! Files agree with a sorted vector: gets at every number, seeks, and walks both ways, with
 //! versions of a key that go on over blocks and partitions.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! Whatever byte of a file is changed, and wherever it is cut: each read is right or an error.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

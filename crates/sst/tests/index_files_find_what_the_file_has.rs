@@ -1,6 +1,5 @@
 //! Whatever index file a key is looked up by, what is found is what the file has; a damaged one is
 //! named, and one of other data is refused.
-#![allow(clippy::unwrap_used)]
 
 use alluvium_codec::entry::{Entry, Kind, MAX_SEQ};
 use alluvium_env::{Env, Error, OpenMode};

@@ -1,5 +1,4 @@
 //! One reader, one dictionary, many threads: gets and scans at the same time are right.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

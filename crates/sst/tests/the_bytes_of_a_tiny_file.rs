@@ -3,7 +3,6 @@
 //!
 //! The compressed ones are not compared byte for byte: another release of the compressor may
 //! choose other matches. `docs/format/sst.md` explains the bytes.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! A key with so many versions that they go on over blocks and partitions: every version is
 //! found, with one partition and one data block read.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

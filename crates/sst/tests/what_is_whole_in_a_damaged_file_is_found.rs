@@ -1,6 +1,5 @@
 //! Whatever byte of a file is changed, and wherever it is cut: every entry is read by walking the file, or lies
 //! in a range of keys that is named as lost; and nothing is read that was not written.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -2,7 +2,7 @@
 //! files were settled. Prints blocks looked at, blocks read, and times.
 //!
 //! `cargo run --release -p alluvium-store --example deleted_keys -- DIR [KEYS] [VALUE BYTES]`
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
+#![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
 use alluvium_store::{Bounds, Durability, Options, Store, TreeId};
 use std::path::{Path, PathBuf};

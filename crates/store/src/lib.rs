@@ -7,6 +7,7 @@
 //! [`Snapshot`]. [`typed`] puts keys and values of any type on top, through small serializer traits.
 
 #![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod admission;
 mod batch;

@@ -1,6 +1,6 @@
 //! Bulk writes wait for no sync, and the log is synced in the background all the same when much of
 //! it is not, so that the end of a segment leaves little to wait for.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium_env::fault::{FaultFs, OpKind};
 use alluvium_env::mem::{CrashStyle, MemFs};

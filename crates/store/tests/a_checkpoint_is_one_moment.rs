@@ -1,6 +1,5 @@
 //! A checkpoint that is made while others write holds every operation up to one number and none beyond,
 //! over all partitions, memtables, files and the log, and nobody's files go under it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::{Env, thread};
 use alluvium_store::{Bounds, CheckpointOptions, Durability, Options, RestoreOptions, Store, TreeId};

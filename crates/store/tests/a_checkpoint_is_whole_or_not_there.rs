@@ -1,6 +1,5 @@
 //! Power cuts, failures and full disks at every step of a checkpoint and of a restore: what has the name is
 //! whole, the store goes on, and the next attempt clears what was left.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::fault::{Fault, FaultFs, Op, OpKind};
 use alluvium_env::mem::{CrashStyle, MemFs};

@@ -1,5 +1,4 @@
 //! Trees come and go: nothing of those that were dropped is kept, on disk or in memory.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::Env;
 use alluvium_lsm::image::walk_manifest;

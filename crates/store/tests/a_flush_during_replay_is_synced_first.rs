@@ -1,6 +1,5 @@
 //! A process dies with a long unsynced log; the next one flushes while it replays it, and loses
 //! power on the way. Batches must still be whole or absent.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::fault::{Fault, FaultFs};
 use alluvium_env::mem::{CrashStyle, MemFs};

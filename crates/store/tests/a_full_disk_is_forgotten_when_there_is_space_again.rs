@@ -1,5 +1,4 @@
 //! After a full disk has kept flushes from going on, freed space lets everything go on at once.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, ManualClock, SeededRng};

@@ -1,6 +1,5 @@
 //! A process was killed while it merged, and the disk is full with what that has left. The next one
 //! opens with a smaller budget, has to flush while it replays, and finds the space there.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};

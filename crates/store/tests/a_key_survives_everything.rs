@@ -1,5 +1,4 @@
 //! One key through every layer: written, read, flushed, compacted, reopened, read.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::Env;
 use alluvium_store::{Bounds, Durability, Options, Store, TreeId};

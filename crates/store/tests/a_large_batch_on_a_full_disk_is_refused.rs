@@ -1,6 +1,5 @@
 //! A batch that does not fit beside what is sealed waits for a flush. If none can be done, because
 //! the disk is full, it is refused by name, and is welcome when there is space again.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;

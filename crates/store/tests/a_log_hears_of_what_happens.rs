@@ -1,5 +1,4 @@
 //! Events go to the facade `log`: opening, recovery, flushes, merges, failures, each at its level.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::Env;
 use alluvium_env::mem::{CrashStyle, MemFs};

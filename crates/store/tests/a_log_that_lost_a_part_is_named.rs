@@ -1,7 +1,6 @@
 //! A log that lost its newest groups or its oldest segment is known by what the sorted files and
 //! the notes in the log say: opening names the damage. Whoever accepts it is told what is lost, and
 //! is not asked again.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;

@@ -1,6 +1,5 @@
 //! The log notes flushes before it lets go of their data: a manifest whose last frame is damaged
 //! is not taken for one whose last frame was torn.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};

@@ -1,6 +1,5 @@
 //! A database has a log, always: without a whole segment, acknowledged writes are lost, and
 //! opening says so instead of going on with what is in the files.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::{Env, Error as Disk, OpenMode};
 use alluvium_store::{Durability, Error, Options, Store};

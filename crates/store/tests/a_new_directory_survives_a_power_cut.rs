@@ -1,6 +1,5 @@
 //! Creating a database makes the names of its directory, of those made above it, and of what is in it durable, also if an
 //! attempt before has failed.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::Env;
 use alluvium_env::fault::{Fault, FaultFs, OpKind};

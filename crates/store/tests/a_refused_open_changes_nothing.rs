@@ -1,6 +1,5 @@
 //! A database that is found damaged while it is opened stays as it is, byte for byte, however often
 //! that is tried: what a repair could save is not removed as left over.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};

@@ -1,5 +1,4 @@
 //! Scans against trees that are dropped and snapshots that are ended.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, ManualClock, SeededRng};

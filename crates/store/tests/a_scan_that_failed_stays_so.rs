@@ -1,5 +1,4 @@
 //! A scan that met an error has passed over keys: it never says that it has come to its end, whoever asks again.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;

@@ -1,5 +1,4 @@
 //! A log among whose segments one of another database was put: it says nothing, also not where the one before it ends.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

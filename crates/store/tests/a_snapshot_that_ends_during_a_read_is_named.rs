@@ -1,6 +1,5 @@
 //! A snapshot that is ended while somebody reads at it, between two steps of the read: the read says so by name, in
 //! place of what it found among what may have gone meanwhile. A read without a snapshot of its own begins anew.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::sync::Mutex;

@@ -1,6 +1,5 @@
 //! Snapshots for whose sake files keep more than the limit are ended by name, the oldest first, and
 //! what they kept is given back; what the others explain may stay.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::Env;
 use alluvium_store::{Bounds, Compression, Durability, Error, Options, Snapshot, Store, TreeId};

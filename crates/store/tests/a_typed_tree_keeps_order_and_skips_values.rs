@@ -1,5 +1,4 @@
 //! Keys and values of any type: order is kept, values are skipped and merged without decoding.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::Env;
 use alluvium_store::typed::{RawBytes, Serializer, SizePrefixed, Text, Typed, U64};

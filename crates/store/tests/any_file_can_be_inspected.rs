@@ -1,6 +1,5 @@
 //! Every kind of file is told of; with any byte changed, cut anywhere, or made of random bytes, what is told is
 //! damage or harmless, and never an end without an answer.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::{Env, OpenMode};
 use alluvium_store::{CheckpointOptions, Durability, FactValue, FileKind, InspectOptions, Item, Options, Store};

@@ -1,6 +1,6 @@
 //! `close` lets the next open succeed at once, while handles on the old store live: they say that it
 //! is closed, and touch no file, whatever they were doing.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;

@@ -1,5 +1,5 @@
 //! Writers, flushes, settling and closing at once: nobody hangs, and what was acknowledged is there.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium_env::Env;
 use alluvium_store::{Durability, Error, Options, Store};

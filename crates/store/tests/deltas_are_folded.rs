@@ -1,6 +1,6 @@
 //! Deltas: added up by readers, flushes, compactions and recovery, from any number of threads, never
 //! lost and never applied twice; on what is absent they do nothing; what cannot apply is counted.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium_env::Env;
 use alluvium_store::{Bounds, Durability, Fold, FoldError, Options, Store, TreeId};

@@ -1,5 +1,4 @@
 //! With direct I/O, sorted files are opened without the page cache, and no others; a file system that cannot is named.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{DirEntry, Env, Error, File, FileLock, Fs, OpenMode, Result};

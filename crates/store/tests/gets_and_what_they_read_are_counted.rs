@@ -1,5 +1,4 @@
 //! Point reads are counted, and the blocks that they read: once each while the cache has room for them.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::Env;
 use alluvium_store::{Bounds, Durability, Options, Store};

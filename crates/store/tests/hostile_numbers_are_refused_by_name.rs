@@ -1,7 +1,6 @@
 //! Checksums are no secret: whoever hands a database over may have made them. Numbers beyond what a database
 //! can have given out are damage with a file and an offset, whatever the checksums say; opening then changes
 //! nothing.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_codec::{checksum64, frame, varint};
 use alluvium_env::mem::MemFs;

@@ -1,6 +1,5 @@
 //! A chain of checkpoints, each on the base of the one before: only new files are copied and marked as new,
 //! every link of the chain can be restored, older ones can be removed, and no other database's is taken.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;

@@ -1,5 +1,5 @@
 //! Many threads write large batches at once: memory is reserved before it is filled.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium_env::Env;
 use alluvium_store::{Durability, Options, Store};

@@ -1,5 +1,4 @@
 //! Every open adds a segment to the log; they do not pile up.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::Env;
 use alluvium_store::{Durability, Options, Store};

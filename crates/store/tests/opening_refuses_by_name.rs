@@ -1,5 +1,4 @@
 //! What cannot be opened says why, and is left as it is.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::{Env, OpenMode};
 use alluvium_store::{Durability, Error, Options, Store};

@@ -1,5 +1,5 @@
 //! The durability of a write is its own, not the store's default.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium_env::mem::{CrashStyle, MemFs};
 use alluvium_env::{Env, SeededRng};

@@ -1,5 +1,4 @@
 //! Scans over 256 partitions: ranges, both ways, empty and upside down ones too.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::Env;
 use alluvium_store::{Bounds, Durability, Options, Store, TreeId};

@@ -1,7 +1,7 @@
 //! While one thread deletes a range, writes its keys anew in the same batch, and then changes them by
 //! deltas, readers without a snapshot find every key at every moment, and never a delta on a value that
 //! was deleted in between.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium_store::{Bounds, Durability, Fold, FoldError, Options, Store, TreeId};
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! Writers, readers, flushes and compactions under many schedules: the commit queue, the switch of memtables, the
 //! installation of versions, snapshots, deletes of ranges. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::fault::{Fault, FaultFs};
 use alluvium_env::mem::MemFs;

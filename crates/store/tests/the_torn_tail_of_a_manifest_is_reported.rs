@@ -1,5 +1,4 @@
 //! A manifest that ends within an edit, as a power cut leaves it, loses nothing, and open says so.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};

@@ -1,6 +1,5 @@
 //! Reading a store as a repair does: keys under a deleted range do not come back, neither from sorted files
 //! nor from the log; what was put again does.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 

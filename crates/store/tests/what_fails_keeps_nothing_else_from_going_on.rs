@@ -1,5 +1,4 @@
 //! An error that has changed nothing is told, and everything else goes on.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;

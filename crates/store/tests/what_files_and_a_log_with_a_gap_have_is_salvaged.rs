@@ -1,6 +1,5 @@
 //! A log with a gap, and files of which the manifest does not tell, or not all: what is whole of them is there, and what may
 //! have been deleted or changed in the gap is doubtful.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! A damaged file that many trees share: where its whole blocks stand is found once, and a scan reads those of its tree. And
 //! reading ends when it is told to.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 

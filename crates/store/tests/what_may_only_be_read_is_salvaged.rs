@@ -1,5 +1,4 @@
 //! Salvage reads where nothing may be written: it takes the lock by reading alone, and goes without where there is none.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! A store without threads of its own never waits for them.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::Env;
 use alluvium_store::{Durability, Options, Store};

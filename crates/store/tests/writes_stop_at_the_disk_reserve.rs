@@ -1,6 +1,5 @@
 //! Where a new log segment would touch the disk's reserve, writes are refused by name and change
 //! nothing; flushes and compactions finish, deletes go on, and freed space lets writes go on.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, ManualClock, SeededRng};

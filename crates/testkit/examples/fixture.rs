@@ -4,7 +4,7 @@
 //! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY`
 
 // It writes real files.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium_testkit::fixture::{Fixture, all};
 use std::fs;

@@ -5,8 +5,6 @@
 //! them, and fail on demand. Everything follows from one seed; see [`seed::each`].
 
 #![deny(missing_docs)]
-// To fail loudly is this crate's job.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod asks;
 mod by_filter;

@@ -1,6 +1,5 @@
 //! The disk is full, at any moment of any operation: writes are refused by name and change
 //! nothing, reads go on, and with more space the same open database goes on.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Database, Durability, ErrorKind};
 use alluvium_testkit::{Careful, World, seed, sequence};

@@ -5,7 +5,7 @@
 //! whole and as old as it says, and nothing that has the name of one is anything less.
 
 // Real processes, a real directory, real time.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::Database;
 use alluvium::backup::{self, RestoreOptions};

@@ -1,5 +1,4 @@
 //! Documents of 16 MB among small ones take no more memory than the budget, and the small ones go on.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::pressure;

@@ -2,7 +2,6 @@
 //! what is found is the file's beginning, whole slices of it; loading it again goes on there,
 //! and in the end each line is loaded once. Also if the text ends without a newline, or is an array or objects, where
 //! what closes it comes behind the last document.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::load::{Format, Input, LoadOptions, LoadReport, OnDuplicate, Outcome};
 use alluvium::{Database, Durability};

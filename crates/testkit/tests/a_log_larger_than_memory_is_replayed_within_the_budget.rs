@@ -1,5 +1,4 @@
 //! A database that was written with much memory, and killed, opens with little: its log is flushed while it is replayed.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::Durability;

@@ -1,7 +1,6 @@
 //! The disk refuses one read, each read of each operation in turn: the operation says so, or its answer is right all the same. The
 //! next one finds everything as it was: no half-read block or index is kept, no scan goes on as if nothing were missing, and a
 //! write, a flush or a merge that could not read has changed nothing.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::backup::CheckpointOptions;
 use alluvium::{Collection, Database, Document, Durability, ErrorKind, Result};

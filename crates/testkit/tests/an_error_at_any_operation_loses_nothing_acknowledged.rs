@@ -2,7 +2,6 @@
 //! of space, also with part of a write done, pages lost at a sync, or all of it done; and at any operation of opening and
 //! creating. Errors say so; reads go on and are right; a poisoned database takes no write; opening again recovers all that
 //! was acknowledged, also when the power is cut before the next change.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::ErrorKind;
 use alluvium_env::fault::{Fault, OpKind};

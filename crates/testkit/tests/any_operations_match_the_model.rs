@@ -1,6 +1,5 @@
 //! Random operations under random options, with flushes, compactions, kills and reopening in
 //! between: every answer is the model's.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::mark::Mark;
 use alluvium_testkit::{Mix, Runner, effects, seed, sequence};

@@ -1,6 +1,5 @@
 //! A byte is flipped in any file of any kind, a file cut at any length, removed, or swapped with another: there is a named error
 //! or the right answer, never a panic and never a wrong one, and the check finds it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::{Compression, Database};
 use alluvium_store::Options;

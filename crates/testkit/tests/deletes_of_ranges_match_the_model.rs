@@ -1,6 +1,5 @@
 //! Random operations on the key/value store, among them deletes of ranges, with snapshots, flushes,
 //! compactions, kills, power cuts and reopening in between: every answer is the model's.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_testkit::kv::{Cuts, KvRunner, PARTS};
 use alluvium_testkit::{seed, sequence};

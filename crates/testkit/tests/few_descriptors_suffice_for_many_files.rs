@@ -1,6 +1,5 @@
 //! A database of more files than the process may have descriptors is written, merged, read and scanned: with 64 of them, and,
 //! for `ALLUVIUM_SECONDS`, with 256.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::{pressure, seed};

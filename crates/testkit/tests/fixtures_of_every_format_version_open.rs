@@ -3,7 +3,7 @@
 //! dumps, read-only stores read, and loads that were cut short go on.
 
 // They are copied with the real file system.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::backup::{self, RestoreOptions};
 use alluvium::load::Outcome;

@@ -1,5 +1,4 @@
 //! Clients at once, over crashes: some order of all their calls explains every answer that they were given.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_testkit::histories::checker::Call;
 use alluvium_testkit::histories::spec::{Act, Answer, Write};

@@ -2,7 +2,6 @@
 //! order of all calls explains every answer, and a seed gives the same again, to the last byte on the disk. Of a history that
 //! fails calls are left out as long as it fails. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::Durability;
 use alluvium_env::mem::MemFs;

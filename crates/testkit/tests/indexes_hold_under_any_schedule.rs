@@ -1,7 +1,6 @@
 //! Writers, builders, droppers, compactions, checkpoints and readers of indexes under many schedules: what an index
 //! leads to is what the documents yield, at every snapshot that it serves. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Collection, Database, ErrorKind, Map, Snapshot, Value};

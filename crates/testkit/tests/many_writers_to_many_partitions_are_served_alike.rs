@@ -1,7 +1,6 @@
 //! Thirty-two threads put into sixteen partitions as fast as they can: no second is bad, no thread starves, and memory
 //! keeps to the budget. Simulated time; run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_testkit::overload::{self, Load};
 use alluvium_testkit::seed;

@@ -1,6 +1,5 @@
 //! Many times as much text as there is memory: written, read, changed, asked for and sorted, the database keeps to its
 //! budget, by its own account and by the kernel's. `ALLUVIUM_SECONDS=1200` does that with some 10 GB.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::pressure;

@@ -2,7 +2,6 @@
 //! worth, however long a sync takes. In simulated time, on a disk that takes writes at once and whose syncs make durable what was
 //! written when they end (where that is what was written when they began, it is one sync more); run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_env::fault::{FaultFs, Op, OpKind};
 use alluvium_env::mem::{CrashStyle, MemFs};

@@ -1,6 +1,5 @@
 //! Whatever bytes are changed, cut off or gone: a document whose blocks and groups are whole is in the repaired database as it
 //! was, and what is not there is listed by place. Where everything stands is read from the whole files, block by block.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Compression, Database, Durability, ErrorKind, Map, Value};

@@ -1,7 +1,6 @@
 //! A queue: documents come in at one end and are deleted at the other, a hundred times its length. Its first documents are
 //! found after a bounded number of blocks, however many were there before them; and of ranges that were deleted whole, of
 //! which an iterator may be open still.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::{Collection, Database, Durability};

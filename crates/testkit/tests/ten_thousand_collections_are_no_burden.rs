@@ -1,5 +1,4 @@
 //! Ten thousand collections: opening reads little, and they take few descriptors and the memory of the budget.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::pressure;

@@ -1,6 +1,5 @@
 //! The checker of histories is right: of random histories of a few calls, some with an answer altered, it says what trying all
 //! orders of the calls says.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_testkit::histories::checker::{Call, check};
 use alluvium_testkit::histories::spec::{Act, Answer, Docs, Write, apply};

@@ -1,6 +1,6 @@
 //! The seed's document store was tried and found weak in these ways; each test bears the name of
 //! one, as `FACTS` lists them, and shows that ours is not.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::{Database, Durability, ErrorKind, Map, Value};
 use alluvium_env::fault::{Op, OpKind};

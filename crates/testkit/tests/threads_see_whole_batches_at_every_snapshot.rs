@@ -3,7 +3,7 @@
 //! every checkpoint. Who reads without one sees nothing of a batch before all of it can be seen.
 
 // Real threads, so that they really race.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Database, Snapshot};

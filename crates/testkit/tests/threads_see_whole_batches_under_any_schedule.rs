@@ -1,7 +1,6 @@
 //! Writers, flushes, compactions, snapshots and checkpoints under many schedules: each snapshot and each checkpoint shows every
 //! writer at one count, not before what it had acknowledged. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Database, ErrorKind};

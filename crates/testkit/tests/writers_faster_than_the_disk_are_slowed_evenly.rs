@@ -1,7 +1,6 @@
 //! Writers want ten times as much as the disk can do: they get what it can do, every second, and memory keeps to the budget.
 //! Simulated time; run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use alluvium_testkit::overload::{self, Load};
 use alluvium_testkit::seed;

@@ -1,6 +1,7 @@
 //! The write-ahead log: records in preallocated segments, group sync, replay.
 
 #![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod layout;
 pub mod marks;

@@ -1,7 +1,6 @@
 //! A new segment leaves the reserve free: growth is refused, deletes leave half of it, upkeep none.
 //! What is made of the reserve is small, and takes no growth.
 #![cfg(not(feature = "shuttle"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

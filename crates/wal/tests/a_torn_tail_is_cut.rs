@@ -1,6 +1,5 @@
 //! A last group that is not whole, in whatever way, is cut off, reported, and never seen again.
 #![cfg(not(feature = "shuttle"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

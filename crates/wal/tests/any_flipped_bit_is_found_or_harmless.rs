@@ -1,7 +1,6 @@
 //! Any bit of a small log flipped: no panic, never a record that was not written, and nothing
 //! that was provably durable is silently lost.
 #![cfg(not(feature = "shuttle"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

@@ -1,7 +1,6 @@
 //! Power cuts at every operation of random lives, and again during recovery: every synced
 //! record is there, in order and without a gap, and nothing that was once cut off comes back.
 #![cfg(not(feature = "shuttle"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! Damage to what was durable is refused by name, or skipped, with the lost numbers reported.
 #![cfg(not(feature = "shuttle"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

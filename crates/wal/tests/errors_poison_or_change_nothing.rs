@@ -1,7 +1,6 @@
 //! An error on a segment that exists poisons the log; one while making a new segment changes
 //! nothing, and the log can be used when there is space again.
 #![cfg(not(feature = "shuttle"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

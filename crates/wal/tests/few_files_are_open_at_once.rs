@@ -1,5 +1,4 @@
 //! A log has any number of segments, and a process may have few files open: they are read one after the other.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! Threads that wait for the disk share syncs, and a failure reaches all of them.
 #![cfg(not(feature = "shuttle"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

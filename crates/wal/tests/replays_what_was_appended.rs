@@ -1,6 +1,5 @@
 //! What was appended is replayed, in order, over any number of segments and lives.
 #![cfg(not(feature = "shuttle"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

@@ -1,7 +1,6 @@
 //! Committers under many schedules: nobody waits for ever, what is confirmed is durable, and
 //! a failed sync is told to all that it concerns. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

@@ -2,7 +2,6 @@
 //! process ends. The next one reads them from the system's memory. Once it has recovered, they are on the
 //! disk too.
 #![cfg(not(feature = "shuttle"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

@@ -3,8 +3,15 @@ use std::fs;
 
 const MANIFEST: &str = "[package]\nname = \"x\"\n\n[lints]\nworkspace = true\n\n[dependencies]\n";
 
-/// The findings on a repository of these files, as text.
+/// The findings on a repository of these files, as text; roots of crates are given the line that denies panics.
 fn findings(files: &[(&str, &str)]) -> Vec<String> {
+    let denied = |path: &str| if path.ends_with("src/lib.rs") { panics::DENIED } else { "" };
+    let files: Vec<_> = files.iter().map(|(path, text)| (*path, format!("{text}{}", denied(path)))).collect();
+    let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    findings_as_given(&files)
+}
+
+fn findings_as_given(files: &[(&str, &str)]) -> Vec<String> {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = root.path().join(path);
@@ -36,6 +43,19 @@ fn a_tidy_crate_has_no_findings() {
     let lines = format!("{function}{}", "// A line.\n".repeat(530));
     assert_eq!(lines.lines().count(), 600);
     assert_eq!(in_env(&[(A, &lines)]), [] as [&str; 0]);
+}
+
+#[test]
+fn a_crate_that_allows_panics_is_found() {
+    let crate_of = |name: &str, root: &str, line: &str| {
+        let [manifest, root] = ["Cargo.toml", root].map(|file| format!("crates/{name}/{file}"));
+        findings_as_given(&[(manifest.as_str(), MANIFEST), (root.as_str(), &format!("//! All.\n\n{line}\n"))])
+    };
+    for root in ["src/lib.rs", "src/main.rs"] {
+        assert_one(&crate_of("env", root, ""), &format!("crates/env/{root}:1"), "clippy::unwrap_used");
+        assert_eq!(crate_of("env", root, panics::DENIED), [] as [&str; 0]);
+    }
+    assert_eq!(crate_of("testkit", "src/lib.rs", ""), [] as [&str; 0]);
 }
 
 #[test]

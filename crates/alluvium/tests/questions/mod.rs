@@ -1,6 +1,6 @@
 //! Documents, writes and questions that meet often, and what a question must find: what a scan and a plain evaluation of its
 //! filter find.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, dead_code)]
+#![allow(clippy::disallowed_methods, dead_code)]
 
 use alluvium::{Collection, Database, Document, Hint, Map, Snapshot, Value};
 use alluvium_query::filter::Filter;

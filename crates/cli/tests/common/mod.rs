@@ -1,7 +1,7 @@
 //! Running the real binary, each test in a directory of its own.
 
 // Each test file is a crate of its own and uses a part of this.
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(dead_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests of the real thing")]
 
 use serde_json::Value;

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use super::*;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};

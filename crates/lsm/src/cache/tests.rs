@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use super::*;
 use alluvium_codec::entry::{Entry, Kind};
 use alluvium_env::Env;

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use super::*;
 use alluvium_env::Fs;
 use alluvium_env::fault::{Fault, FaultFs, OpKind};

@@ -1,5 +1,5 @@
 //! What the scenarios share: a policy that a test sets, and a partition with a model beside it.
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(dead_code)]
 
 use alluvium_codec::entry::{Entry, Kind, Seq};
 use alluvium_env::Env;

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use super::*;
 
 fn values(path: &str, documents: &[&str]) -> String {

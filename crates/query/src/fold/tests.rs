@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used, clippy::panic)]
 use super::*;
 use crate::update::Context;
 use alluvium_document::{Document, Map, Value};

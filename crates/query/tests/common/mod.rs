@@ -1,5 +1,5 @@
 //! Documents and updates for tests.
-#![allow(clippy::unwrap_used, clippy::panic, dead_code)]
+#![allow(dead_code)]
 
 pub mod arbitrary;
 pub mod filters;

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used)]
-
 use super::*;
 
 fn sorted(pairs: &[(&[u8], &[u8])], on_duplicate: OnDuplicate) -> Vec<(Vec<u8>, Vec<u8>, u64)> {

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used)]
-
 use super::*;
 
 fn all(bytes: &[u8]) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {

@@ -1,5 +1,5 @@
 //! What the tests share.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code)]
 
 use alluvium_env::Env;
 use alluvium_readonly::{Bounds, BuildOptions, BuildReport, ReadOnly, ReadOnlyOptions, Result};

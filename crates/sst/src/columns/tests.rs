@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used)]
-
 use super::*;
 use crate::block::{Block, BlockBuilder, PADDING, Shape};
 use alluvium_codec::entry::{Entry, Kind};

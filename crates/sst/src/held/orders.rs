@@ -1,6 +1,5 @@
 //! Readers that hold and let go, and a limit that falls, under all orders that the memory model allows: what is counted
 //! is what is held. Run with `--features loom`.
-#![allow(clippy::unwrap_used)]
 
 use super::tests::{block, held};
 use super::*;

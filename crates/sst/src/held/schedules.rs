@@ -1,6 +1,5 @@
 //! Readers that hold and let go, and a limit that falls, under many schedules: what is counted is what is held. Run with
 //! `--features shuttle`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::tests::{block, held};
 use super::*;

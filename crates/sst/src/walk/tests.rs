@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used)]
-
 use super::*;
 use crate::{Compression, FooterInfo, Writer, WriterOptions};
 use alluvium_env::fault::{FaultFs, OpKind};

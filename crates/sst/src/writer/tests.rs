@@ -1,6 +1,5 @@
 //! Files that a wrong writer would make: each is whole byte for byte, and each is found by
 //! `verify`. They are made here because a writer does not let others make them.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::*;
 use crate::{DictionaryRegistry, NoCache, Reader};

@@ -1,5 +1,5 @@
 //! What the integration tests share.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code)]
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
 use alluvium_env::sync::Mutex;

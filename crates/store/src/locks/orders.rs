@@ -1,6 +1,5 @@
 //! Batches that want overlapping keys, under all orders of their steps: nobody waits for ever, who excludes is alone, and
 //! nothing is left behind. Run with `--features loom`.
-#![allow(clippy::unwrap_used)]
 
 use super::LockMode::{Exclusive, Shared};
 use super::*;

@@ -1,6 +1,5 @@
 //! Batches that want overlapping keys, under many schedules: nobody waits for ever, who excludes is alone, who shares
 //! is not, and nothing is left behind. Run with `--features shuttle`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::LockMode::{Exclusive, Shared};
 use super::*;

@@ -1,5 +1,4 @@
 //! What is visible is there, under all orders that the memory model allows. Run with `--features loom`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::*;
 use alluvium_codec::entry::{Entry, Kind};

@@ -1,5 +1,4 @@
 //! Batches on their way, snapshots, and who asks what may be dropped, under many schedules. Run with `--features shuttle`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::*;
 use alluvium_env::ManualClock;

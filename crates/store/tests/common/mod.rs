@@ -1,6 +1,5 @@
 //! A file system that forbids, or tells of its disks, what a test wants.
 #![allow(dead_code)]
-#![allow(clippy::unwrap_used)]
 
 pub mod disk;
 

@@ -1,6 +1,6 @@
 //! The process of a scenario under pressure: `pressed SCENARIO DIRECTORY AMOUNT` prints what it took.
 
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium_testkit::{marks, pressure};
 use std::path::Path;

@@ -5,7 +5,7 @@
 //! writes. Checkpoints are made in `DIRECTORY.checkpoints`, with a line before each of them and one after it.
 
 // It is a real process on a real directory, and dies by being killed.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::disallowed_methods)]
 
 use alluvium::backup::{self, CheckpointOptions};
 use alluvium::{Database, Durability, ErrorKind};

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use super::*;
 
 const AS_JSON: IdArgs = IdArgs { id_string: false };

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use crate::json::{Reason, parse};
 use crate::value::{Binary, Code, Map, Regex, Value};
 

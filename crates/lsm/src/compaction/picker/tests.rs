@@ -1,7 +1,7 @@
 //! Golden cases: `cases.txt` describes files and says what is picked. After a change of the
 //! picker, `ALLUVIUM_REWRITE=1 cargo test -p alluvium-lsm picker` writes the new answers; the
 //! diff shows what changed.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use super::*;
 

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used, clippy::panic)]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use alluvium_document::{Map, Value};

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use crate::update::tests::update;
 
 fn touches(operator: &str, changed: &str, path: &str) -> bool {

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used)]
-
 use super::*;
 
 fn parts(key: &[u8]) -> Vec<Vec<Part>> {
