@@ -4,7 +4,9 @@
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
 use alluvium_env::Env;
-use alluvium_lsm::{Budget, Options, Owner, Partition, Policy, Shared};
+use alluvium_lsm::{
+    Budget, DefinitionUse, DeltaFold, Liveness, LogBarrier, Options, Owner, Partition, Policies, Shared, TreeProperties,
+};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,17 +15,24 @@ use std::time::{Duration, Instant};
 
 struct Newest(AtomicU64);
 
-impl Policy for Newest {
+impl Liveness for Newest {
     fn snapshots(&self) -> Vec<Seq> {
         vec![self.0.load(Ordering::Relaxed)]
     }
     fn tree_is_live(&self, _tree: u32, _now: Seq) -> bool {
         true
     }
-    fn before_edit(&self, _max_seq: Seq) -> alluvium_env::Result<()> {
+}
+
+impl LogBarrier for Newest {
+    fn sync_past(&self, _max_seq: Seq) -> alluvium_env::Result<()> {
         Ok(())
     }
 }
+
+impl TreeProperties for Newest {}
+impl DeltaFold for Newest {}
+impl DefinitionUse for Newest {}
 
 /// Rows of some 380 bytes that compress like comments: words by Zipf's law, some numbers.
 struct Rows {
@@ -91,7 +100,7 @@ struct Load {
 
 fn load(dir: &Path, count: u64, memory: usize, keys: impl Fn(u64) -> u64) -> Load {
     let policy = Arc::new(Newest(AtomicU64::new(0)));
-    let shared = Shared::new(Env::os(), Options::default(), Budget::new(memory), policy.clone());
+    let shared = Shared::new(Env::os(), Options::default(), Budget::new(memory), Policies::from_one(&policy));
     let partition = Partition::open(shared.clone(), 0, dir).unwrap();
     let (rows, mut row) = (Rows::new(), Vec::new());
     let (mut flush, mut compact) = (Duration::ZERO, Duration::ZERO);

@@ -3,7 +3,7 @@
 //! A fold is not a write. It stands in for its chain under the number of the newest delta, and
 //! keeps the number of the last full write ([`alluvium_codec::entry::put_folded`]).
 
-use crate::Policy;
+use crate::policy::DeltaFold;
 use alluvium_codec::entry::{self, Kind, Seq};
 use alluvium_env::{Error, Result};
 
@@ -77,17 +77,17 @@ impl Chain {
 
     /// Folds the deltas onto `base`, and appends the value to `out`. Returns how many deltas could not
     /// apply; `None` if nobody can fold now.
-    pub fn fold(&self, policy: &dyn Policy, key: &[u8], base: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>> {
+    pub fn fold(&self, fold: &dyn DeltaFold, key: &[u8], base: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>> {
         let oldest_first: Vec<&[u8]> = self.iter().rev().map(|(_, delta)| delta).collect();
-        policy.fold(key, base, &oldest_first, out)
+        fold.fold(key, base, &oldest_first, out)
     }
 
     /// What a reader sees of `base` under the chain: in `out`, which is replaced. False if the key is
     /// absent: a delta on nothing does nothing.
-    pub fn read(&self, policy: &dyn Policy, key: &[u8], base: Base<'_>, out: &mut Vec<u8>) -> Result<bool> {
+    pub fn read(&self, fold: &dyn DeltaFold, key: &[u8], base: Base<'_>, out: &mut Vec<u8>) -> Result<bool> {
         let Base::Value(_, value) = base else { return Ok(false) };
         out.clear();
-        match self.fold(policy, key, value, out)? {
+        match self.fold(fold, key, value, out)? {
             Some(_) => Ok(true),
             None => {
                 let cause = std::io::Error::other("the key has deltas, and the store was opened without a fold");

@@ -5,11 +5,12 @@ use crate::compaction::job::{self, Ticket};
 use crate::compaction::output::{Output, Plan, remove_outputs};
 use crate::compaction::picker::Span;
 use crate::marks;
+use crate::policy::Liveness;
 use crate::ranges::mark_clean;
 use crate::retention::Retention;
 use crate::stats::Counters;
 use crate::version::Version;
-use crate::{AddedFile, Partition, Policy, VersionEdit, tree_of};
+use crate::{AddedFile, Partition, VersionEdit, tree_of};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::ranges::RangeSet;
 use alluvium_env::{Error, Result};
@@ -23,7 +24,7 @@ impl Partition {
     /// none. One flush runs at a time; others wait.
     ///
     /// # Errors
-    /// What the file system or [`crate::Policy::before_edit`] said. Unless [`Partition::poisoned`],
+    /// What the file system or [`crate::LogBarrier::sync_past`] said. Unless [`Partition::poisoned`],
     /// nothing has changed then, what was written is removed again, and the flush can be tried
     /// again, for instance when a full disk has space.
     pub fn flush_oldest(&self) -> Result<bool> {
@@ -73,10 +74,10 @@ impl Partition {
         run: u64,
         last_seq: Seq,
     ) -> Result<(Vec<AddedFile>, VersionEdit)> {
-        let policy = &*self.shared().policy;
+        let policies = &*self.shared().policies;
         // The list is taken after the writers have left, and before the first entry is judged.
-        let snapshots = policy.snapshots();
-        let ranges = live_ranges(memtable, policy, &snapshots);
+        let snapshots = policies.liveness.snapshots();
+        let ranges = live_ranges(memtable, &*policies.liveness, &snapshots);
         let retention = Retention::new(snapshots);
         let oldest = retention.oldest();
         // Newer memtables' are not durable yet when these files are.
@@ -84,7 +85,7 @@ impl Partition {
         let mut output = Output::new(&self.home, Plan::new(run, Vec::new(), version));
         // Older memtables were flushed before this one, so what is older lies in runs.
         let at_bottom = |key: &[u8]| version.nothing_below(run, key);
-        let copy = Copy::new(retention, policy, &mut output, &at_bottom);
+        let copy = Copy::new(retention, policies, &mut output, &at_bottom);
         let copied = copy.run(&mut memtable.iter(), &|| false)?;
         let mut files = output.finish()?;
         self.note_refused(copied.refused);
@@ -106,7 +107,7 @@ impl Partition {
         if !files.is_empty() {
             self.home.sync_names(failed_syncs)?;
         }
-        self.shared().policy.before_edit(edit.flushed_seq.unwrap_or(0))?;
+        self.shared().policies.log.sync_past(edit.flushed_seq.unwrap_or(0))?;
         let mut added = files.to_vec();
         // The ticket keeps jobs from writing to where the files sink, until the edit is installed.
         let _ticket = self.sink_outputs(&mut added);
@@ -132,11 +133,11 @@ impl Partition {
 }
 
 /// The range tombstones of a memtable that nobody writes to any more, without those of dead trees.
-fn live_ranges(memtable: &Memtable, policy: &dyn Policy, snapshots: &[Seq]) -> Arc<RangeSet> {
+fn live_ranges(memtable: &Memtable, liveness: &dyn Liveness, snapshots: &[Seq]) -> Arc<RangeSet> {
     let sets = memtable.ranges().iter().map(|set| RangeSet::clone(set)).collect();
     let all = RangeSet::union(sets, snapshots);
     let now = snapshots.last().copied().unwrap_or(0);
-    let dead = all.fragments().iter().filter(|fragment| !policy.tree_is_live(tree_of(fragment.start()), now));
+    let dead = all.fragments().iter().filter(|fragment| !liveness.tree_is_live(tree_of(fragment.start()), now));
     let dead: Vec<RangeSet> = dead.map(|f| RangeSet::one(f.start(), f.end(), f.newest(Seq::MAX))).collect();
     Arc::new(if dead.is_empty() { all } else { all.forget(&RangeSet::union(dead, &[])) })
 }

@@ -15,7 +15,7 @@ impl Partition {
     /// log is synced past the highest of their numbers before that. Waits for a flush under way.
     ///
     /// # Errors
-    /// What the file system, the entries, or [`crate::Policy::before_edit`] said. Unless [`Partition::poisoned`], nothing
+    /// What the file system, the entries, or [`crate::LogBarrier::sync_past`] said. Unless [`Partition::poisoned`], nothing
     /// has changed then, and what was written is removed again.
     pub fn ingest<'e>(&self, entries: impl Iterator<Item = Entry<'e>>) -> Result<()> {
         let _one_at_a_time = self.flushing.lock();
@@ -46,7 +46,7 @@ impl Partition {
     /// Makes files, which were made since so many syncs of the directory had failed, part of the partition.
     fn install_files(&self, run: u64, max_seq: u64, (files, failed_syncs): (&[crate::AddedFile], u64)) -> Result<()> {
         self.home.sync_names(failed_syncs)?;
-        self.shared().policy.before_edit(max_seq)?;
+        self.shared().policies.log.sync_past(max_seq)?;
         let mut added = files.to_vec();
         // The ticket keeps jobs from writing to where the files sink, until the edit is installed.
         let _ticket = self.sink_outputs(&mut added);

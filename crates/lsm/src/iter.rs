@@ -1,9 +1,10 @@
 //! The iterator over all of a partition as a snapshot sees it.
 
 use crate::chain::{Base, Chain};
+use crate::policy::{DeltaFold, Policies};
 use crate::ranges::{Covers, Pass};
 use crate::run_iter::RunIter;
-use crate::{Merge, Policy, View, tree_of};
+use crate::{Merge, View, tree_of};
 use alluvium_codec::entry::{EntryIter, Kind, Seq};
 use alluvium_env::{Error, Result};
 use alluvium_memtable::MemtableIter;
@@ -98,7 +99,7 @@ enum Position {
 /// error, or a move off either end, it is not valid until the next seek.
 pub struct PartitionIter {
     merge: Merge<Source>,
-    policy: Arc<dyn Policy>,
+    policies: Arc<Policies>,
     seq: Seq,
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
@@ -136,7 +137,7 @@ fn overlaps(smallest: &[u8], largest: &[u8], lower: Bound<&[u8]>, upper: Bound<&
 
 impl PartitionIter {
     pub(crate) fn new(
-        policy: Arc<dyn Policy>,
+        policies: Arc<Policies>,
         view: &View,
         seq: Seq,
         lower: Bound<&[u8]>,
@@ -156,7 +157,7 @@ impl PartitionIter {
         }
         Self {
             merge: Merge::new(sources),
-            policy,
+            policies,
             seq,
             lower: owned(lower),
             upper: owned(upper),
@@ -332,7 +333,7 @@ impl PartitionIter {
         let live = match self.tree {
             Some((known, live)) if known == tree => live,
             _ => {
-                let live = self.policy.tree_is_live(tree, self.seq);
+                let live = self.policies.liveness.tree_is_live(tree, self.seq);
                 self.tree = Some((tree, live));
                 live
             }
@@ -410,7 +411,7 @@ impl PartitionIter {
             }
             let base = Base::of(seq, kind, self.merge.value()).map_err(|e| self.damaged(&e))?;
             self.full_seq = base.full_seq();
-            let found = finish(&self.chain, &*self.policy, &self.key, base, &mut self.value)?;
+            let found = finish(&self.chain, &*self.policies.fold, &self.key, base, &mut self.value)?;
             self.merge.next()?;
             return Ok(found);
         }
@@ -481,7 +482,7 @@ impl PartitionIter {
                 let content = std::mem::take(&mut self.value);
                 let base = Base::of(seq, kind, &content).map_err(|e| self.damaged(&e))?;
                 self.full_seq = base.full_seq();
-                finish(&self.chain, &*self.policy, &self.key, base, &mut self.value)
+                finish(&self.chain, &*self.policies.fold, &self.key, base, &mut self.value)
             }
             _ => Ok(false),
         }
@@ -489,13 +490,13 @@ impl PartitionIter {
 }
 
 /// What a reader sees of `base` under the chain, which may be empty.
-fn finish(chain: &Chain, policy: &dyn Policy, key: &[u8], base: Base<'_>, out: &mut Vec<u8>) -> Result<bool> {
+fn finish(chain: &Chain, fold: &dyn DeltaFold, key: &[u8], base: Base<'_>, out: &mut Vec<u8>) -> Result<bool> {
     match base {
         Base::Value(_, value) if chain.is_empty() => {
             out.clear();
             out.extend_from_slice(value);
             Ok(true)
         }
-        base => chain.read(policy, key, base, out),
+        base => chain.read(fold, key, base, out),
     }
 }

@@ -3,7 +3,7 @@
 //! A [`Partition`] is one LSM tree. Writes reach it as memtables that the layer above fills;
 //! [`Partition::flush_oldest`] turns them into sorted files, and compactions keep the number of
 //! sorted runs and their size within bounds (lazy levelling). What a partition cannot know, live
-//! snapshots, dropped trees, the log, it asks of a [`Policy`].
+//! snapshots, dropped trees, the log, the meaning of values, the layer above answers by [`Policies`].
 //!
 //! Keys begin with four bytes, big-endian: the number of the tree that owns them.
 
@@ -28,6 +28,7 @@ pub mod marks;
 mod merge;
 mod options;
 mod partition;
+mod policy;
 mod ranges;
 mod retention;
 mod run_iter;
@@ -46,8 +47,9 @@ pub use iter::PartitionIter;
 pub use manifest::DroppedTail;
 pub use manifest::walk::WalkedManifest;
 pub use merge::Merge;
-pub use options::{NUMBERLESS, Options, Policy, Shared};
+pub use options::{Options, Shared};
 pub use partition::Partition;
+pub use policy::{DefinitionUse, DeltaFold, Liveness, LogBarrier, NUMBERLESS, Policies, TreeProperties};
 pub use stats::{Debt, FileInfo, Stats, Verified};
 pub use superseded::Superseded;
 pub use used::Used;

@@ -1,15 +1,12 @@
-//! What a partition is told from above: options, the policy, and what all partitions share.
+//! What a partition is told from above: options, and what all partitions share.
 
 use crate::dictionary::Dictionaries;
-use crate::{Budget, Cache, Used};
-use alluvium_codec::entry::{Entry, Seq};
+use crate::policy::Policies;
+use crate::{Budget, Cache};
 use alluvium_env::Env;
 use alluvium_sst::{Compression, DictionaryRegistry, WriterOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// The number of what has none of its own any more ([`Policy::needs_numbers`]): it takes no space.
-pub const NUMBERLESS: Seq = 1;
 
 /// The options of all partitions of a store. `Default` suits documents and budgets from 64 MiB.
 #[derive(Debug, Clone)]
@@ -82,70 +79,6 @@ impl Default for Options {
     }
 }
 
-/// What a partition cannot know, answered from above.
-///
-/// Called without any lock of the partition held, except [`Policy::before_edit`]: by a flush,
-/// under the partition's flush lock.
-pub trait Policy: Send + Sync {
-    /// The numbers that reads may use: live snapshots, and *visible* itself, ascending, taken
-    /// under one lock. Versions above the last one are all kept.
-    fn snapshots(&self) -> Vec<Seq>;
-
-    /// False if the keys of a tree may be removed: it was dropped, the drop is durable, and no
-    /// snapshot at which it lives is left. Iterators at `now` pass over such keys.
-    fn tree_is_live(&self, tree: u32, now: Seq) -> bool;
-
-    /// False if nobody looks up single keys of a tree: its files then do without filters. Default: true.
-    fn wants_filter(&self, tree: u32) -> bool {
-        let _ = tree;
-        true
-    }
-
-    /// False if nobody asks when the keys of a tree were written: what every snapshot sees, and lies
-    /// lowest, then gets the number [`NUMBERLESS`]. Default: true.
-    fn needs_numbers(&self, tree: u32) -> bool {
-        let _ = tree;
-        true
-    }
-
-    /// Called before a flush writes its version edit: makes the log durable past `max_seq`, the
-    /// highest number in the new files.
-    ///
-    /// # Errors
-    /// What kept the log from being synced; the flush then ends with this error and can be tried again.
-    fn before_edit(&self, max_seq: Seq) -> alluvium_env::Result<()>;
-
-    /// Applies deltas, oldest first, to the value `base` of `key`, and appends what comes of it to
-    /// `out`. Returns how many of them could not apply and were passed over. `None`: nobody can tell now,
-    /// and the deltas are kept. Always gives the same for the same input. Default: `None`.
-    ///
-    /// # Errors
-    /// [`alluvium_env::Error::Corrupt`] if value or delta are damaged.
-    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> alluvium_env::Result<Option<u64>> {
-        let _ = (key, base, deltas, out);
-        Ok(None)
-    }
-
-    /// True if the values of a tree use definitions, which [`Policy::note_used`] tells. Default: false.
-    fn uses_definitions(&self, tree: u32) -> bool {
-        let _ = tree;
-        false
-    }
-
-    /// Notes the numbers of the definitions that an entry's value uses. Only for trees of
-    /// [`Policy::uses_definitions`].
-    fn note_used(&self, entry: &Entry<'_>, used: &mut Used) {
-        let _ = (entry, used);
-    }
-
-    /// Opaque bytes to keep in a file, for salvage: the definitions that its values use, by tree. `older`
-    /// reads those of the compaction's inputs. Default: none.
-    fn aux(&self, used: &[(u32, Used)], older: &dyn Fn() -> Vec<Vec<u8>>) -> Vec<u8> {
-        let _ = (used, older);
-        Vec::new()
-    }
-}
-
 /// What the partitions of a store share.
 pub struct Shared {
     /// The outside world.
@@ -161,7 +94,7 @@ pub struct Shared {
     /// Every dictionary in use, once.
     pub dictionaries: Arc<DictionaryRegistry>,
     /// The answers from above.
-    pub policy: Arc<dyn Policy>,
+    pub policies: Arc<Policies>,
     /// The dictionary that each tree uses now.
     pub(crate) trees: Dictionaries,
     file_numbers: AtomicU64,
@@ -169,7 +102,7 @@ pub struct Shared {
 
 impl Shared {
     /// What partitions share, with a new cache that fits `budget`.
-    pub fn new(env: Env, options: Options, budget: Arc<Budget>, policy: Arc<dyn Policy>) -> Arc<Self> {
+    pub fn new(env: Env, options: Options, budget: Arc<Budget>, policies: Policies) -> Arc<Self> {
         let cache = Cache::new(&budget);
         let fs: Arc<dyn alluvium_env::Fs> = match options.direct_io {
             true => Arc::new(alluvium_env::DirectFs::new(env.fs.clone())),
@@ -184,7 +117,7 @@ impl Shared {
             cache,
             budget,
             dictionaries: Arc::new(DictionaryRegistry::new()),
-            policy,
+            policies: Arc::new(policies),
             trees: Dictionaries::new(),
             file_numbers: AtomicU64::new(1),
         })

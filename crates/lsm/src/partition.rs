@@ -99,7 +99,7 @@ impl Partition {
         let manifest =
             Manifest::create(&env, dir, identity, recovered.number + 1, &snapshot).map_err(|failed| failed.error)?;
         let active = Arc::new(Memtable::new(version.flushed_seq + 1));
-        let view = View::new(active, Vec::new(), version, shared.policy.clone());
+        let view = View::new(active, Vec::new(), version, shared.policies.clone());
         let partition = Self {
             home,
             identity,
@@ -253,12 +253,12 @@ impl Partition {
         immutable.push(view.active.clone());
         immutable.extend(view.immutable.iter().cloned());
         let active = Arc::new(Memtable::new(next_seq));
-        self.view.store(Arc::new(View::new(active, immutable, view.version.clone(), view.policy.clone())));
+        self.view.store(Arc::new(View::new(active, immutable, view.version.clone(), view.policies.clone())));
         true
     }
 
     /// Reads `key` at `seq` into `value`, which is replaced; false if it is absent there. `seq`
-    /// belongs to a *registered* snapshot: one that [`crate::Policy::snapshots`] has listed since
+    /// belongs to a *registered* snapshot: one that [`crate::Liveness::snapshots`] has listed since
     /// before this call. Everything it can see is then kept, whenever the view is taken.
     ///
     /// # Errors
@@ -291,7 +291,7 @@ impl Partition {
     /// Iterates over the keys within the bounds that have a value at `seq`, a registered
     /// snapshot. Reads nothing until it is positioned.
     pub fn iter(&self, view: Arc<View>, seq: Seq, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> PartitionIter {
-        PartitionIter::new(self.shared().policy.clone(), &view, seq, lower, upper)
+        PartitionIter::new(self.shared().policies.clone(), &view, seq, lower, upper)
     }
 
     /// Why the partition takes no more edits, if so. Reads go on; reopening recovers.
@@ -413,7 +413,7 @@ impl Partition {
         let view = self.view.load_full();
         let gone = |memtable: &&Arc<Memtable>| !flushed.is_some_and(|flushed| Arc::ptr_eq(flushed, memtable));
         let immutable = view.immutable.iter().filter(gone).cloned().collect();
-        self.view.store(Arc::new(View::new(view.active.clone(), immutable, version, view.policy.clone())));
+        self.view.store(Arc::new(View::new(view.active.clone(), immutable, version, view.policies.clone())));
         // Iterators have taken out what they need; point reads, looks and checkpoints have the view itself.
         if Arc::strong_count(&view) > 1 {
             marks::READ_OVERTAKEN.hit();

@@ -2,8 +2,9 @@
 
 use crate::chain::{Base, Chain};
 use crate::marks;
+use crate::policy::Policies;
+use crate::tree_of;
 use crate::version::Version;
-use crate::{Policy, tree_of};
 use alluvium_codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use alluvium_codec::ranges::RangeSet;
 use alluvium_env::{Error, Result};
@@ -18,7 +19,7 @@ pub struct View {
     /// Sealed, newest first.
     pub(crate) immutable: Vec<Arc<Memtable>>,
     pub(crate) version: Arc<Version>,
-    pub(crate) policy: Arc<dyn Policy>,
+    pub(crate) policies: Arc<Policies>,
     /// There are range tombstones in the immutable memtables or the version.
     ranged: bool,
 }
@@ -28,10 +29,10 @@ impl View {
         active: Arc<Memtable>,
         immutable: Vec<Arc<Memtable>>,
         version: Arc<Version>,
-        policy: Arc<dyn Policy>,
+        policies: Arc<Policies>,
     ) -> Self {
         let ranged = !version.ranges.is_empty() || immutable.iter().any(|memtable| memtable.has_ranges());
-        Self { active, immutable, version, policy, ranged }
+        Self { active, immutable, version, policies, ranged }
     }
 
     /// True if range tombstones may hide something. Asked after the number was taken that is read at.
@@ -124,7 +125,7 @@ impl View {
     /// `value` then holds nothing of use. Deltas are collected and folded onto the value below them.
     ///
     /// # Errors
-    /// As [`View::find`], and what [`Policy::fold`] says.
+    /// As [`View::find`], and what [`crate::DeltaFold::fold`] says.
     #[inline]
     pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<bool> {
         Ok(self.get_chained(key, seq, value)?.is_some())
@@ -174,7 +175,7 @@ impl View {
         }
         let content = std::mem::take(value);
         let base = Base::of(seq, kind, &content).map_err(|e| self.damaged(key, &e))?;
-        let found = chain.read(&*self.policy, key, base, value)?;
+        let found = chain.read(&*self.policies.fold, key, base, value)?;
         Ok(found.then_some(chain.len()))
     }
 
@@ -213,7 +214,7 @@ impl View {
         };
         let mut folded = Vec::with_capacity(value.len() + 64);
         entry::put_folded(&mut folded, newest, full);
-        let Some(refused) = chain.fold(&*self.policy, key, value, &mut folded)? else { return Ok(0) };
+        let Some(refused) = chain.fold(&*self.policies.fold, key, value, &mut folded)? else { return Ok(0) };
         let is_across_flush = seq < memtable.first_seq();
         (if is_across_flush { &marks::FOLD_ACROSS_FLUSH } else { &marks::CHAIN_FOLDED }).hit();
         memtable.apply(std::iter::once(Entry { key, seq: newest, kind: Kind::Folded, value: &folded }));
@@ -285,7 +286,7 @@ impl View {
     }
 
     /// True if the full write of `key` with the number `seq`, once visible, is still the newest version of the key. False tells
-    /// nothing. Asks filters only, never a data block. Only for trees of [`Policy::needs_numbers`].
+    /// nothing. Asks filters only, never a data block. Only for trees of [`crate::TreeProperties::needs_numbers`].
     ///
     /// What is newer would be in a memtable, or under a range tombstone, or in a second place of the files, or it has met
     /// that write in a flush or a compaction, and the number of the tree was raised to `seq` ([`crate::Superseded`]).

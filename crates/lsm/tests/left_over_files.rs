@@ -4,7 +4,7 @@ mod common;
 use alluvium_codec::entry::{Entry, Kind};
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::{Error, OpenMode};
-use alluvium_lsm::{Budget, Partition, Shared};
+use alluvium_lsm::{Budget, Partition, Policies, Shared};
 use common::{DIR, Db, env_over, key, tiny_options};
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +40,8 @@ fn a_missing_or_shortened_file_is_named() {
     db.flush();
     let path = Path::new(DIR).join(&db.sst_names()[0]);
     let open = |db: &Db| {
-        let shared = Shared::new(db.env.clone(), db.options.clone(), Budget::new(1 << 20), db.policy.clone());
+        let shared =
+            Shared::new(db.env.clone(), db.options.clone(), Budget::new(1 << 20), Policies::from_one(&db.policy));
         Partition::open(shared, 0, Path::new(DIR)).map(drop)
     };
     let file = db.env.fs.open(&path, OpenMode::ReadWrite).unwrap();
@@ -82,7 +83,7 @@ fn what_is_withdrawn_leaves_no_trace() {
     db.flush();
     touch(&db, "00000777.sst");
     let before = contents(&db);
-    let shared = Shared::new(db.env.clone(), db.options.clone(), Budget::new(64 << 20), db.policy.clone());
+    let shared = Shared::new(db.env.clone(), db.options.clone(), Budget::new(64 << 20), Policies::from_one(&db.policy));
     let other = Partition::open(shared, 0, Path::new(DIR)).unwrap();
     let entry = Entry { key: &key("b"), seq: other.flushed_seq() + 1, kind: Kind::Put, value: b"2" };
     other.active().apply(std::iter::once(entry));
@@ -102,7 +103,7 @@ fn a_manifest_whose_making_failed_at_its_end_is_withdrawn_too() {
     let before = contents(&db);
     let faults = Arc::new(FaultFs::new(db.env.fs.clone()));
     let options = alluvium_lsm::Options { manifest_bytes: 1, ..db.options.clone() };
-    let shared = Shared::new(env_over(faults.clone()), options, Budget::new(64 << 20), db.policy.clone());
+    let shared = Shared::new(env_over(faults.clone()), options, Budget::new(64 << 20), Policies::from_one(&db.policy));
     let other = Partition::open(shared, 0, Path::new(DIR)).unwrap();
     faults.inject(Fault::nth(1).of(OpKind::Open).on("MANIFEST"));
     for n in 0..100 {

@@ -73,7 +73,7 @@ pub(crate) fn open(env: Env, path: &Path, mut options: Options) -> Result<Arc<In
     let jobs = (options.memory_bytes / 8).min(24 << 20);
     let budget = alluvium_lsm::Budget::with_shares(options.memory_bytes, options.memtable_bytes(), jobs);
     let lsm_options = lsm_options(&options, superblock);
-    let shared = alluvium_lsm::Shared::new(env.clone(), lsm_options, budget, policy.clone());
+    let shared = alluvium_lsm::Shared::new(env.clone(), lsm_options, budget, alluvium_lsm::Policies::from_one(&policy));
     let segments = log_segments(&env, path, created || options.accept_log_damage)?;
     let partitions = open_partitions(&shared, path, superblock, created)?;
     let read = replay::replay(&env, path, &options, superblock, &partitions, created).and_then(|read| {

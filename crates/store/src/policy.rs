@@ -36,7 +36,7 @@ impl StorePolicy {
     }
 }
 
-impl alluvium_lsm::Policy for StorePolicy {
+impl alluvium_lsm::Liveness for StorePolicy {
     fn snapshots(&self) -> Vec<Seq> {
         self.visibility.live()
     }
@@ -44,7 +44,9 @@ impl alluvium_lsm::Policy for StorePolicy {
     fn tree_is_live(&self, tree: u32, _now: Seq) -> bool {
         self.trees.keeps_keys(tree)
     }
+}
 
+impl alluvium_lsm::TreeProperties for StorePolicy {
     fn wants_filter(&self, tree: u32) -> bool {
         let tree = TreeId(tree);
         !self.trees.is_multivalue(tree) && !self.trees.is_index(tree)
@@ -53,7 +55,9 @@ impl alluvium_lsm::Policy for StorePolicy {
     fn needs_numbers(&self, tree: u32) -> bool {
         !self.trees.is_multivalue(TreeId(tree))
     }
+}
 
+impl alluvium_lsm::DeltaFold for StorePolicy {
     fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> alluvium_env::Result<Option<u64>> {
         let (Some(fold), Some((tree, rest))) = (&self.fold, key.split_first_chunk()) else { return Ok(None) };
         let tree = TreeId(u32::from_be_bytes(*tree));
@@ -62,7 +66,9 @@ impl alluvium_lsm::Policy for StorePolicy {
             alluvium_env::Error::corrupt(std::path::Path::new(&format!("tree {}", tree.0)), 0, what)
         })
     }
+}
 
+impl alluvium_lsm::DefinitionUse for StorePolicy {
     fn uses_definitions(&self, tree: u32) -> bool {
         let Some(definitions) = &self.definitions else { return false };
         self.trees.description(TreeId(tree)).is_some_and(|description| definitions.kept_in(&description).is_some())
@@ -83,8 +89,10 @@ impl alluvium_lsm::Policy for StorePolicy {
         let inner = self.inner.get().and_then(Weak::upgrade);
         definitions::gather(&**definitions, inner.as_deref(), used, &|tree| self.trees.description(tree), older)
     }
+}
 
-    fn before_edit(&self, _max_seq: Seq) -> alluvium_env::Result<()> {
+impl alluvium_lsm::LogBarrier for StorePolicy {
+    fn sync_past(&self, _max_seq: Seq) -> alluvium_env::Result<()> {
         // After a poison a memtable may hold half of a batch: it must not become durable.
         if let Some(cause) = self.visibility.failure() {
             let cause = std::io::Error::other(cause.to_string());

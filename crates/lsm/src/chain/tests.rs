@@ -2,19 +2,7 @@ use super::*;
 
 struct Appends;
 
-impl Policy for Appends {
-    fn snapshots(&self) -> Vec<Seq> {
-        Vec::new()
-    }
-
-    fn tree_is_live(&self, _tree: u32, _now: Seq) -> bool {
-        true
-    }
-
-    fn before_edit(&self, _max_seq: Seq) -> Result<()> {
-        Ok(())
-    }
-
+impl DeltaFold for Appends {
     fn fold(&self, _key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> Result<Option<u64>> {
         out.extend_from_slice(base);
         out.extend(deltas.concat());

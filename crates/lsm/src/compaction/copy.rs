@@ -11,9 +11,10 @@
 use super::output::Output;
 use super::sweep::Drops;
 use crate::chain::{Base, Chain};
+use crate::policy::{NUMBERLESS, Policies};
 use crate::ranges::Pass;
 use crate::retention::{Retention, Verdict};
-use crate::{NUMBERLESS, Policy, Superseded, tree_of};
+use crate::{Superseded, tree_of};
 use alluvium_codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use alluvium_env::{Error, Result};
 
@@ -23,7 +24,7 @@ const POLL_BYTES: usize = 64 << 10;
 /// One copy.
 pub(crate) struct Copy<'a, 'o> {
     retention: Retention,
-    policy: &'a dyn Policy,
+    policies: &'a Policies,
     output: &'a mut Output<'o>,
     /// Whether nothing older than an entry of this key lies below the output.
     at_bottom: &'a dyn Fn(&[u8]) -> bool,
@@ -59,7 +60,7 @@ pub(crate) struct Copied {
 impl<'a, 'o> Copy<'a, 'o> {
     pub fn new(
         retention: Retention,
-        policy: &'a dyn Policy,
+        policies: &'a Policies,
         output: &'a mut Output<'o>,
         at_bottom: &'a dyn Fn(&[u8]) -> bool,
     ) -> Self {
@@ -69,7 +70,7 @@ impl<'a, 'o> Copy<'a, 'o> {
         let superseded = Superseded::default();
         Self {
             retention,
-            policy,
+            policies,
             output,
             at_bottom,
             chain,
@@ -114,12 +115,12 @@ impl<'a, 'o> Copy<'a, 'o> {
                 // The chain belongs to the tree before, and to what that says of numbers.
                 self.leave_chain(None)?;
                 tree = Some(this);
-                if !self.policy.tree_is_live(this, now) {
+                if !self.policies.liveness.tree_is_live(this, now) {
                     let Some(next) = this.checked_add(1) else { break };
                     source.seek(&next.to_be_bytes(), MAX_SEQ)?;
                     continue;
                 }
-                self.numbers = self.policy.needs_numbers(this);
+                self.numbers = self.policies.trees.needs_numbers(this);
             }
             let passed = match self.retention.passes(key, source.seq()) {
                 Some((cover, high)) => {
@@ -245,7 +246,7 @@ impl<'a, 'o> Copy<'a, 'o> {
     /// Folds the chain onto a value, behind what `folded` begins with. `None` if nobody can: not now, or never, because the
     /// value or a delta is damaged, which is told to whoever reads the key. The other keys are copied all the same.
     fn fold(&mut self, key: &[u8], value: &[u8]) -> Result<Option<u64>> {
-        match self.chain.fold(self.policy, key, value, &mut self.folded) {
+        match self.chain.fold(&*self.policies.fold, key, value, &mut self.folded) {
             Err(error @ Error::Corrupt { .. }) => {
                 log::warn!(target: "alluvium::files", "left as it is: {error}");
                 Ok(None)

@@ -5,8 +5,8 @@
 //! lets them sink, looks at the spans under the same lock.
 
 use super::picker::{Dead, FileDesc, Layout, Pick, RunDesc, Span, Why};
-use crate::Policy;
 use crate::files::FileHandle;
+use crate::policy::Liveness;
 use crate::ranges::{Covered, covered};
 use crate::version::Version;
 use alluvium_codec::entry::Seq;
@@ -146,9 +146,9 @@ impl std::fmt::Debug for CompactionJob {
 }
 
 /// Which trees of a version are dead; asked before locks are taken.
-pub(crate) fn dead_trees(version: &Version, policy: &dyn Policy, now: Seq) -> HashSet<u32> {
+pub(crate) fn dead_trees(version: &Version, liveness: &dyn Liveness, now: Seq) -> HashSet<u32> {
     let trees: HashSet<u32> = version.files().flat_map(|(_, file)| file.trees.iter().copied()).collect();
-    trees.into_iter().filter(|&tree| !policy.tree_is_live(tree, now)).collect()
+    trees.into_iter().filter(|&tree| !liveness.tree_is_live(tree, now)).collect()
 }
 
 /// What range tombstones hide of which files; asked before locks are taken.

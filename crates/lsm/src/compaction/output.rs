@@ -10,8 +10,9 @@
 
 use crate::dictionary::sample;
 use crate::files::Home;
+use crate::policy::DefinitionUse;
 use crate::version::{BASE, Run, Version};
-use crate::{AddedFile, Charge, Owner, Policy, Used, tree_of};
+use crate::{AddedFile, Charge, Owner, Used, tree_of};
 use alluvium_codec::entry::{Entry, Kind, Seq};
 use alluvium_env::Result;
 use alluvium_sst::{Compression, Dictionary, FooterInfo, Sampler, Writer, WriterOptions};
@@ -125,12 +126,12 @@ impl OpenFile {
 }
 
 impl OpenFile {
-    fn note_used(&mut self, policy: &dyn Policy, tree: u32, entry: &Entry<'_>) {
+    fn note_used(&mut self, definitions: &dyn DefinitionUse, tree: u32, entry: &Entry<'_>) {
         match self.used.last_mut() {
-            Some((last, used)) if *last == tree => policy.note_used(entry, used),
+            Some((last, used)) if *last == tree => definitions.note_used(entry, used),
             _ => {
                 let mut used = Used::default();
-                policy.note_used(entry, &mut used);
+                definitions.note_used(entry, &mut used);
                 self.used.push((tree, used));
             }
         }
@@ -235,7 +236,7 @@ impl<'a> Output<'a> {
             Some(open) if self.streaming => {
                 open.note(shadowed);
                 if self.uses_definitions {
-                    open.note_used(&*self.home.shared.policy, tree, &entry);
+                    open.note_used(&*self.home.shared.policies.definitions, tree, &entry);
                 }
                 open.writer.add(entry)
             }
@@ -291,7 +292,7 @@ impl<'a> Output<'a> {
     fn change_tree(&mut self, tree: u32) -> Result<()> {
         self.end_tree()?;
         self.tree = Some(tree);
-        self.uses_definitions = self.home.shared.policy.uses_definitions(tree);
+        self.uses_definitions = self.home.shared.policies.definitions.uses_definitions(tree);
         let low = tree.to_be_bytes();
         let high = tree.checked_add(1).map_or_else(|| vec![0xff; 5], |next| next.to_be_bytes().to_vec());
         (self.tree_end, self.large) = (None, false);
@@ -401,7 +402,7 @@ impl<'a> Output<'a> {
             if let Some(open) = &mut self.open {
                 open.note(shadowed);
                 if self.uses_definitions {
-                    open.note_used(&*self.home.shared.policy, tree, &entry);
+                    open.note_used(&*self.home.shared.policies.definitions, tree, &entry);
                 }
                 open.writer.add(entry)?;
                 if open.trees.last() != Some(&tree) {
@@ -418,7 +419,7 @@ impl<'a> Output<'a> {
         let dictionary_id = dictionary.as_ref().map_or(0, |dictionary| dictionary.id());
         let mut options =
             WriterOptions { compression: self.compression(), dictionary, ..shared.options.writer.clone() };
-        if exclusive && self.tree.is_some_and(|tree| !shared.policy.wants_filter(tree)) {
+        if exclusive && self.tree.is_some_and(|tree| !shared.policies.trees.wants_filter(tree)) {
             options.filter_bits_per_key = 0;
         }
         let writer = Writer::create(&shared.sorted_env, &self.home.path(number), number, options)?;
@@ -430,7 +431,7 @@ impl<'a> Output<'a> {
     fn close(&mut self) -> Result<()> {
         self.streaming = false;
         let Some(open) = self.open.take() else { return Ok(()) };
-        let aux = self.home.shared.policy.aux(&open.used, &|| self.aux_of_inputs());
+        let aux = self.home.shared.policies.definitions.aux(&open.used, &|| self.aux_of_inputs());
         let meta =
             open.writer.finish(FooterInfo { inputs: self.plan.inputs.clone(), replaced: self.home.replaced(), aux })?;
         if let (true, [tree], true) = (open.exclusive, open.trees.as_slice(), open.dictionary_id != 0) {

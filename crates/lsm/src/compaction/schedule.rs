@@ -7,12 +7,13 @@ use super::picker::{self, Layout, Pick, Rules, Span};
 use super::sweep::Drops;
 use crate::files::FileHandle;
 use crate::marks;
+use crate::policy::{Liveness, Policies};
 use crate::ranges::mark_clean;
 use crate::retention::Retention;
 use crate::run_iter::RunIter;
 use crate::stats::Counters;
 use crate::version::{BASE, Run, Version};
-use crate::{Debt, Merge, Partition, Policy, Superseded, VersionEdit};
+use crate::{Debt, Merge, Partition, Superseded, VersionEdit};
 use alluvium_codec::entry::MAX_SEQ;
 use alluvium_codec::ranges::RangeSet;
 use alluvium_env::{Error, Result};
@@ -52,12 +53,12 @@ impl Partition {
         if self.poisoned().is_some() {
             return None;
         }
-        let policy = &*self.shared().policy;
+        let liveness = &*self.shared().policies.liveness;
         loop {
             let version = self.view().version.clone();
-            let snapshots = policy.snapshots();
+            let snapshots = liveness.snapshots();
             let (oldest, visible) = (snapshots.first().copied(), snapshots.last().copied());
-            let dead = job::dead_trees(&version, policy, visible.unwrap_or(0));
+            let dead = job::dead_trees(&version, liveness, visible.unwrap_or(0));
             let covered = job::covered_files(&version, oldest.unwrap_or(0));
             let mut running = self.jobs.lock();
             // Under this lock: whoever closes the partition waits for all jobs that have entered.
@@ -144,7 +145,7 @@ impl Partition {
     fn execute(&self, job: &CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
         let done = match &job.pick {
             Pick::Remove(files) => {
-                let superseded = superseded_by(&job.inputs, &*self.shared().policy);
+                let superseded = superseded_by(&job.inputs, &self.shared().policies);
                 self.commit(VersionEdit { removed: files.clone(), superseded, ..VersionEdit::default() }, None)
             }
             Pick::Move(moves) => {
@@ -164,10 +165,11 @@ impl Partition {
         drops: Option<&Drops<'_>>,
         should_yield: &dyn Fn() -> bool,
     ) -> Result<Merged> {
-        let policy = &*self.shared().policy;
+        let policies = &*self.shared().policies;
+        let liveness = &*policies.liveness;
         let began = self.shared().env.clock.now();
-        let dead_before = dead_among(job, policy);
-        let retention = Retention::new(policy.snapshots());
+        let dead_before = dead_among(job, liveness);
+        let retention = Retention::new(liveness.snapshots());
         // Those that are in the version after the list was made: durable, and all up to its flushed number.
         let now = self.view().version.clone();
         let clean = retention.oldest().min(now.flushed_seq);
@@ -179,9 +181,9 @@ impl Partition {
         let failed_syncs = self.home.failed_syncs();
         let mut output = Output::new(&self.home, Plan::new(out, files.to_vec(), version));
         let mut source = Merge::new(sources(&job.inputs));
-        let copy = Copy::new(retention, policy, &mut output, &at_bottom).without(drops);
+        let copy = Copy::new(retention, policies, &mut output, &at_bottom).without(drops);
         let copied = copy.run(&mut source, should_yield)?;
-        if dead_among(job, policy) > dead_before {
+        if dead_among(job, liveness) > dead_before {
             marks::DROP_DURING_MERGE.hit();
         }
         if !copied.whole {
@@ -278,7 +280,7 @@ impl Partition {
     }
 
     /// Removes the files that hold nothing but keys of dead trees. What other files hold of them
-    /// goes when those are rewritten. Called when [`crate::Policy::tree_is_live`] has become false
+    /// goes when those are rewritten. Called when [`crate::Liveness::tree_is_live`] has become false
     /// for `tree`; it may be called again at any time.
     ///
     /// # Errors
@@ -362,11 +364,11 @@ impl Merged {
 }
 
 /// Files that go whole may hold what range tombstones hide, up to their highest numbers. Nobody asks for those of dead trees.
-fn superseded_by(inputs: &[(u64, Arc<FileHandle>)], policy: &dyn Policy) -> Superseded {
-    let now = policy.snapshots().last().copied().unwrap_or(0);
+fn superseded_by(inputs: &[(u64, Arc<FileHandle>)], policies: &Policies) -> Superseded {
+    let now = policies.liveness.snapshots().last().copied().unwrap_or(0);
     let mut superseded = Superseded::default();
     for (_, file) in inputs {
-        let asked = |tree: &&u32| policy.needs_numbers(**tree) && policy.tree_is_live(**tree, now);
+        let asked = |tree: &&u32| policies.trees.needs_numbers(**tree) && policies.liveness.tree_is_live(**tree, now);
         file.trees.iter().filter(asked).for_each(|&tree| superseded.note(tree, file.meta.max_seq));
     }
     superseded
@@ -381,12 +383,12 @@ fn unread_of<'a>(inputs: &'a [(u64, Arc<FileHandle>)], error: &Error) -> Option<
 }
 
 /// The trees among a job's inputs that nobody may read any more.
-fn dead_among(job: &CompactionJob, policy: &dyn Policy) -> usize {
-    let now = policy.snapshots().last().copied().unwrap_or(0);
+fn dead_among(job: &CompactionJob, liveness: &dyn Liveness) -> usize {
+    let now = liveness.snapshots().last().copied().unwrap_or(0);
     let mut trees: Vec<u32> = job.inputs.iter().flat_map(|(_, file)| file.trees.iter().copied()).collect();
     trees.sort_unstable();
     trees.dedup();
-    trees.into_iter().filter(|&tree| !policy.tree_is_live(tree, now)).count()
+    trees.into_iter().filter(|&tree| !liveness.tree_is_live(tree, now)).count()
 }
 
 fn inputs_of(pick: &Pick, version: &Version) -> Vec<(u64, Arc<FileHandle>)> {

@@ -49,7 +49,7 @@ impl Partition {
                 break;
             }
             // What the entries may go for must not be lost with the end of the log.
-            self.shared().policy.before_edit(max_seq)?;
+            self.shared().policies.log.sync_past(max_seq)?;
             for number in todo {
                 if should_stop() {
                     return Ok(swept);

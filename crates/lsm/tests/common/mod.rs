@@ -5,7 +5,10 @@ use alluvium_codec::entry::{Entry, Kind, Seq};
 use alluvium_env::Env;
 use alluvium_env::mem::MemFs;
 use alluvium_env::sync::Mutex;
-use alluvium_lsm::{Budget, Options, Outcome, Partition, Policy, Shared};
+use alluvium_lsm::{
+    Budget, DefinitionUse, DeltaFold, Liveness, LogBarrier, Options, Outcome, Partition, Policies, Shared,
+    TreeProperties,
+};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::path::Path;
@@ -18,7 +21,7 @@ pub struct TestPolicy {
     pub visible: AtomicU64,
     pub snapshots: Mutex<Vec<Seq>>,
     pub dead: Mutex<HashSet<u32>>,
-    /// The log is durable up to here; `before_edit` raises it.
+    /// The log is durable up to here; `sync_past` raises it.
     pub synced: AtomicU64,
     pub refuse_edit: Mutex<Option<alluvium_env::Error>>,
     /// While set, flushes and compactions are told that nobody can fold now.
@@ -40,7 +43,7 @@ pub fn apply_delta(value: &mut Vec<u8>, delta: &[u8]) -> bool {
     applies
 }
 
-impl Policy for TestPolicy {
+impl Liveness for TestPolicy {
     fn snapshots(&self) -> Vec<Seq> {
         let snapshots = self.snapshots.lock();
         let mut all = snapshots.clone();
@@ -52,7 +55,9 @@ impl Policy for TestPolicy {
     fn tree_is_live(&self, tree: u32, _now: Seq) -> bool {
         !self.dead.lock().contains(&tree)
     }
+}
 
+impl DeltaFold for TestPolicy {
     fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> alluvium_env::Result<Option<u64>> {
         if self.no_fold.load(Ordering::SeqCst) {
             return Ok(None);
@@ -66,13 +71,19 @@ impl Policy for TestPolicy {
         out.extend_from_slice(&value);
         Ok(Some(refused as u64))
     }
+}
 
+impl DefinitionUse for TestPolicy {}
+
+impl TreeProperties for TestPolicy {
     /// Tree 3 does without.
     fn needs_numbers(&self, tree: u32) -> bool {
         tree != 3
     }
+}
 
-    fn before_edit(&self, max_seq: Seq) -> alluvium_env::Result<()> {
+impl LogBarrier for TestPolicy {
+    fn sync_past(&self, max_seq: Seq) -> alluvium_env::Result<()> {
         if let Some(error) = &*self.refuse_edit.lock() {
             return Err(error.clone());
         }
@@ -198,7 +209,7 @@ impl Db {
         env.fs.create_dir_all(Path::new("/db"))?;
         env.fs.sync_dir(Path::new("/"))?;
         let policy = Arc::new(TestPolicy::default());
-        let shared = Shared::new(env.clone(), options.clone(), Budget::new(64 << 20), policy.clone());
+        let shared = Shared::new(env.clone(), options.clone(), Budget::new(64 << 20), Policies::from_one(&policy));
         let partition = Arc::new(Partition::open(shared.clone(), 0, Path::new(DIR))?);
         partition.remove_left_overs()?;
         let seq = seq.max(partition.flushed_seq());
