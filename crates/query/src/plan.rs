@@ -23,6 +23,7 @@ use crate::filter::Filter;
 use crate::index::Definition;
 use crate::sort::SortPart;
 
+mod access;
 mod bounds;
 mod budget;
 mod choose;
@@ -35,6 +36,7 @@ mod jump;
 mod said;
 mod scan;
 
+pub use access::{AccessPath, Rejected, Rejection, Unusable};
 pub use choose::plan;
 pub use error::PlanError;
 pub use interval::{Edge, Interval};
@@ -62,6 +64,11 @@ impl<'a> Query<'a> {
     /// All documents that match, whole, in any order.
     pub fn of(filter: &'a Filter) -> Self {
         Self { filter, sort: &[], needs: Needs::Documents, skip: 0, limit: None, hint: None }
+    }
+
+    /// True if the sort is by descending `_id` before all else.
+    fn is_by_descending_id(&self) -> bool {
+        self.sort.first().is_some_and(|part| part.path.as_str() == "_id" && part.is_descending())
     }
 
     /// How many documents have to be found.
@@ -143,19 +150,22 @@ pub struct Plan {
     pub root: Node,
     /// What it costs.
     pub cost: cost::Cost,
-    /// What was not taken, the cheapest first.
+    /// How it reaches the documents.
+    pub access: AccessPath,
+    /// The other candidates, the cheapest first.
     pub rejected: Vec<Rejected>,
 }
 
-/// A way that was not taken.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rejected {
-    /// The way in words: the name of an index, or what is done.
-    pub way: String,
-    /// What it would cost; none if it cannot be taken.
-    pub cost: Option<cost::Cost>,
-    /// Why it was not taken.
-    pub why: String,
+impl Plan {
+    /// The plan for a query that no document matches.
+    fn nothing(rejected: Vec<Rejected>) -> Self {
+        Self { root: Node::Nothing, cost: cost::Cost::default(), access: AccessPath::Nothing, rejected }
+    }
+
+    /// The name of the index, if the plan scans one index and nothing else.
+    pub fn index_name(&self) -> Option<&str> {
+        self.access.index_name().filter(|_| !matches!(self.root, Node::Nothing))
+    }
 }
 
 /// A step of a plan.

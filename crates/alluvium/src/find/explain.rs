@@ -4,7 +4,7 @@ use super::planning::Planned;
 use super::step::{Counts, Report};
 use super::{Moment, Question};
 use alluvium_document::{Map, Value};
-use alluvium_query::plan::{Node, Plan};
+use alluvium_query::plan::{Node, Plan, Rejected};
 use std::fmt;
 use std::time::Duration;
 
@@ -190,9 +190,14 @@ impl fmt::Display for Explanation {
             self.time.as_micros(),
             if self.cached { ", plan as before" } else { "" }
         )?;
-        let planned = self.plan.to_string();
-        // The steps stand above already: what it was thought to cost, and what was not taken.
-        let rest = planned.lines().skip_while(|line| !line.starts_with("about "));
-        rest.map(|line| line.replacen("about ", "estimated ", 1)).try_for_each(|line| writeln!(f, "{line}"))
+        writeln!(f, "estimated {}", self.plan.cost)?;
+        for Rejected { access, reason } in &self.plan.rejected {
+            write!(f, "not {access}: {reason}")?;
+            if let Some(cost) = reason.cost() {
+                write!(f, "; estimated {cost}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
     }
 }

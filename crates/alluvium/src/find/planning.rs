@@ -8,7 +8,7 @@ use crate::marks;
 use alluvium_document::compare::type_rank;
 use alluvium_document::{Map, Value};
 use alluvium_env::sync::Mutex;
-use alluvium_query::plan::{self, Hint, KeyRange, Needs, Plan, Query, Rejected};
+use alluvium_query::plan::{self, Hint, KeyRange, Needs, Plan, Query, Rejected, Rejection};
 use alluvium_store::{Bounds, Seq, TreeId};
 use hashbrown::HashMap;
 use std::cell::{Cell, RefCell};
@@ -211,26 +211,23 @@ fn remembered(
     let cost = |name: &str, estimated: f64| {
         dear.iter().find(|(known, _)| known == name).map_or(estimated, |(_, measured)| measured.max(estimated))
     };
-    if let Some(name) = index_of(&plan.root) {
-        let own = cost(&name, plan.cost.time_us);
-        let others = plan.rejected.iter().filter_map(|way| {
-            let name = way.way.strip_prefix("index ");
-            // Others cannot be asked for by a hint.
-            let asked_for = name.is_some() || way.way.starts_with("scan of");
-            let estimated = way.cost.as_ref()?.time_us;
-            asked_for.then(|| (name.map_or(estimated, |name| cost(name, estimated)), name))
+    if let Some(name) = plan.index_name() {
+        let own = cost(name, plan.cost.time_us);
+        let others = plan.rejected.iter().filter_map(|rejected| {
+            let hint = rejected.access.hint(&query)?;
+            let estimated = rejected.reason.cost()?.time_us;
+            Some((rejected.access.index_name().map_or(estimated, |name| cost(name, estimated)), hint))
         });
         let cheaper = others.filter(|(cost, _)| *cost < own).min_by(|(a, _), (b, _)| a.total_cmp(b));
-        if let Some((_, other)) = cheaper {
-            let backward = query.sort.first().is_some_and(|part| part.path.as_str() == "_id" && part.is_descending());
-            let hint = other.map_or(Hint::Natural { backward }, Hint::Name);
-            let other = plan::plan(&Query { hint: Some(hint), ..query.clone() }, collection)?;
-            let rejected = plan.rejected.iter().filter(|way| way.cost != Some(other.cost)).cloned().collect();
-            plan = Plan { rejected, ..other };
+        if let Some((_, hint)) = cheaper {
+            let mut other = plan::plan(&Query { hint: Some(hint), ..query.clone() }, collection)?;
+            plan.rejected.retain(|rejected| rejected.access != other.access);
+            other.rejected = plan.rejected;
+            plan = other;
         }
     }
     if !explains {
-        let index = index_of(&plan.root);
+        let index = plan.index_name().map(str::to_owned);
         plans.known(indexes, form, |form| form.index = index);
     }
     Ok((plan, false))
@@ -239,26 +236,13 @@ fn remembered(
 /// What is not taken beside the index that was taken before for questions of this form: what planning anew rejects, and what it
 /// would take, if that is another.
 fn beside(taken: &str, anew: Plan) -> Vec<Rejected> {
-    let Plan { root, cost, mut rejected } = anew;
-    rejected.retain(|way| way.way.strip_prefix("index ") != Some(taken));
-    let index = index_of(&root);
-    if index.as_deref() != Some(taken) {
-        let way = index.map_or_else(|| root.words(), |name| format!("index {name}"));
-        let why = format!("the index {taken} was taken before for such a question, and has not turned out wrong");
-        rejected.insert(0, Rejected { way, cost: Some(cost), why });
+    let Plan { access, cost, mut rejected, .. } = anew;
+    rejected.retain(|rejected| rejected.access.index_name() != Some(taken));
+    if access.index_name() != Some(taken) {
+        let reason = Rejection::PreviousChoice { cost, index: taken.to_owned() };
+        rejected.insert(0, Rejected { access, reason });
     }
     rejected
-}
-
-/// The index that a plan goes through, if it is one.
-fn index_of(node: &plan::Node) -> Option<String> {
-    match node {
-        plan::Node::Index(scan) => Some(scan.index.clone()),
-        plan::Node::Fetch { input, .. } | plan::Node::Sort { input, .. } | plan::Node::Limit { input, .. } => {
-            index_of(input)
-        }
-        _ => None,
-    }
 }
 
 /// Takes note of what a plan has cost so far, if that is more than was estimated for all of it.
@@ -272,7 +256,7 @@ pub(crate) fn learn(moment: &Moment, planned: &Planned, report: &Report) {
     }
     let time_us = keys as f64 * plan::cost::SCAN_ENTRY_US + documents as f64 * plan::cost::FETCH_US;
     moment.open.statistics.doubt(moment);
-    let index = index_of(&planned.plan.root);
+    let index = planned.plan.index_name().map(str::to_owned);
     moment.open.plans.known(&planned.indexes, form, |form| {
         let Some(index) = index else { return };
         let known = form.dear.iter().any(|(known, measured)| *known == index && *measured * 2.0 >= time_us);

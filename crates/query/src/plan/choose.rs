@@ -1,14 +1,15 @@
-//! Which way is taken.
+//! Which candidate is chosen.
 
 use alluvium_document::Value;
 
+use super::access::{AccessPath, Rejected, Rejection, Unusable};
 use super::bounds::{Bounds, Of};
 use super::budget::{Budget, weight};
 use super::cost::{self, Cost, Met, Shares};
 use super::interval::Intervals;
 use super::said::{Paths, Said, bit, spoken_of};
 use super::scan::{self, Bounded};
-use super::{Collection, Hint, Index, IndexScan, Needs, Node, PartBounds, Plan, PlanError, Query, Rejected, implies};
+use super::{Collection, Hint, Index, IndexScan, Needs, Node, PartBounds, Plan, PlanError, Query, implies};
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Condition, Test};
 use crate::index::{Order, Part};
@@ -18,19 +19,16 @@ use crate::sort::SortPart;
 const BRANCHES_MAX: usize = 1000;
 const INNER_BRANCHES_MAX: usize = 64;
 
-/// Why an index was not taken.
-const GIVES_NOTHING: &str = "the filter gives it no bounds, and it gives no order";
-
 /// How deep branches are looked into for branches.
 const DEPTH_MAX: usize = 2;
 
 /// The most `_id`s that are looked up one by one.
 const LOOKUPS_MAX: usize = 1 << 20;
 
-/// A way to the documents that match, before they are sorted.
+/// A plan that may be chosen; before [`Planner::finish`] without the sort and the limit.
 #[derive(Debug, Clone)]
-struct Way {
-    name: String,
+struct Candidate {
+    access: AccessPath,
     /// Without the conditions that documents are asked, as long as `proved` says which they are not.
     node: Node,
     /// The clauses that need not be asked; none if the node is whole.
@@ -42,13 +40,13 @@ struct Way {
     most: f64,
 }
 
-impl Way {
-    /// A way that finds nothing.
-    fn nothing(name: String) -> Self {
-        Self { name, node: Node::Nothing, proved: None, cost: Cost::default(), ordered: true, most: 0.0 }
+impl Candidate {
+    /// A candidate that finds nothing.
+    fn nothing(access: AccessPath) -> Self {
+        Self { access, node: Node::Nothing, proved: None, cost: Cost::default(), ordered: true, most: 0.0 }
     }
 
-    /// The node with the conditions that documents are asked. Of all ways only those that are taken have copies of them.
+    /// The node with the conditions that documents are asked. Only the chosen candidate has copies of them.
     /// `in_order` says that the filter's clauses are in their order.
     fn into_node(self, filter: &Filter, in_order: bool) -> Node {
         let Some(mut proved) = self.proved else { return self.node };
@@ -84,10 +82,10 @@ struct Scanned<'i> {
     met: Met,
 }
 
-/// What was found for a filter.
+/// The candidates for a filter, and the indexes that cannot serve it.
 #[derive(Default)]
-struct Ways {
-    ways: Vec<Way>,
+struct Candidates {
+    usable: Vec<Candidate>,
     unusable: Vec<Rejected>,
 }
 
@@ -100,36 +98,30 @@ pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, Plan
     let paths = Paths::of(collection.indexes);
     let planner = Planner { query, collection, unseen, paths, budget: Budget::default() };
     let said = Said::new(query.filter, &planner.paths);
-    let mut ways = match &query.hint {
+    let candidates = match &query.hint {
         Some(hint) => planner.hinted(hint, &said)?,
-        None => planner.ways(&said, DEPTH_MAX),
+        None => planner.candidates(&said, DEPTH_MAX),
     };
     if finds_nothing(query.filter) {
-        let unusable = std::mem::take(&mut ways.unusable);
-        return Ok(Plan { root: Node::Nothing, cost: Cost::default(), rejected: unusable });
+        return Ok(Plan::nothing(candidates.unusable));
     }
     let guess = collection.documents as f64 * cost::selectivity(query.filter, &Shares::of(collection));
-    let found = ways.ways.iter().map(|way| way.most).fold(guess, f64::min);
-    let mut finished: Vec<Way> = ways.ways.into_iter().map(|way| planner.finish(way, found)).collect();
+    let found = candidates.usable.iter().map(|candidate| candidate.most).fold(guess, f64::min);
+    let mut finished: Vec<Candidate> =
+        candidates.usable.into_iter().map(|candidate| planner.finish(candidate, found)).collect();
     finished.sort_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us));
     let mut finished = finished.into_iter();
     // There is always the scan of all documents, or what was hinted at.
     let Some(best) = finished.next() else {
-        return Ok(Plan { root: Node::Nothing, cost: Cost::default(), rejected: ways.unusable });
+        return Ok(Plan::nothing(candidates.unusable));
     };
-    let dearer =
-        finished.map(|way| Rejected { why: dearer(&way.cost, &best.cost), way: way.name, cost: Some(way.cost) });
-    let rejected = dearer.chain(ways.unusable).collect();
-    let cost = best.cost;
-    Ok(Plan { root: best.into_node(query.filter, true), cost, rejected })
-}
-
-fn dearer(cost: &Cost, best: &Cost) -> String {
-    match cost.time_us / best.time_us.max(f64::MIN_POSITIVE) {
-        times if times >= 10.0 => format!("takes {times:.0} times as long"),
-        times if times >= 1.01 => format!("takes {times:.2} times as long"),
-        _ => "takes as long".to_owned(),
-    }
+    let costlier = finished.map(|Candidate { access, cost, .. }| {
+        let ratio = cost.time_us / best.cost.time_us.max(f64::MIN_POSITIVE);
+        Rejected { access, reason: Rejection::Costlier { cost, ratio } }
+    });
+    let rejected = costlier.chain(candidates.unusable).collect();
+    let (access, cost) = (best.access.clone(), best.cost);
+    Ok(Plan { root: best.into_node(query.filter, true), access, cost, rejected })
 }
 
 /// True if no value passes one of the conditions.
@@ -156,36 +148,36 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// All ways to what a filter matches; the last is the scan of all documents.
-    fn ways<'f>(&self, said: &Said<'f>, depth: usize) -> Ways
+    /// All candidates for a filter; the last is the scan of all documents.
+    fn candidates<'f>(&self, said: &Said<'f>, depth: usize) -> Candidates
     where
         'a: 'f,
     {
-        let mut found = Ways::default();
+        let mut found = Candidates::default();
         let mut scans = Vec::new();
-        found.ways.extend(self.lookup(said));
+        found.usable.extend(self.lookup(said));
         for (at, index) in self.collection.indexes.iter().enumerate() {
-            let way = if self.may_serve(index, said.speaks_of(at)) {
+            let candidate = if self.may_serve(index, said.speaks_of(at)) {
                 self.index(said, index, false, &mut scans)
             } else if depth == DEPTH_MAX {
-                Err(GIVES_NOTHING.to_owned())
+                Err(Unusable::NoBounds)
             } else {
                 // Of branches nobody is told who could not serve.
                 continue;
             };
-            match way {
-                Ok(way) => found.ways.push(way),
+            match candidate {
+                Ok(candidate) => found.usable.push(candidate),
                 Err(why) => {
-                    found.unusable.push(Rejected { way: index_name(index), cost: None, why });
+                    found.unusable.push(Rejected { access: access_by(index), reason: Rejection::Unusable(why) });
                 }
             }
         }
-        found.ways.extend(self.intersection(scans));
+        found.usable.extend(self.intersection(scans));
         if let Some(depth) = depth.checked_sub(1) {
             let choices = self.choices(said.filter, depth).into_iter();
-            found.ways.extend(choices.filter_map(|at| self.union(said.filter, at, depth)));
+            found.usable.extend(choices.filter_map(|at| self.union(said.filter, at, depth)));
         }
-        found.ways.push(self.scan(said, None));
+        found.usable.push(self.scan(said, None));
         found
     }
 
@@ -196,12 +188,12 @@ impl<'a> Planner<'a> {
         spoken_of || has_few || asks_more
     }
 
-    fn hinted<'f>(&self, hint: &Hint<'_>, said: &Said<'f>) -> Result<Ways, PlanError>
+    fn hinted<'f>(&self, hint: &Hint<'_>, said: &Said<'f>) -> Result<Candidates, PlanError>
     where
         'a: 'f,
     {
         let is_id = |keys: &alluvium_document::Map| keys.len() == 1 && keys.contains("_id");
-        let only = |way: Way| Ok(Ways { ways: vec![way], unusable: Vec::new() });
+        let only = |candidate| Ok(Candidates { usable: vec![candidate], unusable: Vec::new() });
         let all = self.collection.indexes.iter();
         let named: Vec<&Index<'_>> = match hint {
             Hint::Natural { backward } => return only(self.scan(said, Some(*backward))),
@@ -213,10 +205,10 @@ impl<'a> Planner<'a> {
             Hint::Keys(keys) => all.filter(|index| same_keys(&index.definition.keys_map(), keys)).collect(),
         };
         // Several may have the same keys, and not the same documents: the cheapest of those that can answer is taken.
-        let (mut ways, mut refused) = (Vec::new(), None);
+        let (mut usable, mut refused) = (Vec::new(), None);
         for index in named {
             match self.index(said, index, true, &mut Vec::new()) {
-                Ok(way) => ways.push(way),
+                Ok(candidate) => usable.push(candidate),
                 Err(why) => {
                     let name = index.definition.name();
                     refused = Some(PlanError::HintCannotAnswer(format!("the hint names the index {name}: {why}")));
@@ -232,8 +224,8 @@ impl<'a> Planner<'a> {
             }
             Hint::Natural { .. } => String::new(),
         };
-        match (ways.is_empty(), refused) {
-            (false, _) => Ok(Ways { ways, unusable: Vec::new() }),
+        match (usable.is_empty(), refused) {
+            (false, _) => Ok(Candidates { usable, unusable: Vec::new() }),
             (true, Some(why)) => Err(why),
             (true, None) => Err(PlanError::BadHint(format!("the hint names the index {what}, which is not there"))),
         }
@@ -255,7 +247,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A scan of all documents, or of those between bounds of `_id`.
-    fn scan(&self, said: &Said<'_>, backward: Option<bool>) -> Way {
+    fn scan(&self, said: &Said<'_>, backward: Option<bool>) -> Candidate {
         let (set, proved) = self.ids(said);
         let sort = self.query.sort.first().filter(|part| part.path.as_str() == "_id");
         let backward = backward.unwrap_or(sort.is_some_and(|part| part.is_descending()));
@@ -265,12 +257,12 @@ impl<'a> Planner<'a> {
         let each = cost::SCAN_DOCUMENT_US * kilobytes.max(1.0);
         let seeks = cost::SEEK_US * f64::from(self.collection.partitions) * set.0.len() as f64;
         let cost = Cost { time_us: seeks + documents * each, entries: 0.0, documents };
-        let name = if set.is_all() { "scan of all documents" } else { "scan of a range of _id" }.to_owned();
+        let access = AccessPath::Scan { bounded: !set.is_all() };
         let node = Node::Scan { ids: set.0, backward, filter: Filter::default() };
-        Way { name, node, proved: Some(proved), cost, ordered, most: documents }
+        Candidate { access, node, proved: Some(proved), cost, ordered, most: documents }
     }
 
-    fn lookup(&self, said: &Said<'_>) -> Option<Way> {
+    fn lookup(&self, said: &Said<'_>) -> Option<Candidate> {
         let (set, proved) = self.ids(said);
         if !set.is_points() || set.0.len() > LOOKUPS_MAX {
             return None;
@@ -279,7 +271,7 @@ impl<'a> Planner<'a> {
         let ids: Vec<Value> = set.0.into_iter().map(|point| point.low.value).filter(is_id).collect();
         let count = ids.len() as f64;
         if ids.is_empty() {
-            return Some(Way::nothing("look-up by _id".to_owned()));
+            return Some(Candidate::nothing(AccessPath::Lookup));
         }
         let ordered = match self.query.sort {
             [] => true,
@@ -287,7 +279,7 @@ impl<'a> Planner<'a> {
         };
         let cost = Cost { time_us: count * cost::FETCH_US, entries: 0.0, documents: count };
         let node = Node::Lookup { ids, filter: Filter::default() };
-        Some(Way { name: "look-up by _id".to_owned(), node, proved: Some(proved), cost, ordered, most: count })
+        Some(Candidate { access: AccessPath::Lookup, node, proved: Some(proved), cost, ordered, most: count })
     }
 
     /// A scan of an index, and the fetch of the documents if it takes one. If the first part has bounds, `scans` is told.
@@ -297,19 +289,19 @@ impl<'a> Planner<'a> {
         index: &'f Index<'f>,
         hinted: bool,
         scans: &mut Vec<Scanned<'f>>,
-    ) -> Result<Way, String> {
+    ) -> Result<Candidate, Unusable> {
         self.usable(said, index)?;
         let bounded = scan::bounded(said, index);
         let backward = order(&bounded, index, self.query.sort);
         let ordered = self.query.sort.is_empty() || backward.is_some();
         let is_covered = self.covers(said.filter, &bounded, index);
         if bounded.bounds.iter().any(|part| part.intervals.is_empty()) {
-            return Ok(Way::nothing(index_name(index)));
+            return Ok(Candidate::nothing(access_by(index)));
         }
         let has_few = index.definition.is_sparse() || index.definition.partial_filter().is_some();
         let is_all = !has_few && bounded.bounds.iter().all(|part| part.is_all());
         if is_all && !hinted && !is_covered && (self.query.sort.is_empty() || !ordered) {
-            return Err(GIVES_NOTHING.to_owned());
+            return Err(Unusable::NoBounds);
         }
         let looks = self.budget.take_look();
         let met = Met::of(&bounded.bounds, index, if looks { self.collection } else { &self.unseen });
@@ -322,7 +314,7 @@ impl<'a> Planner<'a> {
             multikey: index.multikey != 0,
             tells: told_parts(index),
         };
-        let (name, proved) = (index_name(index), Some(bounded.proved.clone()));
+        let (access, proved) = (access_by(index), Some(bounded.proved.clone()));
         let (mut most, mut cost) = (met.documents, self.of_scan(&met, index));
         let asked = index.definition.parts().iter().flat_map(|part| said.conditions(part.path.as_str()));
         let shares = asked.filter_map(|(at, _)| scan.asks(said.filter.clauses.get(at)?)).reduce(|a, b| a * b);
@@ -338,19 +330,19 @@ impl<'a> Planner<'a> {
         if bounded.bounds.first().is_some_and(|part| !part.is_all()) {
             scans.push(Scanned { index, bounded, met });
         }
-        Ok(Way { name, node, proved, cost, ordered, most })
+        Ok(Candidate { access, node, proved, cost, ordered, most })
     }
 
     /// An index is used only if every document that matches has entries in it.
-    fn usable<'f>(&self, said: &Said<'f>, index: &Index<'f>) -> Result<(), String> {
+    fn usable<'f>(&self, said: &Said<'f>, index: &Index<'f>) -> Result<(), Unusable> {
         let definition = index.definition;
         if let Some(partial) = definition.partial_filter()
             && !implies::implies(said.filter, partial, &self.budget)
         {
-            return Err(format!("it is partial, and the filter does not say {partial}"));
+            return Err(Unusable::Partial(partial.clone()));
         }
         if definition.is_sparse() && !said.has_all(definition) {
-            return Err("it is sparse, and the filter may match documents without its fields".to_owned());
+            return Err(Unusable::Sparse);
         }
         Ok(())
     }
@@ -380,7 +372,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Two scans whose documents are few together.
-    fn intersection(&self, mut scans: Vec<Scanned<'_>>) -> Option<Way> {
+    fn intersection(&self, mut scans: Vec<Scanned<'_>>) -> Option<Candidate> {
         scans.sort_by(|a, b| a.met.within.total_cmp(&b.met.within));
         let (first, rest) = scans.split_first()?;
         fn path<'s>(scan: &'s Scanned<'_>) -> &'s alluvium_document::path::FieldPath {
@@ -413,11 +405,12 @@ impl<'a> Planner<'a> {
             multikey: index.multikey != 0,
             tells: 0,
         };
-        let name = format!("intersection of {} and {}", first.index.definition.name(), second.index.definition.name());
+        let [one, other] = [first, second].map(|scan| scan.index.definition.name().to_owned());
+        let access = AccessPath::Intersection(one, other);
         let input = Box::new(Node::Intersection(vec![node(first), node(second)]));
         let node = Node::Fetch { input, filter: Filter::default() };
         let (cost, ordered) = (scanned.add(fetch(both)), self.query.sort.is_empty());
-        Some(Way { name, node, proved: Some(proved), cost, ordered, most: both })
+        Some(Candidate { access, node, proved: Some(proved), cost, ordered, most: both })
     }
 
     /// The clauses whose branches are looked up one by one. Those with few branches are paid for first, and all of them
@@ -455,13 +448,13 @@ impl<'a> Planner<'a> {
     }
 
     /// The branches of one `$or`, each with the other conditions.
-    fn union(&self, filter: &Filter, at: usize, depth: usize) -> Option<Way> {
+    fn union(&self, filter: &Filter, at: usize, depth: usize) -> Option<Candidate> {
         let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return None };
         let others = without(filter, &[at]);
         if finds_nothing(&others) {
-            return Some(Way::nothing("union of nothing".to_owned()));
+            return Some(Candidate::nothing(AccessPath::Union { clause: at, branches: Vec::new() }));
         }
-        let (mut inputs, mut names, mut cost, mut merge) = (Vec::new(), Vec::new(), Cost::default(), true);
+        let (mut inputs, mut paths, mut cost, mut merge) = (Vec::new(), Vec::new(), Cost::default(), true);
         let mut most = 0.0;
         for branch in branches {
             if finds_nothing(branch) {
@@ -470,25 +463,25 @@ impl<'a> Planner<'a> {
             let clauses = branch.clauses.iter().chain(&others.clauses).cloned().collect();
             let branch = Filter { clauses, ..Filter::default() };
             let said = Said::new(&branch, &self.paths);
-            let is_narrow = |way: &Way| !matches!(&way.node, Node::Scan { ids, .. } if Intervals(ids.clone()).is_all());
-            let ways = self.ways(&said, depth).ways.into_iter().filter(is_narrow);
-            let best = ways.min_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us))?;
+            let is_narrow = |candidate: &Candidate| !matches!(&candidate.node, Node::Scan { ids, .. } if Intervals(ids.clone()).is_all());
+            let candidates = self.candidates(&said, depth).usable.into_iter().filter(is_narrow);
+            let best = candidates.min_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us))?;
             let ids = Cost::of_time(best.cost.documents * cost::DEDUPLICATE_US);
             cost = cost.add(best.cost).add(ids);
             merge &= best.ordered;
             most += best.most;
-            names.push(best.name.clone());
+            paths.push(best.access.clone());
             inputs.push(best.into_node(&branch, false));
         }
-        let name = format!("union of {}", names.join(", "));
+        let access = AccessPath::Union { clause: at, branches: paths };
         let merge = if merge { self.query.sort.to_vec() } else { Vec::new() };
         let ordered = !merge.is_empty() || self.query.sort.is_empty();
-        Some(Way { name, node: Node::Union { inputs, merge }, proved: None, cost, ordered, most })
+        Some(Candidate { access, node: Node::Union { inputs, merge }, proved: None, cost, ordered, most })
     }
 
     /// Adds what is left to be done.
-    fn finish(&self, way: Way, found: f64) -> Way {
-        let Way { name, mut node, proved, mut cost, ordered, most } = way;
+    fn finish(&self, candidate: Candidate, found: f64) -> Candidate {
+        let Candidate { access, mut node, proved, mut cost, ordered, most } = candidate;
         let wanted = self.query.wanted();
         if ordered {
             // It ends once enough are found.
@@ -504,7 +497,7 @@ impl<'a> Planner<'a> {
         if !is_nothing && (self.query.skip > 0 || self.query.limit.is_some()) {
             node = Node::Limit { input: Box::new(node), skip: self.query.skip, limit: self.query.limit };
         }
-        Way { name, node, proved, cost, ordered: true, most }
+        Candidate { access, node, proved, cost, ordered: true, most }
     }
 }
 
@@ -517,8 +510,8 @@ fn told_parts(index: &Index<'_>) -> u64 {
     index.definition.parts().iter().enumerate().filter(is_told).fold(0, |told, (at, _)| told | 1 << at)
 }
 
-fn index_name(index: &Index<'_>) -> String {
-    format!("index {}", index.definition.name())
+fn access_by(index: &Index<'_>) -> AccessPath {
+    AccessPath::Index(index.definition.name().to_owned())
 }
 
 fn fetch(documents: f64) -> Cost {

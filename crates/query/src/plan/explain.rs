@@ -4,6 +4,8 @@ use std::fmt;
 
 use alluvium_document::{Map, Value};
 
+use super::access::Rejected;
+use super::cost::Cost;
 use super::interval::{Interval, text};
 use super::{IndexScan, Node, PartBounds, Plan};
 use crate::filter::Filter;
@@ -17,12 +19,12 @@ impl Plan {
     pub fn to_map(&self) -> Map {
         let mut map = Map::from([("winningPlan", Value::Map(self.root.to_map()))]);
         map.push("estimated", of_cost(&self.cost));
-        let rejected = self.rejected.iter().map(|way| {
-            let mut map = Map::from([("way", Value::from(way.way.as_str()))]);
-            if let Some(cost) = &way.cost {
+        let rejected = self.rejected.iter().map(|rejected| {
+            let mut map = Map::from([("way", Value::from(rejected.access.to_string()))]);
+            if let Some(cost) = rejected.reason.cost() {
                 map.push("estimated", of_cost(cost));
             }
-            map.push("why", way.why.as_str());
+            map.push("why", rejected.reason.to_string());
             Value::Map(map)
         });
         map.push("rejectedPlans", Value::Array(rejected.collect()));
@@ -30,7 +32,7 @@ impl Plan {
     }
 }
 
-fn of_cost(cost: &super::cost::Cost) -> Value {
+fn of_cost(cost: &Cost) -> Value {
     let whole = |x: f64| Value::from(x.round() as i64);
     let map = [("timeUs", cost.time_us), ("keysExamined", cost.entries), ("docsExamined", cost.documents)];
     Value::Map(map.into_iter().map(|(name, x)| (name, whole(x))).collect())
@@ -40,19 +42,22 @@ fn of_cost(cost: &super::cost::Cost) -> Value {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.root.write(f, 0)?;
-        writeln!(f, "{}", of_words(&self.cost))?;
-        for way in &self.rejected {
-            match &way.cost {
-                Some(cost) => writeln!(f, "not {}: {}; {}", way.way, way.why, of_words(cost))?,
-                None => writeln!(f, "not {}: {}", way.way, way.why)?,
+        writeln!(f, "about {}", self.cost)?;
+        for Rejected { access, reason } in &self.rejected {
+            write!(f, "not {access}: {reason}")?;
+            if let Some(cost) = reason.cost() {
+                write!(f, "; about {cost}")?;
             }
+            writeln!(f)?;
         }
         Ok(())
     }
 }
 
-fn of_words(cost: &super::cost::Cost) -> String {
-    format!("about {:.0} us, {:.0} entries, {:.0} documents", cost.time_us, cost.entries, cost.documents)
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.0} us, {:.0} entries, {:.0} documents", self.time_us, self.entries, self.documents)
+    }
 }
 
 fn of_sort(by: &[SortPart]) -> String {

@@ -23,7 +23,7 @@ fn taken_for(c: &Collection, filter: &str, limit: Option<u64>) -> (Option<String
     let moment = Moment::of(c, None).unwrap();
     let asked = Asked { limit, ..Asked::new(filter) };
     let planned = super::plan(&moment, &Question::new(asked).unwrap(), false).unwrap();
-    (super::index_of(&planned.plan.root), planned.cached)
+    (planned.plan.index_name().map(str::to_owned), planned.cached)
 }
 
 #[test]
@@ -101,7 +101,9 @@ fn what_was_taken_before_is_named_where_another_is_cheaper_now() {
         let moment = Moment::of(&c, None).unwrap();
         (*super::plan(&moment, &Question::new(Asked::new(filter)).unwrap(), true).unwrap().plan).clone()
     };
-    let ways = |taken: &str| super::beside(taken, root("few_1")).into_iter().map(|way| way.way).collect::<Vec<_>>();
+    let ways = |taken: &str| {
+        super::beside(taken, root("few_1")).into_iter().map(|way| way.access.to_string()).collect::<Vec<_>>()
+    };
     assert!(ways("few_1").iter().all(|way| way != "index few_1"));
     assert!(ways("other_1")[0] == "index few_1" && ways("other_1").iter().all(|way| way != "index other_1"));
 }

@@ -45,7 +45,8 @@ fn has_union(plan: &Plan) -> bool {
         Node::Fetch { input, .. } => input,
         root => root,
     };
-    matches!(root, Node::Union { .. }) || plan.rejected.iter().any(|way| way.way.starts_with("union"))
+    matches!(root, Node::Union { .. })
+        || plan.rejected.iter().any(|rejected| matches!(rejected.access, AccessPath::Union { .. }))
 }
 
 fn list(n: i32, one: impl Fn(i32) -> Map) -> Value {
