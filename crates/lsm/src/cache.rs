@@ -8,7 +8,7 @@
 
 mod counts;
 
-use crate::{Budget, Owner};
+use crate::budget::{Budget, Owner};
 use alluvium_sst::{Block, BlockCache, Holder};
 use counts::{Counts, What};
 use quick_cache::Weighter;

@@ -1,12 +1,12 @@
-//! Compaction: what to merge (picker), the merge itself (job), and the files that come of it
-//! (output, which flushes use too).
+//! Compaction: the merge itself (copy, job), the files that come of it (output, which flushes use too), and when
+//! it runs (schedule). What to merge is the picker's choice.
 
 pub(crate) mod copy;
 pub(crate) mod job;
 pub(crate) mod output;
-pub mod picker;
 mod schedule;
 mod sweep;
 
+pub use copy::Drops;
 pub use job::{CompactionJob, Outcome};
-pub use sweep::{Drops, Swept};
+pub use sweep::Swept;

@@ -2,7 +2,7 @@
 //!
 //! An edit is a list of fields, each a tag and its value; `docs/format/manifest.md` draws them.
 
-use crate::Superseded;
+use crate::superseded::Superseded;
 use alluvium_codec::entry::{MAX_SEQ, Seq};
 use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER, MAX_RANGE_BYTES, MAX_TREE, at_most, get_number, get_seq};
 use alluvium_codec::ranges::{RangeSet, RangeSetBuilder};

@@ -1,8 +1,8 @@
 //! Estimates: about how many keys lie in a range.
 
-use crate::View;
+use crate::covers::Covers;
 use crate::files::FileHandle;
-use crate::ranges::Covers;
+use crate::view::View;
 use alluvium_codec::entry::{EntryIter, Kind, MAX_SEQ, Seq};
 use alluvium_env::Result;
 use alluvium_memtable::Memtable;

@@ -1,8 +1,10 @@
 //! Files of a partition as its versions hold them: opened when first read, removed when the last
 //! version or iterator lets go of them after an edit has dropped them.
 
-use crate::ranges::Covered;
-use crate::{AddedFile, Charge, Owner, Shared};
+use crate::budget::{Charge, Owner};
+use crate::edit::AddedFile;
+use crate::names::sst_path;
+use crate::options::Shared;
 use alluvium_codec::entry::Seq;
 use alluvium_env::sync::Mutex;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -76,7 +78,7 @@ impl Home {
 
     /// The path of a file.
     pub fn path(&self, number: u64) -> PathBuf {
-        crate::image::sst_path(&self.dir, number)
+        sst_path(&self.dir, number)
     }
 
     /// No file is removed from now on.
@@ -116,11 +118,6 @@ impl Home {
     }
 }
 
-/// The number in a file name like `00000012.sst`.
-pub fn sst_number(name: &str) -> Option<u64> {
-    name.strip_suffix(".sst")?.parse().ok()
-}
-
 /// An open file, and the memory it pins.
 struct Open {
     reader: Arc<Reader>,
@@ -145,6 +142,17 @@ pub(crate) struct FileHandle {
     dropped: AtomicBool,
     /// When a merge could not read it last, in nanoseconds of the clock plus one; 0 for never.
     unread_at: AtomicU64,
+}
+
+/// What the range tombstones that every snapshot sees hide of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Covered {
+    /// All of it: the file can go.
+    pub wholly: bool,
+    /// About so many entries.
+    pub entries: u64,
+    /// So many ranges of keys, which stay until the file is rewritten.
+    pub fragments: u64,
 }
 
 /// For so long after a merge that could not read it, a file is left out of others that nobody asks for.

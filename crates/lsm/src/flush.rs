@@ -1,16 +1,19 @@
 //! Flush: one immutable memtable becomes sorted files.
 
 use crate::compaction::copy::Copy;
-use crate::compaction::job::{self, Ticket};
+use crate::compaction::job;
 use crate::compaction::output::{Output, Plan, remove_outputs};
-use crate::compaction::picker::Span;
+use crate::counters::Counters;
+use crate::edit::{AddedFile, VersionEdit};
+use crate::jobs::Ticket;
+use crate::key::tree_of;
 use crate::marks;
+use crate::partition::Partition;
+use crate::picker::Span;
 use crate::policy::Liveness;
 use crate::ranges::mark_clean;
 use crate::retention::Retention;
-use crate::stats::Counters;
 use crate::version::Version;
-use crate::{AddedFile, Partition, VersionEdit, tree_of};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::ranges::RangeSet;
 use alluvium_env::{Error, Result};

@@ -1,13 +1,14 @@
 //! The files of a partition as they stand on disk, without an open partition: for checkpoints, tools and
 //! salvage.
 
+use crate::edit::VersionEdit;
+use crate::manifest::walk::WalkedManifest;
 use crate::manifest::{self, DroppedTail, Identity, Manifest};
-use crate::{VersionEdit, View, WalkedManifest};
+use crate::view::View;
 use alluvium_env::{Env, Result};
 use std::path::{Path, PathBuf};
 
-pub use crate::files::sst_number;
-pub use crate::manifest::manifest_number;
+pub use crate::names::{manifest_number, sst_number, sst_path};
 
 /// A manifest, read whole.
 #[derive(Debug)]
@@ -26,11 +27,6 @@ impl View {
     pub fn edit(&self, next_file: u64) -> VersionEdit {
         self.version.snapshot(next_file)
     }
-}
-
-/// The path of a sorted file in the directory of its partition.
-pub fn sst_path(dir: &Path, number: u64) -> PathBuf {
-    dir.join(format!("{number:08}.sst"))
 }
 
 /// Writes the first manifest of a partition into its directory, durably: it names a whole version.

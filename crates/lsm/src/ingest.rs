@@ -5,8 +5,9 @@
 //! is only for trees of which single keys are never looked up.
 
 use crate::compaction::output::{Output, Plan, remove_outputs};
-use crate::stats::Counters;
-use crate::{Partition, VersionEdit};
+use crate::counters::Counters;
+use crate::edit::{AddedFile, VersionEdit};
+use crate::partition::Partition;
 use alluvium_codec::entry::Entry;
 use alluvium_env::Result;
 
@@ -44,7 +45,7 @@ impl Partition {
     }
 
     /// Makes files, which were made since so many syncs of the directory had failed, part of the partition.
-    fn install_files(&self, run: u64, max_seq: u64, (files, failed_syncs): (&[crate::AddedFile], u64)) -> Result<()> {
+    fn install_files(&self, run: u64, max_seq: u64, (files, failed_syncs): (&[AddedFile], u64)) -> Result<()> {
         self.home.sync_names(failed_syncs)?;
         self.shared().policies.log.sync_past(max_seq)?;
         let mut added = files.to_vec();

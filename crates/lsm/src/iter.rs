@@ -1,10 +1,12 @@
 //! The iterator over all of a partition as a snapshot sees it.
 
 use crate::chain::{Base, Chain};
+use crate::covers::{Covers, Pass};
+use crate::key::tree_of;
+use crate::merge::Merge;
 use crate::policy::{DeltaFold, Policies};
-use crate::ranges::{Covers, Pass};
 use crate::run_iter::RunIter;
-use crate::{Merge, View, tree_of};
+use crate::view::View;
 use alluvium_codec::entry::{EntryIter, Kind, Seq};
 use alluvium_env::{Error, Result};
 use alluvium_memtable::MemtableIter;

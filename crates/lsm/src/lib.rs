@@ -14,6 +14,8 @@ mod budget;
 mod cache;
 mod chain;
 mod compaction;
+mod counters;
+mod covers;
 mod dictionary;
 mod edit;
 mod estimate;
@@ -22,12 +24,16 @@ mod flush;
 pub mod image;
 mod ingest;
 mod iter;
+mod jobs;
 mod kept;
+mod key;
 mod manifest;
 pub mod marks;
 mod merge;
+mod names;
 mod options;
 mod partition;
+pub mod picker;
 mod policy;
 mod ranges;
 mod retention;
@@ -40,7 +46,6 @@ mod view;
 
 pub use budget::{Budget, Charge, Owner};
 pub use cache::{BlockCounts, Cache};
-pub use compaction::picker;
 pub use compaction::{CompactionJob, Drops, Outcome, Swept};
 pub use edit::{AddedFile, VersionEdit};
 pub use iter::PartitionIter;
@@ -54,16 +59,3 @@ pub use stats::{Debt, FileInfo, Stats, Verified};
 pub use superseded::Superseded;
 pub use used::Used;
 pub use view::View;
-
-/// The tree that a key belongs to: its first four bytes, big-endian; what is missing counts as 0.
-#[inline]
-pub(crate) fn tree_of(key: &[u8]) -> u32 {
-    match key.first_chunk::<4>() {
-        Some(bytes) => u32::from_be_bytes(*bytes),
-        None => {
-            let mut bytes = [0u8; 4];
-            bytes[..key.len()].copy_from_slice(key);
-            u32::from_be_bytes(bytes)
-        }
-    }
-}

@@ -11,7 +11,9 @@
 
 pub(crate) mod walk;
 
-use crate::{AddedFile, Superseded, VersionEdit};
+use crate::edit::{AddedFile, VersionEdit};
+use crate::names::{manifest_number, manifest_path};
+use crate::superseded::Superseded;
 use alluvium_codec::limits::{MAX_NUMBER, at_most};
 use alluvium_codec::ranges::RangeSet;
 use alluvium_codec::{checksum64, frame};
@@ -164,15 +166,6 @@ pub(crate) struct Manifest {
     /// Where the first frame ended.
     first_end: u64,
     frame: Vec<u8>,
-}
-
-/// The number in a file name like `MANIFEST-7`.
-pub fn manifest_number(name: &str) -> Option<u64> {
-    name.strip_prefix("MANIFEST-")?.parse().ok()
-}
-
-pub(crate) fn manifest_path(dir: &Path, number: u64) -> PathBuf {
-    dir.join(format!("MANIFEST-{number}"))
 }
 
 fn header(identity: Identity, number: u64) -> Vec<u8> {

@@ -3,7 +3,7 @@
 //! A binary heap of the sources' current entries. In the common cases (one source ahead for many
 //! entries, few sources) a step costs one or two comparisons.
 
-use crate::ranges::Pass;
+use crate::covers::Pass;
 use alluvium_codec::entry::{self, EntryIter, Kind, Seq};
 use std::cmp::Ordering;
 

@@ -1,8 +1,9 @@
 //! What a partition is told from above: options, and what all partitions share.
 
+use crate::budget::Budget;
+use crate::cache::Cache;
 use crate::dictionary::Dictionaries;
 use crate::policy::Policies;
-use crate::{Budget, Cache};
 use alluvium_env::Env;
 use alluvium_sst::{Compression, DictionaryRegistry, WriterOptions};
 use std::sync::Arc;

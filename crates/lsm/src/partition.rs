@@ -5,17 +5,19 @@
 //! edit at a time, held over its sync), `jobs` (who works on which files), `installing` (the
 //! exchange of the view; never held over I/O). Readers take none: they load the view.
 
-use crate::compaction::job::Jobs;
+use crate::counters::Counters;
 use crate::edit::VersionEdit;
-use crate::files::{Home, sst_number};
-use crate::manifest::{
-    DroppedTail, Identity, Manifest, Recovered, WriteError, ambiguous, manifest_number, manifest_path,
-};
+use crate::files::Home;
+use crate::iter::PartitionIter;
+use crate::jobs::Jobs;
+use crate::key::tree_of;
+use crate::manifest::{DroppedTail, Identity, Manifest, Recovered, WriteError, ambiguous};
 use crate::marks;
+use crate::names::{manifest_number, manifest_path, sst_number};
+use crate::options::Shared;
 use crate::ranges::superfluous;
-use crate::stats::Counters;
 use crate::version::Version;
-use crate::{PartitionIter, Shared, View, tree_of};
+use crate::view::View;
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::MAX_NUMBER;
 use alluvium_codec::ranges::RangeSet;

@@ -1,5 +1,4 @@
-//! Range tombstones in a partition: what they hide from a walk, which files they make superfluous, and when
-//! they are so themselves.
+//! Range tombstones in a version: which files they make superfluous, and when they are so themselves.
 //!
 //! A version holds them beside its runs, not in files: a range tombstone hides what has a lower number,
 //! wherever it lies, so it needs no place among the runs, and files keep the bounds of their entries. Each
@@ -7,124 +6,16 @@
 //! tombstone goes when no file is left that may hold what it hides: the older entries of its keys are in
 //! files by then, since memtables are flushed in order.
 
-use crate::AddedFile;
-use crate::files::FileHandle;
+use crate::edit::AddedFile;
+use crate::files::{Covered, FileHandle};
 use crate::version::Version;
 use alluvium_codec::entry::{EntryIter, MAX_SEQ, Seq};
-use alluvium_codec::ranges::{Fragment, RangeSet, newest};
+use alluvium_codec::ranges::{Fragment, RangeSet};
 use alluvium_env::{Error, Result};
 use std::path::Path;
-use std::sync::Arc;
 
 /// Ranges within a file that are looked up to estimate how much of it is covered.
 const SAMPLES: usize = 8;
-
-/// The range tombstones of several sets, as a walk over keys meets them. Remembers the surroundings of the
-/// last key, so that the next one costs two comparisons.
-pub(crate) struct Covers {
-    sets: Vec<Arc<RangeSet>>,
-    /// Whoever reads: sees tombstones up to here.
-    reader: Seq,
-    /// Keys from `low` to below `high` have the same tombstones.
-    low: Option<Vec<u8>>,
-    high: Option<Vec<u8>>,
-    placed: bool,
-    /// Newest first.
-    seqs: Vec<Seq>,
-    /// The newest that the reader sees; 0 if there is none.
-    newest: Seq,
-}
-
-impl Covers {
-    /// `None` if there are no tombstones.
-    pub fn new(sets: Vec<Arc<RangeSet>>, reader: Seq) -> Option<Self> {
-        let covers = Self { sets, reader, low: None, high: None, placed: false, seqs: Vec::new(), newest: 0 };
-        (!covers.sets.is_empty()).then_some(covers)
-    }
-
-    /// The number of the newest tombstone over `key` that the reader sees; 0 if there is none.
-    #[inline]
-    pub fn newest(&mut self, key: &[u8]) -> Seq {
-        let inside =
-            self.low.as_deref().is_none_or(|low| low <= key) && self.high.as_deref().is_none_or(|high| key < high);
-        if !(self.placed && inside) {
-            self.place(key);
-        }
-        self.newest
-    }
-
-    /// The numbers of all tombstones over `key`, newest first.
-    #[inline]
-    pub fn seqs(&mut self, key: &[u8]) -> &[Seq] {
-        self.newest(key);
-        &self.seqs
-    }
-
-    #[cold]
-    fn place(&mut self, key: &[u8]) {
-        self.seqs.clear();
-        let (mut low, mut high) = (None, None);
-        for set in &self.sets {
-            let place = set.place(key);
-            low = low.max(place.low);
-            high = match (high, place.high) {
-                (Some(a), Some(b)) => Some(std::cmp::min(a, b)),
-                (a, b) => a.or(b),
-            };
-            self.seqs.extend_from_slice(place.seqs);
-        }
-        (self.low, self.high) = (low.map(<[u8]>::to_vec), high.map(<[u8]>::to_vec));
-        self.seqs.sort_unstable_by(|a, b| b.cmp(a));
-        self.newest = newest(&self.seqs, self.reader);
-        self.placed = true;
-    }
-
-    /// Where the surroundings of the last key begin; everything from there on has the same tombstones.
-    pub fn low(&self) -> &[u8] {
-        self.low.as_deref().unwrap_or(&[])
-    }
-
-    /// Where they end. For whoever knows that the last key is covered: then there is an end.
-    pub fn high(&self) -> &[u8] {
-        self.end().unwrap_or(&[])
-    }
-
-    /// Where they end, if they do.
-    pub fn end(&self) -> Option<&[u8]> {
-        self.high.as_deref()
-    }
-}
-
-/// A walk that can pass over what a range tombstone hides without looking at each entry.
-pub(crate) trait Pass: EntryIter {
-    /// On an entry that a tombstone `cover` hides, which covers all keys up to `high`: moves forward, at
-    /// most over entries that it hides.
-    fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> std::result::Result<(), Self::Error>;
-
-    /// The same back, where the tombstone covers all keys from `low` on.
-    fn pass_back(&mut self, cover: Seq, low: &[u8]) -> std::result::Result<(), Self::Error>;
-}
-
-impl Pass for alluvium_memtable::MemtableIter {
-    fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> Result<()> {
-        if self.is_below(cover) { self.seek(high, MAX_SEQ) } else { self.next() }
-    }
-
-    fn pass_back(&mut self, cover: Seq, low: &[u8]) -> Result<()> {
-        if self.is_below(cover) { self.seek_before(low) } else { self.prev() }
-    }
-}
-
-/// What the range tombstones that every snapshot sees hide of a file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Covered {
-    /// All of it: the file can go.
-    pub wholly: bool,
-    /// About so many entries.
-    pub entries: u64,
-    /// So many ranges of keys, which stay until the file is rewritten.
-    pub fragments: u64,
-}
 
 /// The newest number of a fragment that hides entries of a file from everybody at or above `oldest`, if it
 /// may.

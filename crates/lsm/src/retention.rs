@@ -14,7 +14,7 @@
 //! A tombstone hides what is older. It goes only when its stripe is 0, so that every older
 //! version in the same input goes with it, and nothing older can lie in runs below.
 
-use crate::ranges::Covers;
+use crate::covers::Covers;
 use alluvium_codec::entry::{Kind, Seq};
 use alluvium_codec::ranges::RangeSet;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The iterator over one run.
 
+use crate::covers::Pass;
 use crate::files::FileHandle;
-use crate::ranges::Pass;
 use crate::version::Run;
 use alluvium_codec::entry::{EntryIter, Kind, Seq};
 use alluvium_env::{Error, Result};

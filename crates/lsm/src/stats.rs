@@ -1,13 +1,17 @@
 //! Figures of a partition: what it holds, what it has done, what it owes.
 
 use crate::files::FileHandle;
-use crate::{Partition, View, ranges};
+use crate::image::walk_manifest;
+use crate::names::sst_number;
+use crate::partition::Partition;
+use crate::ranges;
+use crate::view::View;
 use alluvium_codec::entry::Seq;
 use alluvium_env::{Error, Result};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Work that flushes and compactions are behind with; admission control slows writers by it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -107,28 +111,6 @@ pub struct Verified {
     pub bytes: u64,
     /// What is wrong; empty if all is well.
     pub damage: Vec<alluvium_env::Error>,
-}
-
-/// Counters since open.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    pub flushes: AtomicU64,
-    pub bytes_flushed: AtomicU64,
-    pub bytes_taken: AtomicU64,
-    pub compactions: AtomicU64,
-    pub bytes_compacted: AtomicU64,
-    pub bytes_read: AtomicU64,
-    pub trivial_moves: AtomicU64,
-    pub deltas_refused: AtomicU64,
-    /// Bytes above the base in excess, as of the last edit.
-    pub debt_bytes: AtomicU64,
-}
-
-impl Counters {
-    /// Adds to a counter.
-    pub fn add(counter: &AtomicU64, by: u64) {
-        counter.fetch_add(by, Ordering::Relaxed);
-    }
 }
 
 impl Partition {
@@ -258,7 +240,7 @@ impl Partition {
             return Ok(());
         }
         let env = &self.shared().env;
-        let walked = crate::image::walk_manifest(env, path, None)?;
+        let walked = walk_manifest(env, path, None)?;
         let whole = walked.damage.is_empty();
         damage.extend(walked.damage.into_iter().map(|(offset, what)| Error::corrupt(path, offset, what)));
         let mut found = walked.version.added;
@@ -275,7 +257,7 @@ impl Partition {
         // What was there when the partition was opened was named then, or removed. What readers hold goes later.
         for entry in env.fs.list(&self.home.dir)?.iter().filter(|_| self.home.held() == 0 && !self.closing()) {
             let named = |number| live.iter().any(|file| file.meta.number == number);
-            if crate::image::sst_number(&entry.name).is_none_or(|n| n >= self.first_new_file() || named(n)) {
+            if sst_number(&entry.name).is_none_or(|n| n >= self.first_new_file() || named(n)) {
                 continue;
             }
             // Its last reader may have gone a moment ago.

@@ -5,9 +5,11 @@
 //! versions of every key that both hold. The base is run 0 and always there, perhaps empty.
 //! A version never changes; an edit makes a new one.
 
+use crate::budget::{Charge, Owner};
+use crate::edit::{AddedFile, VersionEdit};
 use crate::files::{FileHandle, Home};
 use crate::kept::Kept;
-use crate::{AddedFile, Charge, Owner, Superseded, VersionEdit};
+use crate::superseded::Superseded;
 use alluvium_codec::entry::Seq;
 use alluvium_codec::ranges::RangeSet;
 use std::collections::{HashMap, HashSet};

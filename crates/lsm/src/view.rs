@@ -1,9 +1,9 @@
 //! Views: the memtables and the version of one moment, and point reads in them.
 
 use crate::chain::{Base, Chain};
+use crate::key::tree_of;
 use crate::marks;
 use crate::policy::Policies;
-use crate::tree_of;
 use crate::version::Version;
 use alluvium_codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use alluvium_codec::ranges::RangeSet;

@@ -1,15 +1,13 @@
 //! Compressing and decompressing the bodies of stored blocks.
-//!
-//! zstd's frames are written without magic number, checksum, dictionary id and content size:
-//! the block's trailer knows the length and the checksum, the file the dictionary. So a frame
-//! costs five bytes (header two, block header three), which counts when a block has 500.
 
 use crate::columns::ColumnDecoder;
-use crate::{Compression, Dictionary};
+use crate::context::{new_context, new_decoder};
+use crate::dictionary::Dictionary;
+use crate::options::Compression;
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 use std::cell::Cell;
 use std::sync::Arc;
-use zstd_safe::{CCtx, CParameter, DCtx, DParameter, DictAttachPref, FrameFormat, ParamSwitch, Strategy};
+use zstd_safe::{CCtx, DCtx};
 
 /// Buffers that one large block has made larger than this are given back.
 const KEPT_BYTES: usize = 1 << 20;
@@ -128,51 +126,6 @@ impl Drop for Encoder {
     }
 }
 
-/// A context for bare frames.
-pub(crate) fn new_context(level: i32, dictionary: Option<&[u8]>) -> Option<CCtx<'static>> {
-    let mut context = CCtx::try_create()?;
-    let bare = [
-        CParameter::CompressionLevel(level),
-        CParameter::Format(FrameFormat::Magicless),
-        CParameter::ContentSizeFlag(false),
-        CParameter::ChecksumFlag(false),
-        CParameter::DictIdFlag(false),
-    ];
-    for parameter in bare {
-        context.set_parameter(parameter).ok()?;
-    }
-    if let Some(dictionary) = dictionary {
-        for &parameter in for_dictionary(level) {
-            context.set_parameter(parameter).ok()?;
-        }
-        context.load_dictionary(dictionary).ok()?;
-    }
-    Some(context)
-}
-
-/// What a level gets beside zstd's own parameters when small blocks are compressed with a
-/// dictionary. Measured on rows of comments, 4 KB blocks and 64 KB of dictionary, compression
-/// alone (CPU ns per row of 430 bytes, share of the raw bytes; a busy machine, so times are
-/// good to a fifth):
-///
-/// - levels 1 and 2 index the dictionary with a table too small for it; with one of 2^16 slots,
-///   level 1 goes from 1950 ns, 0.394 to 1700 ns, 0.362. The larger table must not be copied for
-///   each block, as zstd would from 8 KB on: attached, level 1 in 16 KB blocks takes 2000 ns a row
-///   in place of 2500, writing included;
-/// - level 4 is level 3 for twice the time (3500 ns, 0.348); greedy matching over rows of 16
-///   slots makes it 4000 ns, 0.333, between 3 (2000 ns, 0.349) and 6 (8200 ns, 0.326).
-fn for_dictionary(level: i32) -> &'static [CParameter] {
-    match level {
-        1 | 2 => &[CParameter::HashLog(16), CParameter::ForceAttachDict(DictAttachPref::ForceAttach)],
-        4 => &[
-            CParameter::Strategy(Strategy::ZSTD_greedy),
-            CParameter::SearchLog(3),
-            CParameter::UseRowMatchFinder(ParamSwitch::Enable),
-        ],
-        _ => &[],
-    }
-}
-
 /// What one thread needs to read blocks: a buffer and a zstd context, kept between reads.
 #[derive(Default)]
 pub(crate) struct Scratch {
@@ -258,12 +211,6 @@ impl Decoder {
         }
         self.context.as_mut().ok_or("zstd has no memory for a context")
     }
-}
-
-fn new_decoder() -> Option<DCtx<'static>> {
-    let mut context = DCtx::try_create()?;
-    context.set_parameter(DParameter::Format(FrameFormat::Magicless)).ok()?;
-    Some(context)
 }
 
 #[cfg(test)]

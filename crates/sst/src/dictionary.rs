@@ -2,7 +2,7 @@
 
 mod train;
 
-use crate::compress::new_context;
+use crate::context::new_context;
 use alluvium_env::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};

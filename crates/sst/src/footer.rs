@@ -4,12 +4,17 @@
 //! the magic. The footer's first 8 bytes are a checksum of the rest, in every version too, so
 //! that a newer file is told from a damaged one.
 
-use crate::FORMAT_VERSION;
 use crate::stored::Handle;
 use alluvium_codec::checksum64;
 
 /// The bytes that end every file.
-pub(crate) const MAGIC: [u8; 8] = *b"\xa7ALVsst\n";
+pub const MAGIC: [u8; 8] = *b"\xa7ALVsst\n";
+
+/// The format version that this build writes, and the highest that it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The length of a footer.
+pub const FOOTER_BYTES: u64 = LEN as u64;
 
 /// The bytes of the unchanging end.
 pub(crate) const TAIL: usize = 16;

@@ -1,6 +1,6 @@
 //! Emptying the cache of a file that is no more.
 
-use crate::Reader;
+use crate::reader::Reader;
 
 impl Reader {
     /// Takes the file's blocks out of the cache, as far as the index partitions that are in memory tell where they

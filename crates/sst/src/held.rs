@@ -8,7 +8,7 @@
 //!
 //! Locking: the ring of files, a leaf. Readers take no lock.
 
-use crate::Block;
+use crate::block::Block;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use alluvium_env::sync::{ArcSlot, Mutex, Pinned};
 use std::sync::{Arc, Weak};

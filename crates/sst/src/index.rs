@@ -7,8 +7,7 @@
 //! versions of one key go on from block to block, it is that key, and the number just below
 //! that of the last version in the block before.
 
-use crate::block::common_len;
-use crate::block::{Block, BlockBuilder, Shape};
+use crate::block::{Block, BlockBuilder, Shape, common_len};
 use crate::filter;
 use crate::stored::Handle;
 use alluvium_codec::entry::{Entry, Kind, MAX_SEQ, Seq};

@@ -6,16 +6,19 @@
 //! whoever reads chooses among them. It stands by itself: it has filters of its own, and says
 //! which file it belongs to. The bytes are in `docs/format/sst.md`.
 
+mod get;
 mod verify;
 mod writer;
 
 pub(crate) use writer::IndexFileWriter;
 
 use crate::block::{Block, PADDING, Shape};
-use crate::footer::{self, Footer, Unreadable};
-use crate::reader::Source;
+use crate::block_cache::BlockCache;
+use crate::filter;
+use crate::footer::{self, FORMAT_VERSION, Footer, Unreadable};
+use crate::meta::FileMeta;
+use crate::source::Source;
 use crate::stored::{Handle, Role};
-use crate::{BlockCache, FORMAT_VERSION, FileMeta, filter};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::get_number;
 use alluvium_codec::{DecodeError, varint};

@@ -1,7 +1,7 @@
 //! Walking a file.
 
-use crate::Reader;
 use crate::block::{Block, Cursor, Shape};
+use crate::reader::Reader;
 use crate::stored::{Handle, Role};
 use alluvium_codec::entry::{EntryIter, Kind, MAX_SEQ, Seq};
 use alluvium_env::Result;
@@ -42,6 +42,14 @@ struct Ahead {
     last_end: u64,
     /// How many blocks were read in order.
     in_order: u32,
+}
+
+impl Reader {
+    /// An iterator, not positioned. `fill_cache` is for reads that are worth keeping; without it
+    /// nothing is put into the cache, and several blocks are read ahead at once.
+    pub fn iter(self: &Arc<Self>, fill_cache: bool) -> SstIter {
+        SstIter::new(self.clone(), fill_cache)
+    }
 }
 
 impl SstIter {

@@ -1,6 +1,6 @@
 //! How a file is written.
 
-use crate::Dictionary;
+use crate::dictionary::Dictionary;
 use std::sync::Arc;
 
 /// The compression of data blocks.

@@ -1,6 +1,6 @@
 //! The properties of a file: what the manifest knows, and more, kept for salvage and tools.
 
-use crate::FileMeta;
+use crate::meta::FileMeta;
 use alluvium_codec::limits::get_number;
 use alluvium_codec::{DecodeError, Result, varint};
 

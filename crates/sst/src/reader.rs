@@ -1,14 +1,16 @@
 //! Reading a file.
 
 use crate::block::{Block, Shape};
-use crate::compress::Scratch;
-use crate::footer::{self, Footer, Unreadable};
+use crate::block_cache::BlockCache;
+use crate::dictionary::{Dictionary, DictionaryRegistry};
+use crate::filter;
+use crate::footer::{self, FORMAT_VERSION, Footer, Unreadable};
 use crate::held::Held;
 use crate::index::{self, TopIndex};
-use crate::index_file::{Extent, IndexFile};
+use crate::meta::FileMeta;
 use crate::properties::Properties;
-use crate::stored::{self, Handle, Role};
-use crate::{BlockCache, Dictionary, DictionaryRegistry, FORMAT_VERSION, FileMeta, SstIter, filter};
+use crate::source::Source;
+use crate::stored::{Handle, Role};
 use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
 use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::path::Path;
@@ -17,9 +19,6 @@ use std::sync::Arc;
 /// The bytes at the end of a file that open reads first: they hold the footer, and in most
 /// files the top-level index too.
 const TAIL_BYTES: u64 = 8 << 10;
-
-/// What one index entry of an index file covers is read at once, up to so many bytes.
-const MAX_EXTENT_READ: u64 = 4 << 20;
 
 /// An open file. Shared as `Arc<Reader>`; all methods may be called from any thread.
 pub struct Reader {
@@ -136,63 +135,6 @@ impl Reader {
         Ok(self.cached_for_get(handle, Role::Data, Shape::Entries)?.get(key, seq, value))
     }
 
-    /// As [`Reader::get`], by an index file of this file in place of the file's own index: one
-    /// read of what its index entry covers, if that is not in the cache.
-    ///
-    /// # Errors
-    /// As [`Reader::get`].
-    pub fn get_by(
-        &self,
-        index: &IndexFile,
-        key: &[u8],
-        hash: u64,
-        seq: Seq,
-        value: &mut Vec<u8>,
-    ) -> Result<Option<(Seq, Kind)>> {
-        match index.find(key, hash, seq)? {
-            Some(extent) => self.get_in(&extent, key, seq, value),
-            None => Ok(None),
-        }
-    }
-
-    /// Looks for a key in consecutive data blocks, by halves.
-    fn get_in(&self, extent: &Extent, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
-        if extent.blocks.iter().any(|at| at.end() > self.footer.data_end()) {
-            return Err(self.corrupt(0, "an index file names data blocks that this file does not have"));
-        }
-        let (mut low, mut high) = (0, extent.blocks.len());
-        let (mut bytes, mut bytes_at) = (Vec::new(), 0);
-        while low < high {
-            let middle = (low + high) / 2;
-            let at = extent.blocks[middle];
-            let block = match self.cache.get(self.meta.number, at.offset) {
-                Some(block) => block,
-                None => {
-                    let (start, end) = (extent.blocks[low].offset, extent.blocks[high - 1].end());
-                    if bytes.is_empty() && high - low > 1 && end - start <= MAX_EXTENT_READ {
-                        bytes.resize((end - start) as usize, 0);
-                        self.file.read_exact_at(&mut bytes, start)?;
-                        bytes_at = start;
-                    }
-                    let source = self.source().with_bytes(&bytes, bytes_at);
-                    let content = source.read(at, Role::Data, self.dictionary.as_deref())?;
-                    let block = Arc::new(self.decode(content, Shape::Entries, at)?);
-                    self.cache.insert(self.meta.number, at.offset, &block);
-                    block
-                }
-            };
-            if let Some(found) = block.get(key, seq, value) {
-                return Ok(Some(found));
-            }
-            match block.count_before(key, seq) {
-                0 => high = middle,
-                before if before == block.len() => low = middle + 1,
-                _ => return Ok(None),
-            }
-        }
-        Ok(None)
-    }
-
     /// False if no version of `key` is in the file; asks only the filter. `hash` is
     /// `alluvium_codec::hash64(key)`.
     ///
@@ -250,12 +192,6 @@ impl Reader {
         let block = self.cached(handle, Role::Data, Shape::Entries)?;
         let before = block.count_below(key);
         Ok(Place { partition: partition_index, block: index, blocks: partition.len(), before, entries: block.len() })
-    }
-
-    /// An iterator, not positioned. `fill_cache` is for reads that are worth keeping; without it
-    /// nothing is put into the cache, and several blocks are read ahead at once.
-    pub fn iter(self: &Arc<Self>, fill_cache: bool) -> SstIter {
-        SstIter::new(self.clone(), fill_cache)
     }
 
     /// The memory that the reader holds for itself, in bytes: the top-level index and keys. The
@@ -408,69 +344,4 @@ struct Place {
     /// Entries before the place in its block, and all of them.
     before: usize,
     entries: usize,
-}
-
-/// Where blocks are read from: a file, of which some bytes may be in memory already.
-#[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
-    file: &'a dyn File,
-    number: u64,
-    /// Bytes of the file, and their offset.
-    tail: (&'a [u8], u64),
-}
-
-impl<'a> Source<'a> {
-    /// The file `number`.
-    pub(crate) fn new(file: &'a dyn File, number: u64) -> Self {
-        Self { file, number, tail: (&[], 0) }
-    }
-
-    /// This file, with some bytes of it at hand.
-    pub(crate) fn with_bytes(self, bytes: &'a [u8], offset: u64) -> Self {
-        Self { tail: (bytes, offset), ..self }
-    }
-
-    /// Reads, checks and decompresses a block. The content is followed by padding.
-    pub(crate) fn read(&self, at: Handle, role: Role, dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {
-        self.read_with_checksum(at, role, dictionary).map(|(content, _)| content)
-    }
-
-    /// [`Source::read`], and the block's checksum.
-    pub(crate) fn read_with_checksum(
-        &self,
-        at: Handle,
-        role: Role,
-        dictionary: Option<&Dictionary>,
-    ) -> Result<(Vec<u8>, u32)> {
-        let content = Scratch::with(|scratch| {
-            let stored = match self.at_hand(at) {
-                Some(stored) => stored,
-                None => {
-                    // Only lengths that the file has are asked for, so this cannot exhaust memory.
-                    scratch.stored.resize(at.len as usize, 0);
-                    self.file.read_exact_at(&mut scratch.stored, at.offset)?;
-                    &scratch.stored
-                }
-            };
-            let content = stored::get(stored, role, &mut scratch.decoders, dictionary, self.number, at.offset);
-            Ok(content.map(|content| (content, stored::checksum_of(stored))))
-        })?;
-        content.map_err(|what| Error::corrupt(self.file.path(), at.offset, what))
-    }
-
-    fn at_hand(&self, at: Handle) -> Option<&'a [u8]> {
-        let (bytes, offset) = self.tail;
-        let start = usize::try_from(at.offset.checked_sub(offset)?).ok()?;
-        bytes.get(start..start.checked_add(at.len as usize)?)
-    }
-
-    fn read_dictionary(&self, footer: &Footer) -> Result<Dictionary> {
-        let mut content = self.read(footer.dictionary, Role::Dictionary, None)?;
-        content.truncate(content.len() - crate::block::PADDING);
-        let dictionary = Dictionary::from_bytes(content);
-        if dictionary.id() == footer.dictionary_id {
-            return Ok(dictionary);
-        }
-        Err(Error::corrupt(self.file.path(), footer.dictionary.offset, "another dictionary than the footer names"))
-    }
 }

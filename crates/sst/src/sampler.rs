@@ -1,8 +1,8 @@
 //! Choosing what a dictionary is trained on.
 
-use crate::Dictionary;
 use crate::block::BlockBuilder;
 use crate::columns::ColumnEncoder;
+use crate::dictionary::Dictionary;
 use alluvium_codec::entry::Entry;
 
 /// The most bytes of samples that are kept.

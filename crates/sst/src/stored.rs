@@ -5,10 +5,10 @@
 //! tag's bits 0-1 are the method of compression, 2-4 what the block is, 5-7 how many bytes the
 //! raw length takes (none if the body is raw).
 
-use crate::Dictionary;
 use crate::block::PADDING;
 use crate::columns;
 use crate::compress::{Decoders, Encoder, Method};
+use crate::dictionary::Dictionary;
 use alluvium_codec::checksum32;
 
 /// The most raw bytes of a block.

@@ -1,9 +1,11 @@
 //! Checking a whole file.
 
 use crate::block::{Block, Cursor, Shape};
-use crate::reader::Source;
+use crate::filter;
+use crate::meta::{FileCheck, FileMeta};
+use crate::reader::Reader;
+use crate::source::Source;
 use crate::stored::{self, Handle, Role};
-use crate::{FileCheck, FileMeta, Reader, filter};
 use alluvium_codec::entry::{Kind, MAX_SEQ, Seq, compare};
 use alluvium_env::Result;
 use std::cmp::Ordering;

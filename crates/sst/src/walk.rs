@@ -12,10 +12,12 @@ pub use again::BlockReader;
 
 use crate::block::{Block, Cursor, PADDING, Shape};
 use crate::compress::{Decoders, Method};
-use crate::footer::{self, Footer, Unreadable};
+use crate::dictionary::{Dictionary, DictionaryRegistry};
+use crate::footer::{self, FORMAT_VERSION, Footer, Unreadable};
 use crate::index::{TopIndex, data_block};
+use crate::index_file::IndexFileMeta;
+use crate::properties::Properties;
 use crate::stored::{self, Handle, Role};
-use crate::{Dictionary, DictionaryRegistry, FORMAT_VERSION, IndexFileMeta, Properties};
 use alluvium_codec::entry::{Entry, Kind, Seq};
 use alluvium_env::{AroundReader, Env, Error, OpenMode, Result};
 use std::path::Path;

@@ -9,17 +9,25 @@
 //! older than it, without being read.
 
 use super::output::Output;
-use super::sweep::Drops;
 use crate::chain::{Base, Chain};
+use crate::covers::Pass;
+use crate::key::tree_of;
 use crate::policy::{NUMBERLESS, Policies};
-use crate::ranges::Pass;
 use crate::retention::{Retention, Verdict};
-use crate::{Superseded, tree_of};
+use crate::superseded::Superseded;
 use alluvium_codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use alluvium_env::{Error, Result};
 
 /// How often a copy looks whether it should stop, in raw bytes.
 const POLL_BYTES: usize = 64 << 10;
+
+/// The entries of a tree that may go.
+pub struct Drops<'a> {
+    /// The tree.
+    pub tree: u32,
+    /// True if the put of this key (with its tree) under this number may go. Each version is asked about by itself.
+    pub may_go: &'a (dyn Fn(&[u8], Seq) -> bool + 'a),
+}
 
 /// One copy.
 pub(crate) struct Copy<'a, 'o> {

@@ -1,16 +1,12 @@
-//! Compaction jobs: taking files, merging them, and giving them back.
-//!
-//! A job marks its files busy and registers the key range and runs that it covers (its span)
-//! from the pick until it ends, however it ends. Whatever else puts files into runs, a flush that
-//! lets them sink, looks at the spans under the same lock.
+//! Compaction jobs: what was picked, and the description of a version that the picker reads.
 
-use super::picker::{Dead, FileDesc, Layout, Pick, RunDesc, Span, Why};
-use crate::files::FileHandle;
+use crate::files::{Covered, FileHandle};
+use crate::jobs::{Running, Ticket};
+use crate::picker::{Dead, FileDesc, Layout, Pick, RunDesc, Span, Why};
 use crate::policy::Liveness;
-use crate::ranges::{Covered, covered};
+use crate::ranges::covered;
 use crate::version::Version;
 use alluvium_codec::entry::Seq;
-use alluvium_env::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -21,95 +17,6 @@ pub enum Outcome {
     Done,
     /// It was told to stop, and changed nothing; the same work will be picked again.
     Yielded,
-}
-
-/// The running jobs of a partition. Its lock is taken before the view's, never after.
-#[derive(Default)]
-pub(crate) struct Jobs {
-    state: Mutex<Running>,
-    ended: Condvar,
-}
-
-/// The jobs under way.
-#[derive(Default)]
-pub(crate) struct Running {
-    spans: HashMap<u64, Span>,
-    busy: HashSet<u64>,
-    next: u64,
-}
-
-impl Running {
-    /// The spans of all jobs.
-    pub fn spans(&self) -> Vec<Span> {
-        self.spans.values().cloned().collect()
-    }
-
-    /// True if a job uses the file.
-    pub fn is_busy(&self, number: u64) -> bool {
-        self.busy.contains(&number)
-    }
-}
-
-impl Jobs {
-    pub fn lock(&self) -> MutexGuard<'_, Running> {
-        self.state.lock()
-    }
-
-    /// Registers a job. `running` is the guard of this object's own lock.
-    pub fn enter(self: &Arc<Self>, running: &mut Running, spans: Vec<Span>, files: &[u64]) -> Ticket {
-        let mut ids = Vec::with_capacity(spans.len());
-        running.next += 1;
-        for span in spans {
-            running.next += 1;
-            ids.push(running.next);
-            running.spans.insert(running.next, span);
-        }
-        running.busy.extend(files);
-        Ticket { jobs: self.clone(), spans: ids, files: files.to_vec() }
-    }
-
-    /// Waits until a job ends; returns at once if there is none.
-    pub fn wait_for_one(&self) {
-        let mut running = self.state.lock();
-        if !running.spans.is_empty() || !running.busy.is_empty() {
-            self.ended.wait(&mut running);
-        }
-    }
-
-    /// Waits until there is no job.
-    pub fn wait_for_all(&self) {
-        let mut running = self.state.lock();
-        while !running.spans.is_empty() || !running.busy.is_empty() {
-            self.ended.wait(&mut running);
-        }
-    }
-
-    /// Nothing if there are jobs under way; else a number that changes with each job.
-    pub fn quiet(&self) -> Option<u64> {
-        let running = self.state.lock();
-        (running.spans.is_empty() && running.busy.is_empty()).then_some(running.next)
-    }
-}
-
-/// The registration of a job; ends it on drop.
-pub(crate) struct Ticket {
-    jobs: Arc<Jobs>,
-    spans: Vec<u64>,
-    files: Vec<u64>,
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        let mut running = self.jobs.state.lock();
-        for id in &self.spans {
-            running.spans.remove(id);
-        }
-        for number in &self.files {
-            running.busy.remove(number);
-        }
-        drop(running);
-        self.jobs.ended.notify_all();
-    }
 }
 
 /// A compaction that was picked. Its files are reserved until it is run or dropped.
@@ -199,4 +106,26 @@ pub(crate) fn layout<'a>(
         .map(|run| RunDesc { id: run.id, files: run.files.iter().map(describe).collect() })
         .collect();
     Layout { runs, spans: running.spans(), oldest_snapshot, range_bytes: version.ranges.bytes() as u64 }
+}
+
+/// The key ranges and runs that a pick covers.
+pub(super) fn spans_of(pick: &Pick, inputs: &[(u64, Arc<FileHandle>)]) -> Vec<Span> {
+    let span = |out: u64, files: &[&(u64, Arc<FileHandle>)]| {
+        let low = files.iter().map(|(_, file)| &file.meta.smallest).min();
+        let high = files.iter().map(|(_, file)| &file.meta.largest).max();
+        Span {
+            out,
+            newest: files.iter().map(|(run, _)| *run).max().unwrap_or(out).max(out),
+            low: low.cloned().unwrap_or_default(),
+            high: high.cloned().unwrap_or_default(),
+        }
+    };
+    match pick {
+        Pick::Remove(_) => Vec::new(),
+        // A move is over as soon as its edit is: only the run that it enters matters.
+        Pick::Move(moves) => {
+            moves.iter().zip(inputs).map(|(&(_, to), input)| Span { newest: to, ..span(to, &[input]) }).collect()
+        }
+        Pick::Merge { out, .. } => vec![span(*out, &inputs.iter().collect::<Vec<_>>())],
+    }
 }

@@ -8,11 +8,14 @@
 //! base files (so that runs above stay cut as the base is), and where a tree's keys leave the
 //! range of everything below, so that what follows can sink to the base by an edit alone.
 
+use crate::budget::{Charge, Owner};
 use crate::dictionary::sample;
+use crate::edit::AddedFile;
 use crate::files::Home;
+use crate::key::tree_of;
 use crate::policy::DefinitionUse;
+use crate::used::Used;
 use crate::version::{BASE, Run, Version};
-use crate::{AddedFile, Charge, Owner, Used, tree_of};
 use alluvium_codec::entry::{Entry, Kind, Seq};
 use alluvium_env::Result;
 use alluvium_sst::{Compression, Dictionary, FooterInfo, Sampler, Writer, WriterOptions};

@@ -1,19 +1,22 @@
 //! Picking and running the compactions of a partition.
 
-use super::copy::Copy;
-use super::job::{self, CompactionJob, Outcome};
+use super::copy::{Copy, Drops};
+use super::job::{self, CompactionJob, Outcome, spans_of};
 use super::output::{Output, Plan, remove_outputs};
-use super::picker::{self, Layout, Pick, Rules, Span};
-use super::sweep::Drops;
+use crate::counters::Counters;
+use crate::edit::{AddedFile, VersionEdit};
 use crate::files::FileHandle;
 use crate::marks;
+use crate::merge::Merge;
+use crate::partition::Partition;
+use crate::picker::{self, Layout, Pick, Rules};
 use crate::policy::{Liveness, Policies};
 use crate::ranges::mark_clean;
 use crate::retention::Retention;
 use crate::run_iter::RunIter;
-use crate::stats::Counters;
+use crate::stats::Debt;
+use crate::superseded::Superseded;
 use crate::version::{BASE, Run, Version};
-use crate::{Debt, Merge, Partition, Superseded, VersionEdit};
 use alluvium_codec::entry::MAX_SEQ;
 use alluvium_codec::ranges::RangeSet;
 use alluvium_env::{Error, Result};
@@ -222,7 +225,7 @@ impl Partition {
     fn install_merge(
         &self,
         removed: &[u64],
-        (added, failed_syncs): (Vec<crate::AddedFile>, u64),
+        (added, failed_syncs): (Vec<AddedFile>, u64),
         superseded: Superseded,
     ) -> Result<()> {
         if !added.is_empty() {
@@ -400,28 +403,6 @@ fn inputs_of(pick: &Pick, version: &Version) -> Vec<(u64, Arc<FileHandle>)> {
     };
     let found = numbers.iter().filter_map(|number| files.get(number));
     found.map(|(run, file)| (*run, Arc::clone(file))).collect()
-}
-
-/// The key ranges and runs that a pick covers.
-pub(super) fn spans_of(pick: &Pick, inputs: &[(u64, Arc<FileHandle>)]) -> Vec<Span> {
-    let span = |out: u64, files: &[&(u64, Arc<FileHandle>)]| {
-        let low = files.iter().map(|(_, file)| &file.meta.smallest).min();
-        let high = files.iter().map(|(_, file)| &file.meta.largest).max();
-        Span {
-            out,
-            newest: files.iter().map(|(run, _)| *run).max().unwrap_or(out).max(out),
-            low: low.cloned().unwrap_or_default(),
-            high: high.cloned().unwrap_or_default(),
-        }
-    };
-    match pick {
-        Pick::Remove(_) => Vec::new(),
-        // A move is over as soon as its edit is: only the run that it enters matters.
-        Pick::Move(moves) => {
-            moves.iter().zip(inputs).map(|(&(_, to), input)| Span { newest: to, ..span(to, &[input]) }).collect()
-        }
-        Pick::Merge { out, .. } => vec![span(*out, &inputs.iter().collect::<Vec<_>>())],
-    }
 }
 
 /// One source for each run among the inputs, newest first.

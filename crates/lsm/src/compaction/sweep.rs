@@ -1,22 +1,14 @@
 //! Sweep: the files of one tree are rewritten, each where it stands, without the entries that its owner no longer needs.
 
-use super::job::{CompactionJob, Outcome};
-use super::picker::{Pick, Why};
-use super::schedule::spans_of;
-use crate::Partition;
+use super::copy::Drops;
+use super::job::{CompactionJob, Outcome, spans_of};
 use crate::marks;
+use crate::partition::Partition;
+use crate::picker::{Pick, Span, Why};
 use alluvium_codec::entry::Seq;
 use alluvium_env::Result;
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// The entries of a tree that may go.
-pub struct Drops<'a> {
-    /// The tree.
-    pub tree: u32,
-    /// True if the put of this key (with its tree) under this number may go. Each version is asked about by itself.
-    pub may_go: &'a (dyn Fn(&[u8], Seq) -> bool + 'a),
-}
 
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -82,7 +74,7 @@ impl Partition {
             let inputs = vec![(run, file.clone())];
             let pick = Pick::Merge { files: vec![number], out: run, why: Why::Stale };
             let spans = spans_of(&pick, &inputs);
-            let meets = |span: &super::picker::Span| spans.iter().any(|own| span.meets(&own.low, &own.high));
+            let meets = |span: &Span| spans.iter().any(|own| span.meets(&own.low, &own.high));
             if running.is_busy(number) || running.spans().iter().any(meets) {
                 drop(running);
                 drop(version);

@@ -1,7 +1,8 @@
 //! Reading a manifest as it stands, also where it is damaged.
 
-use super::{FORMAT_VERSION, HEADER_LEN, Identity, MAGIC, Recovered, manifest_number, seed};
-use crate::VersionEdit;
+use super::{FORMAT_VERSION, HEADER_LEN, Identity, MAGIC, Recovered, seed};
+use crate::edit::VersionEdit;
+use crate::names::manifest_number;
 use alluvium_codec::{checksum64, frame};
 use alluvium_env::{AroundReader, Env, Error, OpenMode, Result};
 use std::path::Path;

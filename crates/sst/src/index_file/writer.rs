@@ -2,9 +2,11 @@
 
 use crate::footer::{self, Footer};
 use crate::index::{self, IndexBuilder};
+use crate::index_file::IndexFileMeta;
+use crate::meta::FileMeta;
+use crate::options::WriterOptions;
 use crate::output::Output;
 use crate::stored::{self, Handle, Role};
-use crate::{FileMeta, IndexFileMeta, WriterOptions};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::varint;
 use alluvium_env::{Env, Result};

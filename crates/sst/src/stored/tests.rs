@@ -1,5 +1,5 @@
 use super::*;
-use crate::Compression;
+use crate::options::Compression;
 
 fn put(out: &mut Vec<u8>, raw: &[u8], role: Role, encoder: Option<&mut Encoder>, number: u64, offset: u64) -> usize {
     put_content(out, Content::new(raw, role), encoder, number, offset)

@@ -1,9 +1,9 @@
 //! Data blocks that a walk has found whole, read once more.
 
 use super::each_entry;
-use crate::Dictionary;
 use crate::block::{Block, Shape};
 use crate::compress::Decoders;
+use crate::dictionary::Dictionary;
 use crate::stored::{self, Role};
 use alluvium_codec::entry::Entry;
 use alluvium_env::{Env, Error, File, OpenMode, Result};

@@ -3,9 +3,9 @@
 use super::Walker;
 use crate::block::{Block, Shape};
 use crate::footer::Footer;
-use crate::index_file::TAG;
+use crate::index_file::{IndexFileMeta, TAG};
+use crate::properties::Properties;
 use crate::stored::{Handle, Role};
-use crate::{IndexFileMeta, Properties};
 use alluvium_env::Result;
 
 /// What the top-level index of an index file says of a partition: offset, length, and where in the data its region begins.

@@ -1,5 +1,7 @@
 use super::*;
-use crate::{Compression, FooterInfo, Writer, WriterOptions};
+use crate::meta::FooterInfo;
+use crate::options::{Compression, WriterOptions};
+use crate::writer::Writer;
 use alluvium_env::fault::{FaultFs, OpKind};
 
 const NUMBER: u64 = 7;

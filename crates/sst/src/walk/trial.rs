@@ -1,7 +1,7 @@
 //! Finding blocks where no index tells of them.
 
 use super::{Walker, role_of};
-use crate::Dictionary;
+use crate::dictionary::Dictionary;
 use crate::stored::{self, Handle, Role};
 use alluvium_codec::checksum32;
 use alluvium_env::{AroundReader, Result};

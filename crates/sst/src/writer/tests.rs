@@ -2,7 +2,9 @@
 //! `verify`. They are made here because a writer does not let others make them.
 
 use super::*;
-use crate::{DictionaryRegistry, NoCache, Reader};
+use crate::block_cache::NoCache;
+use crate::dictionary::DictionaryRegistry;
+use crate::reader::Reader;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -125,7 +125,7 @@ fn the_picker_answers_as_written_down() {
         }
     }
     if std::env::var_os("ALLUVIUM_REWRITE").is_some() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/compaction/picker/cases.txt");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/picker/cases.txt");
         std::fs::write(path, actual).unwrap();
         return;
     }

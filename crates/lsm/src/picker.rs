@@ -78,8 +78,8 @@ impl FileDesc<'_> {
 
     /// The tree, if all keys are of one.
     fn tree(&self) -> Option<u32> {
-        let tree = crate::tree_of(self.smallest);
-        (tree == crate::tree_of(self.largest)).then_some(tree)
+        let tree = crate::key::tree_of(self.smallest);
+        (tree == crate::key::tree_of(self.largest)).then_some(tree)
     }
 }
 

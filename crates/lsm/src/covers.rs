@@ -1,0 +1,102 @@
+//! Range tombstones over a walk of keys, and walks that skip what they hide.
+
+use alluvium_codec::entry::{EntryIter, MAX_SEQ, Seq};
+use alluvium_codec::ranges::{RangeSet, newest};
+use alluvium_env::Result;
+use std::sync::Arc;
+
+/// The range tombstones of several sets, as a walk over keys meets them. Remembers the surroundings of the
+/// last key, so that the next one costs two comparisons.
+pub(crate) struct Covers {
+    sets: Vec<Arc<RangeSet>>,
+    /// Whoever reads: sees tombstones up to here.
+    reader: Seq,
+    /// Keys from `low` to below `high` have the same tombstones.
+    low: Option<Vec<u8>>,
+    high: Option<Vec<u8>>,
+    placed: bool,
+    /// Newest first.
+    seqs: Vec<Seq>,
+    /// The newest that the reader sees; 0 if there is none.
+    newest: Seq,
+}
+
+impl Covers {
+    /// `None` if there are no tombstones.
+    pub fn new(sets: Vec<Arc<RangeSet>>, reader: Seq) -> Option<Self> {
+        let covers = Self { sets, reader, low: None, high: None, placed: false, seqs: Vec::new(), newest: 0 };
+        (!covers.sets.is_empty()).then_some(covers)
+    }
+
+    /// The number of the newest tombstone over `key` that the reader sees; 0 if there is none.
+    #[inline]
+    pub fn newest(&mut self, key: &[u8]) -> Seq {
+        let inside =
+            self.low.as_deref().is_none_or(|low| low <= key) && self.high.as_deref().is_none_or(|high| key < high);
+        if !(self.placed && inside) {
+            self.place(key);
+        }
+        self.newest
+    }
+
+    /// The numbers of all tombstones over `key`, newest first.
+    #[inline]
+    pub fn seqs(&mut self, key: &[u8]) -> &[Seq] {
+        self.newest(key);
+        &self.seqs
+    }
+
+    #[cold]
+    fn place(&mut self, key: &[u8]) {
+        self.seqs.clear();
+        let (mut low, mut high) = (None, None);
+        for set in &self.sets {
+            let place = set.place(key);
+            low = low.max(place.low);
+            high = match (high, place.high) {
+                (Some(a), Some(b)) => Some(std::cmp::min(a, b)),
+                (a, b) => a.or(b),
+            };
+            self.seqs.extend_from_slice(place.seqs);
+        }
+        (self.low, self.high) = (low.map(<[u8]>::to_vec), high.map(<[u8]>::to_vec));
+        self.seqs.sort_unstable_by(|a, b| b.cmp(a));
+        self.newest = newest(&self.seqs, self.reader);
+        self.placed = true;
+    }
+
+    /// Where the surroundings of the last key begin; everything from there on has the same tombstones.
+    pub fn low(&self) -> &[u8] {
+        self.low.as_deref().unwrap_or(&[])
+    }
+
+    /// Where they end. For whoever knows that the last key is covered: then there is an end.
+    pub fn high(&self) -> &[u8] {
+        self.end().unwrap_or(&[])
+    }
+
+    /// Where they end, if they do.
+    pub fn end(&self) -> Option<&[u8]> {
+        self.high.as_deref()
+    }
+}
+
+/// A walk that can pass over what a range tombstone hides without looking at each entry.
+pub(crate) trait Pass: EntryIter {
+    /// On an entry that a tombstone `cover` hides, which covers all keys up to `high`: moves forward, at
+    /// most over entries that it hides.
+    fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> std::result::Result<(), Self::Error>;
+
+    /// The same back, where the tombstone covers all keys from `low` on.
+    fn pass_back(&mut self, cover: Seq, low: &[u8]) -> std::result::Result<(), Self::Error>;
+}
+
+impl Pass for alluvium_memtable::MemtableIter {
+    fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> Result<()> {
+        if self.is_below(cover) { self.seek(high, MAX_SEQ) } else { self.next() }
+    }
+
+    fn pass_back(&mut self, cover: Seq, low: &[u8]) -> Result<()> {
+        if self.is_below(cover) { self.seek_before(low) } else { self.prev() }
+    }
+}
