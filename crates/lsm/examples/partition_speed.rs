@@ -184,20 +184,20 @@ fn gets(load: &Load, count: u64, keys: impl Fn(u64) -> u64, what: &str) {
     let hot: Vec<u64> = (0..4_000).map(|_| keys(rng.u64(1..=count))).collect();
     let seq = load.policy.0.load(Ordering::Relaxed);
     for &k in &hot {
-        assert!(load.partition.get(&key(k), seq, &mut value).unwrap());
+        assert!(load.partition.pin().get(&key(k), seq, &mut value).unwrap());
     }
     let rounds: u64 = std::env::args().nth(3).map_or(100, |n| n.parse().unwrap());
     timed(&format!("get, blocks cached, {what}"), rounds * hot.len() as u64, || {
         for _ in 0..rounds {
             for &k in &hot {
-                assert!(load.partition.get(&key(k), seq, &mut value).unwrap());
+                assert!(load.partition.pin().get(&key(k), seq, &mut value).unwrap());
             }
         }
     });
     timed(&format!("get of an absent key, {what}"), rounds * hot.len() as u64, || {
         for _ in 0..rounds {
             for &k in &hot {
-                assert!(!load.partition.get(&key(k ^ (1 << 60)), seq, &mut value).unwrap());
+                assert!(!load.partition.pin().get(&key(k ^ (1 << 60)), seq, &mut value).unwrap());
             }
         }
     });

@@ -106,11 +106,6 @@ impl Budget {
         self.used[owner as usize].load(Ordering::Relaxed)
     }
 
-    /// The bytes in use by all owners.
-    pub fn used_by_all(&self) -> usize {
-        self.used.iter().map(|used| used.load(Ordering::Relaxed)).sum()
-    }
-
     /// Says how much an owner uses, for owners that are measured as a whole.
     pub fn set(&self, owner: Owner, bytes: usize) {
         self.used[owner as usize].store(bytes, Ordering::Relaxed);

@@ -118,6 +118,20 @@ impl Home {
     }
 }
 
+/// Files that were written and are not part of a version yet.
+pub(crate) struct NewFiles {
+    pub files: Vec<AddedFile>,
+    /// The failed syncs of the directory ([`Home::failed_syncs`]) before the first of them was created.
+    pub failed_syncs: u64,
+}
+
+impl NewFiles {
+    /// The length of all files in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.meta.bytes).sum()
+    }
+}
+
 /// An open file, and the memory it pins.
 struct Open {
     reader: Arc<Reader>,

@@ -5,6 +5,7 @@ use crate::compaction::job;
 use crate::compaction::output::{Output, Plan, remove_outputs};
 use crate::counters::Counters;
 use crate::edit::{AddedFile, VersionEdit};
+use crate::files::NewFiles;
 use crate::jobs::Ticket;
 use crate::key::tree_of;
 use crate::marks;
@@ -45,23 +46,24 @@ impl Partition {
         let began = self.shared().env.clock.now();
         let failed_syncs = self.home.failed_syncs();
         let (files, ranges) = self.write_memtable(&memtable, &version, run, last_seq)?;
+        let new = NewFiles { files, failed_syncs };
         let edit = VersionEdit { flushed_seq: Some(last_seq), next_run: Some(run + 1), ..ranges };
-        let result = self.install_flush(&memtable, run, edit, (&files, failed_syncs));
+        let result = self.install_flush(&memtable, run, edit, &new);
         match &result {
             Ok(()) => {
-                let bytes: u64 = files.iter().map(|file| file.meta.bytes).sum();
+                let bytes = new.bytes();
                 Counters::add(&self.counters.flushes, 1);
                 Counters::add(&self.counters.bytes_flushed, bytes);
                 Counters::add(&self.counters.bytes_taken, memtable.raw_bytes());
                 self.note_flush_bytes(bytes);
                 let took_ms = self.shared().env.clock.now().saturating_sub(began).as_millis();
-                let (dir, files) = (self.home.dir.display(), files.len());
+                let (dir, files) = (self.home.dir.display(), new.files.len());
                 log::debug!(target: "alluvium::files", "flushed a memtable of {dir}: {files} files, {bytes} bytes, in {took_ms} ms");
             }
             // Once poisoned, the manifest may name them.
             Err(_) if self.poisoned().is_none() => {
                 marks::OUTPUT_TAKEN_BACK.hit();
-                remove_outputs(&self.home, &files);
+                remove_outputs(&self.home, &new.files);
             }
             Err(_) => {}
         }
@@ -99,19 +101,13 @@ impl Partition {
         Ok((files, VersionEdit { ranges, thinned, superseded, ..VersionEdit::default() }))
     }
 
-    /// Makes files, which were made since so many syncs of the directory had failed, part of the partition.
-    fn install_flush(
-        &self,
-        memtable: &Arc<Memtable>,
-        run: u64,
-        edit: VersionEdit,
-        (files, failed_syncs): (&[AddedFile], u64),
-    ) -> Result<()> {
-        if !files.is_empty() {
-            self.home.sync_names(failed_syncs)?;
+    /// Makes new files part of the partition.
+    fn install_flush(&self, memtable: &Arc<Memtable>, run: u64, edit: VersionEdit, new: &NewFiles) -> Result<()> {
+        if !new.files.is_empty() {
+            self.home.sync_names(new.failed_syncs)?;
         }
         self.shared().policies.log.sync_past(edit.flushed_seq.unwrap_or(0))?;
-        let mut added = files.to_vec();
+        let mut added = new.files.clone();
         // The ticket keeps jobs from writing to where the files sink, until the edit is installed.
         let _ticket = self.sink_outputs(&mut added);
         let moves = added.iter().filter(|file| file.run != run).count();

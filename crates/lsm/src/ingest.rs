@@ -6,7 +6,8 @@
 
 use crate::compaction::output::{Output, Plan, remove_outputs};
 use crate::counters::Counters;
-use crate::edit::{AddedFile, VersionEdit};
+use crate::edit::VersionEdit;
+use crate::files::NewFiles;
 use crate::partition::Partition;
 use alluvium_codec::entry::Entry;
 use alluvium_env::Result;
@@ -34,21 +35,22 @@ impl Partition {
         if files.is_empty() {
             return Ok(());
         }
-        let result = self.install_files(run, last_seq, (&files, failed_syncs));
+        let new = NewFiles { files, failed_syncs };
+        let result = self.install_files(run, last_seq, &new);
         match &result {
-            Ok(()) => Counters::add(&self.counters.bytes_flushed, files.iter().map(|file| file.meta.bytes).sum()),
+            Ok(()) => Counters::add(&self.counters.bytes_flushed, new.bytes()),
             // Once poisoned, the manifest may name them.
-            Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &files),
+            Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &new.files),
             Err(_) => {}
         }
         result
     }
 
-    /// Makes files, which were made since so many syncs of the directory had failed, part of the partition.
-    fn install_files(&self, run: u64, max_seq: u64, (files, failed_syncs): (&[AddedFile], u64)) -> Result<()> {
-        self.home.sync_names(failed_syncs)?;
+    /// Makes new files part of the partition.
+    fn install_files(&self, run: u64, max_seq: u64, new: &NewFiles) -> Result<()> {
+        self.home.sync_names(new.failed_syncs)?;
         self.shared().policies.log.sync_past(max_seq)?;
-        let mut added = files.to_vec();
+        let mut added = new.files.clone();
         // The ticket keeps jobs from writing to where the files sink, until the edit is installed.
         let _ticket = self.sink_outputs(&mut added);
         self.commit(VersionEdit { added, next_run: Some(run + 1), ..VersionEdit::default() }, None)

@@ -221,13 +221,28 @@ impl Partition {
         version.files().map(|(_, file)| file.meta.max_seq).max().unwrap_or(0).max(version.flushed_seq)
     }
 
-    /// Memtables and files of one moment.
+    /// The present memtables and files.
+    ///
+    /// A read at a *registered* snapshot, one that [`crate::Liveness::snapshots`] has listed since before
+    /// the view was taken, finds everything that the snapshot sees in any view.
+    ///
+    /// A read of the newest visible version without a registered snapshot takes the view first and
+    /// reads *visible* after that. Flushes and compactions drop versions by a list that counts
+    /// *visible* as a snapshot. Each one whose output is in the view made its list before the view was
+    /// taken, with a *visible* V' that is at most the V of the read; it kept the newest version at or
+    /// below V' and all above V', hence the newest at or below V. (In the opposite order, a flush
+    /// between the two steps may have dropped the version that the older *visible* sees.)
+    ///
+    /// The view may lack a memtable that was started after the view was taken, while V includes
+    /// writes in that memtable. Those writes became visible after the read began, so the read may
+    /// be ordered before them; and it sees everything that precedes them, since what is visible is
+    /// fully applied. The exception is [`View::needs_snapshot`].
     pub fn view(&self) -> Arc<View> {
         self.view.load_full()
     }
 
-    /// As [`Partition::view`], for the length of a point read: counts no owner, so that readers on many cores write to
-    /// no common cache line.
+    /// As [`Partition::view`], for the duration of a point read: it changes no reference count, so readers on
+    /// many cores write to no common cache line.
     #[inline]
     pub fn pin(&self) -> impl std::ops::Deref<Target = Arc<View>> {
         self.view.load()
@@ -257,37 +272,6 @@ impl Partition {
         let active = Arc::new(Memtable::new(next_seq));
         self.view.store(Arc::new(View::new(active, immutable, view.version.clone(), view.policies.clone())));
         true
-    }
-
-    /// Reads `key` at `seq` into `value`, which is replaced; false if it is absent there. `seq`
-    /// belongs to a *registered* snapshot: one that [`crate::Liveness::snapshots`] has listed since
-    /// before this call. Everything it can see is then kept, whenever the view is taken.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] or [`Error::Io`].
-    pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<bool> {
-        self.view.load().get(key, seq, value)
-    }
-
-    /// Reads the newest visible version of `key` without a registered snapshot.
-    ///
-    /// The order is what makes this right: the view is pinned first, and *visible* is asked
-    /// after. Flushes and compactions drop versions by a list that counts *visible* as a
-    /// snapshot. Every one whose output is in the pinned view made its list before that, with a
-    /// *visible* V' no higher than the V read here; it kept the newest version at or below V' and
-    /// all above V', hence the newest at or below V. (The other way round, a flush between the two
-    /// steps may have dropped the version that the older *visible* sees.)
-    ///
-    /// The view may lack a memtable that was started after it was pinned, while V reaches into
-    /// it. The writes there became visible after this call began, so the read may come before
-    /// them; and it sees all that came before them, since what is visible is fully applied.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] or [`Error::Io`].
-    pub fn get_latest(&self, key: &[u8], visible: impl FnOnce() -> Seq, value: &mut Vec<u8>) -> Result<bool> {
-        let view = self.view.load();
-        let seq = visible();
-        view.get(key, seq, value)
     }
 
     /// Iterates over the keys within the bounds that have a value at `seq`, a registered

@@ -56,12 +56,11 @@ fn read(partition: &Partition, policy: &TestPolicy, done: &AtomicBool, seed: u64
     while !done.load(Ordering::SeqCst) {
         let k = rng.u64(..KEYS);
         let before = policy.visible.load(Ordering::SeqCst);
-        let mut seen = 0;
-        let visible = || {
-            seen = policy.visible.load(Ordering::SeqCst);
-            seen
-        };
-        let found = partition.get_latest(&key(&format!("{k:03}")), visible, &mut value).unwrap();
+        // The view first, then the number: see `Partition::view`.
+        let view = partition.pin();
+        let seen = policy.visible.load(Ordering::SeqCst);
+        let found = view.get(&key(&format!("{k:03}")), seen, &mut value).unwrap();
+        drop(view);
         let found = found.then(|| String::from_utf8(value.clone()).unwrap());
         // The view may be older than the number, but not older than the call.
         let possible = (before..=seen).any(|seq| expected(k, seq) == found);

@@ -110,7 +110,7 @@ fn deltas_that_cannot_be_folded_stay_as_they_are() {
         }
         db.flush();
         db.partition.compact_all().unwrap();
-        let error = db.partition.get(&bad, db.seq, &mut Vec::new()).unwrap_err();
+        let error = db.partition.view().get(&bad, db.seq, &mut Vec::new()).unwrap_err();
         assert!(matches!(error, Error::Corrupt { .. }), "{error}");
         assert_eq!(db.get(&key("000301"), db.seq).as_deref(), Some(&b"value and more"[..]));
         assert_eq!(db.partition.stats().entries, 601, "all others are folded");

@@ -106,11 +106,6 @@ impl Sampler {
         }
     }
 
-    /// The bytes of the samples so far.
-    pub fn sample_bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Trains a dictionary of at most `max_bytes`; takes some 0.1 s per MiB of samples. `None`
     /// if there are too few samples for one, or too little of the blocks is text.
     pub fn train(mut self, max_bytes: usize) -> Option<Dictionary> {

@@ -63,7 +63,7 @@ pub(crate) fn gather(
 fn read(inner: &Inner, tree: TreeId, key: &[u8]) -> Option<Vec<u8>> {
     let mut value = Vec::new();
     let found = inner.with_internal_key(tree, key, |internal, partition| {
-        // The view first, then the number: see `Partition::get`.
+        // The view first, then the number: see `Partition::view`.
         let view = inner.partitions[partition].view();
         Ok(view.get(internal, inner.visibility.visible(), &mut value)?)
     });

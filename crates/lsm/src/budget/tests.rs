@@ -57,7 +57,7 @@ fn a_charge_can_be_resized() {
     charge.resize(500);
     assert_eq!((charge.bytes(), budget.used(Owner::Jobs)), (500, 500));
     charge.resize(5);
-    assert_eq!(budget.used_by_all(), 5);
+    assert_eq!(budget.used(Owner::Jobs), 5);
 }
 
 #[test]

@@ -72,25 +72,21 @@ impl<'a, 'o> Copy<'a, 'o> {
         output: &'a mut Output<'o>,
         at_bottom: &'a dyn Fn(&[u8]) -> bool,
     ) -> Self {
-        let (chain, key, folded) = (Chain::default(), Vec::new(), Vec::new());
-        let (shadowed, numbers, drops) = (None, true, None);
-        let (folds, refused, dropped) = (0, 0, 0);
-        let superseded = Superseded::default();
         Self {
             retention,
             policies,
             output,
             at_bottom,
-            chain,
-            key,
-            shadowed,
-            numbers,
-            folded,
-            folds,
-            refused,
-            drops,
-            dropped,
-            superseded,
+            chain: Chain::default(),
+            key: Vec::new(),
+            shadowed: None,
+            numbers: true,
+            folded: Vec::new(),
+            folds: 0,
+            refused: 0,
+            drops: None,
+            dropped: 0,
+            superseded: Superseded::default(),
         }
     }
 

@@ -4,8 +4,8 @@ use super::copy::{Copy, Drops};
 use super::job::{self, CompactionJob, Outcome, spans_of};
 use super::output::{Output, Plan, remove_outputs};
 use crate::counters::Counters;
-use crate::edit::{AddedFile, VersionEdit};
-use crate::files::FileHandle;
+use crate::edit::VersionEdit;
+use crate::files::{FileHandle, NewFiles};
 use crate::marks;
 use crate::merge::Merge;
 use crate::partition::Partition;
@@ -196,10 +196,10 @@ impl Partition {
         if copied.folded > 0 {
             marks::FOLD_IN_MERGE.hit();
         }
-        let mut added = output.finish()?;
-        mark_clean(&mut added, &[&now.ranges], clean);
-        let written: u64 = added.iter().map(|file| file.meta.bytes).sum();
-        let result = self.install_merge(files, (added.clone(), failed_syncs), copied.superseded);
+        let mut new = NewFiles { files: output.finish()?, failed_syncs };
+        mark_clean(&mut new.files, &[&now.ranges], clean);
+        let written = new.bytes();
+        let result = self.install_merge(files, &new, copied.superseded);
         match &result {
             Ok(()) => {
                 Counters::add(&self.counters.compactions, 1);
@@ -207,31 +207,26 @@ impl Partition {
                 Counters::add(&self.counters.bytes_read, job.bytes());
                 self.note_refused(copied.refused);
                 let took_ms = self.shared().env.clock.now().saturating_sub(began).as_millis();
-                let (dir, read, from, to) = (self.home.dir.display(), job.bytes(), files.len(), added.len());
+                let (dir, read, from, to) = (self.home.dir.display(), job.bytes(), files.len(), new.files.len());
                 log::debug!(target: "alluvium::files", "merged {from} files of {dir} to {to}: {read} to {written} bytes, in {took_ms} ms");
             }
             // Once poisoned, the manifest may name them.
             Err(_) if self.poisoned().is_none() => {
                 marks::OUTPUT_TAKEN_BACK.hit();
-                remove_outputs(&self.home, &added);
+                remove_outputs(&self.home, &new.files);
             }
             Err(_) => {}
         }
-        let made = added.iter().map(|file| file.meta.number).collect();
+        let made = new.files.iter().map(|file| file.meta.number).collect();
         result.map(|()| Merged { outcome: Outcome::Done, dropped: copied.dropped, made })
     }
 
-    /// Puts files, which were made since so many syncs of the directory had failed, in the place of others.
-    fn install_merge(
-        &self,
-        removed: &[u64],
-        (added, failed_syncs): (Vec<AddedFile>, u64),
-        superseded: Superseded,
-    ) -> Result<()> {
-        if !added.is_empty() {
-            self.home.sync_names(failed_syncs)?;
+    /// Replaces files by new ones.
+    fn install_merge(&self, removed: &[u64], new: &NewFiles, superseded: Superseded) -> Result<()> {
+        if !new.files.is_empty() {
+            self.home.sync_names(new.failed_syncs)?;
         }
-        let removed = removed.to_vec();
+        let (removed, added) = (removed.to_vec(), new.files.clone());
         self.commit(VersionEdit { removed, added, superseded, ..VersionEdit::default() }, None)
     }
 

@@ -305,7 +305,7 @@ impl Db {
 
     pub fn get(&self, key: &[u8], seq: Seq) -> Option<Vec<u8>> {
         let mut value = b"junk".to_vec();
-        self.partition.get(key, seq, &mut value).unwrap().then_some(value)
+        self.partition.view().get(key, seq, &mut value).unwrap().then_some(value)
     }
 
     pub fn scan(&self, seq: Seq) -> Vec<(Vec<u8>, Vec<u8>)> {

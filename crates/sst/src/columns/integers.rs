@@ -300,8 +300,8 @@ pub(super) fn get(
     let base = varint::get_i64(input)?;
     out.clear();
     match (flags & GAPS, heads) {
-        (0, _) => get_packed(input, count, width, (base, divisor), out)?,
-        (_, Some(heads)) => get_gaps(input, heads, width, (base, divisor), out)?,
+        (0, _) => get_packed(input, count, &Units { width, base, divisor }, out)?,
+        (_, Some(heads)) => get_gaps(input, heads, &Units { width, base, divisor }, out)?,
         (_, None) => return Err(invalid),
     }
     if let Some(line) = line {
@@ -312,13 +312,16 @@ pub(super) fn get(
     Ok(width == 0 && flags & (LINE | GAPS) == 0)
 }
 
-fn get_packed(
-    input: &mut &[u8],
-    count: usize,
+/// How a column's values are made of its packed units: `base + unit * divisor`, wrapping.
+struct Units {
+    /// Bits of a unit.
     width: u32,
-    (base, divisor): (i64, u64),
-    out: &mut Vec<i64>,
-) -> Result<()> {
+    base: i64,
+    divisor: u64,
+}
+
+fn get_packed(input: &mut &[u8], count: usize, units: &Units, out: &mut Vec<i64>) -> Result<()> {
+    let Units { width, base, divisor } = *units;
     if width == 0 {
         out.resize(count, base);
         return Ok(());
@@ -332,13 +335,8 @@ fn get_packed(
     Ok(())
 }
 
-fn get_gaps(
-    input: &mut &[u8],
-    heads: &[bool],
-    width: u32,
-    (base, divisor): (i64, u64),
-    out: &mut Vec<i64>,
-) -> Result<()> {
+fn get_gaps(input: &mut &[u8], heads: &[bool], units: &Units, out: &mut Vec<i64>) -> Result<()> {
+    let Units { width, base, divisor } = *units;
     let low_bits = u32::from(take_byte(input)?);
     if low_bits > 62 {
         return Err(DecodeError::Invalid("gaps of a column of integers"));

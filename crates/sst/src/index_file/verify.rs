@@ -50,6 +50,14 @@ struct Seen {
     digest: u64,
 }
 
+/// An entry of an index partition.
+struct IndexEntry<'a> {
+    /// The number of the partition.
+    at: usize,
+    partition: &'a Block,
+    index: usize,
+}
+
 impl IndexFile {
     /// Reads and checks everything: every block of the index file, that its extents are the data
     /// blocks of `data`, that its bounds part them, and that its filters have every key. `data` is
@@ -68,7 +76,8 @@ impl IndexFile {
             }
             for index in 0..partition.len() {
                 let extent = self.extent(at, &partition, index)?;
-                self.verify_extent(at, (&partition, index), &extent, &mut blocks, &mut seen)?;
+                let entry = IndexEntry { at, partition: &partition, index };
+                self.verify_extent(&entry, &extent, &mut blocks, &mut seen)?;
             }
         }
         if blocks.next()?.is_some() || seen.extents != self.meta.extents {
@@ -115,12 +124,12 @@ impl IndexFile {
 
     fn verify_extent(
         &self,
-        at: usize,
-        (partition, index): (&Block, usize),
+        entry: &IndexEntry<'_>,
         extent: &Extent,
         blocks: &mut Blocks<'_>,
         seen: &mut Seen,
     ) -> Result<()> {
+        let IndexEntry { at, partition, index } = *entry;
         let (bound, bound_seq) = partition.entry(index);
         if let Some((key, seq)) = &seen.last
             && compare(key, *seq, &bound, bound_seq) != Ordering::Less

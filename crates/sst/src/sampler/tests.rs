@@ -13,7 +13,7 @@ fn feed(sampler: &mut Sampler, rows: u32, value_len: usize) {
 fn samples_are_bounded_and_spread_over_the_stream() {
     let mut sampler = Sampler::new(4096);
     feed(&mut sampler, 60_000, 100);
-    assert!((MAX_BYTES / 3..=MAX_BYTES).contains(&sampler.sample_bytes()), "{}", sampler.sample_bytes());
+    assert!((MAX_BYTES / 3..=MAX_BYTES).contains(&sampler.bytes), "{}", sampler.bytes);
     assert_eq!(sampler.stride, 4);
     let has = |n: u32| {
         let row = format!("row {n} of");
@@ -33,6 +33,6 @@ fn what_it_trains_fits_the_blocks() {
     assert!(Sampler::new(4096).train(4096).is_none());
     let mut large = Sampler::new(4096);
     feed(&mut large, 500, 5000);
-    assert_eq!(large.sample_bytes(), 0);
+    assert_eq!(large.bytes, 0);
     assert!(large.train(4096).is_none());
 }

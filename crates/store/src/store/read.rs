@@ -46,7 +46,7 @@ impl Store {
         let inner = &*self.inner;
         inner.open_for_reads()?;
         inner.with_internal_key(tree, key, |internal, partition| {
-            // The view first, then the number: see `Partition::get`.
+            // The view first, then the number: see `Partition::view`.
             let view = inner.partitions[partition].pin();
             let seq = inner.visibility.visible();
             if view.needs_snapshot() {
