@@ -146,7 +146,7 @@ fn load(dir: &Path, count: u64, memory: usize, keys: impl Fn(u64) -> u64) -> Loa
     Load { partition, policy, shared }
 }
 
-/// What writing the same entries costs without a partition around it.
+/// The cost of writing the same entries without a partition.
 fn writer_alone(dir: &Path, count: u64, keys: impl Fn(u64) -> u64) {
     let rows = Rows::new();
     let mut row = Vec::new();
@@ -217,7 +217,7 @@ fn scan(load: &Load, count: u64) {
     });
 }
 
-/// Five sources, entries dealt out in small groups: the merge alone, nothing to decode.
+/// Five sources, entries distributed in small groups: the merge alone, without decoding.
 fn merge_alone() {
     let tables: Vec<Arc<alluvium_memtable::Memtable>> =
         (0..5).map(|_| Arc::new(alluvium_memtable::Memtable::new(1))).collect();

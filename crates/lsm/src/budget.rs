@@ -1,21 +1,21 @@
-//! One memory budget in bytes, and who uses how much of it.
+//! One memory budget in bytes, and what each owner uses of it.
 //!
 //! Memtables have a share of their own, jobs (flushes and compactions) a reserve. What files and
-//! dictionaries pin is taken from what remains; the block cache gets the rest and follows when
-//! that changes. Of the memtables' share it has what is kept for sealed ones while there are none.
-//! Locking: atomics only; the listener may take the cache's own locks.
+//! dictionaries pin is taken from the remainder; the block cache gets the rest and is resized when
+//! that changes. The cache also gets the part of the memtables' share that is reserved for sealed
+//! ones while there are none. Locking: atomics only; the listener may take the cache's own locks.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Who uses memory.
+/// A user of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// Active and immutable memtables.
     Memtables,
     /// Decoded blocks.
     Cache,
-    /// What open files hold for themselves: their top-level indexes.
+    /// Top-level indexes of open files.
     Pinned,
     /// Compression dictionaries.
     Dictionaries,
@@ -25,7 +25,8 @@ pub enum Owner {
 
 const OWNERS: usize = 5;
 
-/// Of budgets up to this many bytes nothing is lent; what the allocator keeps is counted of so much at most.
+/// A budget of up to this many bytes lends nothing to the cache; the allowance for the allocator is
+/// computed from at most this much.
 const SMALL_BUDGET: usize = 128 << 20;
 
 /// Called with the new capacity of the cache, in bytes.
@@ -35,11 +36,11 @@ type Listener = Box<dyn Fn(usize) + Send + Sync>;
 pub struct Budget {
     total: usize,
     memtable_share: usize,
-    /// What the cache leaves to memtables.
+    /// The bytes that the cache leaves to memtables.
     memtable_reserve: AtomicUsize,
     job_reserve: usize,
     used: [AtomicUsize; OWNERS],
-    told: AtomicUsize,
+    announced: AtomicUsize,
     listener: OnceLock<Listener>,
 }
 
@@ -65,10 +66,10 @@ impl Budget {
             memtable_reserve: AtomicUsize::new(memtable_share.min(total)),
             job_reserve: job_reserve.min(total),
             used: Default::default(),
-            told: AtomicUsize::new(0),
+            announced: AtomicUsize::new(0),
             listener: OnceLock::new(),
         };
-        budget.told.store(budget.cache_capacity(), Ordering::Relaxed);
+        budget.announced.store(budget.cache_capacity(), Ordering::Relaxed);
         Arc::new(budget)
     }
 
@@ -82,13 +83,15 @@ impl Budget {
         self.memtable_share
     }
 
-    /// Says what memtables use: those that take writes, and those that are sealed and wait to be flushed. Who calls it
-    /// whenever one was sealed or flushed, and seals one when those that take writes have half of the share, lends the
-    /// other half to the cache while nothing is sealed.
+    /// Sets the memory of memtables: those that take writes, and those that are sealed and wait to
+    /// be flushed. A caller that calls this whenever a memtable was sealed or flushed, and seals
+    /// one when those that take writes have half of the share, lends the other half to the cache
+    /// while nothing is sealed.
     ///
-    /// Only that half, and nothing of a small budget: what the cache gives back, blocks from all over the heap, the
-    /// allocator can hardly use for memtables, so what is lent must stay small against what the budget has
-    /// besides (`docs/decisions/0037-reads-from-the-cache.md`).
+    /// Only that half is lent, and nothing of a small budget: the allocator can hardly use the
+    /// memory that the cache gives back, blocks from all over the heap, for memtables. So the lent
+    /// part must be small relative to the rest of the budget
+    /// (`docs/decisions/0037-reads-from-the-cache.md`).
     pub fn set_memtables(&self, active: usize, sealed: usize) {
         let lent = (self.memtable_share / 2).min(self.total.saturating_sub(SMALL_BUDGET));
         let half = active.max(self.memtable_share / 2) + sealed;
@@ -106,23 +109,24 @@ impl Budget {
         self.used[owner as usize].load(Ordering::Relaxed)
     }
 
-    /// Says how much an owner uses, for owners that are measured as a whole.
+    /// Sets the bytes in use by an owner that is measured as a whole.
     pub fn set(&self, owner: Owner, bytes: usize) {
         self.used[owner as usize].store(bytes, Ordering::Relaxed);
         if owner != Owner::Cache {
-            self.tell();
+            self.announce();
         }
     }
 
-    /// Adds to what an owner uses, until the charge is dropped.
+    /// Adds to the bytes in use by an owner, until the charge is dropped.
     pub fn charge(self: &Arc<Self>, owner: Owner, bytes: usize) -> Charge {
         self.used[owner as usize].fetch_add(bytes, Ordering::Relaxed);
-        self.tell();
+        self.announce();
         Charge { budget: self.clone(), owner, bytes }
     }
 
-    /// What is left for the block cache, in bytes: never less than a 32nd of the budget. An eighth of a small budget is left
-    /// to nobody: the allocator keeps about that much between blocks of all sizes, which come and go all over the heap.
+    /// The bytes that are left for the block cache: never less than a 32nd of the budget. An eighth
+    /// of a small budget stays unused: the allocator keeps about that much between blocks of all
+    /// sizes, which are allocated and freed all over the heap.
     pub fn cache_capacity(&self) -> usize {
         let memtables = self.memtable_reserve.load(Ordering::Relaxed).max(self.used(Owner::Memtables));
         let jobs = self.job_reserve.max(self.used(Owner::Jobs));
@@ -131,26 +135,26 @@ impl Budget {
         self.total.saturating_sub(taken).max(self.total / 32)
     }
 
-    /// Sets who is told when the capacity of the cache changes. Only the first caller is.
+    /// Sets the listener for changes of the cache's capacity. Later calls have no effect.
     pub(crate) fn listen(&self, listener: Listener) {
         if self.listener.set(listener).is_ok() {
-            self.tell();
+            self.announce();
         }
     }
 
-    /// Passes a changed capacity on, unless the change is too small to pay for the locks.
-    fn tell(&self) {
+    /// Passes a changed capacity on, unless the change is too small to justify the locks.
+    fn announce(&self) {
         let Some(listener) = self.listener.get() else { return };
         let capacity = self.cache_capacity();
-        let told = self.told.load(Ordering::Relaxed);
-        if capacity.abs_diff(told) > self.total / 256 {
-            self.told.store(capacity, Ordering::Relaxed);
+        let announced = self.announced.load(Ordering::Relaxed);
+        if capacity.abs_diff(announced) > self.total / 256 {
+            self.announced.store(capacity, Ordering::Relaxed);
             listener(capacity);
         }
     }
 }
 
-/// Memory charged to an owner; given back on drop.
+/// Memory charged to an owner; released on drop.
 #[derive(Debug)]
 pub struct Charge {
     budget: Arc<Budget>,
@@ -173,7 +177,7 @@ impl Charge {
             used.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
         }
         self.bytes = bytes;
-        self.budget.tell();
+        self.budget.announce();
     }
 }
 

@@ -3,8 +3,8 @@
 //! The policy is quick_cache's (CLOCK-PRO with ghosts, after Jiang, Chen and Zhang 2005).
 //! A cached block can never be stale: file numbers are never reused, and files never change.
 //!
-//! Index partitions are held by their files, past the cache, as long as they take no more than half of its
-//! bytes ([`alluvium_sst::Holder`]); what they take, the blocks here do not.
+//! Files hold their index partitions themselves, outside the cache, as long as these take at most
+//! half of its bytes ([`alluvium_sst::Holder`]); the cache is smaller by as much.
 
 mod counts;
 
@@ -19,7 +19,7 @@ use std::sync::{Arc, Weak};
 type Key = (u64, u64);
 type Blocks = quick_cache::sync::Cache<Key, Arc<Block>, ByBytes>;
 
-/// What an entry costs beside the block: slab slot (some 64 bytes, growing by doubling), ghost
+/// The cost of an entry beside the block: slab slot (some 64 bytes, growing by doubling), ghost
 /// slots, hash table, the block's `Arc`.
 const ENTRY_OVERHEAD: u64 = 160;
 
@@ -38,17 +38,18 @@ thread_local! {
     static OF_THREAD: Cell<BlockCounts> = const { Cell::new(BlockCounts { looked_up: 0, read: 0 }) };
 }
 
-/// Blocks that a thread has asked for, in all caches together.
+/// Blocks that a thread has looked up, in all caches together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BlockCounts {
-    /// Blocks that were asked for.
+    /// Blocks that were looked up.
     pub looked_up: u64,
-    /// Those of them that were not cached, and were read from files.
+    /// Looked-up blocks that were not cached and were read from files.
     pub read: u64,
 }
 
 impl BlockCounts {
-    /// Those of the calling thread, since it began. The difference of two is what was done between.
+    /// The counts of the calling thread since it began. Subtract two results to measure the work
+    /// between them.
     pub fn of_thread() -> Self {
         OF_THREAD.get()
     }
@@ -69,17 +70,19 @@ impl std::ops::AddAssign for BlockCounts {
     }
 }
 
-/// The capacity is shared between the blocks here and those that files hold in steps of one in so many.
+/// The capacity is divided between cached blocks and those that files hold in steps of this
+/// fraction.
 const SHARE_STEPS: u64 = 64;
 
 /// The block cache.
 pub struct Cache {
     blocks: Blocks,
-    /// What files hold themselves.
+    /// The index partitions that files hold.
     holder: Arc<Holder>,
-    /// The bytes that the blocks here and those that files hold may take together.
+    /// The bytes that cached blocks and held index partitions may take together.
     capacity: AtomicU64,
-    /// What of them was left to files when the blocks here were last given their bound.
+    /// The part of the capacity that was left to files when the bound of cached blocks was last
+    /// set.
     left_to_files: AtomicU64,
     budget: Arc<Budget>,
     counts: Counts,
@@ -92,7 +95,7 @@ impl std::fmt::Debug for Cache {
 }
 
 impl Cache {
-    /// A cache that takes what `budget` leaves it, now and later.
+    /// A cache that takes what `budget` leaves it, and follows later changes.
     pub fn new(budget: &Arc<Budget>) -> Arc<Self> {
         let capacity = budget.cache_capacity();
         let items = (capacity / (8 << 10)).max(64);
@@ -116,14 +119,15 @@ impl Cache {
         cache
     }
 
-    /// Gives the blocks here what files leave of the capacity, and leaves files a little more than they have.
+    /// Bounds cached blocks by what files leave of the capacity, and leaves files a little more
+    /// than they have.
     fn share(&self) {
         let left = self.holder.bytes() as u64 + self.capacity() / SHARE_STEPS;
         self.left_to_files.store(left, Ordering::Relaxed);
         self.blocks.set_capacity(self.capacity().saturating_sub(left));
     }
 
-    /// Shares anew where files hold more than was left to them, or much less.
+    /// Divides the capacity again when files hold more than was left to them, or much less.
     fn follow(&self) {
         let (held, left) = (self.holder.bytes() as u64, self.left_to_files.load(Ordering::Relaxed));
         if held > left || held + 3 * (self.capacity() / SHARE_STEPS) < left {
@@ -131,24 +135,24 @@ impl Cache {
         }
     }
 
-    /// The bytes that cached blocks take, bookkeeping included, and those that files hold themselves.
+    /// The bytes that cached blocks take, bookkeeping included, and held index partitions.
     pub fn bytes(&self) -> u64 {
         let bytes = self.blocks.weight() + self.held_bytes();
         self.budget.set(Owner::Cache, bytes as usize);
         bytes
     }
 
-    /// The bytes that cached blocks may take.
+    /// The bytes that cached blocks and held index partitions may take.
     pub fn capacity(&self) -> u64 {
         self.capacity.load(Ordering::Relaxed)
     }
 
-    /// The bytes of index partitions that files hold themselves.
+    /// The bytes of index partitions that files hold.
     pub fn held_bytes(&self) -> u64 {
         self.holder.bytes() as u64
     }
 
-    /// The number of blocks held.
+    /// The number of cached blocks.
     pub fn blocks(&self) -> usize {
         self.blocks.len() + self.holder.blocks()
     }
@@ -158,7 +162,7 @@ impl Cache {
         self.counts.sum(What::Hit)
     }
 
-    /// Look-ups that did not.
+    /// Look-ups that did not find their block.
     pub fn misses(&self) -> u64 {
         self.counts.sum(What::Miss)
     }
@@ -181,12 +185,12 @@ impl Cache {
         self.counts.sum(What::Get)
     }
 
-    /// Blocks that point reads had to read, because they were not here.
+    /// Blocks that point reads had to read because they were not cached.
     pub fn reads_by_gets(&self) -> u64 {
         self.counts.sum(What::ReadByGet)
     }
 
-    /// Forgets all blocks.
+    /// Removes all blocks.
     pub fn clear(&self) {
         self.blocks.clear();
         self.holder.clear();

@@ -1,26 +1,26 @@
-//! Chains: the deltas of a key above a full write, and what comes of folding them.
+//! Chains: the deltas of a key above a full write, and the results of folding them.
 //!
-//! A fold is not a write. It stands in for its chain under the number of the newest delta, and
+//! A fold is not a write. It replaces its chain under the sequence number of the newest delta, and
 //! keeps the number of the last full write ([`alluvium_codec::entry::put_folded`]).
 
 use crate::policy::DeltaFold;
 use alluvium_codec::entry::{self, Kind, Seq};
 use alluvium_env::{Error, Result};
 
-/// Deltas of one key, newest first, as they are met.
+/// Deltas of one key, newest first.
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
     bytes: Vec<u8>,
-    /// Number and end of each.
+    /// The sequence number of each delta, and its end in `bytes`.
     deltas: Vec<(Seq, usize)>,
 }
 
-/// What a chain stands on.
+/// The value below a chain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Base<'a> {
-    /// Nothing: no version, or a tombstone.
+    /// No version, or a tombstone.
     Absent,
-    /// A value, and the number of its last full write.
+    /// The sequence number of the last full write, and the value.
     Value(Seq, &'a [u8]),
 }
 
@@ -33,7 +33,7 @@ impl<'a> Base<'a> {
         }
     }
 
-    /// What an entry that hides older ones is to the deltas above it.
+    /// The base that an entry is to the deltas above it. The entry is not a delta.
     pub fn of(seq: Seq, kind: Kind, content: &'a [u8]) -> alluvium_codec::Result<Self> {
         match kind {
             Kind::Put => Ok(Self::Value(seq, content)),
@@ -55,7 +55,6 @@ impl Chain {
         self.deltas.clear();
     }
 
-    /// The number of deltas.
     pub fn len(&self) -> usize {
         self.deltas.len()
     }
@@ -75,15 +74,15 @@ impl Chain {
         self.deltas.iter().enumerate().map(move |(at, &(seq, end))| (seq, &self.bytes[start(at)..end]))
     }
 
-    /// Folds the deltas onto `base`, and appends the value to `out`. Returns how many deltas could not
-    /// apply; `None` if nobody can fold now.
+    /// Folds the deltas onto `base`, and appends the value to `out`. Returns how many deltas could
+    /// not apply; `None` if folding is not possible now.
     pub fn fold(&self, fold: &dyn DeltaFold, key: &[u8], base: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>> {
         let oldest_first: Vec<&[u8]> = self.iter().rev().map(|(_, delta)| delta).collect();
         fold.fold(key, base, &oldest_first, out)
     }
 
-    /// What a reader sees of `base` under the chain: in `out`, which is replaced. False if the key is
-    /// absent: a delta on nothing does nothing.
+    /// Writes to `out`, replacing its content, what a reader sees of `base` under the chain. False
+    /// if the key is absent: a delta on nothing does nothing.
     pub fn read(&self, fold: &dyn DeltaFold, key: &[u8], base: Base<'_>, out: &mut Vec<u8>) -> Result<bool> {
         let Base::Value(_, value) = base else { return Ok(false) };
         out.clear();

@@ -1,5 +1,5 @@
-//! Compaction: the merge itself (copy, job), the files that come of it (output, which flushes use too), and when
-//! it runs (schedule). What to merge is the picker's choice.
+//! Compaction: the merge (copy, job), its output files (output, which flushes use too), and the
+//! running of picked jobs (schedule, sweep). The picker chooses what to merge.
 
 pub(crate) mod copy;
 pub(crate) mod job;

@@ -18,7 +18,6 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Adds to a counter.
     pub fn add(counter: &AtomicU64, by: u64) {
         counter.fetch_add(by, Ordering::Relaxed);
     }

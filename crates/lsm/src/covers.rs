@@ -5,11 +5,11 @@ use alluvium_codec::ranges::{RangeSet, newest};
 use alluvium_env::Result;
 use std::sync::Arc;
 
-/// The range tombstones of several sets, as a walk over keys meets them. Remembers the surroundings of the
-/// last key, so that the next one costs two comparisons.
+/// The range tombstones of several sets, for a walk over keys. Remembers the range around the last
+/// key, so that the next one costs two comparisons.
 pub(crate) struct Covers {
     sets: Vec<Arc<RangeSet>>,
-    /// Whoever reads: sees tombstones up to here.
+    /// The reader sees tombstones up to this sequence number.
     reader: Seq,
     /// Keys from `low` to below `high` have the same tombstones.
     low: Option<Vec<u8>>,
@@ -17,7 +17,7 @@ pub(crate) struct Covers {
     placed: bool,
     /// Newest first.
     seqs: Vec<Seq>,
-    /// The newest that the reader sees; 0 if there is none.
+    /// The newest that the reader sees, or 0.
     newest: Seq,
 }
 
@@ -28,7 +28,7 @@ impl Covers {
         (!covers.sets.is_empty()).then_some(covers)
     }
 
-    /// The number of the newest tombstone over `key` that the reader sees; 0 if there is none.
+    /// The sequence number of the newest tombstone over `key` that the reader sees, or 0.
     #[inline]
     pub fn newest(&mut self, key: &[u8]) -> Seq {
         let inside =
@@ -65,29 +65,30 @@ impl Covers {
         self.placed = true;
     }
 
-    /// Where the surroundings of the last key begin; everything from there on has the same tombstones.
+    /// The first key of the range around the last key; up to `high`, all keys have the same
+    /// tombstones.
     pub fn low(&self) -> &[u8] {
         self.low.as_deref().unwrap_or(&[])
     }
 
-    /// Where they end. For whoever knows that the last key is covered: then there is an end.
+    /// The end of the range. To be called where the last key is covered: then there is an end.
     pub fn high(&self) -> &[u8] {
         self.end().unwrap_or(&[])
     }
 
-    /// Where they end, if they do.
+    /// The end of the range, if there is one.
     pub fn end(&self) -> Option<&[u8]> {
         self.high.as_deref()
     }
 }
 
-/// A walk that can pass over what a range tombstone hides without looking at each entry.
+/// A walk that can skip what a range tombstone hides without visiting each entry.
 pub(crate) trait Pass: EntryIter {
-    /// On an entry that a tombstone `cover` hides, which covers all keys up to `high`: moves forward, at
-    /// most over entries that it hides.
+    /// Called on an entry that the tombstone `cover` hides, which covers all keys up to `high`:
+    /// moves forward, at most over entries that it hides.
     fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> std::result::Result<(), Self::Error>;
 
-    /// The same back, where the tombstone covers all keys from `low` on.
+    /// The same backward, where the tombstone covers all keys from `low` on.
     fn pass_back(&mut self, cover: Seq, low: &[u8]) -> std::result::Result<(), Self::Error>;
 }
 

@@ -1,5 +1,5 @@
-//! The compression dictionary of each tree: trained from a large output, shared by all
-//! partitions, and trained again when what it achieves drifts.
+//! The compression dictionary of each tree: trained from a large output, shared by all partitions,
+//! and trained again when its compression ratio drifts.
 //!
 //! Locking: one lock over the slots, a leaf; training runs without it.
 
@@ -9,23 +9,25 @@ use alluvium_sst::{Dictionary, DictionaryRegistry};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A tree's dictionary is trained anew when the average ratio is so much worse than at training.
+/// A tree's dictionary is trained again when the average ratio is worse than at training by this
+/// factor.
 const DRIFT: f64 = 1.15;
 /// The weight of a new file in the moving average.
 const NEW_FILE_WEIGHT: f64 = 0.25;
-/// Training reads at most so many bytes of samples: time grows with them, quality hardly.
+/// Training reads at most this many bytes of samples: its time grows with them, the quality hardly
+/// does.
 const SAMPLE_BYTES: usize = 1 << 20;
 
 #[derive(Default)]
 struct Slot {
     dictionary: Option<Arc<Dictionary>>,
-    /// Somebody trains for this tree now; others go on with what there is.
+    /// A thread trains for this tree now; others use the present dictionary.
     training: bool,
-    /// Compressed by raw bytes of the first file after training.
+    /// The ratio of compressed to raw bytes of the first file after training.
     first_ratio: Option<f64>,
-    /// Its moving average since.
+    /// The moving average of the ratio since then.
     average_ratio: f64,
-    /// Training failed on so many outputs in a row; it is not tried each time.
+    /// Outputs in a row for which training failed; it is not tried each time.
     failures: u32,
     skip: u32,
 }
@@ -46,8 +48,8 @@ impl Dictionaries {
         Self { slots: Mutex::new(HashMap::new()) }
     }
 
-    /// The dictionary for an output of `tree`; lets `train` make one of its first entries if there is
-    /// none or the present one has drifted.
+    /// The dictionary for an output of `tree`; calls `train` on its first entries if the tree has
+    /// no dictionary or the present one has drifted.
     pub fn choose(
         &self,
         tree: u32,
@@ -86,17 +88,17 @@ impl Dictionaries {
         slot.dictionary.clone()
     }
 
-    /// True if the tree has a dictionary, or somebody trains one.
+    /// True if the tree has a dictionary, or a thread trains one.
     pub fn has(&self, tree: u32) -> bool {
         self.slots.lock().get(&tree).is_some_and(|slot| slot.dictionary.is_some() || slot.training)
     }
 
-    /// Gives a tree a dictionary that its files use already, unless it has one.
+    /// Sets the dictionary that a tree's files use already, unless the tree has one.
     pub fn adopt(&self, tree: u32, dictionary: Arc<Dictionary>) {
         self.slots.lock().entry(tree).or_default().dictionary.get_or_insert(dictionary);
     }
 
-    /// Takes note of what a dictionary achieved in a whole file of one tree.
+    /// Records the ratio that a dictionary achieved in a whole file of one tree.
     pub fn achieved(&self, tree: u32, dictionary_id: u64, compressed_bytes: u64, raw_bytes: u64) {
         if raw_bytes == 0 {
             return;
@@ -113,7 +115,7 @@ impl Dictionaries {
         }
     }
 
-    /// Forgets a dropped tree.
+    /// Removes the slot of a dropped tree.
     pub fn forget(&self, tree: u32) {
         self.slots.lock().remove(&tree);
     }

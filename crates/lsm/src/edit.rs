@@ -21,51 +21,51 @@ const TAG_THINNED: u64 = 9;
 const TAG_CLEAN: u64 = 10;
 const TAG_SUPERSEDED: u64 = 11;
 
-/// What is out of range, in errors.
+/// Descriptions of values out of range, for errors.
 const SEQ: &str = "a sequence number";
 const RUN: &str = "the number of a run";
 const TREE: &str = "a tree's number";
 
-/// A file that an edit adds, and what only the manifest says of it.
+/// A file that an edit adds, with the facts that only the manifest holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AddedFile {
     /// The run; the base is 0, and newer runs have higher numbers.
     pub run: u64,
-    /// What the writer said.
+    /// The metadata from the writer.
     pub meta: FileMeta,
     /// The trees with keys in the file, ascending.
     pub trees: Vec<u32>,
-    /// Entries that are not the newest of their key in this file: kept for a snapshot.
+    /// Entries that are not the newest of their key in this file: they are kept for snapshots.
     pub shadowed: u64,
-    /// The file holds nothing that range tombstones up to this number hide; 0 if nothing is known.
+    /// The file holds nothing that range tombstones up to this number hide; 0 if that is unknown.
     pub clean: Seq,
-    /// How many of those are read by snapshots up to which number and none above it, ascending. Only
-    /// in memory: whoever opens the partition has no snapshots.
+    /// The number of shadowed entries by the last snapshot that reads them, ascending. In memory
+    /// only: a partition that is opened has no snapshots.
     pub readers: Vec<(Seq, u64)>,
 }
 
-/// One change of a version. All of it becomes durable at once, or nothing.
+/// One change of a version. Either all of it becomes durable or nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionEdit {
     /// Everything up to this number is now in files.
     pub flushed_seq: Option<Seq>,
-    /// All file numbers in use, of any partition that is known of, are below this.
+    /// All file numbers in use, of any known partition, are below this.
     pub next_file: Option<u64>,
     /// All run numbers in use are below this.
     pub next_run: Option<u64>,
-    /// Files that are new.
+    /// Added files.
     pub added: Vec<AddedFile>,
-    /// Numbers of files that go.
+    /// Numbers of removed files.
     pub removed: Vec<u64>,
-    /// Files that stay as they are, and the run that they move to.
+    /// Files that stay unchanged, and the runs that they move to.
     pub moved: Vec<(u64, u64)>,
-    /// Range tombstones that are new.
+    /// Added range tombstones.
     pub ranges: RangeSet,
-    /// Ranges of which the tombstones up to a number go: nothing is left that they hide.
+    /// Ranges whose tombstones up to a number are removed: they hide nothing any more.
     pub forgotten: RangeSet,
-    /// Of several tombstones over the same keys only the newest up to this number is left.
+    /// Of several tombstones over the same keys only the newest up to this number is kept.
     pub thinned: Option<Seq>,
-    /// Numbers of trees that rise.
+    /// Raised numbers of trees.
     pub superseded: Superseded,
 }
 
@@ -73,14 +73,15 @@ impl VersionEdit {
     /// The range tombstones after the edit, given those before.
     ///
     /// # Errors
-    /// What is wrong, if they would take more than [`MAX_RANGE_BYTES`] of memory.
+    /// A description, if they would take more than [`MAX_RANGE_BYTES`] of memory.
     pub fn apply_ranges(&self, before: &RangeSet) -> Result<RangeSet, String> {
         let joined = before.join_within(&self.ranges, self.thinned.as_slice(), MAX_RANGE_BYTES);
         let left = joined.and_then(|joined| joined.forget_within(&self.forgotten, MAX_RANGE_BYTES));
         left.ok_or_else(|| format!("its range tombstones take more than {} MiB", MAX_RANGE_BYTES >> 20))
     }
 
-    /// Checks what is written as what is read is checked, so that no edit is written that nobody can read.
+    /// Applies the checks of reading to an edit that is about to be written, so that no unreadable
+    /// edit is written.
     ///
     /// # Errors
     /// [`DecodeError::Invalid`] if a number is above its limit ([`alluvium_codec::limits`]).
@@ -103,7 +104,7 @@ impl VersionEdit {
         !self.ranges.is_empty() || !self.forgotten.is_empty() || self.thinned.is_some()
     }
 
-    /// The trees of which the edit forgets all that it can: they are dead.
+    /// The dead trees: the edit removes everything that is known of them.
     pub fn forgotten_trees(&self) -> impl Iterator<Item = u32> {
         self.forgotten.fragments().iter().filter_map(|fragment| {
             let tree = u32::from_be_bytes(fragment.start().try_into().ok()?);
@@ -215,7 +216,7 @@ fn get_range(input: &mut &[u8], most: Seq, set: &mut RangeSetBuilder) -> alluviu
     set.add(start, end, at_most(varint::get_u64(input)?, most, SEQ)?)
 }
 
-/// Stands right behind the file that it belongs to.
+/// The field directly follows the file that it belongs to.
 fn decode_clean(input: &mut &[u8], added: &mut [AddedFile]) -> alluvium_codec::Result<()> {
     let (number, clean) = (get_number(input, "a file number")?, get_number(input, SEQ)?);
     match added.last_mut().filter(|file| file.meta.number == number) {

@@ -1,4 +1,4 @@
-//! Estimates: about how many keys lie in a range.
+//! Estimates of the number of keys in a range.
 
 use crate::covers::Covers;
 use crate::files::FileHandle;
@@ -8,15 +8,18 @@ use alluvium_env::Result;
 use alluvium_memtable::Memtable;
 use std::sync::Arc;
 
-/// About so many entries of a memtable are looked at, at so many places; the others are thought to be like them.
+/// About this many entries of a memtable are examined, at as many places; the rest is assumed to be
+/// alike.
 const COUNTED: u64 = 256;
 const SAMPLES: usize = 16;
-/// So many ranges of deleted keys are left out of a file; what lies in further ones counts as if it were there.
+/// This many ranges of deleted keys are subtracted from a file; the contents of further ones count
+/// as existing.
 const LEFT_OUT: usize = 64;
 
 impl View {
-    /// About how many keys lie from `lower` to below `upper`. Reads the blocks at both ends in each run; a
-    /// tombstone counts as one key less, and what range tombstones cover is left out.
+    /// The approximate number of keys from `lower` to below `upper`. Reads the blocks at both ends
+    /// in each run; a tombstone counts as minus one key, and keys under range tombstones are left
+    /// out.
     ///
     /// # Errors
     /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`].
@@ -46,7 +49,8 @@ impl View {
     }
 }
 
-/// About how many entries of a file in a range lie under range tombstones that are newer than all of it.
+/// The approximate number of entries of a file in a range that are under range tombstones newer
+/// than the whole file.
 fn hidden(file: &FileHandle, lower: &[u8], upper: &[u8], covers: &mut Covers) -> Result<u64> {
     let mut at = lower.max(&file.meta.smallest).to_vec();
     let mut entries = 0;
@@ -64,7 +68,7 @@ fn hidden(file: &FileHandle, lower: &[u8], upper: &[u8], covers: &mut Covers) ->
     Ok(entries)
 }
 
-/// By how much a memtable changes the number of keys in a range, about: keys that come, and keys that go.
+/// The approximate numbers of keys that a memtable adds to a range and removes from it.
 fn count(memtable: &Arc<Memtable>, lower: &[u8], upper: &[u8], covers: &mut Option<Covers>) -> (u64, u64) {
     let entries = memtable.entries_between(lower, upper);
     if entries == 0 {
@@ -100,10 +104,10 @@ fn count(memtable: &Arc<Memtable>, lower: &[u8], upper: &[u8], covers: &mut Opti
     if few { (come, gone) } else { (of_all(come), of_all(gone)) }
 }
 
-/// What the entries of a memtable say of one key.
+/// The effect of a memtable's entries on one key.
 struct KeyChange {
     bytes: Vec<u8>,
-    /// The newest and the oldest full write: true if it is a value.
+    /// The newest and the oldest full write; true if it is a value.
     newest: Option<bool>,
     oldest: Option<bool>,
 }
@@ -113,9 +117,9 @@ impl KeyChange {
         Self { bytes: key.to_vec(), newest: None, oldest: None }
     }
 
-    /// The next older entry of the key.
+    /// Adds the next older entry of the key.
     fn older(&mut self, kind: Kind) {
-        // A delta makes no key.
+        // A delta creates no key.
         let is_value = match kind {
             Kind::Put | Kind::Folded => true,
             Kind::Delete | Kind::RangeDelete => false,
@@ -125,7 +129,8 @@ impl KeyChange {
         self.oldest = Some(is_value);
     }
 
-    /// A key that is deleted first was there below; one that is put first, it is thought, was not.
+    /// A key whose first entry is a delete is assumed to exist below; one whose first entry is a
+    /// put, not to exist.
     fn add(&self, come: &mut u64, gone: &mut u64) {
         *come += u64::from(self.newest == Some(true));
         *gone += u64::from(self.oldest == Some(false));

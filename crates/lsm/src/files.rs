@@ -1,5 +1,5 @@
-//! Files of a partition as its versions hold them: opened when first read, removed when the last
-//! version or iterator lets go of them after an edit has dropped them.
+//! Files of a partition as its versions hold them: opened at the first read, and, after an edit has
+//! dropped them, removed when the last version or iterator releases them.
 
 use crate::budget::{Charge, Owner};
 use crate::edit::AddedFile;
@@ -15,24 +15,26 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// What all files of a partition have in common.
+/// What all files of a partition share.
 pub(crate) struct Home {
     pub shared: Arc<Shared>,
     pub dir: PathBuf,
-    /// Dropped files that nobody holds any more, to be removed by [`Home::remove_dropped`].
-    /// A leaf among the locks.
+    /// Dropped files that no reader holds any more, to be removed by [`Home::remove_dropped`]. A
+    /// leaf among the locks.
     dropped: Mutex<Vec<u64>>,
-    /// Files that durable edits have removed and that are still there, or may be. Files that are written
-    /// meanwhile name them: if the manifest is lost, nobody else knows that they do not count. A leaf.
+    /// Files that durable edits have removed and that still exist, or may exist. The footers of
+    /// files that are written concurrently name them: if the manifest is lost, that is the only
+    /// evidence that they do not count. A leaf.
     replaced: Mutex<BTreeSet<u64>>,
-    /// Held while files are removed, so that whoever freezes waits for that.
+    /// Held while files are removed, so that freezing waits for a removal.
     removing: Mutex<()>,
-    /// Dropped files that somebody still holds.
+    /// The number of dropped files that readers hold.
     held: AtomicUsize,
     /// Set when an edit may or may not have become durable (the manifest may name any file then), and
     /// when the partition is closed: no file is removed.
     frozen: AtomicBool,
-    /// Syncs of the directory that have failed. Held during each, so that whoever comes after one knows of it.
+    /// The number of failed syncs of the directory. Held during each sync, so that the next one
+    /// sees the failure.
     failed_syncs: Mutex<u64>,
 }
 
@@ -50,13 +52,15 @@ impl Home {
         })
     }
 
-    /// How many syncs of the directory have failed. Whoever makes files asks before the first of them.
+    /// The number of failed syncs of the directory. Read before the first of a group of new files
+    /// is created.
     pub fn failed_syncs(&self) -> u64 {
         *self.failed_syncs.lock()
     }
 
-    /// Makes the names of files durable that were made since so many syncs had failed. One that fails may lose them all,
-    /// also those of other threads, and is told to one alone: what the next one says is of no use to them.
+    /// Makes the names of files durable that were created when `failed_before` syncs had failed. A
+    /// failed sync may lose the names of all threads, but only one thread gets the error, and the
+    /// success of a later sync means nothing for those names.
     pub fn sync_names(&self, failed_before: u64) -> Result<()> {
         let mut failed = self.failed_syncs.lock();
         if let Err(error) = self.shared.env.fs.sync_dir(&self.dir) {
@@ -72,38 +76,38 @@ impl Home {
         if self.failed_syncs() == failed_before {
             return Ok(());
         }
-        let what = std::io::Error::other("another sync has failed, and may have lost names that are new");
+        let what =
+            std::io::Error::other("another sync of the directory failed, and may have lost the names of new files");
         Err(Error::io("sync", &self.dir, what))
     }
 
-    /// The path of a file.
     pub fn path(&self, number: u64) -> PathBuf {
         sst_path(&self.dir, number)
     }
 
-    /// No file is removed from now on.
+    /// Ends the removal of files for good.
     pub fn freeze(&self) {
         let _removing = self.removing.lock();
         self.frozen.store(true, Ordering::SeqCst);
     }
 
-    /// Takes note of files that a durable edit has removed, before anybody can build on that.
+    /// Records files that a durable edit has removed. Called before another edit can build on that.
     pub fn note_replaced(&self, numbers: &[u64]) {
         self.replaced.lock().extend(numbers);
     }
 
-    /// Files that were replaced, and may still be there.
+    /// Files that were replaced and may still exist.
     pub fn replaced(&self) -> Vec<u64> {
         self.replaced.lock().iter().copied().collect()
     }
 
-    /// Dropped files that somebody still holds.
+    /// The number of dropped files that readers hold.
     pub fn held(&self) -> usize {
         self.held.load(Ordering::Acquire)
     }
 
-    /// Removes the dropped files that nobody holds. What cannot be removed now is a left-over
-    /// that the next open removes.
+    /// Removes the dropped files that no reader holds. A file that cannot be removed now is a
+    /// left-over, which the next open removes.
     pub fn remove_dropped(&self) {
         let _removing = self.removing.lock();
         loop {
@@ -144,32 +148,33 @@ pub(crate) struct FileHandle {
     pub meta: FileMeta,
     pub trees: Vec<u32>,
     pub shadowed: u64,
-    /// Range tombstones up to this number have been applied to it.
+    /// Range tombstones up to this number have been applied to the file.
     pub clean: Seq,
     readers: Vec<(Seq, u64)>,
-    /// What was found last of how much is covered, by how many ranges and their newest number. A leaf
-    /// among the locks.
+    /// The last result of [`FileHandle::covered`], with the count of ranges and their newest number
+    /// for which it was computed. A leaf among the locks.
     covered: Mutex<(u64, Seq, Covered)>,
     open: OnceLock<Open>,
     /// Held while the file is opened, so that it is opened once.
     opening: Mutex<()>,
     dropped: AtomicBool,
-    /// When a merge could not read it last, in nanoseconds of the clock plus one; 0 for never.
+    /// The time of the last merge that could not read the file, in nanoseconds of the clock plus
+    /// one; 0 for never.
     unread_at: AtomicU64,
 }
 
-/// What the range tombstones that every snapshot sees hide of a file.
+/// The part of a file that range tombstones hide from every snapshot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Covered {
-    /// All of it: the file can go.
+    /// The whole file: it can be removed.
     pub wholly: bool,
-    /// About so many entries.
+    /// The approximate number of hidden entries.
     pub entries: u64,
-    /// So many ranges of keys, which stay until the file is rewritten.
+    /// The number of covering ranges, which stay until the file is rewritten.
     pub fragments: u64,
 }
 
-/// For so long after a merge that could not read it, a file is left out of others that nobody asks for.
+/// A file that a merge could not read is left out of automatic merges for this time.
 const LEFT_OUT: Duration = Duration::from_secs(600);
 
 impl FileHandle {
@@ -216,44 +221,43 @@ impl FileHandle {
         }
     }
 
-    /// Takes the blocks of a file that an edit has dropped out of the cache. Readers that hold the file may bring some
-    /// back; those go like all that nobody asks for.
+    /// Removes the blocks of a dropped file from the cache. Readers that hold the file may bring
+    /// some back; those are evicted like all unused blocks.
     pub fn forget(&self) {
         if let Some(open) = self.open.get() {
             open.reader.forget();
         }
     }
 
-    /// Takes note that a merge could not read the file.
+    /// Records that a merge could not read the file.
     pub fn note_unread(&self, now: Duration) {
         self.unread_at.store(1 + now.as_nanos() as u64, Ordering::Relaxed);
     }
 
-    /// Whether a merge could not read the file, not long ago.
+    /// True if a merge could not read the file within the last [`LEFT_OUT`].
     pub fn is_left_out(&self, now: Duration) -> bool {
         let unread_at = self.unread_at.load(Ordering::Relaxed);
         unread_at != 0 && now.saturating_sub(Duration::from_nanos(unread_at - 1)) < LEFT_OUT
     }
 
-    /// Where the file is.
     pub fn path(&self) -> PathBuf {
         self.home.path(self.meta.number)
     }
 
-    /// Says that a durable edit has dropped the file: it is removed when nobody holds it.
+    /// Marks the file as dropped by a durable edit: it is removed when no reader holds it.
     pub fn drop_when_released(&self) {
         if !self.dropped.swap(true, Ordering::SeqCst) {
             self.home.held.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// What an edit would say to add the file to a run.
+    /// The field of an edit that adds the file to a run.
     pub fn added(&self, run: u64) -> AddedFile {
         let (meta, trees, readers) = (self.meta.clone(), self.trees.clone(), self.readers.clone());
         AddedFile { run, meta, trees, shadowed: self.shadowed, clean: self.clean, readers }
     }
 
-    /// What `find` says, remembered while the number of ranges and the newest stay the same.
+    /// The result of `find`, which is cached for this count of ranges and this newest number.
     pub fn covered(&self, fragments: u64, newest: Seq, find: impl FnOnce() -> Covered) -> Covered {
         let (known_fragments, known_newest, known) = *self.covered.lock();
         if (known_fragments, known_newest) == (fragments, newest) {
@@ -264,8 +268,8 @@ impl FileHandle {
         found
     }
 
-    /// About the bytes of what somebody may read now: without tombstones, old versions, and what range
-    /// tombstones were last found to hide.
+    /// The approximate bytes of entries that readers may see now: without tombstones, old versions,
+    /// and what range tombstones were last found to hide.
     pub fn live_bytes(&self) -> u64 {
         let (_, _, covered) = *self.covered.lock();
         let dead = self.meta.tombstones + self.shadowed + covered.entries;
@@ -273,12 +277,12 @@ impl FileHandle {
         (u128::from(self.meta.bytes) * live / u128::from(self.meta.entries.max(1))) as u64
     }
 
-    /// Shadowed entries that no snapshot at or above `oldest` reads, however the file came about.
+    /// Shadowed entries that no snapshot at or above `oldest` reads.
     pub fn released(&self, oldest: Seq) -> u64 {
         self.readers.iter().take_while(|(last, _)| *last < oldest).map(|(_, entries)| entries).sum()
     }
 
-    /// About the bytes of shadowed entries, by the last snapshot that reads them.
+    /// The approximate bytes of shadowed entries, by the last snapshot that reads them.
     pub fn kept_bytes(&self) -> impl Iterator<Item = (Seq, u64)> {
         let (bytes, all) = (u128::from(self.meta.bytes), u128::from(self.meta.entries.max(1)));
         self.readers.iter().map(move |(last, entries)| (*last, (bytes * u128::from(*entries) / all) as u64))
@@ -287,10 +291,11 @@ impl FileHandle {
 
 impl Drop for FileHandle {
     fn drop(&mut self) {
-        // Only noted here: a reader that happens to be the last does no I/O for others.
+        // Only recorded here: a reader that happens to be the last performs no I/O for others.
         if self.dropped.load(Ordering::Acquire) {
             self.home.dropped.lock().push(self.meta.number);
-            // After that: whoever finds nothing held can have it removed.
+            // Afterwards, so that a thread that finds no held file can have the dropped ones
+            // removed.
             self.home.held.fetch_sub(1, Ordering::Release);
         }
     }

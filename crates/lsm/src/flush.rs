@@ -1,4 +1,4 @@
-//! Flush: one immutable memtable becomes sorted files.
+//! Flush: writes one immutable memtable to sorted files.
 
 use crate::compaction::copy::Copy;
 use crate::compaction::job;
@@ -24,13 +24,13 @@ use std::sync::Arc;
 
 impl Partition {
     /// Flushes the oldest immutable memtable: its files are written and synced, the log is synced
-    /// past its numbers, one edit is written, and the memtable is released. False if there is
-    /// none. One flush runs at a time; others wait.
+    /// past its numbers, one edit is written, and the memtable is released. False if there is no
+    /// such memtable. One flush runs at a time; other callers wait.
     ///
     /// # Errors
-    /// What the file system or [`crate::LogBarrier::sync_past`] said. Unless [`Partition::poisoned`],
-    /// nothing has changed then, what was written is removed again, and the flush can be tried
-    /// again, for instance when a full disk has space.
+    /// The error of the file system or of [`crate::LogBarrier::sync_past`]. Unless
+    /// [`Partition::poisoned`], nothing has changed then, the written files are removed again, and
+    /// the flush can be tried again, for instance when a full disk has space.
     pub fn flush_oldest(&self) -> Result<bool> {
         let _one_at_a_time = self.flushing.lock();
         self.check_usable()?;
@@ -40,7 +40,7 @@ impl Partition {
         drop(view);
         memtable.wait_for_writers();
         let Some(last_seq) = memtable.last_seq() else {
-            return Err(Error::corrupt(&self.home.dir, 0, "a memtable that was not sealed is to be flushed"));
+            return Err(Error::corrupt(&self.home.dir, 0, "the memtable to flush is not sealed"));
         };
         let run = version.next_run;
         let began = self.shared().env.clock.now();
@@ -60,7 +60,7 @@ impl Partition {
                 let (dir, files) = (self.home.dir.display(), new.files.len());
                 log::debug!(target: "alluvium::files", "flushed a memtable of {dir}: {files} files, {bytes} bytes, in {took_ms} ms");
             }
-            // Once poisoned, the manifest may name them.
+            // Once poisoned, the manifest may name the files.
             Err(_) if self.poisoned().is_none() => {
                 marks::OUTPUT_TAKEN_BACK.hit();
                 remove_outputs(&self.home, &new.files);
@@ -70,8 +70,8 @@ impl Partition {
         result.map(|()| true)
     }
 
-    /// Writes what somebody may still read of a memtable. With the files, an edit of the range tombstones and of what is
-    /// superseded.
+    /// Writes the entries of a memtable that a reader may still see. Returns the files, and an edit
+    /// with the range tombstones and what is superseded.
     fn write_memtable(
         &self,
         memtable: &Arc<Memtable>,
@@ -80,15 +80,16 @@ impl Partition {
         last_seq: Seq,
     ) -> Result<(Vec<AddedFile>, VersionEdit)> {
         let policies = &*self.shared().policies;
-        // The list is taken after the writers have left, and before the first entry is judged.
+        // The list is taken after all writers have finished, and before the first entry is judged.
         let snapshots = policies.liveness.snapshots();
         let ranges = live_ranges(memtable, &*policies.liveness, &snapshots);
         let retention = Retention::new(snapshots);
         let oldest = retention.oldest();
-        // Newer memtables' are not durable yet when these files are.
+        // Range tombstones of newer memtables are left out: they are not durable yet when these
+        // files are.
         let retention = retention.with_ranges(vec![ranges.clone(), version.ranges.clone()]);
         let mut output = Output::new(&self.home, Plan::new(run, Vec::new(), version));
-        // Older memtables were flushed before this one, so what is older lies in runs.
+        // Older memtables were flushed before this one, so older entries are in runs.
         let at_bottom = |key: &[u8]| version.nothing_below(run, key);
         let copy = Copy::new(retention, policies, &mut output, &at_bottom);
         let copied = copy.run(&mut memtable.iter(), &|| false)?;
@@ -116,7 +117,8 @@ impl Partition {
         Ok(())
     }
 
-    /// Lets new files sink as far as they can, and reserves their places.
+    /// Lets new files sink as far as they can, and reserves the runs and key ranges that they
+    /// enter.
     pub(crate) fn sink_outputs(&self, added: &mut [AddedFile]) -> Ticket {
         let mut running = self.jobs.lock();
         let version = self.view().version.clone();
@@ -131,7 +133,7 @@ impl Partition {
     }
 }
 
-/// The range tombstones of a memtable that nobody writes to any more, without those of dead trees.
+/// The range tombstones of a memtable without writers, except those of dead trees.
 fn live_ranges(memtable: &Memtable, liveness: &dyn Liveness, snapshots: &[Seq]) -> Arc<RangeSet> {
     let sets = memtable.ranges().iter().map(|set| RangeSet::clone(set)).collect();
     let all = RangeSet::union(sets, snapshots);

@@ -1,5 +1,4 @@
-//! The files of a partition as they stand on disk, without an open partition: for checkpoints, tools and
-//! salvage.
+//! The files of a partition on disk, without an open partition: for checkpoints, tools and salvage.
 
 use crate::edit::VersionEdit;
 use crate::manifest::walk::WalkedManifest;
@@ -10,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 pub use crate::names::{manifest_number, sst_number, sst_path};
 
-/// A manifest, read whole.
+/// The state that a manifest describes.
 #[derive(Debug)]
 pub struct FoundManifest {
-    /// Its number.
+    /// The manifest's number.
     pub number: u64,
-    /// The version that it describes, as the edit that makes it from an empty one.
+    /// The version, as the edit that makes it from an empty one.
     pub version: VersionEdit,
     /// A torn last edit that was left out.
     pub dropped: Option<DroppedTail>,
@@ -45,7 +44,7 @@ pub fn write_manifest(
     Ok(manifest.path())
 }
 
-/// Reads the manifest of a partition that is not open; `None` if there is none.
+/// Reads the manifest of a partition that is not open; `None` if the directory has no manifest.
 ///
 /// # Errors
 /// As opening the partition: [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`], [`alluvium_env::Error::Io`].
@@ -58,9 +57,9 @@ pub fn read_manifest(env: &Env, dir: &Path, database_id: u64, partition: u32) ->
     }))
 }
 
-/// Reads the file of any manifest edit by edit, also behind damage, and changes nothing. Only a newer
-/// format and what the operating system refuses are errors. Edits are sealed with the header: where that
-/// is damaged, they can be read if `known` tells the id of the database and the partition.
+/// Reads any manifest edit by edit, also after damage, and changes nothing. Damage is not an error.
+/// Edits are sealed with the header: where that is damaged, they can be read if `known` is the id
+/// of the database and the number of the partition.
 ///
 /// # Errors
 /// [`alluvium_env::Error::NewerFormat`], [`alluvium_env::Error::Io`].

@@ -1,8 +1,8 @@
 //! Ingest: entries that were never in a memtable become a sorted run by one edit.
 //!
-//! The entries are older than others of their keys may be, though their run is the newest: iterators and compactions go by
-//! the entries' numbers, and so must whoever reads them. [`crate::View::get`] goes by the order of the runs, so this
-//! is only for trees of which single keys are never looked up.
+//! The run is the newest, although its entries may be older than others of their keys. Iterators
+//! and compactions order versions by sequence number; [`crate::View::get`] relies on the order of
+//! the runs. So ingest is only for trees whose single keys are never looked up.
 
 use crate::compaction::output::{Output, Plan, remove_outputs};
 use crate::counters::Counters;
@@ -13,12 +13,13 @@ use alluvium_codec::entry::Entry;
 use alluvium_env::Result;
 
 impl Partition {
-    /// Writes entries, in entry order, into new files, syncs them, and makes them part of the partition by one edit. The
-    /// log is synced past the highest of their numbers before that. Waits for a flush under way.
+    /// Writes entries, in entry order, into new files, syncs them, and makes them part of the
+    /// partition by one edit. The log is synced past the highest of their numbers before that.
+    /// Waits for a running flush.
     ///
     /// # Errors
-    /// What the file system, the entries, or [`crate::LogBarrier::sync_past`] said. Unless [`Partition::poisoned`], nothing
-    /// has changed then, and what was written is removed again.
+    /// The error of the file system, of the entries, or of [`crate::LogBarrier::sync_past`]. Unless
+    /// [`Partition::poisoned`], nothing has changed then, and the written files are removed again.
     pub fn ingest<'e>(&self, entries: impl Iterator<Item = Entry<'e>>) -> Result<()> {
         let _one_at_a_time = self.flushing.lock();
         self.check_usable()?;
@@ -39,7 +40,7 @@ impl Partition {
         let result = self.install_files(run, last_seq, &new);
         match &result {
             Ok(()) => Counters::add(&self.counters.bytes_flushed, new.bytes()),
-            // Once poisoned, the manifest may name them.
+            // Once poisoned, the manifest may name the files.
             Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &new.files),
             Err(_) => {}
         }

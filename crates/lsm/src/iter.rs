@@ -1,4 +1,4 @@
-//! The iterator over all of a partition as a snapshot sees it.
+//! The iterator over the keys of a partition at a snapshot.
 
 use crate::chain::{Base, Chain};
 use crate::covers::{Covers, Pass};
@@ -13,7 +13,7 @@ use alluvium_memtable::MemtableIter;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// What a merging iterator merges.
+/// A source of a merging iterator.
 pub(crate) enum Source {
     Memtable(MemtableIter),
     Run(RunIter),
@@ -84,21 +84,22 @@ impl EntryIter for Source {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
-    /// On nothing.
+    /// Not on a key.
     Nowhere,
-    /// On the entry of `merge`; its key is in `key` too.
+    /// On the current entry of `merge`; its key is in `key` too.
     Forward,
-    /// On `key` and `value`; `merge` stands behind the entries that the value was made of, at an older
-    /// version of the key or beyond it.
+    /// On `key` and `value`; `merge` is after the entries of which the value was made, at an older
+    /// version of the key or at the next key.
     Made,
-    /// On `key` and `value`; `merge` stands on the entry before all versions of the key.
+    /// On `key` and `value`; `merge` is at the entry before all versions of the key.
     Back,
 }
 
-/// Walks the keys of a partition that have a value at a snapshot, both ways, within bounds.
+/// Walks the keys of a partition that have a value at a snapshot, in both directions, within
+/// bounds.
 ///
-/// Holds the memtables and files it reads until it is dropped. Not positioned when new; after an
-/// error, or a move off either end, it is not valid until the next seek.
+/// Holds the memtables and files that it reads until it is dropped. Not positioned when new; after
+/// an error, or a move off either end, it is not valid until the next seek.
 pub struct PartitionIter {
     merge: Merge<Source>,
     policies: Arc<Policies>,
@@ -112,9 +113,9 @@ pub struct PartitionIter {
     /// The range tombstones, if there are any.
     covers: Option<Covers>,
     found_seq: Seq,
-    /// The number of the full write that the value stands on.
+    /// The sequence number of the full write below the value's deltas.
     full_seq: Seq,
-    /// The tree asked about last, and the answer.
+    /// The last tree for which liveness was looked up, and the result.
     tree: Option<(u32, bool)>,
 }
 
@@ -122,7 +123,7 @@ fn owned(bound: Bound<&[u8]>) -> Bound<Vec<u8>> {
     bound.map(<[u8]>::to_vec)
 }
 
-/// True if a run with these outermost keys can have a key within the bounds.
+/// True if a run from `smallest` to `largest` can have a key within the bounds.
 fn overlaps(smallest: &[u8], largest: &[u8], lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
     let above = match lower {
         Bound::Included(key) => largest >= key,
@@ -182,7 +183,7 @@ impl PartitionIter {
         self.position = Position::Nowhere;
         match &self.lower {
             Bound::Included(key) => self.merge.seek(key, alluvium_codec::entry::MAX_SEQ)?,
-            // Number 0 is none, so this passes over all versions of the key.
+            // No entry has number 0, so this skips all versions of the key.
             Bound::Excluded(key) => self.merge.seek(key, 0)?,
             Bound::Unbounded => self.merge.seek_first()?,
         }
@@ -216,7 +217,7 @@ impl PartitionIter {
             return self.seek_first();
         }
         self.position = Position::Nowhere;
-        // Newer versions of the key itself come first and are invisible: pass over them at once.
+        // Newer versions of the key itself come first and are invisible: this skips them at once.
         self.merge.seek(key, self.seq)?;
         self.settle_forward(false)
     }
@@ -260,7 +261,7 @@ impl PartitionIter {
         }
     }
 
-    /// Moves to the key before. Does nothing when not valid.
+    /// Moves to the previous key. Does nothing when not valid.
     ///
     /// # Errors
     /// As [`PartitionIter::seek_first`].
@@ -301,13 +302,14 @@ impl PartitionIter {
         }
     }
 
-    /// The number of the version; 0 when not valid.
+    /// The sequence number of the version; 0 when not valid.
     #[inline]
     pub fn seq(&self) -> Seq {
         if self.valid() { self.found_seq } else { 0 }
     }
 
-    /// The number of the last full write of the key, not above [`PartitionIter::seq`]; 0 when not valid.
+    /// The sequence number of the last full write of the key, at most [`PartitionIter::seq`]; 0
+    /// when not valid.
     #[inline]
     pub fn full_seq(&self) -> Seq {
         if self.valid() { self.full_seq } else { 0 }
@@ -329,7 +331,7 @@ impl PartitionIter {
         }
     }
 
-    /// The tree of the entry at hand, if it is dead.
+    /// The tree of the current entry, if it is dead.
     fn dead_tree(&mut self) -> Option<u32> {
         let tree = tree_of(self.merge.key());
         let live = match self.tree {
@@ -343,14 +345,15 @@ impl PartitionIter {
         (!live).then_some(tree)
     }
 
-    /// The number of the range tombstone over the key at hand that the reader sees; 0 if there is none.
+    /// The sequence number of the newest range tombstone over the current key that the reader sees,
+    /// or 0.
     #[inline]
     fn cover(&mut self) -> Seq {
         self.covers.as_mut().map_or(0, |covers| covers.newest(self.merge.key()))
     }
 
-    /// Goes forward from where `merge` stands to the first visible put. With `done`, what is left
-    /// of the versions of `key` is passed over.
+    /// Moves `merge` forward to the first visible put. With `done`, the remaining versions of `key`
+    /// are skipped.
     fn settle_forward(&mut self, mut done: bool) -> Result<()> {
         while self.merge.valid() {
             let key = self.merge.key();
@@ -400,7 +403,8 @@ impl PartitionIter {
         Ok(())
     }
 
-    /// Makes the value of `key` from the entries that begin where `merge` stands; false if it has none.
+    /// Makes the value of `key` from the entries from the position of `merge` on; false if the key
+    /// has no value.
     fn make_forward(&mut self) -> Result<bool> {
         self.chain.clear();
         let cover = self.cover();
@@ -424,8 +428,8 @@ impl PartitionIter {
         Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {:02x?}: {error}", self.key))
     }
 
-    /// Goes back from where `merge` stands to the first key that has a value. Going back, the versions
-    /// of a key come oldest first, so they are copied.
+    /// Moves `merge` back to the first key that has a value. The versions of a key come oldest
+    /// first in this direction, so they are copied.
     fn settle_back(&mut self) -> Result<()> {
         while self.merge.valid() {
             if !self.above_lower(self.merge.key()) {
@@ -452,7 +456,7 @@ impl PartitionIter {
         Ok(())
     }
 
-    /// Makes the value of `key`, going back over its versions; false if it has none.
+    /// Makes the value of `key`, moving back over its versions; false if the key has no value.
     fn make_back(&mut self) -> Result<bool> {
         let cover = self.cover();
         let mut base = None;
@@ -491,7 +495,7 @@ impl PartitionIter {
     }
 }
 
-/// What a reader sees of `base` under the chain, which may be empty.
+/// Writes to `out` what a reader sees of `base` under the chain, which may be empty.
 fn finish(chain: &Chain, fold: &dyn DeltaFold, key: &[u8], base: Base<'_>, out: &mut Vec<u8>) -> Result<bool> {
     match base {
         Base::Value(_, value) if chain.is_empty() => {

@@ -1,8 +1,8 @@
 //! The running jobs of a partition, flushes among them.
 //!
-//! A job marks its files busy and registers the key range and runs that it covers (its span)
-//! from the pick until it ends, however it ends. Whatever else puts files into runs, a flush that
-//! lets them sink, looks at the spans under the same lock.
+//! A job marks its files busy and registers the key range and runs that it covers (its span) from
+//! the pick until it ends, however it ends. A flush whose files sink also puts files into runs; it
+//! checks the spans under the same lock.
 
 use crate::picker::Span;
 use alluvium_env::sync::{Condvar, Mutex, MutexGuard};
@@ -16,7 +16,6 @@ pub(crate) struct Jobs {
     ended: Condvar,
 }
 
-/// The jobs under way.
 #[derive(Default)]
 pub(crate) struct Running {
     spans: HashMap<u64, Span>,
@@ -25,7 +24,6 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// The spans of all jobs.
     pub fn spans(&self) -> Vec<Span> {
         self.spans.values().cloned().collect()
     }
@@ -54,7 +52,7 @@ impl Jobs {
         Ticket { jobs: self.clone(), spans: ids, files: files.to_vec() }
     }
 
-    /// Waits until a job ends; returns at once if there is none.
+    /// Waits until a job ends; returns at once if no job runs.
     pub fn wait_for_one(&self) {
         let mut running = self.state.lock();
         if !running.spans.is_empty() || !running.busy.is_empty() {
@@ -62,7 +60,7 @@ impl Jobs {
         }
     }
 
-    /// Waits until there is no job.
+    /// Waits until no job runs.
     pub fn wait_for_all(&self) {
         let mut running = self.state.lock();
         while !running.spans.is_empty() || !running.busy.is_empty() {
@@ -70,7 +68,7 @@ impl Jobs {
         }
     }
 
-    /// Nothing if there are jobs under way; else a number that changes with each job.
+    /// `None` if jobs run; else a number that changes with each job.
     pub fn quiet(&self) -> Option<u64> {
         let running = self.state.lock();
         (running.spans.is_empty() && running.busy.is_empty()).then_some(running.next)

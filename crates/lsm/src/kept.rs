@@ -1,5 +1,5 @@
-//! What a version holds only for the sake of snapshots: figures made once for each version, so that
-//! asking walks no files.
+//! The bytes that a version holds only for snapshots, computed once for each version, so that a
+//! query walks no files.
 
 use crate::files::FileHandle;
 use alluvium_codec::entry::Seq;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 pub(crate) struct Kept {
     /// Bytes of all files.
     pub bytes: u64,
-    /// Numbers of snapshots, ascending; with each the bytes of shadowed entries that it or one above
-    /// it is the last to read.
+    /// Sequence numbers of snapshots, ascending; with each, the bytes of shadowed entries whose
+    /// last reader is that snapshot or a higher one.
     shadowed: Vec<(Seq, u64)>,
-    /// Bytes of the files that hold one tree alone, by tree.
+    /// Bytes of the files that hold only one tree, by tree.
     trees: HashMap<u32, u64>,
 }
 
@@ -43,13 +43,14 @@ impl Kept {
         }
     }
 
-    /// Bytes of shadowed entries that are read by snapshots at or above `oldest`, if one is there.
+    /// Bytes of shadowed entries that snapshots at or above `oldest` read, assuming such a snapshot
+    /// exists.
     pub fn shadowed_from(&self, oldest: Seq) -> u64 {
         let at = self.shadowed.partition_point(|(last, _)| *last < oldest);
         self.shadowed.get(at).map_or(0, |(_, bytes)| *bytes)
     }
 
-    /// Bytes of the files that hold this tree alone.
+    /// Bytes of the files that hold only this tree.
     pub fn of_tree(&self, tree: u32) -> u64 {
         self.trees.get(&tree).copied().unwrap_or(0)
     }

@@ -1,6 +1,6 @@
 //! Keys: the tree that a key belongs to.
 
-/// The tree that a key belongs to: its first four bytes, big-endian; what is missing counts as 0.
+/// The tree that a key belongs to: its first four bytes, big-endian; missing bytes count as 0.
 #[inline]
 pub(crate) fn tree_of(key: &[u8]) -> u32 {
     match key.first_chunk::<4>() {

@@ -2,8 +2,9 @@
 //!
 //! A [`Partition`] is one LSM tree. Writes reach it as memtables that the layer above fills;
 //! [`Partition::flush_oldest`] turns them into sorted files, and compactions keep the number of
-//! sorted runs and their size within bounds (lazy levelling). What a partition cannot know, live
-//! snapshots, dropped trees, the log, the meaning of values, the layer above answers by [`Policies`].
+//! sorted runs and their size within bounds (lazy levelling). The layer above implements the traits
+//! of [`Policies`], which answer what a partition cannot know: live snapshots and trees, the order
+//! between log and files, the meaning of values.
 //!
 //! Keys begin with four bytes, big-endian: the number of the tree that owns them.
 

@@ -36,18 +36,18 @@ pub(crate) struct Identity {
     pub partition: u32,
 }
 
-/// The torn end of a manifest, which recovery left out.
+/// The torn end of a manifest, which recovery ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DroppedTail {
     /// The manifest.
     pub path: PathBuf,
-    /// Where the torn frame begins.
+    /// The offset of the torn frame.
     pub offset: u64,
-    /// How many bytes were left out.
+    /// The number of ignored bytes.
     pub bytes: u64,
 }
 
-/// What a manifest says, all edits applied.
+/// The state that a manifest describes after all edits.
 #[derive(Debug, Default)]
 pub(crate) struct Recovered {
     pub number: u64,
@@ -83,11 +83,11 @@ impl Recovered {
         edit.forgotten_trees().for_each(|tree| self.superseded.forget(tree));
         for number in edit.removed {
             let gone = self.files.remove(&number);
-            self.totals.remove(&gone.ok_or_else(|| format!("it removes file {number}, which is not there"))?);
+            self.totals.remove(&gone.ok_or_else(|| format!("it removes file {number}, which does not exist"))?);
         }
         for (number, run) in edit.moved {
             let file =
-                self.files.get_mut(&number).ok_or_else(|| format!("it moves file {number}, which is not there"))?;
+                self.files.get_mut(&number).ok_or_else(|| format!("it moves file {number}, which does not exist"))?;
             file.run = run;
         }
         for added in edit.added {
@@ -104,7 +104,7 @@ impl Recovered {
     }
 }
 
-/// Sums over all files: each has its limit, and so have they, since whoever asks for figures adds them up.
+/// Sums over all files. Each sum has a limit, as each summand has, because statistics add them up.
 #[derive(Debug, Default, Clone, Copy)]
 struct Totals {
     bytes: u64,
@@ -135,20 +135,20 @@ impl Totals {
     }
 }
 
-/// Why an edit or a new manifest was not written.
+/// The failure to write an edit or a new manifest.
 #[derive(Debug)]
 pub(crate) struct WriteError {
     pub error: Error,
-    /// True if it may be durable all the same: nothing may be built on either answer.
+    /// True if the write may be durable all the same: nothing may rely on either outcome.
     pub ambiguous: bool,
 }
 
-/// Before this point a failure has changed nothing.
+/// A failure that has changed nothing.
 fn harmless(error: Error) -> WriteError {
     WriteError { error, ambiguous: false }
 }
 
-/// It may or may not have been done.
+/// A failure after which the write may or may not be durable.
 pub(crate) fn ambiguous(error: Error) -> WriteError {
     WriteError { error, ambiguous: true }
 }
@@ -159,11 +159,11 @@ pub(crate) struct Manifest {
     number: u64,
     file: Arc<dyn File>,
     seed: u64,
-    /// Where the next frame goes.
+    /// The offset of the next frame.
     end: u64,
-    /// The length of the file: space reserved so far.
+    /// The length of the file, reserved space included.
     reserved: u64,
-    /// Where the first frame ended.
+    /// The end of the first frame.
     first_end: u64,
     frame: Vec<u8>,
 }
@@ -179,15 +179,15 @@ fn header(identity: Identity, number: u64) -> Vec<u8> {
     out
 }
 
-/// The frames of a manifest are sealed with its whole header: a frame of another partition,
-/// database or manifest does not pass.
+/// The seed of the frames' checksums. It covers the whole header, so that a frame of another
+/// partition, database or manifest is rejected.
 fn seed(header: &[u8]) -> u64 {
     checksum64(header, u64::from(FORMAT_VERSION))
 }
 
 impl Manifest {
-    /// Writes a new manifest that begins with a whole version. Manifests with lower numbers count
-    /// no more from then on.
+    /// Writes a new manifest that begins with a whole version. From then on, manifests with lower
+    /// numbers no longer count.
     pub fn create(
         env: &Env,
         dir: &Path,
@@ -211,7 +211,8 @@ impl Manifest {
             return Err(harmless(error));
         }
         if let Err(error) = env.fs.rename(&temporary, &path) {
-            // A full disk has no room for the name: then the manifest before this one stays the current one.
+            // A full disk has no room for the name: then the previous manifest stays the current
+            // one.
             if error.is_no_space() && matches!(env.fs.exists(&path), Ok(false)) {
                 let _ = env.fs.remove(&temporary);
                 return Err(harmless(error));
@@ -236,7 +237,7 @@ impl Manifest {
         if end > self.reserved {
             let wanted = end.next_multiple_of(RESERVE_STEP);
             self.file.allocate(wanted).map_err(|error| {
-                // A full disk gives no space and changes nothing that counts: zeros at the end
+                // A full disk reserves no space and changes nothing that counts: zeros at the end
                 // are no frame.
                 WriteError { ambiguous: !error.is_no_space(), error }
             })?;
@@ -248,12 +249,11 @@ impl Manifest {
         Ok(())
     }
 
-    /// The number of this manifest.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The bytes of header and frames.
+    /// The length of header and frames in bytes.
     pub fn bytes(&self) -> u64 {
         self.end
     }
@@ -263,12 +263,11 @@ impl Manifest {
         self.end > limit && self.end > self.first_end * 4
     }
 
-    /// Where the manifest is.
     pub fn path(&self) -> PathBuf {
         manifest_path(&self.dir, self.number)
     }
 
-    /// Reads the current manifest of a partition; `None` if there is none.
+    /// Reads the current manifest of a partition; `None` if the directory has no manifest.
     pub fn recover(env: &Env, dir: &Path, identity: Identity, names: &[DirEntry]) -> Result<Option<Recovered>> {
         let Some(number) = names.iter().filter_map(|entry| manifest_number(&entry.name)).max() else {
             return Ok(None);
@@ -313,7 +312,7 @@ fn check_header(path: &Path, bytes: &[u8], identity: Identity, number: u64) -> R
         return damaged(bytes.len() as u64, "the manifest ends within its header");
     };
     if !found.starts_with(MAGIC) {
-        return damaged(0, "this is no manifest");
+        return damaged(0, "this is not a manifest");
     }
     let version = u32::from_le_bytes([found[8], found[9], found[10], found[11]]);
     if version > FORMAT_VERSION {
@@ -329,14 +328,14 @@ fn check_header(path: &Path, bytes: &[u8], identity: Identity, number: u64) -> R
     damaged(12, "the manifest belongs to another database, partition or number")
 }
 
-/// Applies all frames; returns the torn tail, if there is one.
+/// Applies all frames; returns the torn tail, if any.
 fn read_frames(path: &Path, bytes: &[u8], seed: u64, recovered: &mut Recovered) -> Result<Option<DroppedTail>> {
     let mut offset = HEADER_LEN;
     loop {
         let rest = &bytes[offset..];
         let first = offset == HEADER_LEN;
         if rest.iter().all(|&byte| byte == 0) {
-            // Reserved space, or the very end.
+            // Reserved space, or the end of the file.
             return if first {
                 Err(Error::corrupt(path, offset as u64, "the first frame is missing"))
             } else {
@@ -354,9 +353,9 @@ fn read_frames(path: &Path, bytes: &[u8], seed: u64, recovered: &mut Recovered) 
     }
 }
 
-/// Decides about a frame at `offset` that does not pass. Each edit is synced before the next is
-/// written, so a crash can only tear the last one: if a whole frame stands anywhere after it,
-/// this is damage. The first frame was synced before the manifest got its name.
+/// Classifies an invalid frame at `offset`. Each edit is synced before the next is written, so a
+/// crash can only tear the last one: if a whole frame follows anywhere, this is damage. The first
+/// frame was synced before the manifest got its name.
 fn torn_tail(path: &Path, bytes: &[u8], seed: u64, offset: usize, first: bool) -> Result<DroppedTail> {
     let whole_after = (offset + 1..bytes.len()).find(|&at| {
         let mut input = &bytes[at..];

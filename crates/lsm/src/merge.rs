@@ -1,4 +1,4 @@
-//! The merging iterator: several sorted sources as one, both ways.
+//! The merging iterator: several sorted sources as one, in both directions.
 //!
 //! A binary heap of the sources' current entries. In the common cases (one source ahead for many
 //! entries, few sources) a step costs one or two comparisons.
@@ -72,7 +72,7 @@ impl<I: EntryIter> Merge<I> {
         }
     }
 
-    /// Puts the top into its place after it moved.
+    /// Restores the heap after the top has moved.
     #[inline]
     fn settle(&mut self) {
         let Some(&top) = self.heap.first() else { return };
@@ -84,7 +84,7 @@ impl<I: EntryIter> Merge<I> {
         }
     }
 
-    /// Moves the source at the top on in the current direction.
+    /// Moves the source at the top to its next entry in the current direction.
     #[inline]
     fn move_top(&mut self, go: impl FnOnce(&mut I) -> Result<(), I::Error>) -> Result<(), I::Error> {
         let Some(&top) = self.heap.first() else { return Ok(()) };
@@ -109,7 +109,7 @@ impl<I: EntryIter> Merge<I> {
         Ok(())
     }
 
-    /// Turns round: every source goes to its first entry after the current one in the new
+    /// Turns round: every source moves to its first entry after the current one in the new
     /// direction.
     fn turn(&mut self, direction: Direction) -> Result<(), I::Error> {
         let Some(&top) = self.heap.first() else { return Ok(()) };
@@ -127,7 +127,7 @@ impl<I: EntryIter> Merge<I> {
 }
 
 impl<I: Pass> Pass for Merge<I> {
-    /// Moves the source that stands on the entry; the others may follow, one by one.
+    /// Moves the source of the current entry; the other sources may follow, one by one.
     fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> Result<(), I::Error> {
         if self.direction == Direction::Back {
             return self.turn(Direction::Forward);

@@ -1,4 +1,4 @@
-//! What a partition is told from above: options, and what all partitions share.
+//! Options of partitions, and what all partitions of a store share.
 
 use crate::budget::Budget;
 use crate::cache::Cache;
@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The options of all partitions of a store. `Default` suits documents and budgets from 64 MiB.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Names the database; a manifest of another database is refused.
+    /// Identifies the database; a manifest of another database is refused.
     pub database_id: u64,
     /// Blocks, filters and compression of all files. The dictionary is chosen file by file.
     pub writer: WriterOptions,
-    /// The compression of files in the base; `None`: the same as elsewhere. Files that reach the
-    /// base by a trivial move keep the compression that they were flushed with.
+    /// The compression of files in the base; `None`: that of all files. Files that reach the base
+    /// by a trivial move keep the compression with which they were flushed.
     pub base_compression: Option<Compression>,
     /// The compressed bytes after which an output file is closed. Default: 16 MiB.
     pub target_file_bytes: u64,
@@ -26,33 +26,34 @@ pub struct Options {
     pub small_tree_bytes: u64,
     /// The longest dictionary in bytes; 0 turns dictionaries off. Default: 64 KiB.
     pub dictionary_bytes: usize,
-    /// A file gets a dictionary if it has at least so many raw bytes of one tree. So much is held
-    /// in memory by each running job until the decision. Default: 4 MiB.
+    /// The raw bytes of one tree from which a file gets a dictionary. Each running job holds up to
+    /// this many bytes in memory until that is decided. Default: 4 MiB.
     pub dictionary_file_bytes: u64,
-    /// The runs above the base may have so many percent of the base's bytes. Default: 15.
+    /// The limit of the runs above the base, in percent of the base's bytes. Default: 15.
     pub upper_percent: u32,
-    /// They may have so many bytes in any case (the picker allows four average flushes, if that
-    /// is more). Default: 16 MiB.
+    /// The bytes that the runs above the base may have in any case (the picker allows four average
+    /// flushes, if that is more). Default: 16 MiB.
     pub upper_floor_bytes: u64,
-    /// Above so many runs over the base, runs of similar size are merged. Default: 4.
+    /// With more runs above the base than this, runs of similar size are merged. Default: 4.
     pub soft_upper_runs: usize,
-    /// Above so many runs in all, runs are merged whatever their size. Default: 10.
+    /// With more runs in all than this, runs are merged whatever their size. Default: 10.
     pub max_runs: usize,
     /// The input bytes that a base merge tries not to exceed. Default: 192 MiB.
     pub max_job_bytes: u64,
-    /// Range tombstones of a partition may take so much memory; beyond that files are rewritten only to get
-    /// rid of them. Default: 1 MiB.
+    /// The memory that range tombstones of a partition may take; beyond that, files are rewritten
+    /// only to remove range tombstones. Default: 1 MiB.
     pub max_range_bytes: u64,
-    /// A flush that would make range tombstones of a partition take more memory than this fails, by [`alluvium_env::Error::TooManyRanges`]: compaction comes first.
+    /// A flush that would make range tombstones of a partition take more memory than this fails
+    /// with [`alluvium_env::Error::TooManyRanges`]: compaction has to come first.
     pub full_range_bytes: usize,
-    /// So many tombstones above the base, in one part of the key space, are merged into it only with other
-    /// work; more of them when they are a quarter of what they may hide, too. A scan steps over them
-    /// one by one. Default: 4096.
+    /// Up to this many tombstones above the base, in one part of the key space, are merged into it
+    /// only together with other work; more are merged when they are a quarter of the entries that
+    /// they may hide, too. A scan steps over them one by one. Default: 4096.
     pub few_tombstones: u64,
     /// Sorted files are read and written without the system's page cache. Default: false.
     pub direct_io: bool,
-    /// A manifest that grows beyond this, and beyond four times its first frame, is written anew.
-    /// Default: 1 MiB.
+    /// A manifest that grows beyond this, and beyond four times its first frame, is replaced by a
+    /// new one. Default: 1 MiB.
     pub manifest_bytes: u64,
 }
 
@@ -84,7 +85,8 @@ impl Default for Options {
 pub struct Shared {
     /// The outside world.
     pub env: Env,
-    /// The same, for the content of sorted files: by [`Options::direct_io`] without the page cache.
+    /// As `env`, for the content of sorted files: with [`Options::direct_io`] it bypasses the page
+    /// cache.
     pub(crate) sorted_env: Env,
     /// The options.
     pub options: Options,
@@ -92,24 +94,24 @@ pub struct Shared {
     pub cache: Arc<Cache>,
     /// The memory budget.
     pub budget: Arc<Budget>,
-    /// Every dictionary in use, once.
+    /// All dictionaries in use, each once.
     pub dictionaries: Arc<DictionaryRegistry>,
-    /// The answers from above.
+    /// The layer above.
     pub policies: Arc<Policies>,
-    /// The dictionary that each tree uses now.
+    /// The current dictionary of each tree.
     pub(crate) trees: Dictionaries,
     file_numbers: AtomicU64,
 }
 
 impl Shared {
-    /// What partitions share, with a new cache that fits `budget`.
+    /// Shared state with a new cache that fits `budget`.
     pub fn new(env: Env, options: Options, budget: Arc<Budget>, policies: Policies) -> Arc<Self> {
         let cache = Cache::new(&budget);
         let fs: Arc<dyn alluvium_env::Fs> = match options.direct_io {
             true => Arc::new(alluvium_env::DirectFs::new(env.fs.clone())),
             false => env.fs.clone(),
         };
-        // There may be more files than descriptors.
+        // A store may have more files than the process may have descriptors.
         let sorted_env = Env { fs: alluvium_env::BoundedFs::over(fs), ..env.clone() };
         Arc::new(Self {
             env,
@@ -124,13 +126,13 @@ impl Shared {
         })
     }
 
-    /// A file number that was never used. All partitions are opened before the first call, since
+    /// A file number that was never used. All partitions are opened before the first call, because
     /// opening raises the numbers above those in use.
     pub(crate) fn next_file_number(&self) -> u64 {
         self.file_numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A number above those of all files that were begun so far.
+    /// A number above those of all files that were begun.
     pub fn file_number_bound(&self) -> u64 {
         self.file_numbers.load(Ordering::Relaxed)
     }

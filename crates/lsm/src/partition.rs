@@ -1,8 +1,8 @@
 //! One partition: its view, and how it changes.
 //!
 //! # Locks
-//! In the order in which they may be taken: `flushing` (one flush at a time), `manifest` (one
-//! edit at a time, held over its sync), `jobs` (who works on which files), `installing` (the
+//! In the order in which they may be taken: `flushing` (one flush at a time), `manifest` (one edit
+//! at a time, held over its sync), `jobs` (the files of each running job), `installing` (the
 //! exchange of the view; never held over I/O). Readers take none: they load the view.
 
 use crate::counters::Counters;
@@ -43,7 +43,7 @@ pub struct Partition {
     pub(crate) jobs: Arc<Jobs>,
     /// Set when an edit may or may not be durable; no edit is written afterwards.
     poison: OnceLock<Error>,
-    /// Set by [`Partition::close`]: no flush and no job begins any more.
+    /// Set by [`Partition::close`]: no flush and no job begins afterwards.
     closing: AtomicBool,
     /// No edit lets range tombstones grow beyond [`crate::Options::full_range_bytes`].
     ranges_limited: AtomicBool,
@@ -51,23 +51,23 @@ pub struct Partition {
     /// The moving average of the bytes that a flush writes; 0 before the first.
     flush_bytes: AtomicU64,
     dropped_tail: Option<DroppedTail>,
-    /// Files that were there when it was opened have lower numbers.
+    /// Files that existed when the partition was opened have lower numbers.
     first_new_file: u64,
-    /// The number of the manifest that opening has made.
+    /// The number of the manifest that opening created.
     first_new_manifest: u64,
 }
 
 impl Partition {
     /// Opens the partition in `dir`, or creates it if the directory is empty or absent.
     ///
-    /// It adds a manifest, and changes and removes nothing of what is there:
+    /// Opening adds a manifest, and neither changes nor removes existing files:
     /// [`Partition::remove_left_overs`] or [`Partition::withdraw`] should follow. All partitions of
     /// a store are opened before one is written to, because opening raises the next file number
     /// above all that are in use.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if the manifest is damaged or missing, or a file that it names is
-    /// missing or has another length; [`Error::NewerFormat`]; [`Error::Io`].
+    /// [`Error::Corrupt`] if the manifest is damaged or missing, or a file that it names is missing
+    /// or has another length; [`Error::NewerFormat`]; [`Error::Io`].
     pub fn open(shared: Arc<Shared>, index: u32, dir: &Path) -> Result<Self> {
         let env = shared.env.clone();
         let identity = Identity { database_id: shared.options.database_id, partition: index };
@@ -92,12 +92,12 @@ impl Partition {
         shared.raise_file_numbers(recovered.next_file.max(highest + 1));
         recovered.next_file = shared.file_number_bound();
         let snapshot = recovered.snapshot();
-        // Before anything is written.
+        // Checked before anything is written.
         let version = Version::empty().apply(&snapshot, &home).map_err(|what| {
             Error::corrupt(&manifest_path(dir, recovered.number), 0, format!("the files it names: {what}"))
         })?;
-        // A new number for each open: what was torn off stays off, and the next open starts from
-        // one frame. Left-overs may go once it is there: their numbers are never used again.
+        // A new number for each open: a torn tail stays cut off, and the next open starts from one
+        // frame. Left-overs may be removed once it exists: their numbers are never used again.
         let manifest =
             Manifest::create(&env, dir, identity, recovered.number + 1, &snapshot).map_err(|failed| failed.error)?;
         let active = Arc::new(Memtable::new(version.flushed_seq + 1));
@@ -126,13 +126,14 @@ impl Partition {
         Ok(partition)
     }
 
-    /// Removes what a crash left: files that the manifest does not name, temporary ones, older
-    /// manifests. For whoever has opened the partition, once it knows that nothing is lost, since a
-    /// manifest that was damaged may lack files that are not left over; before other threads.
+    /// Removes the left-overs of a crash: files that the manifest does not name, temporary ones,
+    /// older manifests. The caller has opened the partition and knows that nothing is lost, since a
+    /// damaged manifest may fail to name files that are not left over. To be called before other
+    /// threads use the partition.
     ///
     /// # Errors
-    /// [`Error::Io`]: some are left; or why the partition is poisoned: its manifest may name more than is known, and
-    /// nothing was removed.
+    /// [`Error::Io`]: some left-overs remain; or the reason why the partition is poisoned: its
+    /// manifest may name files that are not known here, and nothing was removed.
     pub fn remove_left_overs(&self) -> Result<()> {
         self.check_poisoned()?;
         let manifest = self.manifest.lock().number();
@@ -143,7 +144,7 @@ impl Partition {
             let unnamed = sst_number(&entry.name).is_some_and(|number| !named.contains(&number));
             let old = manifest_number(&entry.name).is_some_and(|number| number != manifest);
             if unnamed || old || entry.name.ends_with(".tmp") {
-                // An older manifest there always is.
+                // There is always an older manifest.
                 if unnamed {
                     marks::LEFT_OVERS.hit();
                 }
@@ -153,12 +154,12 @@ impl Partition {
         Ok(())
     }
 
-    /// Takes back what opening and flushes since have written, so that the next open finds what this
-    /// one has found, unless the left-overs are gone. While the log holds all that was flushed; the
-    /// partition is of no use afterwards.
+    /// Removes what opening and later flushes have written, so that the next open finds what this
+    /// one has found, except for left-overs that were removed. To be called only while the log
+    /// holds everything that was flushed; the partition cannot be used afterwards.
     ///
     /// # Errors
-    /// [`Error::Io`]: the next open finds more manifests and files than there were.
+    /// [`Error::Io`]: the next open finds additional manifests and files.
     pub fn withdraw(&self) -> Result<()> {
         let manifest = self.manifest.lock();
         self.poison(&Error::io("use", &manifest.path(), std::io::Error::other("the partition was withdrawn")));
@@ -168,7 +169,8 @@ impl Partition {
         if !numbers.iter().any(|number| *number < self.first_new_manifest) {
             return Ok(());
         }
-        // All of them, the one that counts first: there may be one more than is known, whose making has failed at its end.
+        // All of them, the current one first: there may be one that is not known here, because its
+        // creation failed at the end.
         numbers.retain(|number| *number >= self.first_new_manifest);
         numbers.sort_unstable_by(|a, b| b.cmp(a));
         for number in numbers {
@@ -183,20 +185,20 @@ impl Partition {
         Ok(())
     }
 
-    /// The highest number of a tree that has keys in files or range tombstones; 0 if none has.
+    /// The highest number of a tree that has keys in files or range tombstones; 0 if no tree has.
     pub fn highest_tree(&self) -> u32 {
         let version = self.view().version.clone();
         let ranges = version.ranges.fragments().last().map_or(0, |last| tree_of(last.start()));
         version.files().flat_map(|(_, file)| file.trees.iter().copied()).max().unwrap_or(0).max(ranges)
     }
 
-    /// The torn end of the manifest that open left out, if there was one: an edit that was being
-    /// written when the machine stopped. What it would have recorded is in the log still.
+    /// The torn end of the manifest that open ignored, if any: an edit that was being written when
+    /// the machine stopped. The log still has what it would have recorded.
     pub fn dropped_tail(&self) -> Option<&DroppedTail> {
         self.dropped_tail.as_ref()
     }
 
-    /// Files that were there when the partition was opened have lower numbers.
+    /// Files that existed when the partition was opened have lower numbers.
     pub(crate) fn first_new_file(&self) -> u64 {
         self.first_new_file
     }
@@ -210,33 +212,36 @@ impl Partition {
         &self.home.dir
     }
 
-    /// Everything up to this number is in files: recovery replays only what is above.
+    /// Everything up to this sequence number is in files: recovery replays only what is above.
     pub fn flushed_seq(&self) -> Seq {
         self.view.load().version.flushed_seq
     }
 
-    /// The highest number in files, also in those of [`Partition::ingest`], which may lie above [`Partition::flushed_seq`].
+    /// The highest sequence number in files, including files of [`Partition::ingest`], which may be
+    /// above [`Partition::flushed_seq`].
     pub fn highest_seq(&self) -> Seq {
         let version = self.view().version.clone();
         version.files().map(|(_, file)| file.meta.max_seq).max().unwrap_or(0).max(version.flushed_seq)
     }
 
-    /// The present memtables and files.
+    /// The current memtables and files.
     ///
-    /// A read at a *registered* snapshot, one that [`crate::Liveness::snapshots`] has listed since before
-    /// the view was taken, finds everything that the snapshot sees in any view.
+    /// A read at a *registered* snapshot, one that [`crate::Liveness::snapshots`] has listed since
+    /// before the read began, finds everything that the snapshot sees, whenever the view is taken.
     ///
     /// A read of the newest visible version without a registered snapshot takes the view first and
     /// reads *visible* after that. Flushes and compactions drop versions by a list that counts
-    /// *visible* as a snapshot. Each one whose output is in the view made its list before the view was
-    /// taken, with a *visible* V' that is at most the V of the read; it kept the newest version at or
-    /// below V' and all above V', hence the newest at or below V. (In the opposite order, a flush
-    /// between the two steps may have dropped the version that the older *visible* sees.)
+    /// *visible* as a snapshot. Each one whose output is in the view made its list before the view
+    /// was taken, with a *visible* V' that is at most the V of the read; it kept the newest version
+    /// at or below V' and all above V', hence the newest at or below V. (In the opposite order, a
+    /// flush between the two steps may have dropped the version that the older *visible* sees.)
     ///
     /// The view may lack a memtable that was started after the view was taken, while V includes
     /// writes in that memtable. Those writes became visible after the read began, so the read may
     /// be ordered before them; and it sees everything that precedes them, since what is visible is
-    /// fully applied. The exception is [`View::needs_snapshot`].
+    /// fully applied.
+    ///
+    /// If [`View::needs_snapshot`] is true, the read needs a registered snapshot.
     pub fn view(&self) -> Arc<View> {
         self.view.load_full()
     }
@@ -254,11 +259,11 @@ impl Partition {
     }
 
     /// Seals the active memtable at `next_seq - 1` and starts a new one from `next_seq`. Only the
-    /// commit leader calls it, since only it registers writers. False, and nothing changes, if
-    /// the active memtable took no number yet (`next_seq` is its first).
+    /// commit leader calls it, since only the leader registers writers. Returns false without
+    /// effect if the active memtable was assigned no sequence number yet (`next_seq` is its first).
     ///
-    /// A memtable whose writers have not applied their entries yet may look empty; what counts is
-    /// that numbers were given out for it.
+    /// A memtable whose writers have not applied their entries yet may look empty, so the assigned
+    /// numbers decide.
     pub fn rotate(&self, next_seq: Seq) -> bool {
         let _installing = self.installing.lock();
         let view = self.view.load_full();
@@ -280,7 +285,8 @@ impl Partition {
         PartitionIter::new(self.shared().policies.clone(), &view, seq, lower, upper)
     }
 
-    /// Why the partition takes no more edits, if so. Reads go on; reopening recovers.
+    /// The reason why the partition accepts no more edits, if it is poisoned. Reads still work;
+    /// reopening recovers.
     pub fn poisoned(&self) -> Option<Error> {
         self.poison.get().cloned()
     }
@@ -289,10 +295,10 @@ impl Partition {
         self.poisoned().map_or(Ok(()), Err)
     }
 
-    /// Ends all work on files: waits for a flush under way, and for compactions, which yield, and
-    /// refuses later ones. When this returns, no file of the partition is written or removed any
-    /// more, whoever still holds views and iterators; another may open the directory. Reads of
-    /// what was pinned go on as far as files are open.
+    /// Ends all work on files: waits for a running flush, and for compactions, which yield, and
+    /// refuses later ones. After the return, no file of the partition is written or removed, even
+    /// if views and iterators are still held; another process may open the directory. Pinned views
+    /// can be read as far as their files are open.
     pub fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
         drop(self.flushing.lock());
@@ -305,7 +311,7 @@ impl Partition {
         self.closing.load(Ordering::SeqCst)
     }
 
-    /// Errors if no work may begin. What has begun may end.
+    /// Returns an error if no new work may begin. Running work may end.
     pub(crate) fn check_usable(&self) -> Result<()> {
         self.check_poisoned()?;
         if self.closing() {
@@ -320,13 +326,13 @@ impl Partition {
         let _ = self.poison.set(error.clone());
     }
 
-    /// From now on, range tombstones grow to [`crate::Options::full_range_bytes`] at most. Not before the log was replayed,
-    /// which must come to its end.
+    /// From now on, range tombstones grow to [`crate::Options::full_range_bytes`] at most. Not to
+    /// be called before the log was replayed, because a replay must not stop.
     pub fn limit_ranges(&self) {
         self.ranges_limited.store(true, Ordering::Relaxed);
     }
 
-    /// Takes note of deltas that [`View::shorten`] found not to apply.
+    /// Counts deltas that could not apply in [`View::shorten`].
     pub fn note_refused(&self, deltas: u64) {
         if deltas > 0 {
             marks::DELTA_REFUSED.hit();
@@ -334,20 +340,20 @@ impl Partition {
         Counters::add(&self.counters.deltas_refused, deltas);
     }
 
-    /// Takes note of what a flush wrote.
+    /// Adds the bytes of a flush to the average.
     pub(crate) fn note_flush_bytes(&self, bytes: u64) {
         let average = self.flush_bytes.load(Ordering::Relaxed);
         let next = if average == 0 { bytes } else { average - average / 4 + bytes / 4 };
         self.flush_bytes.store(next, Ordering::Relaxed);
     }
 
-    /// The bytes that a flush writes on average.
+    /// The average bytes that a flush writes.
     pub(crate) fn average_flush_bytes(&self) -> u64 {
         self.flush_bytes.load(Ordering::Relaxed)
     }
 
-    /// Makes an edit durable and visible, in this order, and releases the memtable that it makes
-    /// superfluous. On an error nothing has changed, except that the partition may be poisoned.
+    /// Makes an edit durable and visible, in this order, and releases the memtable that it
+    /// replaces. After an error nothing has changed, except that the partition may be poisoned.
     pub(crate) fn commit(&self, mut edit: VersionEdit, flushed: Option<&Arc<Memtable>>) -> Result<()> {
         let mut manifest = self.manifest.lock();
         self.check_poisoned()?;
@@ -400,14 +406,15 @@ impl Partition {
         let gone = |memtable: &&Arc<Memtable>| !flushed.is_some_and(|flushed| Arc::ptr_eq(flushed, memtable));
         let immutable = view.immutable.iter().filter(gone).cloned().collect();
         self.view.store(Arc::new(View::new(view.active.clone(), immutable, version, view.policies.clone())));
-        // Iterators have taken out what they need; point reads, looks and checkpoints have the view itself.
+        // Iterators hold only what they need of a view; point reads, checks and checkpoints hold
+        // the view itself.
         if Arc::strong_count(&view) > 1 {
             marks::READ_OVERTAKEN.hit();
         }
     }
 
-    /// Begins a new manifest if the present one is long. The edit at hand is durable already, so
-    /// failing to is no error unless it leaves open which manifest counts.
+    /// Begins a new manifest if the current one is long. The last edit is durable already, so a
+    /// failure here is no error unless it leaves open which manifest counts.
     fn renew_manifest(&self, manifest: &mut Manifest, version: &Version) {
         if !manifest.is_long(self.shared().options.manifest_bytes) {
             return;
@@ -416,7 +423,7 @@ impl Partition {
         let snapshot = version.snapshot(self.shared().file_number_bound());
         let failed_syncs = self.home.failed_syncs();
         let new = Manifest::create(env, &self.home.dir, self.identity, manifest.number() + 1, &snapshot);
-        // A sync of another thread may have failed, and lost its name.
+        // A sync of another thread may have failed and lost the new manifest's name.
         match new.and_then(|new| self.home.check_names(failed_syncs).map(|()| new).map_err(ambiguous)) {
             Ok(new) => {
                 let old = std::mem::replace(manifest, new);
@@ -431,8 +438,8 @@ impl Partition {
 
 impl Drop for Partition {
     fn drop(&mut self) {
-        // The files of the current version stay; those dropped and released since go now, unless the
-        // partition was closed: then the next to open it removes them.
+        // The files of the current version stay. Files that were dropped and released since are
+        // removed now, unless the partition was closed: then the next open removes them.
         self.home.remove_dropped();
     }
 }
@@ -443,7 +450,7 @@ impl std::fmt::Debug for Partition {
     }
 }
 
-/// Adds to an edit that leads from one version to another the range tombstones that it makes superfluous;
+/// Adds to an edit from one version to another the range tombstones that it makes superfluous;
 /// false if there are none.
 fn forget_ranges(edit: &mut VersionEdit, before: &Version, after: &Version) -> bool {
     if after.ranges.is_empty() {
@@ -463,25 +470,25 @@ fn forget_ranges(edit: &mut VersionEdit, before: &Version, after: &Version) -> b
     true
 }
 
-/// What a directory without a manifest holds: nothing, or it is damaged.
+/// The state of a directory without a manifest: it is empty, or damaged.
 fn new_partition(dir: &Path, names: &[DirEntry]) -> Result<Recovered> {
     match names.iter().find(|entry| sst_number(&entry.name).is_some()) {
         None => Ok(Recovered::default()),
-        // A manifest is there before the first file: never take this for an empty partition.
-        Some(file) => Err(Error::corrupt(&dir.join(&file.name), 0, "there is no manifest beside this file")),
+        // The manifest is created before the first file, so this is not an empty partition.
+        Some(file) => Err(Error::corrupt(&dir.join(&file.name), 0, "the directory of this file has no manifest")),
     }
 }
 
-/// Checks that every file is there in full; their contents are checked when they are read.
+/// Checks the lengths of all files; their contents are checked when they are read.
 fn check_files(home: &Home, recovered: &Recovered, names: &[DirEntry]) -> Result<()> {
     let lengths: std::collections::HashMap<u64, u64> =
         names.iter().filter_map(|entry| Some((sst_number(&entry.name)?, entry.len))).collect();
     for file in recovered.files.values() {
         let path = home.path(file.meta.number);
         match lengths.get(&file.meta.number) {
-            None => return Err(Error::corrupt(&path, 0, "the manifest names this file, and it is not there")),
+            None => return Err(Error::corrupt(&path, 0, "the manifest names this file, but it is missing")),
             Some(&found) if found != file.meta.bytes => {
-                let what = format!("the file has {found} bytes; the manifest says {}", file.meta.bytes);
+                let what = format!("the file has {found} bytes; the manifest records {}", file.meta.bytes);
                 return Err(Error::corrupt(&path, found.min(file.meta.bytes), what));
             }
             Some(_) => {}

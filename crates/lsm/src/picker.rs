@@ -6,41 +6,42 @@
 //! or a merge of flushes. In order of urgency:
 //!
 //! 1. *Remove* files that hold dropped trees only, or nothing but what range tombstones hide.
-//! 2. *Sink*: a file that overlaps nothing down to some older run moves there by an edit alone.
-//!    Data that arrives in key order reaches the base so and is never rewritten.
+//! 2. *Sink*: a file that overlaps nothing down to some older run moves there by an edit alone. So
+//!    data that arrives in key order reaches the base and is never rewritten.
 //! 3. *Too many runs*: merge the neighbours that are cheapest for each run that disappears.
-//! 4. *Base merge* when the runs above hold too much: the files of a key range of the base and
-//!    of the oldest runs above it. Overlap cuts the key space into components that can be merged
-//!    one by one; the one that takes most from above for each byte rewritten goes first. A newer
-//!    run may be left out, never an older one, so that newer data stays above older. Where only
-//!    a very large job would do, the runs above are merged first, cut as the base is.
+//! 4. *Base merge* when the runs above hold too much: the files of a key range of the base and of
+//!    the oldest runs above it. Overlap divides the key space into components that can be merged
+//!    one by one; the one that takes most from above for each byte rewritten comes first. A newer
+//!    run may be left out, never an older one, so that newer data stays above older. Where only a
+//!    very large job would do, the runs above are merged first, cut as the base is.
 //! 5. *Garbage*: rewrite a file that is largely tombstones, old versions that no snapshot reads any
 //!    more, and what range tombstones hide, or that holds keys of a dropped tree; and, if the range
-//!    tombstones take too much memory, those that keep most of them.
-//! 6. *Tombstones*: where those above the base are many for what lies below, merge them into it, so that
-//!    a scan does not step over them for ever, however few bytes they are.
+//!    tombstones take too much memory, the files that keep most of them.
+//! 6. *Tombstones*: where those above the base are many relative to the entries below, merge them
+//!    into it, so that a scan does not step over them for ever, however few bytes they are.
 //! 7. *Tiers*: merge runs of similar size when there are several.
 //! 8. *Small files*: merge neighbours in the base when many are small.
 //!
 //! Tombstones count as the bytes that they are likely to remove from the base, so deletes alone
-//! cause base merges and give space back.
+//! cause base merges and release space.
 
 use alluvium_codec::entry::Seq;
 use std::cmp::Ordering;
 
-/// Whether a file holds keys that nobody can read: of dropped trees, or under range tombstones.
+/// The share of keys in a file that no reader can see: keys of dropped trees, or under range
+/// tombstones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Dead {
-    /// None.
+    /// No keys.
     #[default]
     No,
-    /// Some.
+    /// Some keys.
     Partly,
-    /// Nothing else.
+    /// All keys.
     Wholly,
 }
 
-/// A file, as the picker sees it.
+/// The description of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileDesc<'a> {
     /// The number.
@@ -57,15 +58,16 @@ pub struct FileDesc<'a> {
     pub tombstones: u64,
     /// Entries that are not the newest of their key in the file.
     pub shadowed: u64,
-    /// Of these, those that no snapshot needs any more, for sure.
+    /// Shadowed entries that certainly no snapshot needs any more.
     pub released: u64,
-    /// About so many entries are hidden from all snapshots by range tombstones.
+    /// The approximate number of entries that range tombstones hide from all snapshots.
     pub covered: u64,
-    /// So many ranges of deleted keys are kept at least until the file is rewritten.
+    /// The number of ranges of deleted keys that are kept at least until the file is rewritten.
     pub fragments: u64,
-    /// The highest number.
+    /// The highest sequence number.
     pub max_seq: Seq,
-    /// Dropped trees, and range tombstones over everything.
+    /// The share of keys under dropped trees, or [`Dead::Wholly`] if range tombstones cover the
+    /// file.
     pub dead: Dead,
     /// A running job reads it.
     pub busy: bool,
@@ -76,14 +78,14 @@ impl FileDesc<'_> {
         self.smallest <= high && low <= self.largest
     }
 
-    /// The tree, if all keys are of one.
+    /// The tree, if all keys belong to one.
     fn tree(&self) -> Option<u32> {
         let tree = crate::key::tree_of(self.smallest);
         (tree == crate::key::tree_of(self.largest)).then_some(tree)
     }
 }
 
-/// A run: files sorted by key. The base has number 0, newer runs have higher numbers.
+/// A run: files sorted by key. The base has number 0; newer runs have higher numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunDesc<'a> {
     /// The number.
@@ -103,7 +105,7 @@ impl RunDesc<'_> {
     }
 }
 
-/// What a running job covers.
+/// The key range and runs that a running job covers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Span {
     /// The run that its output goes to.
@@ -122,7 +124,7 @@ impl Span {
     }
 }
 
-/// Everything that the picker looks at.
+/// The input of the picker.
 #[derive(Debug, Clone, Default)]
 pub struct Layout<'a> {
     /// Newest first; the last is the base (number 0), even if it is empty.
@@ -135,7 +137,7 @@ pub struct Layout<'a> {
     pub range_bytes: u64,
 }
 
-/// The bounds that the picker works towards; see [`crate::Options`].
+/// The limits that the picker maintains; see [`crate::Options`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// Bytes at which output files end.
@@ -152,13 +154,13 @@ pub struct Rules {
     pub max_job_bytes: u64,
     /// Memory that range tombstones may take, in bytes.
     pub max_range_bytes: u64,
-    /// Tombstones above the base that are never worth a merge of their own.
+    /// The tombstones above the base that are never merged for their own sake.
     pub few_tombstones: u64,
     /// Files with lower numbers are rewritten for any garbage that they hold, and for any range tombstone over them.
     pub spotless_below: u64,
 }
 
-/// Why files are merged.
+/// The reason for a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     /// There are too many runs.
@@ -168,19 +170,19 @@ pub enum Why {
     /// There is too much above the base, and only one large job could take it there: the runs
     /// above are merged first, cut as the base is.
     Gather,
-    /// A file holds too much that nobody can read.
+    /// A file holds too much garbage.
     Garbage,
-    /// Tombstones above the base hide much of what lies below.
+    /// Tombstones above the base hide much of the data below.
     Tombstones,
     /// Runs of similar size.
     Tiers,
     /// Many small files side by side.
     SmallFiles,
-    /// The owner of a tree needs some of its entries no longer; never picked, only asked for.
+    /// The owner of a tree no longer needs some of its entries; never picked, only requested.
     Stale,
 }
 
-/// What to do next.
+/// The next work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pick {
     /// Remove these files.
@@ -198,16 +200,16 @@ pub enum Pick {
     },
 }
 
-/// A small file is one under this part of the target size.
+/// A file is small if it is smaller than the target size by this factor.
 const SMALL_PART: u64 = 16;
-/// So many small files side by side are merged.
+/// This many neighbouring small files are merged.
 const SMALL_COUNT: usize = 8;
-/// A file is rewritten when garbage is at least one part in so many of its entries.
+/// A file is rewritten when at least one in this many of its entries is garbage.
 const GARBAGE_PART: u64 = 4;
-/// Adjoining components are taken into a base merge up to so many files' worth of bytes.
+/// Adjoining components are added to a base merge up to the bytes of this many files.
 const JOIN_FILES: u64 = 4;
 
-/// Files that overlap, directly or through others, in the runs looked at.
+/// Files that overlap, directly or through others, in the considered runs.
 struct Component<'a> {
     low: &'a [u8],
     high: &'a [u8],
@@ -223,7 +225,7 @@ struct Component<'a> {
 }
 
 impl Component<'_> {
-    /// What is taken from above for each byte rewritten.
+    /// The bytes taken from above for each byte rewritten.
     fn score(&self) -> f64 {
         self.gain as f64 / self.bytes.max(1) as f64
     }
@@ -249,13 +251,13 @@ impl<'a> Layout<'a> {
         sum(|file| file.bytes) / sum(|file| file.entries).max(1)
     }
 
-    /// The bytes that may stand above the base.
+    /// The limit of the bytes above the base.
     fn limit(&self, rules: &Rules) -> u64 {
         let base: u64 = self.base().iter().map(|file| file.bytes).sum();
         (base / 100 * u64::from(rules.upper_percent)).max(rules.upper_floor_bytes)
     }
 
-    /// The bytes above the base that no running job takes care of, tombstones at their worth.
+    /// The bytes above the base that no running job covers, tombstones at their worth.
     fn above(&self) -> u64 {
         let files = self.upper().iter().flat_map(|run| &run.files).filter(|file| !file.busy);
         let (bytes, tombstones) = files.fold((0, 0), |(b, t), file| (b + file.bytes, t + file.tombstones));
@@ -267,13 +269,13 @@ impl<'a> Layout<'a> {
         self.above().saturating_sub(self.limit(rules))
     }
 
-    /// True if a job over runs `out` to `newest` and this key range would meet a running one.
+    /// True if a job over runs `out` to `newest` and this key range would overlap a running one.
     fn conflicts(&self, out: u64, newest: u64, low: &[u8], high: &[u8]) -> bool {
         self.spans.iter().any(|span| span.meets(low, high) && out <= span.newest && span.out <= newest)
     }
 
-    /// The lowest run into which a file of run `from` with these bounds can move without passing
-    /// or meeting a file that overlaps it, or entering a run into which a job writes there.
+    /// The lowest run into which a file of run `from` with these bounds can move without passing or
+    /// meeting a file that overlaps it, and without entering a run into which a job writes there.
     pub fn sink(&self, from: u64, low: &[u8], high: &[u8]) -> u64 {
         let mut lowest = from;
         for run in self.runs.iter().filter(|run| run.id < from) {
@@ -288,7 +290,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The most urgent thing to do, if there is any.
+/// The most urgent work, if any.
 pub fn pick(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     remove_dead(layout)
         .or_else(|| sink_files(layout))
@@ -374,7 +376,7 @@ struct Candidate {
     score: f64,
     files: Vec<u64>,
     bytes: u64,
-    /// The index of the newest run that was looked at.
+    /// The index of the newest considered run.
     from: usize,
 }
 
@@ -382,7 +384,7 @@ fn merge_into_base(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     if layout.above() <= layout.limit(rules) {
         return None;
     }
-    // Best of all, and best of those that keep to the size of a job.
+    // The best of all, and the best of those that keep to the size of a job.
     let mut best: Option<Candidate> = None;
     let mut fit: Option<Candidate> = None;
     for from in 0..layout.upper().len() {
@@ -400,7 +402,7 @@ fn merge_into_base(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
         }
     }
     let best = best?;
-    // A job that fits is worth a somewhat worse score, no more.
+    // A job that fits is preferred if its score is only somewhat worse.
     let files = match fit {
         Some(fit) if fit.score * 2.0 >= best.score => fit.files,
         _ if best.bytes > rules.max_job_bytes => return gather(layout, best.from).or(merge_base(best.files)),
@@ -421,8 +423,8 @@ fn gather(layout: &Layout<'_>, from: usize) -> Option<Pick> {
     if busy || window.len() < 2 { None } else { merge_window(layout, window, Why::Gather) }
 }
 
-/// A component and its neighbours, as long as they are worth it and the job stays moderate. Outputs may reach over the
-/// gaps between them: nothing may be on its way into one, such as a file that sinks.
+/// A component and its neighbours, as long as they pay and the job stays moderate. Outputs may span
+/// the gaps between them, so no file may be on its way into a gap, such as one that sinks.
 fn join(
     layout: &Layout<'_>,
     components: &[Component<'_>],
@@ -458,7 +460,8 @@ fn join(
 fn collect_garbage(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     for run in &layout.runs {
         for file in run.files.iter().filter(|file| !file.busy) {
-            // Only what can go: else the rewrite would be picked for ever.
+            // Only garbage that can be dropped counts: otherwise the rewrite would be picked for
+            // ever.
             let garbage = match file.max_seq <= layout.oldest_snapshot {
                 true => file.shadowed + if run.id == 0 { file.tombstones } else { 0 },
                 false => file.released,
@@ -476,8 +479,9 @@ fn collect_garbage(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     None
 }
 
-/// Merges a part into the base whose tombstones are at least one in so many of the entries that they may
-/// hide: then what it rewrites is little beside what goes.
+/// Merges a part into the base in which the entries that tombstones may hide are at most
+/// [`GARBAGE_PART`] times as many as the tombstones: then the rewritten bytes are few relative to
+/// the removed ones.
 fn bury_tombstones(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     let mut best: Option<(f64, Vec<u64>)> = None;
     for from in 0..layout.upper().len() {
@@ -497,7 +501,8 @@ fn bury_tombstones(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     best.map(|(_, files)| Pick::Merge { why: Why::Tombstones, files, out: 0 })
 }
 
-/// Rewrites the file that keeps most range tombstones for its size, of those with numbers below `below`.
+/// Rewrites the file that keeps most range tombstones for its size, among those with numbers below
+/// `below`.
 fn apply_ranges(layout: &Layout<'_>, below: u64) -> Option<Pick> {
     let files = layout.runs.iter().flat_map(|run| run.files.iter().map(|file| (run.id, file)));
     let free = files.filter(|(run, file)| {
@@ -511,7 +516,7 @@ fn apply_ranges(layout: &Layout<'_>, below: u64) -> Option<Pick> {
     Some(Pick::Merge { why: Why::Garbage, files: vec![file.number], out: run })
 }
 
-/// Merges neighbouring runs above the base: those that cost least for each run that goes.
+/// Merges neighbouring runs above the base: those that cost least for each run that disappears.
 fn merge_runs(layout: &Layout<'_>, rules: &Rules, why: Why) -> Option<Pick> {
     let upper = layout.upper();
     let least = if why == Why::Tiers { 3 } else { 2 };
@@ -529,7 +534,7 @@ fn merge_runs(layout: &Layout<'_>, rules: &Rules, why: Why) -> Option<Pick> {
             if count < least {
                 continue;
             }
-            // Tiers: only runs of similar size, and not shortly before a base merge takes them.
+            // Tiers: only runs of similar size, and not if a base merge will take them soon.
             if why == Why::Tiers && (largest * 2 > bytes || bytes * 2 > limit) {
                 continue;
             }
@@ -542,13 +547,13 @@ fn merge_runs(layout: &Layout<'_>, rules: &Rules, why: Why) -> Option<Pick> {
     merge_window(layout, best?.1, why)
 }
 
-/// Merges what overlaps within neighbouring runs above the base into the oldest of them: the
-/// largest stretch of the key space in which everything does.
+/// Merges overlapping files of neighbouring runs above the base into the oldest of the runs: the
+/// largest stretch of the key space in which all files overlap others.
 fn merge_window(layout: &Layout<'_>, window: &[RunDesc<'_>], why: Why) -> Option<Pick> {
     let (out, newest) = (window.last()?.id, window.first()?.id);
     let components = components(layout, window);
-    // What overlaps nothing in the window need not be rewritten: it stays, or sinks. But no output
-    // may reach over it, so it ends a stretch.
+    // A file that overlaps nothing in the window need not be rewritten: it stays, or sinks. But no
+    // output may span it, so it ends a stretch.
     let stretches = components.split(|component| component.files.len() < 2).filter(|stretch| {
         stretch.first().zip(stretch.last()).is_some_and(|(a, b)| !layout.conflicts(out, newest, a.low, b.high))
     });

@@ -1,10 +1,12 @@
-//! Range tombstones in a version: which files they make superfluous, and when they are so themselves.
+//! Range tombstones in a version: which files they make superfluous, and when they are superfluous
+//! themselves.
 //!
-//! A version holds them beside its runs, not in files: a range tombstone hides what has a lower number,
-//! wherever it lies, so it needs no place among the runs, and files keep the bounds of their entries. Each
-//! file knows up to which number all tombstones have been applied to it when it was written (*clean*). A
-//! tombstone goes when no file is left that may hold what it hides: the older entries of its keys are in
-//! files by then, since memtables are flushed in order.
+//! A version holds them beside its runs, not in files: a range tombstone hides all entries with
+//! lower numbers, in any run, so it needs no place among the runs, and files keep the bounds of
+//! their entries. Each file records the number up to which all tombstones had been applied to it
+//! when it was written (*clean*). A tombstone is removed when no remaining file may hold an entry
+//! that it hides: the older entries of its keys are in files by then, since memtables are flushed
+//! in order.
 
 use crate::edit::AddedFile;
 use crate::files::{Covered, FileHandle};
@@ -14,18 +16,18 @@ use alluvium_codec::ranges::{Fragment, RangeSet};
 use alluvium_env::{Error, Result};
 use std::path::Path;
 
-/// Ranges within a file that are looked up to estimate how much of it is covered.
+/// The number of ranges within a file that are looked up to estimate how much of it is covered.
 const SAMPLES: usize = 8;
 
-/// The newest number of a fragment that hides entries of a file from everybody at or above `oldest`, if it
-/// may.
+/// The newest number of a fragment that may hide entries of a file from all snapshots at or above
+/// `oldest`; `None` if it hides nothing.
 fn hides(file: &FileHandle, fragment: &Fragment, oldest: Seq) -> Option<Seq> {
     let seq = fragment.newest(oldest);
     (seq > file.clean && seq > file.meta.min_seq).then_some(seq)
 }
 
-/// What tombstones of `ranges` hide of a file if `oldest` is the oldest snapshot. May read some blocks of
-/// the file, once for each change.
+/// The part of a file that tombstones of `ranges` hide if `oldest` is the oldest snapshot. May read
+/// some blocks of the file, once for each change.
 pub(crate) fn covered(file: &FileHandle, ranges: &RangeSet, oldest: Seq) -> Covered {
     let (smallest, largest) = (file.meta.smallest.as_slice(), file.meta.largest.as_slice());
     let found = ranges.overlapping(smallest, largest).iter().filter_map(|f| Some((f, hides(file, f, oldest)?)));
@@ -59,7 +61,7 @@ fn estimate(file: &FileHandle, found: &[(&Fragment, Seq)]) -> u64 {
     (entries * found.len() as u64 / samples.max(1)).min(file.meta.entries)
 }
 
-/// Notes of new files that the tombstones of `sets` up to `clean` have been applied to them.
+/// Records in new files that the tombstones of `sets` up to `clean` have been applied to them.
 pub(crate) fn mark_clean(files: &mut [AddedFile], sets: &[&RangeSet], clean: Seq) {
     for file in files {
         let covered = |set: &&&RangeSet| !set.overlapping(&file.meta.smallest, &file.meta.largest).is_empty();
@@ -69,16 +71,16 @@ pub(crate) fn mark_clean(files: &mut [AddedFile], sets: &[&RangeSet], clean: Seq
     }
 }
 
-/// The tombstones of a version that hide nothing any more, as ranges with the numbers up to which they can
-/// be forgotten, among those that have a key from `low` to `high` or end at `low`: a new range that begins there may have cut
-/// them off from the files that they were needed for. What is left of a range lies between the outermost files that it is
-/// needed for.
+/// The tombstones of a version that hide nothing any more, as ranges with the numbers up to which
+/// they can be removed. Considers those that have a key from `low` to `high` or end at `low`: a new
+/// range that begins there may have cut them off from the files for which they were needed. The
+/// remainder of a range is between the outermost files for which it is needed.
 pub(crate) fn superfluous(version: &Version, low: &[u8], high: &[u8]) -> RangeSet {
     let mut done = Vec::new();
     let fragments = version.ranges.fragments();
     let from = fragments.partition_point(|fragment| fragment.end() < low);
     for fragment in fragments[from..].iter().take_while(|fragment| fragment.start() <= high) {
-        // Whatever needs an older one needs the newer ones, too.
+        // A file that needs an older tombstone needs the newer ones, too.
         for &seq in fragment.seqs() {
             let Some((first, last)) = needed(version, fragment, seq) else {
                 done.push(RangeSet::one(fragment.start(), fragment.end(), seq));
@@ -93,7 +95,8 @@ pub(crate) fn superfluous(version: &Version, low: &[u8], high: &[u8]) -> RangeSe
     RangeSet::union(done, &[])
 }
 
-/// The lowest and the highest key of the files in which a tombstone of a fragment may hide something.
+/// The lowest and the highest key of the files in which a tombstone of a fragment may hide an
+/// entry.
 fn needed<'a>(version: &'a Version, fragment: &Fragment, seq: Seq) -> Option<(&'a [u8], &'a [u8])> {
     let mut bounds: Option<(&[u8], &[u8])> = None;
     for run in &version.runs {
@@ -108,7 +111,7 @@ fn needed<'a>(version: &'a Version, fragment: &Fragment, seq: Seq) -> Option<(&'
     bounds
 }
 
-/// Range tombstones are no newer than what was flushed.
+/// Checks that no range tombstone is newer than the flushed number.
 pub(crate) fn verify(version: &Version, dir: &Path) -> Option<Error> {
     let (newest, flushed) = (version.ranges.newest(), version.flushed_seq);
     (newest > flushed).then(|| {

@@ -1,54 +1,55 @@
 //! Which versions a flush or compaction keeps.
 //!
-//! The live snapshots cut the numbers into stripes: stripe 0 ends at the oldest snapshot, the
-//! last one at *visible*, which counts as a snapshot. Of the versions of a key that lie in one
-//! stripe only the newest can be read, now or later: a snapshot taken after the list was made
-//! lies at *visible* or above. Versions above *visible* are all kept.
+//! The live snapshots divide the sequence numbers into stripes: stripe 0 ends at the oldest
+//! snapshot, the last one at *visible*, which counts as a snapshot. Of the versions of a key in one
+//! stripe only the newest can be read, now or later: a snapshot taken after the list was made is at
+//! *visible* or above. Versions above *visible* are all kept.
 //!
-//! A delta does not hide what is older: the versions of a stripe are read down to its newest full
+//! A delta does not hide older versions: the versions of a stripe are read down to its newest full
 //! write, and form a chain with it.
 //!
-//! A range tombstone hides what is older of all its keys. An entry that one of its own stripe hides can be
-//! read by nobody; one that only newer stripes' hide is kept for the snapshots in between.
+//! A range tombstone hides all older entries of its keys. An entry that a tombstone of its own
+//! stripe hides cannot be read; one that only tombstones of newer stripes hide is kept for the
+//! snapshots in between.
 //!
-//! A tombstone hides what is older. It goes only when its stripe is 0, so that every older
-//! version in the same input goes with it, and nothing older can lie in runs below.
+//! A tombstone hides older versions. It is dropped only when its stripe is 0, so that every older
+//! version in the same input is dropped with it, and nothing older can be in runs below.
 
 use crate::covers::Covers;
 use alluvium_codec::entry::{Kind, Seq};
 use alluvium_codec::ranges::RangeSet;
 use std::sync::Arc;
 
-/// Snapshots that are still to be taken may read the entry.
+/// The last reader of an entry that future snapshots may read.
 pub(crate) const FOR_EVER: Seq = Seq::MAX;
 
-/// What to do with an entry.
+/// The treatment of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is the newest of its key here.
+    /// Copy: it is the newest of its key in the input.
     Keep,
-    /// A newer version of its key was kept, and some snapshot still reads this one: none above this
-    /// number ([`FOR_EVER`]: perhaps one that is still to be taken).
+    /// Copy: a newer version of its key was kept, and this is the highest snapshot that still reads
+    /// this one ([`FOR_EVER`]: perhaps one that is still to be taken).
     KeepShadowed(Seq),
-    /// A tombstone that no snapshot needs; it goes if nothing older can lie below.
+    /// A tombstone that no snapshot needs: drop it if nothing older can be below.
     DropIfBottom,
     /// A delta, the newest version of its stripe: it begins a chain.
     ChainStart {
         /// A newer version of its key was kept; as in [`Verdict::KeepShadowed`].
         shadowed: Option<Seq>,
     },
-    /// A delta that goes on with the chain of its stripe.
+    /// A delta that continues the chain of its stripe.
     Chain,
-    /// The full write that the chain of its stripe stands on.
+    /// The full write below the chain of its stripe.
     Base {
         /// The stripe is the oldest: no snapshot is older.
         oldest: bool,
     },
-    /// Nobody can read it.
+    /// Drop: no reader can see it.
     Drop,
 }
 
-/// Decides entry by entry; entries come in entry order.
+/// Decides about each entry; entries come in entry order.
 pub(crate) struct Retention {
     /// Ascending.
     snapshots: Vec<Seq>,
@@ -57,18 +58,19 @@ pub(crate) struct Retention {
     stripe: Option<usize>,
     /// All versions seen of `key` in the stripe were deltas.
     open: bool,
-    /// The range tombstones that are durable; those that all snapshots see are its reader's.
+    /// The durable range tombstones; the reader is the oldest snapshot.
     covers: Option<Covers>,
 }
 
 impl Retention {
-    /// Decides under these live snapshots, ascending, of which the last is *visible*.
+    /// Decides for these live snapshots, ascending, of which the last is *visible*.
     pub fn new(mut snapshots: Vec<Seq>) -> Self {
         snapshots.sort_unstable();
         Self { snapshots, key: Vec::new(), stripe: None, open: false, covers: None }
     }
 
-    /// Decides with these range tombstones, too. They must be durable before what is decided is.
+    /// Takes these range tombstones into account, too. They must become durable before the
+    /// decisions do.
     pub fn with_ranges(mut self, mut sets: Vec<Arc<RangeSet>>) -> Self {
         sets.retain(|set| !set.is_empty());
         self.covers = Covers::new(sets, self.oldest());
@@ -80,7 +82,8 @@ impl Retention {
         self.snapshots.first().copied().unwrap_or(0)
     }
 
-    /// If a range tombstone that every snapshot sees hides the entry: its number, and where its keys end.
+    /// If a range tombstone that every snapshot sees hides the entry: its number, and the end of
+    /// its keys.
     #[inline]
     pub fn passes(&mut self, key: &[u8], seq: Seq) -> Option<(Seq, &[u8])> {
         let covers = self.covers.as_mut()?;
@@ -93,11 +96,11 @@ impl Retention {
         self.covers.as_mut().is_some_and(|covers| !covers.seqs(key).is_empty())
     }
 
-    /// Decides about the next entry as [`Retention::judge`] does, with the range tombstones.
+    /// Decides about the next entry as [`Retention::judge`] does, with range tombstones.
     #[inline]
     pub fn judge_covered(&mut self, key: &[u8], seq: Seq, kind: Kind) -> Verdict {
         let over = match &mut self.covers {
-            // The oldest of those that hide it.
+            // The oldest one that hides the entry.
             Some(covers) => covers.seqs(key).iter().rev().copied().find(|&over| over > seq),
             None => None,
         };
@@ -163,7 +166,7 @@ impl Retention {
 
     #[inline]
     fn first_in_stripe(&mut self, kind: Kind, stripe: usize, shadowed: Option<Seq>) -> Verdict {
-        // What nobody sees yet is kept one by one.
+        // Versions that no snapshot sees yet are kept one by one.
         self.open = kind == Kind::Delta && stripe < self.snapshots.len();
         match (kind, shadowed) {
             (Kind::Delete, _) if self.is_oldest(stripe) => Verdict::DropIfBottom,
@@ -173,7 +176,7 @@ impl Retention {
         }
     }
 
-    /// True if every snapshot sees the entry that was judged last, or a newer one of its key.
+    /// True if every snapshot sees the last judged entry, or a newer one of its key.
     pub fn seen_by_all(&self) -> bool {
         self.stripe.is_some_and(|stripe| self.is_oldest(stripe))
     }

@@ -8,10 +8,10 @@ use alluvium_env::{Error, Result};
 use alluvium_sst::SstIter;
 use std::sync::Arc;
 
-/// Walks the files of a run one after the other, opening each when it is reached.
+/// Walks the files of a run in order, opening each when it is reached.
 pub(crate) struct RunIter {
     run: Arc<Run>,
-    /// The file that `inner` walks.
+    /// The index of the file that `inner` walks.
     at: usize,
     inner: Option<SstIter>,
     fill_cache: bool,
@@ -22,7 +22,7 @@ impl RunIter {
         Self { run, at: 0, inner: None, fill_cache }
     }
 
-    /// Goes to the file at `index`; false if there is none.
+    /// Moves to the file at `index`; false if there is no such file.
     fn enter(&mut self, index: usize) -> Result<bool> {
         if self.inner.is_some() && self.at == index {
             return Ok(true);
@@ -34,7 +34,7 @@ impl RunIter {
         Ok(true)
     }
 
-    /// Moves on to the next files until one has an entry.
+    /// Moves forward through the files until one has an entry.
     fn skip_forward(&mut self) -> Result<()> {
         while !self.valid() && self.inner.is_some() {
             if self.enter(self.at + 1)?
@@ -147,7 +147,7 @@ impl EntryIter for RunIter {
 }
 
 impl Pass for RunIter {
-    /// Leaves out whole files without opening them.
+    /// Skips whole files without opening them.
     fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> Result<()> {
         if self.run.files.get(self.at).is_none_or(|file| file.meta.max_seq >= cover) {
             return self.next();
@@ -155,7 +155,8 @@ impl Pass for RunIter {
         let from = self.at;
         let stays = |file: &&Arc<FileHandle>| file.meta.max_seq < cover && file.meta.largest.as_slice() < high;
         let index = from + self.run.files[from..].iter().take_while(stays).count();
-        // What is hidden there ends within the file, or not all of the file is.
+        // True: the hidden stretch ends within this file. False: the file as a whole is not older
+        // than the tombstone.
         let below = self.run.files.get(index).is_some_and(|file| file.meta.max_seq < cover);
         self.with_inner(index, |inner| {
             if below { inner.seek(high, alluvium_codec::entry::MAX_SEQ) } else { inner.seek_first() }

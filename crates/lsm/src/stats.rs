@@ -1,4 +1,4 @@
-//! Figures of a partition: what it holds, what it has done, what it owes.
+//! Statistics of a partition: its contents, its work, its debt.
 
 use crate::files::FileHandle;
 use crate::image::walk_manifest;
@@ -35,9 +35,9 @@ pub struct Stats {
     pub bytes: u64,
     /// Bytes of the files in the base.
     pub base_bytes: u64,
-    /// About the bytes of the files that hold what somebody may read now: tombstones, old versions and
-    /// deleted ranges left out, and for each tombstone above the base an entry there. What was overwritten
-    /// and is in two runs still counts twice.
+    /// The approximate bytes of the files that readers may see now: without tombstones, old
+    /// versions and deleted ranges, and without an entry of the base for each tombstone above it. A
+    /// value that was overwritten and is in two runs still counts twice.
     pub live_bytes: u64,
     /// Bytes of all keys and values in the files.
     pub raw_bytes: u64,
@@ -71,21 +71,21 @@ pub struct Stats {
     pub bytes_read_by_compactions: u64,
     /// Files that sank to an older run by an edit alone since open, at a flush or later.
     pub trivial_moves: u64,
-    /// Deltas that could not apply and were passed over when they were folded for good, since open.
+    /// Deltas that could not apply and were skipped when they were folded permanently, since open.
     pub deltas_refused: u64,
     /// Distinct dictionaries that the files use.
     pub dictionaries: usize,
-    /// Files that are out of the version but still held by a reader.
+    /// Files that are no longer in the version but are held by a reader.
     pub files_held: usize,
     /// The manifest's length in bytes.
     pub manifest_bytes: u64,
     /// Hits of the block cache, which all partitions share.
     pub cache_hits: u64,
-    /// Its misses.
+    /// Misses of the block cache.
     pub cache_misses: u64,
-    /// The bytes it holds.
+    /// The bytes of the block cache.
     pub cache_bytes: u64,
-    /// The bytes it may hold.
+    /// The capacity of the block cache in bytes.
     pub cache_capacity: u64,
 }
 
@@ -94,13 +94,13 @@ pub struct Stats {
 pub struct FileInfo {
     /// The run; the base is 0, and newer runs have higher numbers.
     pub run: u64,
-    /// What the manifest knows of the file.
+    /// The metadata of the file in the manifest.
     pub meta: alluvium_sst::FileMeta,
     /// The trees with keys in the file, ascending.
     pub trees: Vec<u32>,
 }
 
-/// What [`crate::Partition::verify`] found.
+/// The result of [`crate::Partition::verify`].
 #[derive(Debug, Clone, Default)]
 pub struct Verified {
     /// Files read to the end.
@@ -109,12 +109,12 @@ pub struct Verified {
     pub entries: u64,
     /// Bytes of them.
     pub bytes: u64,
-    /// What is wrong; empty if all is well.
+    /// All damage found.
     pub damage: Vec<alluvium_env::Error>,
 }
 
 impl Partition {
-    /// The figures of this partition.
+    /// Collects the statistics.
     pub fn stats(&self) -> Stats {
         let view = self.view();
         let version = &view.version;
@@ -171,8 +171,9 @@ impl Partition {
         self.view().version.kept.bytes
     }
 
-    /// About the bytes of old versions of keys that files keep only for snapshots, if `oldest` is the
-    /// oldest: those that were read by it or a later one when they were written. Cheap.
+    /// The approximate bytes of old versions of keys that files keep only for snapshots, if
+    /// `oldest` is the oldest: versions that `oldest` or a later one could read when they were
+    /// written. Cheap.
     pub fn kept_bytes(&self, oldest: Seq) -> u64 {
         self.view().version.kept.shadowed_from(oldest)
     }
@@ -190,14 +191,14 @@ impl Partition {
         view.version.files().map(info).collect()
     }
 
-    /// Reads and checks every file of the current version, and their order in the runs. Damage
-    /// does not end it; all of it is in the answer. Other work goes on meanwhile; closing ends it.
+    /// Reads and checks every file of the current version, and their order in the runs. Damage does
+    /// not end it; the result has all of it. Other work continues concurrently; closing ends it.
     pub fn verify(&self) -> Verified {
         self.verify_with(&mut |_, _| None, &|| false)
     }
 
-    /// As [`Partition::verify`]; `check` is asked about the key of every entry in the files, and `stop` before each
-    /// file whether the rest is to be left out.
+    /// As [`Partition::verify`]; `check` is called with the key of every entry in the files. `stop`
+    /// is called before each file; true skips the rest.
     pub fn verify_with(&self, check: &mut alluvium_sst::CheckEntry<'_>, stop: &dyn Fn() -> bool) -> Verified {
         let mut verified = Verified::default();
         let view = self.verify_manifest(&mut verified.damage);
@@ -224,7 +225,8 @@ impl Partition {
         verified
     }
 
-    /// Reads the manifest anew, and the names in the directory; returns the view that they belong to.
+    /// Reads the manifest again, and the names in the directory; returns the view that they belong
+    /// to.
     fn verify_manifest(&self, damage: &mut Vec<Error>) -> Arc<View> {
         let manifest = self.manifest.lock();
         let view = self.view();
@@ -235,7 +237,8 @@ impl Partition {
     }
 
     fn compare_manifest(&self, path: &Path, view: &View, damage: &mut Vec<Error>) -> Result<()> {
-        // The last edit of a poisoned one may be there, torn or whole, though nobody has it: the next open tells.
+        // A poisoned manifest may have a last edit, torn or whole, that the version lacks: the next
+        // open decides.
         if self.poisoned().is_some() {
             return Ok(());
         }
@@ -252,18 +255,19 @@ impl Partition {
         let same =
             walked.version.flushed_seq == Some(view.flushed_seq()) && walked.version.ranges == *view.version.ranges;
         if whole && (found != live || !same) {
-            damage.push(Error::corrupt(path, walked.end, "the manifest does not say what the open database knows"));
+            damage.push(Error::corrupt(path, walked.end, "the manifest differs from the state of the open database"));
         }
-        // What was there when the partition was opened was named then, or removed. What readers hold goes later.
+        // Older files were named by the manifest when the partition was opened, or removed. Files
+        // that readers hold are removed later.
         for entry in env.fs.list(&self.home.dir)?.iter().filter(|_| self.home.held() == 0 && !self.closing()) {
             let named = |number| live.iter().any(|file| file.meta.number == number);
             if sst_number(&entry.name).is_none_or(|n| n >= self.first_new_file() || named(n)) {
                 continue;
             }
-            // Its last reader may have gone a moment ago.
+            // The last reader of a dropped file may have released it a moment ago.
             self.home.remove_dropped();
             if env.fs.exists(&self.home.dir.join(&entry.name))? {
-                let what = "nothing names this file: opening the database anew removes it";
+                let what = "the manifest does not name this file: reopening the database removes it";
                 damage.push(Error::corrupt(&self.home.dir.join(&entry.name), 0, what));
             }
         }
@@ -276,12 +280,12 @@ fn verify_file(file: &FileHandle, check: &mut alluvium_sst::CheckEntry<'_>) -> R
     let check = reader.verify_with(check)?;
     let trees = reader.properties()?.trees;
     if trees != file.trees {
-        let what = format!("it has keys of the trees {trees:?}; the manifest says {:?}", file.trees);
+        let what = format!("it has keys of the trees {trees:?}; the manifest records {:?}", file.trees);
         return Err(Error::corrupt(&file.path(), 0, what));
     }
     if check.entries != file.meta.entries || check.tombstones != file.meta.tombstones {
         let what = format!(
-            "it has {} entries, {} of them tombstones; the manifest says {} and {}",
+            "it has {} entries, {} of them tombstones; the manifest records {} and {}",
             check.entries, check.tombstones, file.meta.entries, file.meta.tombstones
         );
         return Err(Error::corrupt(&file.path(), 0, what));

@@ -1,12 +1,14 @@
-//! Up to which number the files of a tree tell nothing by themselves about what is newest.
+//! The number of each tree up to which its files alone do not prove that a version is the newest.
 
 use alluvium_codec::entry::Seq;
 
-/// For each tree the highest number of an entry that is or was in files, or was left out of them, and is not a full write
-/// that stands alone for its key: an older version of a key, one that a range tombstone hides, a delta.
+/// For each tree, the highest number of an entry that is or was in files, or was left out of them,
+/// and is not the only full write of its key: an older version of a key, one that a range tombstone
+/// hides, a delta.
 ///
-/// Numbers only rise: an entry that has gone is still known of. So a full write with a higher number, whose key is in no
-/// memtable and in no more than one place of the files, is the newest of its key ([`crate::View::stands_alone`]).
+/// Numbers only rise, so an entry that was dropped still counts. Hence a full write with a higher
+/// number, whose key is in no memtable and in at most one place of the files, is the newest of its
+/// key ([`crate::View::stands_alone`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Superseded {
     /// Ascending, each tree once, no number 0.
@@ -14,13 +16,13 @@ pub struct Superseded {
 }
 
 impl Superseded {
-    /// The number of a tree; 0 if there is no such entry.
+    /// The number of a tree, or 0.
     #[inline]
     pub fn of(&self, tree: u32) -> Seq {
         self.trees.binary_search_by_key(&tree, |(tree, _)| *tree).map_or(0, |at| self.trees[at].1)
     }
 
-    /// Raises the number of a tree. Cheapest for trees that come in order.
+    /// Raises the number of a tree. Cheapest if the trees come in order.
     #[inline]
     pub fn note(&mut self, tree: u32, seq: Seq) {
         if let Some((last, highest)) = self.trees.last_mut()
@@ -36,12 +38,12 @@ impl Superseded {
         }
     }
 
-    /// Forgets a tree that nobody may read any more.
+    /// Removes a dead tree.
     pub fn forget(&mut self, tree: u32) {
         self.trees.retain(|(known, _)| *known != tree);
     }
 
-    /// Raises the numbers of all trees to those of another.
+    /// Raises the numbers of all trees to those of `other`.
     pub fn join(&mut self, other: &Self) {
         other.trees.iter().for_each(|&(tree, seq)| self.note(tree, seq));
     }

@@ -1,6 +1,6 @@
-//! Which definitions the values of a file use, by number.
+//! The numbers of the definitions that the values of a file use.
 
-/// Numbers from here on are not noted: a set stays small whatever a damaged value says.
+/// Numbers from here on are ignored: a set stays small whatever a damaged value contains.
 const END: u32 = 1 << 20;
 
 /// A set of numbers below 2^20.
@@ -10,7 +10,7 @@ pub struct Used {
 }
 
 impl Used {
-    /// Adds a number; one of 2^20 or more is passed over.
+    /// Adds a number; one of 2^20 or more is ignored.
     #[inline]
     pub fn insert(&mut self, number: u32) {
         let at = (number / 64) as usize;
@@ -23,7 +23,7 @@ impl Used {
         self.words[at] |= 1 << (number % 64);
     }
 
-    /// The numbers, ascending.
+    /// Iterates over the numbers in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         let bits = |(at, word): (usize, &u64)| {
             let (at, word) = (at as u32 * 64, *word);

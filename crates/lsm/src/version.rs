@@ -2,8 +2,8 @@
 //!
 //! A run is a list of files with disjoint key ranges, sorted by key; all versions of a key lie in
 //! one file of it. Runs are numbered: of two runs the one with the higher number holds the newer
-//! versions of every key that both hold. The base is run 0 and always there, perhaps empty.
-//! A version never changes; an edit makes a new one.
+//! versions of every key that both hold. The base is run 0 and always exists, perhaps empty. A
+//! version never changes; an edit makes a new one.
 
 use crate::budget::{Charge, Owner};
 use crate::edit::{AddedFile, VersionEdit};
@@ -83,17 +83,17 @@ impl Run {
 /// One state of a partition's files.
 #[derive(Debug)]
 pub(crate) struct Version {
-    /// Newest first; the last is the base. No other is empty.
+    /// Newest first; the last is the base. No other run is empty.
     pub runs: Vec<Arc<Run>>,
     /// Everything up to this number is in the files.
     pub flushed_seq: Seq,
     /// Above every run number ever used.
     pub next_run: u64,
-    /// What the files hold for snapshots.
+    /// Bytes that files hold for snapshots.
     pub kept: Kept,
     /// The range tombstones that may hide something in the files.
     pub ranges: Arc<RangeSet>,
-    /// What is known of entries that do not stand alone.
+    /// The numbers up to which files alone do not prove that a version is the newest.
     pub superseded: Arc<Superseded>,
     charge: Option<Arc<Charge>>,
 }
@@ -108,11 +108,11 @@ impl Version {
 
     /// The base.
     pub fn base(&self) -> &Arc<Run> {
-        // The constructors leave no version without one.
+        // The constructors make no version without a base.
         &self.runs[self.runs.len() - 1]
     }
 
-    /// All files with their runs' numbers.
+    /// All files, each with its run's number.
     pub fn files(&self) -> impl Iterator<Item = (u64, &Arc<FileHandle>)> {
         self.runs.iter().flat_map(|run| run.files.iter().map(|file| (run.id, file)))
     }
@@ -143,16 +143,16 @@ impl Version {
     /// The version after an edit.
     ///
     /// # Errors
-    /// What is wrong with the edit: it names an unknown file, adds a file twice, or lets files of
-    /// a run overlap. An edit that fails here must not be written.
+    /// A description of what is wrong with the edit: it names an unknown file, adds a file twice,
+    /// or makes files of a run overlap. An edit that fails here must not be written.
     pub fn apply(&self, edit: &VersionEdit, home: &Arc<Home>) -> std::result::Result<Arc<Self>, String> {
         let mut files: HashMap<u64, (u64, Arc<FileHandle>)> =
             self.files().map(|(run, file)| (file.meta.number, (run, file.clone()))).collect();
         for number in &edit.removed {
-            files.remove(number).ok_or_else(|| format!("it removes file {number}, which is not there"))?;
+            files.remove(number).ok_or_else(|| format!("it removes file {number}, which does not exist"))?;
         }
         for &(number, run) in &edit.moved {
-            let file = files.get_mut(&number).ok_or_else(|| format!("it moves file {number}, which is not there"))?;
+            let file = files.get_mut(&number).ok_or_else(|| format!("it moves file {number}, which does not exist"))?;
             file.0 = run;
         }
         for added in &edit.added {
@@ -163,7 +163,7 @@ impl Version {
         }
         let flushed_seq = edit.flushed_seq.unwrap_or(self.flushed_seq);
         if flushed_seq < self.flushed_seq {
-            return Err(format!("it takes the flushed number back from {} to {flushed_seq}", self.flushed_seq));
+            return Err(format!("it lowers the flushed number from {} to {flushed_seq}", self.flushed_seq));
         }
         let highest_run = files.values().map(|(run, _)| *run).max().unwrap_or(BASE);
         let next_run = self.next_run.max(edit.next_run.unwrap_or(0)).max(highest_run.saturating_add(1));

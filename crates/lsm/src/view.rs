@@ -1,4 +1,4 @@
-//! Views: the memtables and the version of one moment, and point reads in them.
+//! Views: memtables and a version as they were at one time, and point reads in them.
 
 use crate::chain::{Base, Chain};
 use crate::key::tree_of;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 mod invariants;
 
-/// The memtables and files of a partition at one moment. Holds them for as long as it lives.
+/// The memtables and files of a partition as they were at one time. Holds them as long as it lives.
 pub struct View {
     pub(crate) active: Arc<Memtable>,
     /// Sealed, newest first.
@@ -35,14 +35,16 @@ impl View {
         Self { active, immutable, version, policies, ranged }
     }
 
-    /// True if range tombstones may hide something. Asked after the number was taken that is read at.
+    /// True if range tombstones may hide an entry. To be called after the sequence number of the
+    /// read was taken.
     #[inline]
     fn has_ranges(&self) -> bool {
         self.ranged || self.active.has_ranges()
     }
 
-    /// True if memtables have range tombstones. They are thinned while others read, for registered
-    /// snapshots and *visible*: whoever reads at another number, which was *visible* before, must register it.
+    /// True if memtables have range tombstones. These are thinned concurrently, except for
+    /// registered snapshots and *visible*: a read at another number, which was *visible* before,
+    /// must register it.
     #[inline]
     pub fn needs_snapshot(&self) -> bool {
         self.has_ranges() && self.memtables().any(|memtable| memtable.has_ranges())
@@ -63,7 +65,7 @@ impl View {
         sets
     }
 
-    /// The number of the newest range tombstone not above `seq` that covers `key`; 0 if there is none.
+    /// The number of the newest range tombstone that covers `key` and is not above `seq`, or 0.
     fn cover(&self, key: &[u8], seq: Seq) -> Seq {
         if !self.has_ranges() {
             return 0;
@@ -72,13 +74,14 @@ impl View {
         in_memory.max(self.version.ranges.cover(key, seq))
     }
 
-    /// The newest version of `key` not above `seq`: its number and kind, with its content in
-    /// `value`, which is replaced. `None` if there is none. A delta is a version too, and so is a range
-    /// tombstone over the key ([`Kind::RangeDelete`]), whether there was anything to delete or not.
+    /// The newest version of `key` that is not above `seq`: its number and kind, with its content
+    /// in `value`, which is replaced. `None` if there is no such version. A delta is a version too,
+    /// and so is a range tombstone over the key ([`Kind::RangeDelete`]), whether it deleted
+    /// anything or not.
     ///
-    /// Newest first, ending at the first hit: a memtable or run holds nothing older than what
-    /// those below it hold of the same key. A run costs a search among its files' bounds, then
-    /// the file's filter, then at most one data block.
+    /// Searches from the newest source to the oldest and ends at the first hit: of one key, a
+    /// memtable or run has no version that is older than a version in a source below it. A run
+    /// costs a search among its files' bounds, then the file's filter, then at most one data block.
     ///
     /// # Errors
     /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`].
@@ -121,17 +124,18 @@ impl View {
         Ok(None)
     }
 
-    /// Reads `key` at `seq` into `value`, which is replaced. False if the key is absent there;
-    /// `value` then holds nothing of use. Deltas are collected and folded onto the value below them.
+    /// Reads `key` at `seq` into `value`, which is replaced. False if the key is absent there; the
+    /// content of `value` is unspecified then. Deltas are collected and folded onto the value below
+    /// them.
     ///
     /// # Errors
-    /// As [`View::find`], and what [`crate::DeltaFold::fold`] says.
+    /// As [`View::find`], and those of [`crate::DeltaFold::fold`].
     #[inline]
     pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<bool> {
         Ok(self.get_chained(key, seq, value)?.is_some())
     }
 
-    /// As [`View::get`]; how many deltas were folded, or `None` if the key is absent.
+    /// As [`View::get`]; returns the number of folded deltas, or `None` if the key is absent.
     ///
     /// # Errors
     /// As [`View::get`].
@@ -140,7 +144,8 @@ impl View {
         Ok(self.get_numbered(key, seq, value)?.map(|(_, deltas)| deltas))
     }
 
-    /// As [`View::get`]; the number of the newest version, and how many deltas were folded; `None` if the key is absent.
+    /// As [`View::get`]; returns the sequence number of the newest version and the number of folded
+    /// deltas, or `None` if the key is absent.
     ///
     /// # Errors
     /// As [`View::get`].
@@ -153,7 +158,8 @@ impl View {
         }
     }
 
-    /// [`View::get_chained`] where the newest version is no plain value.
+    /// As [`View::get_numbered`], where the newest version is no plain value; returns the number of
+    /// folded deltas.
     #[cold]
     fn get_folded(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<usize>> {
         let mut chain = Chain::default();
@@ -179,9 +185,9 @@ impl View {
         Ok(found.then_some(chain.len()))
     }
 
-    /// Folds the deltas of `key` in `memtable`, one of this view's, if there are `longest` or more in a row
-    /// below `visible`: what comes of them takes the place of the newest. So a chain stays short, however
-    /// often a key is written. Returns how many could not apply.
+    /// Folds the deltas of `key` in `memtable`, one of this view's, if there are at least `longest`
+    /// in a row below `visible`: the result replaces the newest. So a chain stays short, however
+    /// often a key is written. Returns the number of deltas that could not apply.
     ///
     /// The caller is registered as a writer of the memtable, and everything up to `visible` is applied.
     ///
@@ -225,8 +231,8 @@ impl View {
         Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {key:02x?}: {error}"))
     }
 
-    /// Visits the versions of `key` from `seq` down that no range tombstone hides there, until `visit` says
-    /// false. The last one's content is in `value` then.
+    /// Visits the versions of `key` from `seq` down that no range tombstone hides there, until
+    /// `visit` returns false. The content of the last visited version is in `value` then.
     fn walk(
         &self,
         key: &[u8],
@@ -235,7 +241,7 @@ impl View {
         visit: &mut dyn FnMut(Seq, Kind, &[u8]) -> bool,
     ) -> Result<()> {
         let cover = self.cover(key, seq);
-        // Below the last number that was found: number 0 is none.
+        // The next lower number: no entry has number 0.
         let next = |found: Seq| found.checked_sub(1).filter(|next| *next > 0);
         let mut visit = |seq: Seq, kind, content: &[u8]| seq > cover && visit(seq, kind, content);
         for memtable in self.memtables() {
@@ -262,8 +268,8 @@ impl View {
         Ok(())
     }
 
-    /// False if no version of `key` is in memtables or files; true if one may be, also under a range
-    /// tombstone. Asks filters only, never a data block.
+    /// False if no version of `key` is in memtables or files; true if one may be, even under a
+    /// range tombstone. Uses filters only, and reads no data block.
     ///
     /// # Errors
     /// As [`View::find`].
@@ -285,11 +291,13 @@ impl View {
         Ok(false)
     }
 
-    /// True if the full write of `key` with the number `seq`, once visible, is still the newest version of the key. False tells
-    /// nothing. Asks filters only, never a data block. Only for trees of [`crate::TreeProperties::needs_numbers`].
+    /// True if the full write of `key` with the number `seq`, once visible, is still the newest
+    /// version of the key. False proves nothing. Uses filters only, and reads no data block. Only
+    /// for trees of [`crate::TreeProperties::needs_numbers`].
     ///
-    /// What is newer would be in a memtable, or under a range tombstone, or in a second place of the files, or it has met
-    /// that write in a flush or a compaction, and the number of the tree was raised to `seq` ([`crate::Superseded`]).
+    /// A newer version would be in a memtable, or under a range tombstone, or in a second place of
+    /// the files; or it has met that write in a flush or a compaction, and the number of the tree
+    /// was raised to `seq` ([`crate::Superseded`]).
     ///
     /// # Errors
     /// As [`View::find`].
@@ -313,19 +321,20 @@ impl View {
         Ok(places < 2)
     }
 
-    /// Everything up to this number is in files.
+    /// Everything up to this sequence number is in files.
     pub fn flushed_seq(&self) -> Seq {
         self.version.flushed_seq
     }
 
-    /// The first number of the oldest memtable that has or may get something to flush: every
-    /// immutable one, and the active one if it is not empty. `None` if there is none.
+    /// The first sequence number of the oldest memtable that has or may get something to flush:
+    /// every immutable one, and the active one if it is not empty. `None` if there is no such
+    /// memtable.
     pub fn oldest_unflushed(&self) -> Option<Seq> {
         let active = (!self.active.is_empty()).then_some(&self.active);
         self.immutable.last().or(active).map(|memtable| memtable.first_seq())
     }
 
-    /// The immutable memtables.
+    /// The number of immutable memtables.
     pub fn immutable_count(&self) -> usize {
         self.immutable.len()
     }

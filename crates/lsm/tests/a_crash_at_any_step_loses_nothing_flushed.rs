@@ -1,6 +1,6 @@
 //! The power is cut before every single change that flushes and compactions make to the disk, and
-//! in between by the process being killed: what the last finished flush covered is there, whole
-//! and readable, and nothing is left lying about.
+//! the process is killed in between: everything that the last finished flush covered exists, whole
+//! and readable, and no file is left over.
 
 mod common;
 use alluvium_env::Fs;
@@ -12,10 +12,10 @@ use common::{Db, Model, env_over, key, tiny_options};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A disk as it may be found, and what must be on it.
+/// A disk after a crash, and its expected contents.
 struct Found {
     disk: Arc<MemFs>,
-    /// The flushed number that was durable when the power went.
+    /// The flushed number that was durable when the power failed.
     at_least: u64,
     what: String,
 }
@@ -26,7 +26,7 @@ fn options() -> Options {
     options
 }
 
-/// Runs a workload; collects the disks that power cuts during it leave.
+/// Runs a workload; collects the disks after power cuts during it.
 fn collect(seed: u64, style: CrashStyle) -> (Vec<Found>, Model) {
     let mem = Arc::new(MemFs::new());
     let faults = Arc::new(FaultFs::over(mem.clone()));
@@ -75,7 +75,7 @@ fn check(found: &[Found], model: &Model) {
         db.model.cut(flushed);
         db.check();
         assert_eq!(db.sst_names().len(), db.partition.stats().files, "{what}");
-        // And it goes on from there.
+        // The partition can be written.
         db.put(&key("new"), b"value");
         db.flush();
         db.check();

@@ -14,7 +14,7 @@ fn a_late_writer() {
     assert!(db.partition.rotate(2), "a number was given out, though nothing is applied");
     std::thread::scope(|scope| {
         let flush = scope.spawn(|| db.partition.flush_oldest().unwrap());
-        // Time enough for a flush that does not wait.
+        // Enough time for a flush that does not wait.
         for _ in 0..20_000 {
             assert!(!flush.is_finished(), "the flush did not wait");
             std::thread::yield_now();

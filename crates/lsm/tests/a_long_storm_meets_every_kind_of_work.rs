@@ -1,5 +1,5 @@
-//! Long random loads over several trees, with every kind of compaction met on the way; all
-//! reads agree with the model at the end of each stretch.
+//! Long random loads over several trees, with every kind of compaction; all reads agree with the
+//! model at the end of each stretch.
 
 mod common;
 use alluvium_lsm::{Options, Outcome};
@@ -38,7 +38,7 @@ impl Storm {
                 self.db.put(&key, &vec![rng.u8(..); rng.usize(..80)]);
             }
             50..62 => self.db.delete(&tree_key(1, &format!("{:05}", rng.u32(..1500)))),
-            // Appended to.
+            // Appends.
             62..85 => {
                 self.ascending += 1;
                 self.db.put(&tree_key(2, &format!("{:08}", self.ascending)), &[1; 60]);
@@ -52,7 +52,8 @@ impl Storm {
         }
     }
 
-    /// At most `most` jobs: a picker that is always behind meets other cases than one that rests.
+    /// At most `most` jobs: a picker that is always behind meets other cases than one that catches
+    /// up.
     fn compact(&mut self, most: usize) {
         for _ in 0..most {
             let Some(job) = self.db.partition.pick_compaction() else { return };
@@ -90,7 +91,7 @@ impl Storm {
     }
 }
 
-/// Trees are dropped for ever; what is written to one afterwards is not looked at.
+/// Dropped trees stay dropped; later writes to one are not checked.
 fn forget_dead(storm: &mut Storm) {
     let dead: Vec<u32> = storm.db.policy.dead.lock().iter().copied().collect();
     dead.into_iter().for_each(|tree| storm.db.model.drop_tree(tree));
@@ -130,7 +131,7 @@ fn storm() {
     }
 }
 
-/// As [`Db::check`], without the point reads of dead trees, which nobody makes.
+/// As [`Db::check`], without point reads of dead trees, which a store never makes.
 fn check(db: &Db) {
     let mut seqs = db.policy.snapshots.lock().clone();
     seqs.push(db.seq);

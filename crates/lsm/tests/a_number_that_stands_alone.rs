@@ -1,4 +1,5 @@
-//! What filters tell of the newest number of a key: that of whatever was never written twice, and nothing of what was.
+//! Filters prove the newest number of a key that was never written twice, and nothing for other
+//! keys.
 
 mod common;
 use common::{Db, key, tiny_options};
@@ -26,7 +27,7 @@ fn written_once() {
     assert_eq!(db.check_numbers(), KEYS as usize, "one run has no other place");
     db = db.reopen();
     assert_eq!(db.check_numbers(), KEYS as usize);
-    // In memory, a look-up is as cheap.
+    // In memory, a look-up costs as little.
     db.put(&key("00000"), b"again");
     assert_eq!(db.check_numbers(), KEYS as usize - 1);
 }
@@ -48,7 +49,7 @@ fn written_again_or_deleted() {
         db.compact();
         db.check_numbers();
         db.partition.compact_all().unwrap();
-        // All numbers were below that one. A delta that stood in files by itself is no full write.
+        // All numbers were below that one. A delta alone in the files is no full write.
         let expected = usize::from(step == "put");
         assert_eq!(db.check_numbers(), expected, "{step}");
         db = db.reopen();

@@ -1,5 +1,6 @@
-//! An edit whose sync failed may be durable or not. From then on the partition reads, writes no
-//! further edit and removes no file, so that whichever it is, the next open finds all it needs.
+//! An edit whose sync failed may be durable or not. From then on the partition can be read, writes
+//! no further edit and removes no file, so that the next open finds everything it needs in either
+//! case.
 
 mod common;
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
@@ -23,7 +24,8 @@ fn new() -> (Db, Arc<MemFs>, Arc<FaultFs>) {
     (db, mem, faults)
 }
 
-/// The disk as power cuts and the death of the process may leave it opens, and has what it says.
+/// Opens the disks that power cuts and the death of the process may leave, and checks their
+/// contents.
 fn check_disks(db: &Db, mem: &MemFs) {
     let mut disks: Vec<MemFs> = (0..20).map(|seed| mem.crash_clone(seed, CrashStyle::Any)).collect();
     disks.extend([mem.kill_clone(), mem.crash_clone(0, CrashStyle::AllLost), mem.crash_clone(0, CrashStyle::AllKept)]);

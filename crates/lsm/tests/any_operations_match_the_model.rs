@@ -1,5 +1,5 @@
 //! Random writes, flushes, compactions, snapshots, dropped trees and reopenings: every read, at
-//! every live snapshot and in both directions, answers as a plain map would.
+//! every live snapshot and in both directions, returns what a plain map returns.
 
 mod common;
 use common::{Db, tiny_options, tree_key};
@@ -11,11 +11,12 @@ use std::sync::atomic::Ordering;
 enum Op {
     Put(u16, u8),
     Delete(u16),
-    /// All keys from one to below another, which may be of another tree or lie before it.
+    /// All keys from one to below another, which may belong to another tree or be less than the
+    /// first.
     DeleteRange(u16, u16),
     /// A delta, which may be one that cannot apply.
     Delta(u16, u8),
-    /// From here on nobody can fold, or again.
+    /// Turns folding by flushes and compactions off, or on again.
     NoFold(bool),
     /// Keys in order, as a load writes them.
     Ascending(u8),
@@ -26,7 +27,7 @@ enum Op {
     Snapshot,
     EndSnapshot(prop::sample::Index),
     Reopen,
-    /// A walk with these turns, from a key, within bounds.
+    /// A walk in these directions, from a key, within bounds.
     Walk(u16, u16, u16, Vec<bool>),
     Check,
 }
@@ -97,7 +98,7 @@ fn run(ops: Vec<Op>) {
     let mut db = Db::new(options);
     let (mut next, mut no_fold) = (0u32, false);
     for op in ops {
-        // Reads always can.
+        // Reads can always fold.
         let moves_files = matches!(op, Op::Flush | Op::Compact | Op::CompactAll);
         db.policy.no_fold.store(no_fold && moves_files, Ordering::SeqCst);
         match op {

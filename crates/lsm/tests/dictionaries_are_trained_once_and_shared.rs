@@ -1,5 +1,5 @@
 //! A large output of a tree trains a dictionary; other partitions and a reopened one use it, and
-//! what it achieves is watched.
+//! its compression ratio is monitored.
 
 mod common;
 use alluvium_env::mem::MemFs;
@@ -18,7 +18,7 @@ fn options() -> Options {
     }
 }
 
-/// A document-like value; `style` decides which words it is made of.
+/// A document-like value; `style` selects its words.
 fn document(i: u32, style: &str) -> Vec<u8> {
     let mut rng = fastrand::Rng::with_seed(u64::from(i));
     let words = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel"];
@@ -55,7 +55,7 @@ fn the_first_large_output_trains_and_later_ones_use_it() {
     assert!(ids.len() == 2 && ids[0] != 0 && ids[0] == ids[1], "{ids:?}");
     assert_eq!(db.partition.stats().dictionaries, 1);
     db.check();
-    // A reopened partition goes on with it.
+    // A reopened partition continues to use it.
     let mut db = db.reopen();
     fill(&mut db, 1, 2000, "post");
     assert_eq!(dictionary_ids(&db.partition)[2], ids[0]);
@@ -115,7 +115,7 @@ fn drift_trains_again() {
     }
     let ids = dictionary_ids(&db.partition);
     assert!(ids[1] == first && *ids.last().unwrap() != first, "{ids:?}");
-    // And then it stays.
+    // Then it does not change any more.
     assert_eq!(ids[ids.len() - 1], ids[ids.len() - 2], "{ids:?}");
     db.check();
 }

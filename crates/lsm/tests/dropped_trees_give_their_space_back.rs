@@ -1,5 +1,5 @@
-//! The keys of a dropped tree are hidden at once, whole files go by an edit, and shared files
-//! lose them when they are rewritten.
+//! The keys of a dropped tree are hidden at once, whole files are removed by an edit, and shared
+//! files lose the keys when they are rewritten.
 
 mod common;
 use common::{Db, tiny_options, tree_key};

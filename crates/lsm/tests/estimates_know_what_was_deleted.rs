@@ -1,4 +1,4 @@
-//! Estimates of how many keys there are, where many were deleted: at one end, at the other, in memory and in files.
+//! Estimates of the number of keys where many were deleted: at either end, in memory and in files.
 
 mod common;
 use common::{Db, key, tiny_options, tree_key};
@@ -13,7 +13,7 @@ fn estimate(db: &Db) -> u64 {
     db.partition.view().estimate(&key(""), &tree_key(2, "")).unwrap()
 }
 
-/// At most a tenth beside it.
+/// Checks that the estimate is off by at most a tenth.
 fn check(db: &Db, expected: u32, what: &str) {
     let found = estimate(db);
     assert!(found.abs_diff(u64::from(expected)) <= u64::from(expected) / 10, "{what}: {found}, not {expected}");
@@ -48,7 +48,7 @@ fn of_few_keys_exactly() {
     (0..8).for_each(|n| db.put(&number(n), b"v"));
     (0..3).for_each(|n| db.delete(&number(n)));
     assert_eq!(estimate(&db), 5);
-    // Written again, and again.
+    // Overwritten, and overwritten again.
     (2..8).for_each(|n| db.put(&number(n), b"w"));
     assert_eq!(estimate(&db), 6);
     db.flush();

@@ -1,6 +1,7 @@
 //! Each operation on the file system fails once, in turn, while a partition flushes and compacts.
-//! Whatever fails: reads go on; an edit that may be durable poisons, and then no file goes; any
-//! other failure changes nothing and the work succeeds when tried again; reopening recovers.
+//! Whatever fails: reads work; an edit that may be durable poisons, and then no file is removed;
+//! any other failure changes nothing and the work succeeds when it is tried again; reopening
+//! recovers.
 
 mod common;
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
@@ -60,7 +61,7 @@ fn one_failure(fault: Fault, what: &str) -> bool {
         work(&db).unwrap_or_else(|e| panic!("{what}: not even the second time: {e}"));
         db.check();
         assert_eq!(db.partition.stats().runs, 1, "{what}");
-        // A file that could not be removed, or was created and said it was not, may be left over.
+        // A file that could not be removed, or whose creation reported a failure, may be left over.
         let left = db.sst_names().len() - db.partition.stats().files;
         assert!(left <= 1, "{what}: {left} files were left");
     }

@@ -1,4 +1,4 @@
-//! Data that arrives in key order reaches the base by edits alone, also when parallel loaders
+//! Data that arrives in key order reaches the base by edits alone, even when parallel loaders
 //! interleave consecutive slices; updates elsewhere do not change that.
 
 mod common;

@@ -1,4 +1,4 @@
-//! Open removes what a crash left behind, and nothing else.
+//! Open removes the left-overs of a crash, and nothing else.
 
 mod common;
 use alluvium_codec::entry::{Entry, Kind};
@@ -65,7 +65,7 @@ fn files_without_a_manifest_are_not_taken_for_left_overs() {
     assert_eq!(db.sst_names(), before);
 }
 
-/// What is in the partition's directory: names and contents.
+/// Names and contents of the files in the partition's directory.
 fn contents(db: &Db) -> Vec<(String, Vec<u8>)> {
     let read = |name: String| {
         let file = db.env.fs.open(&Path::new(DIR).join(&name), OpenMode::Read).unwrap();
@@ -94,7 +94,7 @@ fn what_is_withdrawn_leaves_no_trace() {
     assert!(contents(&db) == before);
 }
 
-/// It is on the disk, and nobody could open it: it names files that go.
+/// The manifest is on the disk, but cannot be opened: it names files that are removed.
 #[test]
 fn a_manifest_whose_making_failed_at_its_end_is_withdrawn_too() {
     let mut db = Db::new(tiny_options());

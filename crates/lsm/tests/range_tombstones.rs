@@ -1,4 +1,4 @@
-//! Range tombstones: what they cost a scan, how their space comes back, how long they stay.
+//! Range tombstones: their cost for a scan, the release of space, and how long they are kept.
 
 mod common;
 use common::{Db, key, tiny_options, tree_key};
@@ -27,7 +27,8 @@ fn loaded(tree: u32) -> Db {
     db
 }
 
-/// The number of the first key of the first of three large files side by side, or of one so many behind it.
+/// The number of the first key of one of three neighbouring large files, `behind` files after the
+/// first.
 fn first_of_a_file(db: &Db, behind: usize) -> u32 {
     let files = db.partition.files();
     let at = files.windows(3).position(|three| three.iter().all(|file| file.meta.entries > 50)).unwrap();
@@ -95,21 +96,22 @@ fn what_a_snapshot_sees_stays_until_it_ends() {
 
 #[test]
 fn a_key_that_is_put_again_is_not_taken_for_an_older_one() {
-    // Numbers do not matter in tree 3, so they are not kept where all see an entry.
+    // Tree 3 needs no numbers, so they are not kept where all snapshots see an entry.
     let mut db = loaded(3);
-    // Little of the files at both ends goes: they are not worth rewriting, and the range stays.
+    // A small part of the files at both ends is deleted: they are not worth rewriting, and the
+    // range stays.
     let (start, end) = (first_of_a_file(&db, 1) - 3, first_of_a_file(&db, 2) + 3);
     let middle = first_of_a_file(&db, 1);
     db.delete_range(&number(3, start), &number(3, end));
     db.flush();
     db.compact();
     assert_eq!(db.partition.stats().ranges, 1, "this test needs a range that stays");
-    db.put(&number(3, middle), b"anew");
+    db.put(&number(3, middle), b"again");
     db.flush();
     assert_eq!(db.partition.stats().ranges, 1);
     db.check();
     for n in [start, middle, end - 1] {
-        db.put(&number(3, n), b"anew");
+        db.put(&number(3, n), b"again");
     }
     db.flush();
     db.compact();
@@ -131,7 +133,7 @@ fn a_range_is_cut_to_the_files_that_it_is_needed_for() {
     db.flush();
     db.compact();
     assert_eq!(db.partition.stats().ranges, 1);
-    // What comes before the file that is left is not covered any more: nothing older can be there.
+    // Keys before the remaining file are no longer covered: nothing older can be there.
     let view = db.partition.view();
     assert_eq!(view.find(&number(1, 5), db.seq, &mut Vec::new()).unwrap(), None);
     assert!(view.find(&number(1, end - 1), db.seq, &mut Vec::new()).unwrap().is_some());
@@ -140,7 +142,7 @@ fn a_range_is_cut_to_the_files_that_it_is_needed_for() {
 #[test]
 fn what_a_newer_range_cuts_off_is_forgotten_too() {
     let mut db = Db::new(tiny_options());
-    // Of this file a range will cover too little to be worth rewriting it.
+    // A range will cover too little of this file for a rewrite.
     for n in [1, 2, 3, 4, 5, 6, 7, 8, 12] {
         db.put(&number(1, n), b"x");
     }
@@ -204,7 +206,7 @@ fn estimates_leave_out_what_is_covered() {
 #[test]
 fn many_small_ranges_do_not_fill_the_memory() {
     let mut db = loaded(1);
-    // Too few in each file to be worth a rewrite by themselves.
+    // Too few in each file for a rewrite of their own.
     for n in (0..KEYS).step_by(10) {
         db.delete_range(&number(1, n), &number(1, n + 1));
     }
@@ -222,7 +224,7 @@ fn many_small_ranges_do_not_fill_the_memory() {
     let left = db.partition.stats().range_bytes;
     assert!(left <= stats.range_bytes / 4, "{left} of {}", stats.range_bytes);
     db.check();
-    // All bounds of a walk may lie in ranges.
+    // All bounds of a walk may be within ranges.
     let (low, high) = (number(1, 10), number(1, 21));
     let mut iter = db.partition.iter(db.partition.view(), db.seq, Bound::Included(&low), Bound::Excluded(&high));
     iter.seek_first().unwrap();
@@ -237,7 +239,7 @@ fn a_closed_partition_forgets_no_ranges() {
     db.delete_range(&number(2, 100), &number(2, 110));
     db.flush();
     assert_eq!(db.partition.stats().ranges, 1);
-    // Whoever drops the tree is late: the directory may be another's by now.
+    // The tree is dropped too late: another process may use the directory by now.
     let again = db.partition.clone();
     again.close();
     let sizes = |db: &Db| db.env.fs.list(std::path::Path::new(common::DIR)).unwrap();

@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const KEYS: u64 = 97;
 const WRITES: u64 = 12_000;
 
-/// Writes key `seq % KEYS` at each number, so that what each key holds at a number is known.
+/// Writes key `seq % KEYS` at each number, so that the value of each key at a number is known.
 fn write(partition: &Partition, policy: &TestPolicy, done: &AtomicBool) {
     for seq in 1..=WRITES {
         if seq % 400 == 0 {
             partition.rotate(seq);
             while partition.view().immutable_count() > 4 {
-                // Whoever should flush may have failed.
+                // The thread that flushes may have failed.
                 if done.load(Ordering::SeqCst) {
                     return;
                 }
@@ -38,7 +38,7 @@ fn write(partition: &Partition, policy: &TestPolicy, done: &AtomicBool) {
     done.store(true, Ordering::SeqCst);
 }
 
-/// The number of the newest write of key `k` up to `seq`; `None` if there is none.
+/// The number of the newest write of key `k` up to `seq`.
 fn newest(k: u64, seq: u64) -> Option<u64> {
     let newest = (seq / KEYS) * KEYS + k;
     let newest = if newest > seq { newest.checked_sub(KEYS)? } else { newest };
@@ -126,7 +126,7 @@ fn all_at_once() {
     let (partition, policy) = (&*db.partition, &*db.policy);
     std::thread::scope(|scope| {
         let done = &*done;
-        // Whatever fails, the others come to an end.
+        // If one thread fails, the others still end.
         struct Stop<'a>(&'a AtomicBool);
         impl Drop for Stop<'_> {
             fn drop(&mut self) {

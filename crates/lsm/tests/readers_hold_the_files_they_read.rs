@@ -1,5 +1,5 @@
-//! Files go when an edit has dropped them and the last reader has let go, no sooner and not much
-//! later; the block cache never serves a block of one file for another.
+//! Files are removed when an edit has dropped them and the last reader has released them, not
+//! before and not much later; the block cache never returns a block of another file.
 
 mod common;
 use common::{Db, key, tiny_options};
@@ -45,7 +45,7 @@ fn file_numbers_are_never_used_again_so_no_cached_block_is_stale() {
     let mut seen = HashSet::new();
     for round in 0..12u8 {
         fill(&mut db, round);
-        // Bring everything into the cache, at the same offsets of ever new files.
+        // Fills the cache at the same offsets of ever new files.
         db.check();
         db.partition.compact_all().unwrap();
         db.check();

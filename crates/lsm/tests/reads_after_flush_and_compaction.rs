@@ -1,4 +1,4 @@
-//! Gets and scans give the newest visible version before and after flush, compaction and reopen.
+//! Gets and scans return the newest visible version before and after flush, compaction and reopen.
 
 mod common;
 use common::{Db, key, tiny_options};

@@ -1,5 +1,5 @@
-//! A snapshot reads what it read when it was taken, through flushes and compactions; what only
-//! ended snapshots could read is gone.
+//! A snapshot reads the same data throughout flushes and compactions; data that only ended
+//! snapshots could read is removed.
 
 mod common;
 use common::{Db, key, tiny_options};
@@ -40,7 +40,7 @@ fn what_is_above_visible_is_kept_whole() {
     for round in 0..5u8 {
         db.put(&k, &[round]);
     }
-    // As if the last three were numbered and applied, but not visible yet.
+    // As if the last three were assigned numbers and applied, but not visible yet.
     db.policy.visible.store(2, std::sync::atomic::Ordering::SeqCst);
     db.flush();
     for seq in 2..=5 {
@@ -78,7 +78,7 @@ fn a_compaction_of_all_leaves_nothing_that_nobody_can_read() {
     db.partition.compact_all().unwrap();
     assert_eq!(db.partition.stats().entries, 21);
     db.end_snapshot(snapshot);
-    // Too little to be worth the writing by itself.
+    // Too little for a rewrite of its own.
     assert!(!db.compact_once());
     db.partition.compact_all().unwrap();
     assert_eq!(db.partition.stats().entries, 19);
@@ -90,8 +90,8 @@ fn a_read_without_a_snapshot_asks_for_the_number_after_it_has_its_view() {
     let k = key("k");
     db.put(&k, b"1");
     let mut value = Vec::new();
-    // Right after the number is taken, the key is overwritten, flushed and compacted: no file that
-    // is left has the version that the number sees, but the view has.
+    // Right after the number is read, the key is overwritten, flushed and compacted: no remaining
+    // file has the version that the number sees, but the view has.
     let view = db.partition.view();
     let seq = db.seq;
     db.put(&k, b"2");
@@ -99,7 +99,7 @@ fn a_read_without_a_snapshot_asks_for_the_number_after_it_has_its_view() {
     db.partition.compact_all().unwrap();
     assert!(view.get(&k, seq, &mut value).unwrap());
     assert_eq!(value, b"1");
-    // The other way round: a number from before is no longer readable without a snapshot.
+    // In the opposite order: an older number is no longer readable without a snapshot.
     let mut older = Vec::new();
     assert!(!db.partition.view().get(&k, 1, &mut older).unwrap());
 }

@@ -1,4 +1,5 @@
-//! A flipped bit anywhere in a sorted file is found by `verify`, which names the file and goes on.
+//! A flipped bit anywhere in a sorted file is found by `verify`, which names the file and
+//! continues.
 
 mod common;
 use alluvium_env::{Error, OpenMode};

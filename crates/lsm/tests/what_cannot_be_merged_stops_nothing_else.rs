@@ -1,4 +1,5 @@
-//! A file that cannot be read, and deltas that cannot be folded, are told of, and everything else is merged.
+//! Files that cannot be read, and deltas that cannot be folded, are reported, and everything else
+//! is merged.
 
 mod common;
 use alluvium_env::{Env, Error, ManualClock, OpenMode};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Writes every key, in small flushes: a few of their size may stand above the base in any case.
+/// Writes every key, in small flushes: a few of that size are always allowed above the base.
 fn write_all(db: &mut Db, rng: &mut fastrand::Rng) {
     for n in 0..600u32 {
         let value: Vec<u8> = (0..40).map(|_| rng.u8(..)).collect();
@@ -18,7 +19,8 @@ fn write_all(db: &mut Db, rng: &mut fastrand::Rng) {
     }
 }
 
-/// A partition with a base of some ten files and as much above it, by a clock that the test moves.
+/// A partition with a base of some ten files and as many above it, with a clock under the control
+/// of the test.
 fn two_layers(clock: &Arc<ManualClock>) -> Db {
     let env = Env { clock: clock.clone(), ..Env::in_memory(1) };
     let mut db = Db::open(env, tiny_options(), 0).unwrap();
@@ -43,7 +45,7 @@ fn damage(db: &Db) -> PathBuf {
     path
 }
 
-/// Runs compactions until none is picked; the errors that they ended with.
+/// Runs compactions until none is picked; returns their errors.
 fn run_all(db: &Db) -> Vec<Error> {
     let mut errors = Vec::new();
     for _ in 0..1000 {
@@ -69,7 +71,7 @@ fn compactions_leave_a_damaged_file_out_and_try_it_again_later() {
     let path = damage(&db);
     assert_eq!(above(&db), 600);
     let errors = run_all(&db);
-    assert!(errors.len() == 1 && is_of(&errors[0], &path), "told once: {errors:?}");
+    assert!(errors.len() == 1 && is_of(&errors[0], &path), "reported once: {errors:?}");
     let left = above(&db);
     assert!(left > 0 && left < 300, "{left} entries wait above the base");
     clock.advance(Duration::from_secs(599));
@@ -78,7 +80,7 @@ fn compactions_leave_a_damaged_file_out_and_try_it_again_later() {
     write_all(&mut db, &mut fastrand::Rng::with_seed(9));
     clock.advance(Duration::from_secs(1));
     let errors = run_all(&db);
-    assert!(errors.len() == 1 && is_of(&errors[0], &path), "told again: {errors:?}");
+    assert!(errors.len() == 1 && is_of(&errors[0], &path), "reported again: {errors:?}");
 }
 
 #[test]
@@ -115,7 +117,7 @@ fn deltas_that_cannot_be_folded_stay_as_they_are() {
         assert_eq!(db.get(&key("000301"), db.seq).as_deref(), Some(&b"value and more"[..]));
         assert_eq!(db.partition.stats().entries, 601, "all others are folded");
     }
-    // What the deltas stand on has come back.
+    // The value below the deltas can be read again.
     *db.policy.damaged.lock() = None;
     db.check();
     db.partition.compact_all().unwrap();

@@ -1,5 +1,6 @@
-//! What entries of indexes take, packed and as columns, and what a block costs to write and read:
-//! `cargo run --release -p alluvium-sst --example column_speed [entries] [bytes of a block] [columns|packed]`. Times are CPU time.
+//! Measures entries of indexes, packed and as columns: bytes, and the cost to write and read a
+//! block: `cargo run --release -p alluvium-sst --example column_speed [entries] [bytes of a block]
+//! [columns|packed]`. Times are CPU time.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind};

@@ -1,7 +1,7 @@
 //! Measures files of comment-like rows: writing, size, decoding, gets, filter misses, scans.
 //!
 //! `cargo run --release -p alluvium-sst --example sst_speed [rows-file]`. A rows file is a sequence
-//! of key and value, each behind its length (u32, little-endian). Without one, rows are made up.
+//! of keys and values, each after its length (u32, little-endian). Without one, rows are generated.
 //! Every figure is CPU time of the thread, the best of several rounds: the machine may be shared.
 #![allow(missing_docs)]
 
@@ -50,7 +50,7 @@ impl BlockCache for Cache {
     }
 }
 
-/// Keys and their hashes, side by side in memory, so that asking costs nothing.
+/// Keys and their hashes, side by side in memory, so that preparing a look-up costs nothing.
 struct Asked {
     keys: Vec<u8>,
     ends: Vec<(usize, u64)>,

@@ -22,10 +22,10 @@ use column::{Line, Small};
 /// The most entries that a block holds.
 pub(crate) const MAX_ENTRIES: usize = 1 << 16;
 
-/// The zero bytes behind the content, so that a column can be read eight bytes at a time.
+/// The zero bytes after the content, which allow a column to be read eight bytes at a time.
 pub(crate) const PADDING: usize = 8;
 
-/// Where the key and the value of a directly reachable entry begin.
+/// The offsets of the key and the value of a directly reachable entry.
 #[derive(Debug, Clone, Copy)]
 struct Restart {
     key: u32,
@@ -35,7 +35,7 @@ struct Restart {
 /// A decoded block: a data block, or an index partition with its filter. Never changes.
 ///
 /// Kept small: with the counts of an `Arc` it takes two cache lines, and a point read of cached
-/// blocks is little else than waiting for cache lines.
+/// blocks mostly waits for cache lines.
 #[derive(Debug)]
 pub struct Block {
     /// The content and [`PADDING`].
@@ -46,22 +46,23 @@ pub struct Block {
     prefix_len: u32,
     filter_at: u32,
     prefix_at: u8,
-    /// Entry `i` has its key whole (but for the block's prefix) if `i` is a multiple of `1 << log`.
+    /// Entry `i` has its whole key (except for the block's prefix) if `i` is a multiple of `1 <<
+    /// log`.
     restart_log: u8,
 }
 
-/// The columns of a block; they stand one behind the other.
+/// The columns of a block, one after the other.
 #[derive(Debug, Clone, Copy, Default)]
 struct Columns {
     seq_base: u64,
     seq_step: u64,
-    /// Where the first column begins.
+    /// The offset of the first column.
     at: u32,
     /// Bytes of the key after the block's prefix and the shared part.
     suffix_len: Small,
     value_len: Small,
     kind: Small,
-    /// Bytes of the key, after the block's prefix, that are those of the entry before.
+    /// Bytes that the key shares, after the block's prefix, with the previous key.
     shared: Small,
     seq_width: u8,
     seq_before: u8,
@@ -70,7 +71,7 @@ struct Columns {
 impl Block {
     /// The memory that the block takes, in bytes.
     pub fn weight(&self) -> usize {
-        // The counts of the `Arc` and what an allocator adds to three allocations.
+        // The counts of the `Arc`, and an allocator's overhead of three allocations.
         const OVERHEAD: usize = 16 + 3 * 16;
         std::mem::size_of::<Self>() + self.bytes.len() + std::mem::size_of_val(&*self.restarts) + OVERHEAD
     }
@@ -81,21 +82,21 @@ impl Block {
         self.entries as usize
     }
 
-    /// The bytes that all keys begin with.
+    /// The bytes with which all keys begin.
     #[inline]
     fn prefix(&self) -> &[u8] {
         let start = usize::from(self.prefix_at);
         &self.bytes[start..start + self.prefix_len as usize]
     }
 
-    /// The filter of an index partition; empty if there is none.
+    /// The filter of an index partition; empty if the block has no filter.
     #[inline]
     pub(crate) fn filter(&self) -> &[u8] {
-        // Its length stands behind it. In a block without a filter the range is empty.
+        // The filter's length follows it. In a block without a filter the range is empty.
         self.bytes.get(self.filter_at as usize..self.bytes.len() - PADDING - 4).unwrap_or(&[])
     }
 
-    /// Where the residuals of a column begin.
+    /// The offset of the residuals of a column.
     #[inline(always)]
     fn column_at(&self, before: u8) -> usize {
         self.columns.at as usize + self.entries as usize * usize::from(before)
@@ -127,7 +128,7 @@ impl Block {
         Line { base, step, width }.get(&self.bytes, self.column_at(seq_before), index)
     }
 
-    /// The key and the number of entry `index`, which must be below the number of entries.
+    /// The key and the sequence number of entry `index`, which must be below the number of entries.
     pub(crate) fn entry(&self, index: usize) -> (Vec<u8>, u64) {
         let mut cursor = Cursor::new();
         cursor.move_to(self, index);

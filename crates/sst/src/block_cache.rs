@@ -4,31 +4,31 @@ use crate::block::Block;
 use crate::held::Holder;
 use std::sync::Arc;
 
-/// Where decoded blocks are kept between reads; implemented above this crate.
+/// A cache of decoded blocks; implemented above this crate.
 ///
-/// A block is named by its file's number and its offset in the file. Both are never reused for
-/// other bytes. A cache may forget anything at any time.
+/// A block is identified by its file's number and its offset in the file. Both are never reused for
+/// other bytes. A cache may evict anything at any time.
 pub trait BlockCache: Send + Sync {
-    /// The block, if it is held.
+    /// The block, if it is cached.
     fn get(&self, file: u64, offset: u64) -> Option<Arc<Block>>;
-    /// Offers a block to the cache; [`Block::weight`] is what it costs.
+    /// Offers a block to the cache; it costs [`Block::weight`].
     fn insert(&self, file: u64, offset: u64, block: &Arc<Block>);
-    /// Takes a block out of the cache, if it is held. Default: does nothing.
+    /// Removes a block from the cache, and returns it if it was cached. Default: does nothing.
     fn remove(&self, file: u64, offset: u64) -> Option<Arc<Block>> {
         let _ = (file, offset);
         None
     }
-    /// Says that a point read has to read a block of a file. Default: does nothing.
+    /// Counts a point read that has to read a block of a file. Default: does nothing.
     fn note_read_by_get(&self) {}
-    /// Bounds what files hold of their index partitions, past the cache. Default: they hold none.
+    /// The limit of index partitions that files hold outside the cache. Default: files hold none.
     fn holder(&self) -> Option<&Arc<Holder>> {
         None
     }
-    /// Says that an index partition was asked for that its file held. Default: does nothing.
+    /// Counts a look-up of an index partition that its file held. Default: does nothing.
     fn note_held(&self) {}
 }
 
-/// A cache that keeps nothing.
+/// A cache that caches nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoCache;
 

@@ -1,9 +1,10 @@
-//! Blocks of small entries, column by column: keys that are built alike are split into their parts, each part a column.
+//! Blocks of small entries, column by column: keys of the same form are split into their parts,
+//! each part a column.
 //!
-//! An entry of an index is some numbers, dates and ids behind each other. As bytes they hardly compress; as columns
-//! they take the bits that tell them apart. A column may follow an earlier one in a line, as the numbers of entries
-//! follow an `_id` that ascends. Reading turns columns back into the packed entries of [`crate::block`], so that
-//! nothing above knows of them.
+//! An entry of an index is a sequence of numbers, dates and ids. As bytes they hardly compress; as
+//! columns they take the bits in which they differ. A column may follow an earlier one linearly, as
+//! the sequence numbers of entries follow an ascending `_id`. Reading turns columns back into the
+//! packed entries of [`crate::block`], so that no layer above depends on them.
 
 mod bits;
 mod decode;
@@ -21,7 +22,7 @@ const MAX_KEY: usize = 4 << 10;
 /// The most bytes of the keys of a block, front coded.
 const MAX_CONTENT: usize = 4 << 20;
 
-/// In place of a power of ten: the column holds the bits of doubles.
+/// Marks a column that holds the bits of doubles, instead of a power of ten.
 const NUMBER_BITS: u8 = 0xff;
 
 #[cfg(test)]

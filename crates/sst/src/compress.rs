@@ -9,18 +9,18 @@ use std::cell::Cell;
 use std::sync::Arc;
 use zstd_safe::{CCtx, DCtx};
 
-/// Buffers that one large block has made larger than this are given back.
+/// Buffers that one large block has made larger than this are released.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// After so many blocks in a row that do not compress, the encoder looks only at each
+/// After this many blocks in a row that do not compress, the encoder tries only every
 /// [`PROBE_EVERY`]th: searching random bytes for matches costs as much as finding some.
 const GIVE_UP_AFTER: u32 = 8;
 const PROBE_EVERY: u32 = 16;
 
-/// How a body is compressed. The numbers are on disk.
+/// The compression of a body. The numbers are on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// Not at all.
+    /// Uncompressed.
     Raw = 0,
     /// An LZ4 block.
     Lz4 = 1,
@@ -31,7 +31,7 @@ pub(crate) enum Method {
 }
 
 impl Method {
-    /// The method with the number in the low two bits.
+    /// The method whose number is in the low two bits.
     pub(crate) fn from_bits(bits: u8) -> Self {
         match bits & 3 {
             0 => Self::Raw,
@@ -42,11 +42,11 @@ impl Method {
     }
 }
 
-/// Compresses blocks, one after the other, all in the same way.
+/// Compresses blocks with the same method.
 pub(crate) struct Encoder {
     how: How,
     scratch: Vec<u8>,
-    /// Blocks in a row that did not compress or were not looked at.
+    /// Blocks in a row that did not compress or were not tried.
     raw_in_a_row: u32,
 }
 
@@ -72,9 +72,9 @@ impl Encoder {
         Self { how, scratch: Vec::new(), raw_in_a_row: 0 }
     }
 
-    /// Compresses `raw` behind `out`. If that does not save a sixteenth, `raw` itself is
-    /// appended: reading it back then costs nothing. Where nothing compresses, most blocks are
-    /// appended without a look.
+    /// Compresses `raw`, and appends the result to `out`. If that does not save a sixteenth, `raw`
+    /// itself is appended, which costs nothing to read back. Where no block compresses, most blocks
+    /// are appended without a try.
     pub(crate) fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> Method {
         let run = self.raw_in_a_row;
         if run >= GIVE_UP_AFTER && !(run - GIVE_UP_AFTER).is_multiple_of(PROBE_EVERY) {
@@ -82,7 +82,7 @@ impl Encoder {
             out.extend_from_slice(raw);
             return Method::Raw;
         }
-        // lz4_flex wants room for the worst case; zstd gives up when the room is used up.
+        // lz4_flex needs room for the worst case; zstd fails when the room is used up.
         let limit = raw.len() - raw.len() / 16;
         let room = if matches!(self.how, How::Lz4(_)) { get_maximum_output_size(raw.len()) } else { limit };
         if self.scratch.len() < room {
@@ -126,27 +126,26 @@ impl Drop for Encoder {
     }
 }
 
-/// What one thread needs to read blocks: a buffer and a zstd context, kept between reads.
+/// The buffers and contexts with which a thread reads blocks, kept between reads.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// For the stored bytes of a block.
+    /// The stored bytes of a block.
     pub(crate) stored: Vec<u8>,
-    /// The contexts.
     pub(crate) decoders: Decoders,
 }
 
-/// What decodes the bodies of blocks.
+/// Decoders of the bodies of blocks.
 #[derive(Default)]
 pub(crate) struct Decoders {
-    /// Compressed bytes.
+    /// Decompression.
     pub(crate) zip: Decoder,
-    /// Columns.
+    /// Decoding of columns.
     pub(crate) columns: ColumnDecoder,
 }
 
 thread_local! {
-    /// Taken out while in use, so that a read within a read (a file system that yields) finds
-    /// nothing and makes its own.
+    /// Taken out while in use, so that a nested read (by a file system that yields) finds nothing
+    /// and makes its own.
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
@@ -181,7 +180,7 @@ impl Decoder {
         dictionary: Option<&Dictionary>,
     ) -> Result<Vec<u8>, &'static str> {
         let mut raw = Vec::new();
-        raw.try_reserve_exact(raw_len + padding).map_err(|_| "a block of a length beyond memory")?;
+        raw.try_reserve_exact(raw_len + padding).map_err(|_| "a block is too long for memory")?;
         let len = match method {
             Method::Raw => {
                 raw.extend_from_slice(body);
@@ -193,13 +192,15 @@ impl Decoder {
             }
             Method::Zstd => self.context()?.decompress(&mut raw, body).map_err(|_| "zstd cannot decompress a block")?,
             Method::ZstdDictionary => {
-                let decoder = dictionary.and_then(Dictionary::decoder).ok_or("a block needs a dictionary")?;
+                let decoder = dictionary
+                    .and_then(Dictionary::decoder)
+                    .ok_or("a block needs a dictionary that the file does not have")?;
                 let context = self.context()?;
                 context.decompress_using_ddict(&mut raw, body, decoder).map_err(|_| "zstd cannot decompress a block")?
             }
         };
         if len != raw_len || raw.len() != raw_len {
-            return Err("a block has another length than its trailer says");
+            return Err("the length of a block differs from its trailer");
         }
         raw.resize(raw_len + padding, 0);
         Ok(raw)

@@ -1,4 +1,4 @@
-//! zstd's contexts, with the parameters of this format.
+//! Contexts of zstd, with the parameters of this format.
 //!
 //! Frames are written without magic number, checksum, dictionary id and content size: the block's
 //! trailer has the length and the checksum, the file the dictionary. So a frame costs five bytes
@@ -28,10 +28,10 @@ pub(crate) fn new_context(level: i32, dictionary: Option<&[u8]>) -> Option<CCtx<
     Some(context)
 }
 
-/// What a level gets beside zstd's own parameters when small blocks are compressed with a
-/// dictionary. Measured on rows of comments, 4 KB blocks and 64 KB of dictionary, compression
-/// alone (CPU ns per row of 430 bytes, share of the raw bytes; a busy machine, so times are
-/// good to a fifth):
+/// Parameters that a level gets in addition to zstd's own when small blocks are compressed with a
+/// dictionary. Measured on rows of comments, 4 KB blocks and 64 KB of dictionary, compression alone
+/// (CPU ns per row of 430 bytes, share of the raw bytes; a busy machine, so times are accurate to a
+/// fifth):
 ///
 /// - levels 1 and 2 index the dictionary with a table too small for it; with one of 2^16 slots,
 ///   level 1 goes from 1950 ns, 0.394 to 1700 ns, 0.362. The larger table must not be copied for

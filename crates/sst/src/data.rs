@@ -1,4 +1,4 @@
-//! How the data blocks of a file are stored: packed, or as columns, whichever takes less.
+//! Storing the data blocks of a file: packed, or as columns, whichever takes less.
 
 use crate::block::BlockBuilder;
 use crate::columns::ColumnEncoder;
@@ -7,16 +7,16 @@ use crate::output::Output;
 use crate::stored::{Content, Handle, Role};
 use alluvium_env::Result;
 
-/// Every so many blocks both ways are tried.
+/// Every this many blocks both ways are tried.
 const TRIAL_EVERY: u32 = 64;
 
-/// Stores the data blocks of a file, one after the other.
+/// Stores the data blocks of a file one by one.
 #[derive(Default)]
 pub(crate) struct DataBlocks {
     columns: ColumnEncoder,
-    /// Columns took less than packed entries when both were tried last.
+    /// Columns took less than packed entries in the last trial of both.
     columns_won: bool,
-    /// Blocks until both are tried again.
+    /// Blocks until the next trial of both.
     until_trial: u32,
     // Reused.
     raw: Vec<u8>,
@@ -24,11 +24,12 @@ pub(crate) struct DataBlocks {
     trial: Vec<u8>,
 }
 
-/// Buffers that one large block has made larger than this are given back.
+/// Buffers that one large block has made larger than this are released.
 const KEPT_BYTES: usize = 1 << 20;
 
 impl DataBlocks {
-    /// Writes the entries of `block`, which must have one, and empties it. Columns are only tried if `may_columns`.
+    /// Writes the entries of `block`, which must not be empty, and empties it. Columns are only
+    /// tried if `may_columns`.
     pub(crate) fn put(
         &mut self,
         block: &mut BlockBuilder,
@@ -63,7 +64,7 @@ impl DataBlocks {
         }
         let handle = match head {
             Some(len) => {
-                debug_assert!(is_same(&self.raw, len, &self.packed), "columns that are not the entries");
+                debug_assert!(is_same(&self.raw, len, &self.packed), "columns do not decode to the entries");
                 output.put_content(Content::columns(&self.raw, len), Some(encoder))
             }
             None => output.put(&self.packed, Role::Data, Some(encoder)),
@@ -75,7 +76,7 @@ impl DataBlocks {
     }
 }
 
-/// True if columns become these packed entries again.
+/// True if the columns decode to these packed entries.
 fn is_same(raw: &[u8], head: usize, packed: &[u8]) -> bool {
     let mut back = Vec::new();
     let result = crate::columns::ColumnDecoder::default().decode(&raw[..head], &raw[head..], &mut back);

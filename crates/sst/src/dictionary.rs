@@ -8,24 +8,24 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 use zstd_safe::{CCtx, DDict};
 
-/// The samples that training looks at, in bytes; more are thinned out evenly. Training takes
-/// some 0.1 s per MiB, and more than this gains nothing (rows of comments, share of the raw bytes
-/// in 4 KB blocks: 1 MiB 0.352, 2 MiB 0.349, 4 MiB and 8 MiB 0.349).
+/// The bytes of samples that training reads; more are thinned out evenly. Training takes some 0.1 s
+/// per MiB, and more samples gain nothing (rows of comments, share of the raw bytes in 4 KB blocks:
+/// 1 MiB 0.352, 2 MiB 0.349, 4 MiB and 8 MiB 0.349).
 const MAX_SAMPLE_BYTES: usize = 2 << 20;
 
-/// Samples are joined until they have so many bytes: what repeats within a block needs no place
+/// Samples are joined until they have this many bytes: what repeats within a block needs no place
 /// in the dictionary. Gains 0.7%, and a third of the time.
 const JOINED_BYTES: usize = 4 << 10;
 
 /// The fewest samples that are worth training on.
 const MIN_SAMPLES: usize = 16;
 
-/// A dictionary is of use if samples shrink with it to so many percent at most. Of random bytes
-/// it holds nothing but some of the samples.
+/// A dictionary is useful if samples shrink with it to at most this percentage. One trained on
+/// random bytes contains only some of the samples.
 const USEFUL_PERCENT: usize = 90;
-/// Every so many of the joined samples are tried.
+/// Every this many joined samples one is tried.
 const TRY_EVERY: usize = 8;
-/// The level at which they are.
+/// The level of these trials.
 const TRY_LEVEL: i32 = 3;
 
 /// The level at which a dictionary itself is compressed in a file.
@@ -39,7 +39,7 @@ pub struct Dictionary {
     id: u64,
     bytes: Box<[u8]>,
     decoder: OnceLock<Option<DDict<'static>>>,
-    /// Contexts that hold this dictionary, prepared for a level, waiting for the next writer.
+    /// Idle contexts with this dictionary, each for a level, for the next writer.
     encoders: Mutex<Vec<(i32, CCtx<'static>)>>,
 }
 
@@ -51,13 +51,14 @@ impl std::fmt::Debug for Dictionary {
 
 impl Dictionary {
     /// Trains a dictionary of at most `max_bytes` from samples. `None` if the samples are too few
-    /// or too alike for one, or do not compress with it. [`crate::Sampler`] makes better samples than bare values are.
+    /// or too alike for one, or do not compress with it. Samples of [`crate::Sampler`] are better
+    /// than bare values.
     ///
     /// The trainer is zstd's: COVER with a hash table (Liao, Petri, Moffat, Wirth, "Effective
     /// Construction of Relative Lempel-Ziv Dictionaries", WWW 2016).
     pub fn train<S: AsRef<[u8]>>(samples: &[S], max_bytes: usize) -> Option<Self> {
         let total: usize = samples.iter().map(|sample| sample.as_ref().len()).sum();
-        // A few samples stay single, so that there are enough.
+        // Few samples are joined less, so that enough remain.
         let joined_bytes = JOINED_BYTES.min(total / (4 * MIN_SAMPLES));
         let every = total.div_ceil(MAX_SAMPLE_BYTES).max(1);
         let taken = samples.iter().step_by(every).map(AsRef::as_ref).filter(|sample| !sample.is_empty());
@@ -97,7 +98,7 @@ impl Dictionary {
         compressed * 100 <= raw * USEFUL_PERCENT
     }
 
-    /// A dictionary from its content: a trained one, or any bytes.
+    /// A dictionary with this content: a trained one, or any bytes.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self {
             id: alluvium_codec::hash64(&bytes).max(1),
@@ -107,7 +108,8 @@ impl Dictionary {
         }
     }
 
-    /// The memory that a training takes at most while it runs, in bytes: zstd's tables, and the samples.
+    /// The most memory that a training takes while it runs, in bytes: zstd's tables, and the
+    /// samples.
     pub const TRAINING_BYTES: usize = train::TABLE_BYTES + MAX_SAMPLE_BYTES + (64 << 10);
 
     /// The content id: never 0, equal for equal content.
@@ -127,12 +129,13 @@ impl Dictionary {
         self.bytes.len() + decoder + encoders
     }
 
-    /// Prepared for decompressing; `None` if zstd refuses the content.
+    /// The form prepared for decompression; `None` if zstd refuses the content.
     pub(crate) fn decoder(&self) -> Option<&DDict<'static>> {
         self.decoder.get_or_init(|| DDict::try_create(&self.bytes)).as_ref()
     }
 
-    /// A context for this dictionary and level; `None` if zstd refuses. Give it back after use.
+    /// A context for this dictionary and level; `None` if zstd refuses. Return it after use by
+    /// [`Dictionary::give_encoder`].
     pub(crate) fn take_encoder(&self, level: i32) -> Option<CCtx<'static>> {
         let mut idle = self.encoders.lock();
         if let Some(at) = idle.iter().position(|(of, _)| *of == level) {
@@ -152,7 +155,7 @@ impl Dictionary {
     }
 }
 
-/// Holds each dictionary once, by its content id, for as long as somebody uses it.
+/// Holds each dictionary once, by its content id, as long as it is in use.
 #[derive(Default)]
 pub struct DictionaryRegistry {
     held: Mutex<HashMap<u64, Weak<Dictionary>>>,
@@ -164,7 +167,7 @@ impl DictionaryRegistry {
         Self::default()
     }
 
-    /// The dictionary that equals `dictionary`: the one that is held, or this one from now on.
+    /// The registered dictionary that equals `dictionary`; registers this one if it is new.
     pub fn intern(&self, dictionary: Dictionary) -> Arc<Dictionary> {
         let mut held = self.held.lock();
         if let Some(known) = held.get(&dictionary.id).and_then(Weak::upgrade) {
@@ -176,14 +179,14 @@ impl DictionaryRegistry {
         dictionary
     }
 
-    /// The dictionary with this content id, if somebody uses it.
+    /// The dictionary with this content id, if it is in use.
     pub fn get(&self, id: u64) -> Option<Arc<Dictionary>> {
         self.held.lock().get(&id).and_then(Weak::upgrade)
     }
 
     /// The memory of all dictionaries in use, in bytes.
     pub fn bytes(&self) -> usize {
-        // The last owner may be this one: dictionaries are freed after the lock.
+        // This may be the last reference: dictionaries are freed after the lock.
         let used: Vec<_> = self.held.lock().values().filter_map(Weak::upgrade).collect();
         used.iter().map(|dictionary| dictionary.memory_bytes()).sum()
     }

@@ -1,21 +1,20 @@
 //! The filter of an index partition: a blocked Bloom filter.
 //!
-//! After Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (WEA 2007):
-//! a key's bits all lie in one line of 64 bytes. The line is chosen from the hash's high half by
+//! After Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (WEA 2007): all
+//! bits of a key are in one line of 64 bytes. The line is chosen from the hash's high half by
 //! multiplication (Lemire, "Fast Random Integer Generation in an Interval", 2019), the bits by
-//! multiplying the low half with the golden ratio again and again, as in RocksDB's
-//! `FastLocalBloom`, whose table of probe counts is used too. With 10 bits per key some 1% of
-//! absent keys pass.
+//! multiplying the low half by the golden ratio repeatedly, as in RocksDB's `FastLocalBloom`, whose
+//! table of probe counts is used too. With 10 bits per key some 1% of absent keys pass.
 //!
-//! Layout: lines of 64 bytes, then one byte, the number of probes. No bytes at all is no filter.
+//! Layout: lines of 64 bytes, then one byte, the number of probes. An empty filter means no filter.
 
 /// The bytes of a line.
 const LINE: usize = 64;
 
-/// The most probes, and so the highest number that is read as one.
+/// The most probes, and the highest accepted number of probes.
 const MAX_PROBES: u8 = 16;
 
-/// The best number of probes for so many bits per key.
+/// The best number of probes for this many bits per key.
 fn probes(bits_per_key: u32) -> u8 {
     match bits_per_key {
         0..=2 => 1,
@@ -33,7 +32,7 @@ fn probes(bits_per_key: u32) -> u8 {
     }
 }
 
-/// Appends a filter of the keys with these hashes; nothing if `bits_per_key` is 0.
+/// Appends a filter of the keys with these hashes; appends nothing if `bits_per_key` is 0.
 pub(crate) fn build(hashes: &[u64], bits_per_key: u32, out: &mut Vec<u8>) {
     if bits_per_key == 0 || hashes.is_empty() {
         return;
@@ -52,7 +51,7 @@ pub(crate) fn build(hashes: &[u64], bits_per_key: u32, out: &mut Vec<u8>) {
     out.push(probes);
 }
 
-/// True if `filter` has the bytes that [`build`] could have made.
+/// True if `filter` has a form that [`build`] makes.
 pub(crate) fn is_sound(filter: &[u8]) -> bool {
     match filter.split_last() {
         None => true,

@@ -1,8 +1,8 @@
-//! The footer: the last bytes of a file, from which all else is found.
+//! The footer: the last bytes of a file, which locate everything else.
 //!
-//! The last 16 bytes are the same in every format version: the footer's length, the version and
-//! the magic. The footer's first 8 bytes are a checksum of the rest, in every version too, so
-//! that a newer file is told from a damaged one.
+//! The last 16 bytes are the same in every format version: the footer's length, the version and the
+//! magic. The footer's first 8 bytes are a checksum of the rest, in every version too, so that a
+//! newer file can be distinguished from a damaged one.
 
 use crate::stored::Handle;
 use alluvium_codec::checksum64;
@@ -16,7 +16,7 @@ pub const FORMAT_VERSION: u32 = 1;
 /// The length of a footer.
 pub const FOOTER_BYTES: u64 = LEN as u64;
 
-/// The bytes of the unchanging end.
+/// The length of the end that is the same in all versions.
 pub(crate) const TAIL: usize = 16;
 
 /// The length of a footer of this version.
@@ -36,7 +36,7 @@ pub(crate) struct Footer {
     pub(crate) digest: u64,
     /// The content id of the dictionary; 0 for none.
     pub(crate) dictionary_id: u64,
-    /// The dictionary; of length 0 if there is none.
+    /// The dictionary; its length is 0 if the file has none.
     pub(crate) dictionary: Handle,
     /// The opaque bytes of the layer above.
     pub(crate) aux: Handle,
@@ -104,7 +104,7 @@ impl Footer {
         }
         let found = Self::decode_fields(&footer[8..]);
         if found.number != number || found.bytes != file_len {
-            return Err(Damaged("the file's number or length is not what its footer says"));
+            return Err(Damaged("the number or length of the file differs from its footer"));
         }
         if !found.is_in_order() {
             return Err(Damaged("the sections that the footer names"));
@@ -136,7 +136,7 @@ impl Footer {
             && (self.dictionary.len == 0) == (self.dictionary_id == 0)
     }
 
-    /// Where the data blocks and index partitions end.
+    /// The end of the data blocks and index partitions.
     pub(crate) fn data_end(&self) -> u64 {
         self.dictionary.offset
     }

@@ -1,10 +1,10 @@
-//! Emptying the cache of a file that is no more.
+//! Removal of a dropped file's blocks from the cache.
 
 use crate::reader::Reader;
 
 impl Reader {
-    /// Takes the file's blocks out of the cache, as far as the index partitions that are in memory tell where they
-    /// stand: for a file that nobody will read again. Reads nothing.
+    /// Removes the file's blocks from the cache, as far as the index partitions in memory locate
+    /// them: for a file that will not be read again. Reads nothing.
     pub fn forget(&self) {
         for index in 0..self.partitions() {
             let at = self.top.partition(index);

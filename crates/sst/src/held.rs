@@ -1,10 +1,11 @@
-//! Index partitions that files hold themselves, past the block cache.
+//! Index partitions that files hold themselves, outside the block cache.
 //!
-//! A point read asks for an index partition and for a data block. Looked up in the cache, each costs a hash,
-//! a lock and a few cache lines of the table; held by its file, a partition is found by its index. What all
-//! files hold is bounded by a [`Holder`], which the cache above owns, and given back when the bound
-//! falls. At the bound, a partition takes the place of one that was not used for a while (second chance:
-//! CLOCK, after Corbató 1968), if one is found nearby; else it goes to the cache as any block does.
+//! A point read uses an index partition and a data block. A look-up in the cache costs a hash, a
+//! lock and a few cache lines of the table; a partition that its file holds is found by its index.
+//! A [`Holder`], which the cache above owns, limits the memory of all held partitions; when the
+//! limit is lowered, partitions are released. At the limit, a partition replaces one that was not
+//! used for a while (second chance: CLOCK, after Corbató 1968), if one is found nearby; else it is
+//! cached like any block.
 //!
 //! Locking: the ring of files, a leaf. Readers take no lock.
 
@@ -13,10 +14,10 @@ use alluvium_env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use alluvium_env::sync::{ArcSlot, Mutex, Pinned};
 use std::sync::{Arc, Weak};
 
-/// So many places are looked at for one that was not used.
+/// This many slots are examined for one that was not used.
 const LOOK_AT: usize = 16;
 
-/// Bounds what all files hold together.
+/// Limits the memory of the partitions that all files hold.
 #[derive(Default)]
 pub struct Holder {
     limit: AtomicUsize,
@@ -25,7 +26,7 @@ pub struct Holder {
     ring: Mutex<Ring>,
 }
 
-/// The files, and the place where the next look begins.
+/// The files, and the slot where the next search begins.
 #[derive(Default)]
 struct Ring {
     files: Vec<Weak<Held>>,
@@ -33,7 +34,7 @@ struct Ring {
     slot: usize,
 }
 
-/// What one file holds: a place for each of its index partitions.
+/// The partitions that one file holds: a slot for each of its index partitions.
 pub(crate) struct Held {
     slots: Box<[Slot]>,
     holder: Option<Arc<Holder>>,
@@ -42,38 +43,39 @@ pub(crate) struct Held {
 #[derive(Default)]
 struct Slot {
     block: ArcSlot<Block>,
-    /// Asked for since the ring came by last.
+    /// Set by a look-up; cleared when the ring passes.
     used: AtomicBool,
 }
 
 impl Holder {
-    /// Files may hold `limit` bytes together.
+    /// A holder that allows all files together `limit` bytes.
     pub fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self { limit: AtomicUsize::new(limit), ..Self::default() })
     }
 
-    /// The bytes that files hold.
+    /// The bytes of held partitions.
     pub fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The number of blocks that files hold.
+    /// The number of held partitions.
     pub fn blocks(&self) -> usize {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// Changes the bound; what is beyond it is given back at once.
+    /// Changes the limit; partitions beyond it are released at once.
     pub fn set_limit(&self, limit: usize) {
         self.limit.store(limit, Ordering::Relaxed);
         if self.bytes() > limit {
             let mut ring = self.ring.lock();
-            // Twice round: once to see who is used, once to take from them, too.
+            // Two rounds: the first clears the marks of use, the second can release these slots,
+            // too.
             let slots: usize = ring.files.iter().filter_map(Weak::upgrade).map(|held| held.slots.len()).sum();
             self.make_room(&mut ring, 2 * (slots + 1));
         }
     }
 
-    /// Lets go of all that is held.
+    /// Releases all partitions.
     pub fn clear(&self) {
         let ring = self.ring.lock();
         for held in ring.files.iter().filter_map(Weak::upgrade) {
@@ -81,7 +83,7 @@ impl Holder {
         }
     }
 
-    /// Reserves `bytes` of what may be held.
+    /// Reserves `bytes` below the limit.
     fn reserve(&self, bytes: usize) -> bool {
         let limit = self.limit.load(Ordering::Relaxed);
         if self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes <= limit {
@@ -94,8 +96,8 @@ impl Holder {
         made
     }
 
-    /// Looks at up to `steps` places, and lets go of what was not used since the last time, until what is
-    /// held is within the limit.
+    /// Examines up to `steps` slots, and releases partitions that were not used since the last
+    /// time, until the held bytes are within the limit.
     fn make_room(&self, ring: &mut Ring, steps: usize) -> bool {
         let fits = || self.bytes() <= self.limit.load(Ordering::Relaxed);
         let mut left = steps;
@@ -121,7 +123,7 @@ impl Holder {
 }
 
 impl Ring {
-    /// The file at hand, or the next that is there and has more places.
+    /// The current file, or the next that still exists and has more slots.
     fn current(&mut self) -> Option<Arc<Held>> {
         loop {
             if self.file >= self.files.len() {
@@ -140,13 +142,14 @@ impl Ring {
 }
 
 impl Held {
-    /// Places for `partitions` index partitions. Without a holder nothing is held.
+    /// Slots for `partitions` index partitions. Without a holder no partition is held.
     pub(crate) fn new(partitions: usize, holder: Option<Arc<Holder>>) -> Arc<Self> {
         let places = if holder.is_some() { partitions } else { 0 };
         let held = Arc::new(Self { slots: (0..places).map(|_| Slot::default()).collect(), holder });
         if let (Some(holder), true) = (&held.holder, places > 0) {
             let mut ring = holder.ring.lock();
-            // Files that have gone are dropped from the ring when it comes by, or before it would grow.
+            // Files that no longer exist are dropped from the ring when it passes them, or before
+            // it would grow.
             if ring.files.len() == ring.files.capacity() {
                 ring.files.retain(|file| file.strong_count() > 0);
                 (ring.file, ring.slot) = (0, 0);
@@ -171,28 +174,28 @@ impl Held {
         }
     }
 
-    /// Holds partition `index` from now on, if it may.
+    /// Holds partition `index` from now on, if the limit allows it.
     pub(crate) fn put(&self, index: usize, block: &Arc<Block>) -> bool {
         let (Some(slot), Some(holder)) = (self.slots.get(index), &self.holder) else { return false };
         if !holder.reserve(block.weight()) {
             return false;
         }
-        // Counted before it is there: whoever takes it out at once counts it off.
+        // Counted before it is stored: a thread that takes it out at once subtracts it again.
         holder.blocks.fetch_add(1, Ordering::Relaxed);
         if !slot.block.fill(block) {
-            // Somebody else was faster.
+            // Another thread was faster.
             holder.bytes.fetch_sub(block.weight(), Ordering::Relaxed);
             holder.blocks.fetch_sub(1, Ordering::Relaxed);
         }
         true
     }
 
-    /// Lets go of partition `index`.
+    /// Releases partition `index`.
     pub(crate) fn take(&self, index: usize) -> Option<Arc<Block>> {
         self.holder.as_ref()?.release(self.slots.get(index)?)
     }
 
-    /// The memory of the places themselves.
+    /// The memory of the slots themselves.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.slots)
     }

@@ -1,11 +1,11 @@
 //! The two levels of the index.
 //!
-//! An index entry is a *bound* and what begins there. Every entry of the block (or partition) is
-//! at or after its bound, and every entry of the one before comes before it; so the block that
-//! may hold (key, number) is the last whose bound is at or before it, always exactly one. A
-//! bound is as short as it can be: one byte more than the keys on both sides share. Where the
-//! versions of one key go on from block to block, it is that key, and the number just below
-//! that of the last version in the block before.
+//! An index entry is a *bound* and the location of the block (or partition) that begins there.
+//! Every entry of that block is at or after its bound, and every entry of the previous one is
+//! before it; so the block that may hold (key, number) is the last whose bound is at or before it,
+//! always exactly one. A bound is as short as possible: one byte more than the keys on both sides
+//! share. Where the versions of one key continue from block to block, the bound is that key, and
+//! the number just below that of the last version in the previous block.
 
 use crate::block::{Block, BlockBuilder, Shape, common_len};
 use crate::filter;
@@ -15,10 +15,10 @@ use alluvium_codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 /// A partition is closed when its data blocks take this many bytes: offsets in it have 32 bits.
 const MAX_REGION: u64 = 1 << 30;
 
-/// What is wrong where [`IndexBuilder::top_is_full`].
+/// The error when [`IndexBuilder::top_is_full`].
 pub(crate) const TOO_MANY_BLOCKS: &str = "a file has too many blocks for its index (larger blocks let it hold more)";
 
-/// The bound between two entries that follow each other.
+/// The bound between two successive entries.
 pub(crate) fn bound<'a>(last_key: &[u8], last_seq: Seq, next_key: &'a [u8]) -> (&'a [u8], Seq) {
     let common = common_len(last_key, next_key);
     if common == last_key.len() && common == next_key.len() {
@@ -27,7 +27,7 @@ pub(crate) fn bound<'a>(last_key: &[u8], last_seq: Seq, next_key: &'a [u8]) -> (
     (&next_key[..(common + 1).min(next_key.len())], MAX_SEQ)
 }
 
-/// Gathers the index while data blocks are written.
+/// Collects the index while data blocks are written.
 pub(crate) struct IndexBuilder {
     max_blocks: usize,
     max_bytes: usize,
@@ -57,7 +57,7 @@ impl IndexBuilder {
         }
     }
 
-    /// Notes the hash of a key of the open partition. Call once per key, and once more if the
+    /// Adds the hash of a key of the open partition. Call once per key, and once more if the
     /// partition has [no key yet](Self::has_no_key).
     #[inline]
     pub(crate) fn add_hash(&mut self, hash: u64) {
@@ -70,12 +70,12 @@ impl IndexBuilder {
         self.hashes.is_empty()
     }
 
-    /// Notes a data block.
+    /// Adds a data block.
     pub(crate) fn add_block(&mut self, bound: (&[u8], Seq), block: Handle) {
         self.add_extent(bound, block.offset, &[]);
     }
 
-    /// Notes what begins at `offset` of the data, with `more` behind the offset in the index entry.
+    /// Adds an index entry for `offset` of the data, with `more` after the offset in its value.
     pub(crate) fn add_extent(&mut self, bound: (&[u8], Seq), offset: u64, more: &[u8]) {
         if self.partition.is_empty() {
             self.region_start = offset;
@@ -90,17 +90,17 @@ impl IndexBuilder {
         self.partition.add(index_entry(bound, &self.value));
     }
 
-    /// Where the region of the open partition begins.
+    /// The start of the region of the open partition.
     pub(crate) fn region_start(&self) -> u64 {
         self.region_start
     }
 
-    /// True if the top-level index holds as many partitions as a block can.
+    /// True if the top-level index has as many partitions as a block can hold.
     pub(crate) fn top_is_full(&self) -> bool {
         self.top.is_full()
     }
 
-    /// True if the open partition should be written; `end` is where its last block ends.
+    /// True if the open partition should be written; `end` is the end of its last block.
     pub(crate) fn is_full(&self, end: u64) -> bool {
         let raw_len = self.partition.raw_len() + self.hashes.len() * self.bits_per_key as usize / 8;
         // Huge files get larger partitions, so that the top-level index stays small.
@@ -116,7 +116,7 @@ impl IndexBuilder {
         self.partition.is_empty()
     }
 
-    /// The bytes gathered for the open partition, about.
+    /// The approximate bytes of the open partition.
     pub(crate) fn pending_bytes(&self) -> usize {
         self.partition.raw_len() + self.hashes.len() * self.bits_per_key as usize / 8 + self.top.raw_len()
     }
@@ -131,12 +131,12 @@ impl IndexBuilder {
         self.hashes.clear();
     }
 
-    /// Notes where the partition that was just closed was written.
+    /// Adds the location of the partition that was just closed.
     pub(crate) fn add_partition(&mut self, at: Handle) {
         self.add_partition_with(at, &[]);
     }
 
-    /// As [`IndexBuilder::add_partition`], with `more` behind the place in the entry.
+    /// As [`IndexBuilder::add_partition`], with `more` after the location in the entry.
     pub(crate) fn add_partition_with(&mut self, at: Handle, more: &[u8]) {
         self.value.clear();
         self.value.extend_from_slice(&at.offset.to_le_bytes());
@@ -187,13 +187,13 @@ impl TopIndex {
         self.block.weight()
     }
 
-    /// The partition that may hold (`key`, `seq`); `None` if it comes before all entries.
+    /// The partition that may hold (`key`, `seq`); `None` if that is before all entries.
     #[inline]
     pub(crate) fn find(&self, key: &[u8], seq: Seq) -> Option<usize> {
         self.block.floor(key, seq)
     }
 
-    /// Where partition `index` stands.
+    /// The location of partition `index`.
     #[inline]
     pub(crate) fn partition(&self, index: usize) -> Handle {
         let value = self.block.direct_value(index);
@@ -202,7 +202,7 @@ impl TopIndex {
         Handle { offset, len }
     }
 
-    /// Where the data blocks of partition `index` begin: behind the partition before.
+    /// The start of the data blocks of partition `index`: the end of the previous partition.
     #[inline]
     pub(crate) fn region_start(&self, index: usize) -> u64 {
         index.checked_sub(1).map_or(0, |before| self.partition(before).end())
@@ -213,10 +213,10 @@ impl TopIndex {
     }
 }
 
-/// Where data block `index` of `partition` stands. The region of its blocks begins at
-/// `region_start` and ends where the partition itself stands.
+/// The location of data block `index` of `partition`. The region of its blocks begins at
+/// `region_start` and ends where the partition itself begins.
 ///
-/// `None` if the offsets in the partition are not what was written.
+/// `None` if the offsets in the partition are not valid.
 #[inline]
 pub(crate) fn data_block(partition: &Block, index: usize, region_start: u64, partition_at: u64) -> Option<Handle> {
     let offset_of = |index: usize| {

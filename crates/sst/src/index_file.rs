@@ -1,10 +1,10 @@
-//! Index files: the index of a sorted file, once more, on its own and at a chosen interval.
+//! Index files: a second index of a sorted file, in a file of its own and at a chosen interval.
 //!
 //! A sorted file's own index has an entry for each data block. An index file has one for each
-//! *extent*: the consecutive data blocks that hold so many entries. A long interval makes an index
-//! that is small in memory, for reads that look at more. Several may be written with one file, and
-//! whoever reads chooses among them. It stands by itself: it has filters of its own, and says
-//! which file it belongs to. The bytes are in `docs/format/sst.md`.
+//! *extent*: the consecutive data blocks that hold an interval of entries. A long interval makes an
+//! index that is small in memory, for reads that examine more blocks. A sorted file may have
+//! several index files, and the reader chooses among them. An index file has filters of its own,
+//! and names the sorted file that it belongs to. `docs/format/sst.md` defines the bytes.
 
 mod get;
 mod verify;
@@ -32,7 +32,7 @@ pub(crate) const TAG: &[u8; 8] = b"alvindex";
 /// The bytes at the end of a file that open reads first.
 const TAIL_BYTES: u64 = 8 << 10;
 
-/// What is known of an index file where the sorted file is known.
+/// The metadata of an index file, kept beside that of the sorted file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexFileMeta {
     /// The file's number.
@@ -41,9 +41,9 @@ pub struct IndexFileMeta {
     pub bytes: u64,
     /// The checksum of the file's footer, which covers the checksums of all blocks.
     pub footer_checksum: u64,
-    /// An index entry stands for so many entries of the sorted file.
+    /// The entries of the sorted file that an index entry covers.
     pub interval: u64,
-    /// Index entries.
+    /// The number of index entries.
     pub extents: u64,
 }
 
@@ -74,7 +74,7 @@ impl IndexFileMeta {
 /// True for an index file, whatever its name is, if its footer and its aux block are whole.
 ///
 /// # Errors
-/// What opening says.
+/// The error of opening the file.
 pub fn is_index_file(env: &Env, path: &Path) -> Result<bool> {
     let file = env.fs.open(path, OpenMode::Read)?;
     let file_len = file.len()?;
@@ -150,18 +150,18 @@ impl IndexFile {
         Ok(index)
     }
 
-    /// What is known of the file.
+    /// The metadata of the file.
     pub fn meta(&self) -> &IndexFileMeta {
         &self.meta
     }
 
-    /// The memory that the index holds for itself, in bytes: its top level. Partitions are in the
-    /// block cache while they are used.
+    /// The memory that the index holds itself, in bytes: its top level. Partitions are in the block
+    /// cache while they are used.
     pub fn pinned_bytes(&self) -> usize {
         std::mem::size_of::<Self>() + self.top.weight()
     }
 
-    /// False if no version of `key` is in the data; asks only the filter. `hash` is
+    /// False if no version of `key` is in the data; uses only the filter. `hash` is
     /// `alluvium_codec::hash64(key)`.
     ///
     /// # Errors
@@ -186,7 +186,7 @@ impl IndexFile {
         }
     }
 
-    /// Where partition `at` stands.
+    /// The location of partition `at`.
     fn partition_handle(&self, at: usize) -> Handle {
         let value = self.top.direct_value(at);
         let offset = value.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -194,7 +194,7 @@ impl IndexFile {
         Handle { offset, len }
     }
 
-    /// Where in the data the region of partition `at` begins.
+    /// The start, in the data, of the region of partition `at`.
     fn region_start(&self, at: usize) -> u64 {
         self.top.direct_value(at).last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }

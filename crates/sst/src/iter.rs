@@ -1,4 +1,4 @@
-//! Walking a file.
+//! Iterating over a file.
 
 use crate::block::{Block, Cursor, Shape};
 use crate::reader::Reader;
@@ -10,18 +10,18 @@ use std::sync::Arc;
 /// The most bytes that are read ahead at once.
 const AHEAD_BYTES: u64 = 256 << 10;
 
-/// What the first reading ahead of a short scan takes; it doubles from there.
+/// The length of the first read-ahead of a short scan; it doubles from there.
 const FIRST_AHEAD_BYTES: u64 = 16 << 10;
 
-/// Blocks that a scan that fills the cache reads one by one before it reads ahead.
+/// The blocks that a scan that fills the cache reads one by one before it reads ahead.
 const PATIENCE: u32 = 2;
 
 /// An iterator over all entries of a file, all versions and tombstones included.
 ///
-/// Holds the current data block and index partition itself. With `fill_cache`, blocks go
-/// through the cache, and several are read at once only after some were read in order.
-/// Without, nothing is put into the cache, and 256 KiB are read at once from the start; blocks
-/// that the cache has are still taken from it. After an error the iterator is not valid.
+/// Holds the current data block and index partition itself. With `fill_cache`, blocks go through
+/// the cache, and several are read at once only after some were read in order. Without it, nothing
+/// is added to the cache, and 256 KiB are read at once from the start; cached blocks are still
+/// taken from the cache. After an error the iterator is not valid.
 pub struct SstIter {
     reader: Arc<Reader>,
     fill_cache: bool,
@@ -38,15 +38,15 @@ pub struct SstIter {
 struct Ahead {
     bytes: Vec<u8>,
     offset: u64,
-    /// Where the last block that was read ended: the next one may begin there.
+    /// The end of the last block that was read: the next one may begin there.
     last_end: u64,
-    /// How many blocks were read in order.
+    /// The number of blocks that were read in order.
     in_order: u32,
 }
 
 impl Reader {
-    /// An iterator, not positioned. `fill_cache` is for reads that are worth keeping; without it
-    /// nothing is put into the cache, and several blocks are read ahead at once.
+    /// An iterator, not positioned. `fill_cache` is for reads that are worth caching; without it
+    /// nothing is added to the cache, and several blocks are read ahead at once.
     pub fn iter(self: &Arc<Self>, fill_cache: bool) -> SstIter {
         SstIter::new(self.clone(), fill_cache)
     }
@@ -65,7 +65,7 @@ impl SstIter {
         }
     }
 
-    /// Makes a block the current partition.
+    /// Makes partition `index` the current one.
     fn load_partition(&mut self, index: usize) -> Result<Arc<Block>> {
         if let Some((current, block)) = &self.partition
             && *current == index
@@ -75,14 +75,14 @@ impl SstIter {
         let top = &self.reader.top;
         let (at, region_start) = (top.partition(index), top.region_start(index));
         if index > 0 && self.ahead.last_end == top.partition(index - 1).offset {
-            // The scan comes from the data block before: only the partition lies between.
+            // The scan comes from the previous data block: only the partition is in between.
             self.ahead.last_end = region_start;
         }
         if let Some(block) = &*self.reader.held.get(index) {
             self.reader.cache.note_held();
             return Ok(self.enter_partition(index, block.clone()));
         }
-        // A scan needs the data blocks, which stand in front of their partition, as well.
+        // A scan needs the data blocks, which precede their partition, as well.
         let from = if self.ahead.last_end == region_start { region_start } else { at.offset };
         let block = self.load(at, Some(index), from)?;
         Ok(self.enter_partition(index, block))
@@ -94,7 +94,7 @@ impl SstIter {
         block
     }
 
-    /// Makes a block the current data block.
+    /// Makes a data block the current one.
     fn load_data(&mut self, partition_index: usize, index: usize) -> Result<Arc<Block>> {
         let partition = self.load_partition(partition_index)?;
         if let Some((current, block)) = &self.data
@@ -108,8 +108,8 @@ impl SstIter {
         Ok(block)
     }
 
-    /// Reads a data block, or the index partition that is named: from the cache, from what was read ahead, or
-    /// from the file, then perhaps with all from `from` on.
+    /// Reads a data block, or the index partition `partition`: from the cache, from the read-ahead
+    /// buffer, or from the file, then perhaps with everything from `from` on.
     fn load(&mut self, at: Handle, partition: Option<usize>, from: u64) -> Result<Arc<Block>> {
         let (role, shape) = match partition {
             Some(_) => (Role::Partition, Shape::Partition),
@@ -141,11 +141,11 @@ impl SstIter {
         Ok(block)
     }
 
-    /// Fills the buffer from `from` on, if the scan is one that goes on, and if that takes in
-    /// the block at `at`.
+    /// Fills the buffer from `from` on, if the scan is likely to continue, and if the buffer then
+    /// holds the block at `at`.
     fn read_ahead(&mut self, at: Handle, role: Role, from: u64, in_order: bool) -> Result<()> {
         let wanted = match self.fill_cache {
-            // A partition that was sought alone: its data blocks are elsewhere.
+            // A partition that was read by a seek: its data blocks are elsewhere.
             false if role == Role::Partition && !in_order => 0,
             false => AHEAD_BYTES,
             true if !in_order || self.ahead.in_order < PATIENCE => 0,
@@ -155,7 +155,7 @@ impl SstIter {
         if at.end() > end {
             return Ok(());
         }
-        // Taken out, so that after an error what was read before is not taken for these bytes.
+        // Taken out, so that after an error the old bytes are not mistaken for these.
         let mut bytes = std::mem::take(&mut self.ahead.bytes);
         bytes.resize((end - from) as usize, 0);
         self.reader.file.read_exact_at(&mut bytes, from)?;
@@ -170,7 +170,7 @@ impl SstIter {
         self.valid = true;
     }
 
-    /// Moves to the first entry of the data block behind this one.
+    /// Moves to the first entry of the next data block.
     fn next_block(&mut self) -> Result<()> {
         self.valid = false;
         let (Some((partition_index, partition)), Some((index, _))) = (&self.partition, &self.data) else {
@@ -188,7 +188,7 @@ impl SstIter {
         Ok(())
     }
 
-    /// Moves to the last entry of the data block before this one.
+    /// Moves to the last entry of the previous data block.
     fn prev_block(&mut self) -> Result<()> {
         self.valid = false;
         let (Some((partition_index, _)), Some((index, _))) = (&self.partition, &self.data) else {
@@ -212,7 +212,7 @@ impl SstIter {
         self.valid = false;
         let Some(partition_index) = self.reader.top.find(key, seq) else { return Ok(None) };
         let partition = self.load_partition(partition_index)?;
-        // The first bounds of a partition are equal on both levels, so there is always one.
+        // The first bounds of a partition are equal on both levels, so such a block always exists.
         let index = partition.floor(key, seq).unwrap_or(0);
         self.load_data(partition_index, index).map(Some)
     }
@@ -256,7 +256,8 @@ impl EntryIter for SstIter {
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
         let Some(block) = self.find_block(key, MAX_SEQ)? else { return Ok(()) };
-        // Numbers end at MAX_SEQ, so the first entry at or after (key, MAX_SEQ) is the key's first.
+        // Sequence numbers end at MAX_SEQ, so the first entry at or after (key, MAX_SEQ) is the
+        // key's first.
         match block.lower_bound(key, MAX_SEQ).index.checked_sub(1) {
             Some(entry) => {
                 self.settle(&block, entry);

@@ -1,7 +1,7 @@
 //! Immutable sorted files: blocks, dictionary, filter and index, writer, reader, iterator.
 //!
-//! A file is written once, front to back, by a [`Writer`], and then read by a [`Reader`]. Every
-//! byte is drawn in `docs/format/sst.md`. A point read goes through the top-level index (in
+//! A file is written once, front to back, by a [`Writer`], and then read by a [`Reader`].
+//! `docs/format/sst.md` defines the bytes. A point read goes through the top-level index (in
 //! memory) to one index partition (filter and index, cached) and at most one data block.
 
 #![deny(missing_docs)]

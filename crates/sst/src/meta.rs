@@ -1,24 +1,25 @@
-//! What the manifest knows of a file, and what a check of it finds.
+//! Metadata of a file, as the manifest keeps it, and the result of a check.
 
 use alluvium_codec::entry::{MAX_SEQ, Seq};
 use alluvium_codec::limits::{at_most, get_number};
 use alluvium_codec::{DecodeError, varint};
 
-/// What is out of range, in errors.
+/// Descriptions of values out of range, for errors.
 const SEQ: &str = "a sequence number";
 
-/// What a [`crate::Writer`] is told at the end.
+/// The information that a [`crate::Writer`] needs when it finishes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FooterInfo {
     /// The numbers of the files that the compaction read; empty for a flush.
     pub inputs: Vec<u64>,
-    /// The numbers of files that were replaced before, and may not be removed yet: somebody reads them still.
+    /// The numbers of files that were replaced earlier and are not removed yet because they are
+    /// still read.
     pub replaced: Vec<u64>,
     /// Opaque bytes, kept for salvage (the shapes that the file's rows use).
     pub aux: Vec<u8>,
 }
 
-/// What the manifest knows of a file.
+/// The metadata of a file that the manifest keeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileMeta {
     /// The file's number, unique in the database.
@@ -73,7 +74,7 @@ impl FileMeta {
         let smallest = varint::get_bytes(input)?.to_vec();
         let largest = varint::get_bytes(input)?.to_vec();
         let (min_seq, range) = (get_number(input, SEQ)?, get_number(input, SEQ)?);
-        // Neither has 57 bits.
+        // No overflow: both are below 2^57.
         let max_seq = at_most(min_seq + range, MAX_SEQ, SEQ)?;
         let entries = get_number(input, "a number of entries")?;
         Ok(Self {
@@ -92,14 +93,14 @@ impl FileMeta {
     }
 }
 
-/// Takes a little-endian number of 8 bytes.
+/// Takes a little-endian number of 8 bytes from the front of `input`.
 fn get_fixed(input: &mut &[u8]) -> alluvium_codec::Result<u64> {
     let (bytes, rest) = input.split_first_chunk::<8>().ok_or(DecodeError::Truncated)?;
     *input = rest;
     Ok(u64::from_le_bytes(*bytes))
 }
 
-/// What [`crate::Reader::verify`] found in a whole file.
+/// The result of [`crate::Reader::verify`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FileCheck {
     /// Entries read.

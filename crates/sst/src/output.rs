@@ -1,4 +1,4 @@
-//! The file that a writer fills: whole blocks, gathered into large writes.
+//! The file that a writer fills: blocks, collected into large writes.
 
 use crate::compress::Encoder;
 use crate::stored::{self, Content, Handle, Role};
@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes are handed to the file system once so many are gathered.
+/// Bytes are passed to the file system when this many are collected.
 const WRITE_BYTES: usize = 512 << 10;
 
 /// Appends stored blocks to a new file. The file is removed on drop, unless it was finished.
@@ -43,17 +43,17 @@ impl Output {
         self.written + self.buffer.len() as u64
     }
 
-    /// Appends a block that is compressed as a whole, if at all.
+    /// Appends a block that is compressed as a whole, or not at all.
     pub(crate) fn put(&mut self, raw: &[u8], role: Role, encoder: Option<&mut Encoder>) -> Result<Handle> {
         self.put_content(Content::new(raw, role), encoder)
     }
 
-    /// The error of somebody who asks for what the file cannot hold.
+    /// The error of a caller that adds what the file cannot hold.
     pub(crate) fn refusal(&self, what: &'static str) -> Error {
         Error::io("add to", self.path(), io::Error::new(io::ErrorKind::InvalidInput, what))
     }
 
-    /// Appends a block, if a reader would take it.
+    /// Appends a block, if a reader would accept it.
     pub(crate) fn put_content(&mut self, content: Content<'_>, encoder: Option<&mut Encoder>) -> Result<Handle> {
         if content.raw.len() > stored::MAX_RAW {
             return Err(self.refusal("a block of a file has 1 GiB at most (smaller keys and blocks let it hold more)"));
@@ -65,13 +65,13 @@ impl Output {
         let len = stored::put_content(&mut self.buffer, content, encoder, self.number, offset);
         self.digest = stored::digest(self.digest, stored::checksum_of(&self.buffer));
         if self.buffer.len() >= WRITE_BYTES {
-            // In whole blocks of the disk, which a file without the page cache asks for.
+            // In whole blocks of the disk, which a file without the page cache requires.
             self.write_out(self.buffer.len() - self.buffer.len() % DIRECT_BLOCK_BYTES)?;
         }
         Ok(Handle { offset, len: len as u32 })
     }
 
-    /// Appends the footer, writes all out and syncs. The file stays from here on.
+    /// Appends the footer, writes everything and syncs. From here on the file is kept.
     pub(crate) fn finish(&mut self, footer: &[u8]) -> Result<()> {
         self.buffer.extend_from_slice(footer);
         self.write_out(self.buffer.len())?;
@@ -93,7 +93,7 @@ impl Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if !self.finished {
-            // No manifest names the file yet. If it cannot be removed, the next open does it.
+            // No manifest names the file yet. If it cannot be removed, the next open removes it.
             let _ = self.env.fs.remove(self.file.path());
         }
     }

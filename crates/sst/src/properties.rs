@@ -1,18 +1,19 @@
-//! The properties of a file: what the manifest knows, and more, kept for salvage and tools.
+//! The properties of a file: its metadata in the manifest, and more, kept for salvage and tools.
 
 use crate::meta::FileMeta;
 use alluvium_codec::limits::get_number;
 use alluvium_codec::{DecodeError, Result, varint};
 
-/// What a file says about itself.
+/// The properties of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Properties {
-    /// What the manifest knows. `bytes` and `footer_checksum`, which are not known when
+    /// The metadata in the manifest. `bytes` and `footer_checksum`, which are not known when
     /// properties are written, are taken from the footer.
     pub meta: FileMeta,
     /// The numbers of the files that the compaction read; empty for a flush.
     pub inputs: Vec<u64>,
-    /// The numbers of files that had been replaced when this one was written, and may still have been there.
+    /// The numbers of files that had been replaced when this one was written, and may still have
+    /// existed.
     pub replaced: Vec<u64>,
     /// The trees: the first four bytes of the keys as big-endian numbers, ascending.
     pub trees: Vec<u32>,
@@ -36,7 +37,7 @@ impl Properties {
         for value in self.numbers() {
             varint::put_u64(out, value);
         }
-        // No file has the number 0: it stands between the two lists, where there is a second.
+        // No file has the number 0: it separates the two lists, if there is a second.
         let more = [0].iter().chain(&self.replaced).take(if self.replaced.is_empty() { 0 } else { usize::MAX });
         let numbers: Vec<u64> = self.inputs.iter().chain(more).copied().collect();
         varint::put_u64(out, numbers.len() as u64);
@@ -102,7 +103,7 @@ impl Properties {
     }
 }
 
-/// A number of items, each of which takes a byte at least.
+/// A number of items, each of which takes at least a byte.
 fn get_count(input: &mut &[u8]) -> Result<usize> {
     let count = varint::get_u64(input)?;
     usize::try_from(count).ok().filter(|&count| count <= input.len()).ok_or(DecodeError::Truncated)

@@ -32,7 +32,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Opens a file that the manifest knows as `meta`.
+    /// Opens a file that the manifest describes as `meta`.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the file is not the one that `meta` describes, or is damaged;
@@ -54,7 +54,7 @@ impl Reader {
     }
 
     /// Opens a file that no manifest describes, for salvage: only its number is known (from its
-    /// name), and all else is taken from the file.
+    /// name); everything else is read from the file.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -71,7 +71,7 @@ impl Reader {
         Ok(Self { meta, ..reader })
     }
 
-    /// Opens a file with this number; `meta` has only what the footer says.
+    /// Opens a file with this number; `meta` has only what the footer contains.
     fn open_footer(
         env: &Env,
         path: &Path,
@@ -104,9 +104,9 @@ impl Reader {
         Ok((Self { file, meta, cache, footer, top, dictionary, held }, checksum))
     }
 
-    /// The newest version of `key` not above `seq`: its number and kind, and its value in
-    /// `value`, which is replaced. `hash` is `alluvium_codec::hash64(key)`. When there is none, `value`
-    /// is left as it was.
+    /// The newest version of `key` not above `seq`: its number and kind, and its value in `value`,
+    /// which is replaced. `hash` is `alluvium_codec::hash64(key)`. If there is no such version,
+    /// `value` is unchanged.
     ///
     /// # Errors
     /// [`Error::Corrupt`] or [`Error::Io`].
@@ -135,7 +135,7 @@ impl Reader {
         Ok(self.cached_for_get(handle, Role::Data, Shape::Entries)?.get(key, seq, value))
     }
 
-    /// False if no version of `key` is in the file; asks only the filter. `hash` is
+    /// False if no version of `key` is in the file; uses only the filter. `hash` is
     /// `alluvium_codec::hash64(key)`.
     ///
     /// # Errors
@@ -147,8 +147,9 @@ impl Reader {
         }
     }
 
-    /// About how many entries lie from `lower` to below `upper`: exact within a block, else told from the
-    /// number of blocks between and the entries of one in the middle. Reads that one and the blocks at both ends.
+    /// The approximate number of entries from `lower` to below `upper`: exact within a block, else
+    /// computed from the number of blocks in between and the entries of one in the middle. Reads
+    /// that one and the blocks at both ends.
     ///
     /// # Errors
     /// As [`Reader::get`].
@@ -156,7 +157,8 @@ impl Reader {
         if lower >= upper {
             return Ok(0);
         }
-        // A search finds no place before that of a lower key, in whatever order the bounds and entries are.
+        // The place of a higher key is never before that of a lower one, even if bounds and entries
+        // are out of order.
         let (from, to) = (self.place(lower)?, self.place(upper)?);
         if (from.partition, from.block) == (to.partition, to.block) {
             return Ok((to.before - from.before) as u64);
@@ -165,12 +167,12 @@ impl Reader {
             0 => to.block - from.block - 1,
             partitions => (from.blocks - from.block - 1) + (partitions - 1) * from.blocks + to.block,
         };
-        // Blocks at the ends hold other keys too, and those may be packed quite differently.
+        // Blocks at the ends hold other keys too, which may be packed quite differently.
         let typical = if blocks == 0 { 0 } else { self.entries_in_the_middle(&from, &to)? };
         Ok((from.entries - from.before + blocks * typical + to.before) as u64)
     }
 
-    /// The entries of a block about halfway between two places that are not of one block.
+    /// The number of entries of a block about halfway between two places in different blocks.
     fn entries_in_the_middle(&self, from: &Place, to: &Place) -> Result<usize> {
         let index = (from.partition + to.partition).div_ceil(2);
         let partition = self.partition(index)?;
@@ -183,7 +185,7 @@ impl Reader {
         Ok(self.cached(handle, Role::Data, Shape::Entries)?.len())
     }
 
-    /// Where the first entry at or above `key` would stand.
+    /// The place of the first entry at or above `key`.
     fn place(&self, key: &[u8]) -> Result<Place> {
         let partition_index = self.top.find(key, MAX_SEQ).unwrap_or(0);
         let partition = self.partition(partition_index)?;
@@ -194,14 +196,14 @@ impl Reader {
         Ok(Place { partition: partition_index, block: index, blocks: partition.len(), before, entries: block.len() })
     }
 
-    /// The memory that the reader holds for itself, in bytes: the top-level index and keys. The
+    /// The memory that the reader holds itself, in bytes: the top-level index and keys. The
     /// dictionary is shared, and counted by its registry.
     pub fn pinned_bytes(&self) -> usize {
         let keys = self.meta.smallest.capacity() + self.meta.largest.capacity();
         size_of::<Self>() + self.top.weight() + self.held.bytes() + keys
     }
 
-    /// What the manifest knows of the file.
+    /// The metadata of the file.
     pub fn meta(&self) -> &FileMeta {
         &self.meta
     }
@@ -219,7 +221,7 @@ impl Reader {
         self.section(self.footer.aux, Role::Aux)
     }
 
-    /// What the file says about itself.
+    /// The properties of the file.
     ///
     /// # Errors
     /// As [`Reader::get`].
@@ -247,7 +249,7 @@ impl Reader {
         Error::corrupt(self.file.path(), offset, what)
     }
 
-    /// Index partition `index`: what the file holds, or through the cache.
+    /// Index partition `index`: the one that the file holds, or from the cache or the file.
     pub(crate) fn partition(&self, index: usize) -> Result<Arc<Block>> {
         match &*self.held.get(index) {
             Some(partition) => {
@@ -258,7 +260,8 @@ impl Reader {
         }
     }
 
-    /// Index partition `index` from the cache, or read, and then held by the file if it may be.
+    /// Index partition `index` from the cache, or read from the file, which then holds it if the
+    /// limit allows it.
     #[cold]
     fn load_partition(&self, index: usize, for_get: bool) -> Result<Arc<Block>> {
         let at = self.top.partition(index);
@@ -274,7 +277,7 @@ impl Reader {
         Ok(block)
     }
 
-    /// Holds a partition that was read, or puts it into the cache.
+    /// Holds a partition that was read, or adds it to the cache.
     pub(crate) fn keep_partition(&self, index: usize, block: &Arc<Block>) {
         if !self.held.put(index, block) {
             self.cache.insert(self.meta.number, self.top.partition(index).offset, block);
@@ -286,13 +289,13 @@ impl Reader {
         self.top.len()
     }
 
-    /// A data block, past the cache.
+    /// A data block, read without the cache.
     pub(crate) fn read_data_block(&self, at: Handle) -> Result<Block> {
         let content = self.source().read(at, Role::Data, self.dictionary.as_deref())?;
         self.decode(content, Shape::Entries, at)
     }
 
-    /// Where data block `index` of a partition stands.
+    /// The location of data block `index` of a partition.
     #[inline]
     pub(crate) fn data_handle(&self, partition_index: usize, partition: &Block, index: usize) -> Result<Handle> {
         let partition_at = self.top.partition(partition_index).offset;
@@ -300,7 +303,7 @@ impl Reader {
             .ok_or_else(|| self.corrupt(partition_at, "the places of data blocks"))
     }
 
-    /// A block, from the cache, or read and put there.
+    /// A block from the cache, or read and added to it.
     #[inline]
     pub(crate) fn cached(&self, at: Handle, role: Role, shape: Shape) -> Result<Arc<Block>> {
         match self.cache.get(self.meta.number, at.offset) {
@@ -309,7 +312,7 @@ impl Reader {
         }
     }
 
-    /// As [`Reader::cached`], and the cache hears of a block that has to be read.
+    /// As [`Reader::cached`]; a block that has to be read is counted for point reads.
     fn cached_for_get(&self, at: Handle, role: Role, shape: Shape) -> Result<Arc<Block>> {
         match self.cache.get(self.meta.number, at.offset) {
             Some(block) => Ok(block),
@@ -335,13 +338,13 @@ impl Reader {
     }
 }
 
-/// A place among the entries of a file.
+/// A position among the entries of a file.
 struct Place {
-    /// The index partition, the block in it, and how many blocks it has.
+    /// The index partition, the block in it, and its number of blocks.
     partition: usize,
     block: usize,
     blocks: usize,
-    /// Entries before the place in its block, and all of them.
+    /// The number of entries before the position in its block, and of all its entries.
     before: usize,
     entries: usize,
 }

@@ -1,4 +1,4 @@
-//! Choosing what a dictionary is trained on.
+//! Samples for the training of a dictionary.
 
 use crate::block::BlockBuilder;
 use crate::columns::ColumnEncoder;
@@ -8,29 +8,29 @@ use alluvium_codec::entry::Entry;
 /// The most bytes of samples that are kept.
 const MAX_BYTES: usize = 2 << 20;
 
-/// Where columns leave less than one part in so many as text, a dictionary does not pay.
+/// If columns leave less than this fraction as text, a dictionary does not pay.
 const LITTLE_TEXT: usize = 16;
 
-/// Gathers samples from a stream of entries, and trains a dictionary on them.
+/// Collects samples from a stream of entries, and trains a dictionary on them.
 ///
-/// The samples are whole data blocks as a [`crate::Writer`] would pack them, spread evenly over
-/// the stream however long it is: when there are too many, every second one is dropped, and from
-/// then on every second block is taken. A dictionary trained on blocks knows their columns and
-/// keys too, and makes files of comment-like rows some 1% smaller than one trained on bare values.
-/// Of blocks that can be stored as columns only the text is a sample: the rest does not compress.
+/// The samples are whole data blocks as a [`crate::Writer`] would pack them, spread evenly over the
+/// stream however long it is: when there are too many, every second one is dropped, and from then
+/// on every second block is taken. A dictionary trained on blocks contains their columns and keys
+/// too, and makes files of comment-like rows some 1% smaller than one trained on bare values. Of
+/// blocks that can be stored as columns only the text is a sample: the rest does not compress.
 /// Memory: 2 MiB and a block.
 pub struct Sampler {
     block_bytes: usize,
-    /// The block in the making, taken or not.
+    /// The open block, sampled or not.
     block: BlockBuilder,
     /// Blocks so far.
     blocks: u64,
-    /// Every so many blocks one is taken.
+    /// One in this many blocks is sampled.
     stride: u64,
     samples: Vec<Vec<u8>>,
     bytes: usize,
     columns: ColumnEncoder,
-    /// Bytes of keys and values in the blocks that were taken, and of their samples.
+    /// Bytes of keys and values in the sampled blocks, and of their samples.
     seen: usize,
     kept: usize,
 }
@@ -52,21 +52,21 @@ impl Sampler {
         }
     }
 
-    /// Looks at an entry. Entries that get a block of their own are left out.
+    /// Adds an entry. Entries that get a block of their own are left out.
     #[inline]
     pub fn add(&mut self, entry: Entry<'_>) {
         let size = entry.key.len() + entry.value.len();
         if size >= self.block_bytes {
             return;
         }
-        // As a writer does: a block ends where that brings it nearest to its target.
+        // As in a writer, a block ends where that brings it nearest to its target.
         if self.block.raw_len() + size / 2 > self.block_bytes {
             self.end_block();
         }
         self.block.add(entry);
     }
 
-    /// The next entry need not come after the last one: another run of the input begins.
+    /// Ends a run of the input: the next entry need not be after the last one.
     pub fn end_of_run(&mut self) {
         self.end_block();
     }

@@ -7,12 +7,12 @@ use crate::footer::Footer;
 use crate::stored::{self, Handle, Role};
 use alluvium_env::{Error, File, Result};
 
-/// Where blocks are read from: a file, of which some bytes may be in memory already.
+/// A file from which blocks are read, and some of its bytes that are in memory already.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     file: &'a dyn File,
     number: u64,
-    /// Bytes of the file, and their offset.
+    /// Bytes of the file in memory, and their offset.
     tail: (&'a [u8], u64),
 }
 
@@ -22,7 +22,7 @@ impl<'a> Source<'a> {
         Self { file, number, tail: (&[], 0) }
     }
 
-    /// This file, with some bytes of it at hand.
+    /// This file, with some of its bytes in memory.
     pub(crate) fn with_bytes(self, bytes: &'a [u8], offset: u64) -> Self {
         Self { tail: (bytes, offset), ..self }
     }
@@ -43,7 +43,7 @@ impl<'a> Source<'a> {
             let stored = match self.at_hand(at) {
                 Some(stored) => stored,
                 None => {
-                    // Only lengths that the file has are asked for, so this cannot exhaust memory.
+                    // Only lengths within the file are read, so this cannot exhaust memory.
                     scratch.stored.resize(at.len as usize, 0);
                     self.file.read_exact_at(&mut scratch.stored, at.offset)?;
                     &scratch.stored
@@ -61,7 +61,7 @@ impl<'a> Source<'a> {
         bytes.get(start..start.checked_add(at.len as usize)?)
     }
 
-    /// Reads the dictionary that the footer names, and checks that it is the one.
+    /// Reads the dictionary that the footer names, and checks its id.
     pub(crate) fn read_dictionary(&self, footer: &Footer) -> Result<Dictionary> {
         let mut content = self.read(footer.dictionary, Role::Dictionary, None)?;
         content.truncate(content.len() - PADDING);
@@ -69,6 +69,10 @@ impl<'a> Source<'a> {
         if dictionary.id() == footer.dictionary_id {
             return Ok(dictionary);
         }
-        Err(Error::corrupt(self.file.path(), footer.dictionary.offset, "another dictionary than the footer names"))
+        Err(Error::corrupt(
+            self.file.path(),
+            footer.dictionary.offset,
+            "the dictionary is not the one that the footer names",
+        ))
     }
 }

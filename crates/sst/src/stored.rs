@@ -1,9 +1,9 @@
-//! Stored blocks: a body, and a trailer that says how to read it and that it is whole.
+//! Stored blocks: a body, and a trailer with its encoding and its checksum.
 //!
-//! Trailer: the raw length (little-endian, as many bytes as the tag says), the tag, and a
-//! checksum (four bytes) over all before it, seeded with the file's number and the offset. The
-//! tag's bits 0-1 are the method of compression, 2-4 what the block is, 5-7 how many bytes the
-//! raw length takes (none if the body is raw).
+//! Trailer: the raw length (little-endian; the tag has its width), the tag, and a checksum (four
+//! bytes) over everything before it, seeded with the file's number and the offset. Bits 0-1 of the
+//! tag are the method of compression, 2-4 the block's role, 5-7 the number of bytes of the raw
+//! length (0 if the body is raw).
 
 use crate::block::PADDING;
 use crate::columns;
@@ -14,7 +14,7 @@ use alluvium_codec::checksum32;
 /// The most raw bytes of a block.
 pub(crate) const MAX_RAW: usize = 1 << 30;
 
-/// Where a stored block stands: its offset in the file, and its length with the trailer.
+/// The location of a stored block: its offset in the file, and its length with the trailer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Handle {
     pub(crate) offset: u64,
@@ -22,13 +22,13 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// The offset behind the block.
+    /// The offset after the block.
     pub(crate) fn end(&self) -> u64 {
         self.offset.saturating_add(u64::from(self.len))
     }
 }
 
-/// What a block is. The numbers are on disk.
+/// The contents of a block. The numbers are on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Entries.
@@ -65,7 +65,7 @@ pub(crate) fn seed(file_number: u64, offset: u64) -> u64 {
     file_number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ offset
 }
 
-/// The checksum of all blocks of a file so far, with one more.
+/// Adds the checksum of a block to the digest of a file.
 pub(crate) fn digest(so_far: u64, checksum: u32) -> u64 {
     (so_far ^ u64::from(checksum)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
 }
@@ -78,22 +78,22 @@ pub(crate) fn checksum_of(stored: &[u8]) -> u32 {
 /// Text shorter than this is not worth compressing.
 const MIN_TEXT: usize = 32;
 
-/// What is to be stored.
+/// Content to be stored.
 #[derive(Clone, Copy)]
 pub(crate) struct Content<'a> {
     pub(crate) raw: &'a [u8],
     pub(crate) role: Role,
-    /// So many bytes at the front are stored as they are.
+    /// The number of bytes at the front that are stored uncompressed.
     pub(crate) head: usize,
 }
 
 impl<'a> Content<'a> {
-    /// Bytes that are compressed as a whole, if at all.
+    /// Content that is compressed as a whole, or not at all.
     pub(crate) fn new(raw: &'a [u8], role: Role) -> Self {
         Self { raw, role, head: 0 }
     }
 
-    /// Columns with a head of so many bytes.
+    /// Columns with a head of this many bytes.
     pub(crate) fn columns(raw: &'a [u8], head: usize) -> Self {
         Self { raw, role: Role::Columns, head }
     }
@@ -112,8 +112,8 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Appends a stored block to `out`, where it will stand at `offset`. Without an encoder the body is raw. Returns
-/// the bytes appended.
+/// Appends a stored block to `out`; its offset in the file is `offset`. Without an encoder the body
+/// is raw. Returns the number of bytes appended.
 pub(crate) fn put_content(
     out: &mut Vec<u8>,
     content: Content<'_>,
@@ -135,11 +135,11 @@ pub(crate) fn put_content(
     out.len() - start
 }
 
-/// Checks and decompresses a stored block; columns become packed entries. The result is followed by [`PADDING`] zero
-/// bytes.
+/// Checks and decompresses a stored block; columns become packed entries. The result is followed by
+/// [`PADDING`] zero bytes.
 ///
 /// # Errors
-/// What is wrong with the block.
+/// A description of what is wrong with the block.
 pub(crate) fn get(
     stored: &[u8],
     role: Role,
@@ -156,7 +156,7 @@ pub(crate) fn get(
     let (&tag, rest) = covered.split_last().ok_or_else(short)?;
     let is_columns = role == Role::Data && tag >> 2 & 7 == Role::Columns as u8;
     if tag >> 2 & 7 != role as u8 && !is_columns {
-        return Err(format!("a block that is no {}", role.name()));
+        return Err(format!("a block that is not a {}", role.name()));
     }
     let (method, width) = (Method::from_bits(tag), usize::from(tag >> 5));
     let body_len = rest.len().checked_sub(width).ok_or_else(short)?;
@@ -176,7 +176,7 @@ pub(crate) fn get(
     result.map_err(|what| format!("a {}: {what}", role.name()))
 }
 
-/// The packed entries that the columns in `body` are of.
+/// Decodes the columns in `body` to packed entries.
 fn get_columns(
     method: Method,
     body: &[u8],

@@ -10,13 +10,13 @@ use alluvium_codec::entry::{Kind, MAX_SEQ, Seq, compare};
 use alluvium_env::Result;
 use std::cmp::Ordering;
 
-/// Says what is wrong with an entry that is whole by itself, if anything is.
+/// A check of an entry that is whole by itself: what is wrong with it, if anything.
 pub type CheckEntry<'a> = dyn FnMut(&[u8], Kind) -> Option<String> + 'a;
 
-/// What an index partition covers is read at once, up to so many bytes.
+/// The blocks of an index partition are read at once, up to this many bytes.
 const MAX_REGION_READ: usize = 4 << 20;
 
-/// What has been seen of a file so far.
+/// What was read of a file so far.
 #[derive(Default)]
 struct Seen {
     check: FileCheck,
@@ -30,17 +30,18 @@ struct Seen {
 }
 
 impl Reader {
-    /// Reads and checks everything: every block, the order of entries, the index's bounds, that
-    /// the filters have every key, counts, key range, numbers, properties and dictionary. Nothing
-    /// is taken from the cache or put there.
+    /// Reads and checks everything: every block, the order of entries, the index's bounds, that the
+    /// filters have every key, counts, key range, sequence numbers, properties and dictionary. Does
+    /// not use the cache.
     ///
     /// # Errors
-    /// [`alluvium_env::Error::Corrupt`] naming the first thing that is wrong, or [`alluvium_env::Error::Io`].
+    /// [`alluvium_env::Error::Corrupt`] with the first damage found, or
+    /// [`alluvium_env::Error::Io`].
     pub fn verify(&self) -> Result<FileCheck> {
         self.verify_with(&mut |_, _| None)
     }
 
-    /// As [`Reader::verify`]; `check` is asked about the key of every entry.
+    /// As [`Reader::verify`]; `check` is called with the key of every entry.
     ///
     /// # Errors
     /// As [`Reader::verify`].
@@ -54,7 +55,7 @@ impl Reader {
         Ok(seen.check)
     }
 
-    /// Checks one partition and its data blocks, read with one call if they are not long.
+    /// Checks one partition and its data blocks, which are read by one call if they are short.
     fn verify_region(&self, partition_index: usize, seen: &mut Seen, check: &mut CheckEntry<'_>) -> Result<()> {
         let at = self.top.partition(partition_index);
         let start = self.top.region_start(partition_index);
@@ -84,7 +85,7 @@ impl Reader {
             self.verify_entries(&block, handle, (&bound.0, bound.1), partition.filter(), seen)?;
             check_entries(&block, check).map_err(|what| self.corrupt(handle.offset, what))?;
         }
-        // The digest takes blocks in the order of the file.
+        // The digest adds blocks in the order of the file.
         seen.digest = stored::digest(seen.digest, checksum);
         Ok(())
     }
@@ -94,7 +95,7 @@ impl Reader {
         Ok((self.decode(content, shape, at)?, checksum))
     }
 
-    /// Checks the entries of a data block against those before it, its bound and the filter.
+    /// Checks the entries of a data block against the previous ones, the bound and the filter.
     fn verify_entries(
         &self,
         block: &Block,
@@ -127,7 +128,7 @@ impl Reader {
         }
     }
 
-    /// Checks the sections behind the data, and the digest.
+    /// Checks the sections after the data, and the digest.
     fn verify_sections(&self, seen: &mut Seen) -> Result<()> {
         let footer = &self.footer;
         let sections = [
@@ -145,7 +146,7 @@ impl Reader {
             seen.digest = stored::digest(seen.digest, checksum);
             let content = &content[..content.len() - crate::block::PADDING];
             if role == Role::Dictionary && alluvium_codec::hash64(content).max(1) != footer.dictionary_id {
-                return Err(self.corrupt(at.offset, "another dictionary than the footer names"));
+                return Err(self.corrupt(at.offset, "the dictionary is not the one that the footer names"));
             }
         }
         if seen.digest != footer.digest {
@@ -155,7 +156,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Checks what was counted against the properties and what the manifest knows.
+    /// Checks the counts against the properties and the metadata in the manifest.
     fn verify_meta(&self, seen: &Seen) -> Result<()> {
         let properties = self.properties()?;
         let (largest, _) = seen.last.clone().unwrap_or_default();
@@ -174,13 +175,13 @@ impl Reader {
         };
         let at = self.footer.properties.offset;
         if properties.meta != found {
-            return Err(self.corrupt(at, "the properties are not those of the entries"));
+            return Err(self.corrupt(at, "the properties do not match the entries"));
         }
         if self.meta != found {
-            return Err(self.corrupt(at, "what the manifest says is not true of the entries"));
+            return Err(self.corrupt(at, "the metadata in the manifest do not match the entries"));
         }
         if (properties.data_blocks, properties.partitions) != (seen.check.data_blocks, seen.check.partitions) {
-            return Err(self.corrupt(at, "the properties count other blocks"));
+            return Err(self.corrupt(at, "the properties do not match the blocks"));
         }
         Ok(())
     }
@@ -200,7 +201,7 @@ fn check_entries(block: &Block, check: &mut CheckEntry<'_>) -> std::result::Resu
 }
 
 impl Seen {
-    /// Counts an entry; false if it does not come after the last.
+    /// Counts an entry; false if it is not after the last one.
     fn take(&mut self, key: &[u8], seq: Seq, kind: Kind, value: &[u8]) -> bool {
         let new_key = match &mut self.last {
             Some((last, last_seq)) => {

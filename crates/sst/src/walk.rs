@@ -1,8 +1,9 @@
-//! Reading a file as it stands, also where it is damaged: for tools and salvage.
+//! Reading a file that may be damaged: for tools and salvage.
 //!
-//! Where footer and index are whole, they tell where blocks stand, and a block that is damaged is lost alone.
-//! Where they are not, blocks are found by their checksums, which are seeded with the place: from the end of
-//! the one before, every length is tried, up to 64 MiB and twice that of the longest so far.
+//! Where footer and index are whole, they locate the blocks, and a damaged block is lost alone.
+//! Where they are not, blocks are found by their checksums, which are seeded with the location:
+//! from the end of the previous block, every length is tried, up to 64 MiB and twice the longest so
+//! far.
 
 mod again;
 mod index_file;
@@ -24,31 +25,32 @@ use std::path::Path;
 use std::sync::Arc;
 use trial::Limits;
 
-/// What the footer of a file says.
+/// The contents of a file's footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FooterFacts {
-    /// Its checksum, which the manifest keeps.
+    /// The footer's checksum, which the manifest keeps.
     pub checksum: u64,
     /// The digest of all blocks.
     pub digest: u64,
     /// The content id of the dictionary; 0 for none.
     pub dictionary_id: u64,
-    /// Where the data blocks and index partitions end.
+    /// The end of the data blocks and index partitions.
     pub data_end: u64,
 }
 
 /// One whole block of a file.
 pub struct WalkedBlock<'a> {
-    /// Where it begins.
+    /// The block's offset in the file.
     pub offset: u64,
-    /// Its stored bytes, trailer included.
+    /// The length of the stored block, trailer included.
     pub bytes: u64,
-    /// Its bytes decompressed.
+    /// The length of the decompressed block.
     pub raw_bytes: u64,
-    /// What it is: "data", "index partition", "top-level index", "dictionary", "aux" or "properties".
+    /// The role of the block: "data", "index partition", "top-level index", "dictionary", "aux" or
+    /// "properties".
     pub role: &'static str,
-    /// How it is compressed: "raw", "lz4", "zstd" or "zstd with dictionary"; or "columns", alone or with one of those,
-    /// if its entries are stored column by column.
+    /// The compression: "raw", "lz4", "zstd" or "zstd with dictionary"; or "columns", alone or with
+    /// one of those, if its entries are stored column by column.
     pub method: &'static str,
     /// Bytes of the filter, in an index partition.
     pub filter_bytes: u64,
@@ -56,15 +58,15 @@ pub struct WalkedBlock<'a> {
 }
 
 impl WalkedBlock<'_> {
-    /// The entries of a data block or of an index; 0 for others.
+    /// The number of entries of a data block or of an index; 0 for other blocks.
     pub fn entries(&self) -> u64 {
         self.block.map_or(0, |block| block.len() as u64)
     }
 
-    /// Calls `visit` with the entries of a data block, in their order. Of other blocks there are none.
+    /// Calls `visit` with the entries of a data block, in order. Other blocks have none.
     ///
     /// # Errors
-    /// What `visit` returns.
+    /// The error of `visit`.
     pub fn each(&self, visit: &mut dyn FnMut(Entry<'_>) -> Result<()>) -> Result<()> {
         let Some(block) = self.block.filter(|_| self.role == name_of(Role::Data)) else { return Ok(()) };
         each_entry(block, visit)
@@ -86,13 +88,13 @@ fn each_entry(block: &Block, visit: &mut dyn FnMut(Entry<'_>) -> Result<()>) -> 
 /// Bytes of a file that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostBlock {
-    /// Where they begin.
+    /// The offset of the first of them.
     pub offset: u64,
-    /// How many there are.
+    /// The number of bytes.
     pub bytes: u64,
-    /// What is wrong.
+    /// A description of the damage.
     pub what: String,
-    /// They may hold entries: data blocks were, or may have been, there.
+    /// They may hold entries: they were, or may have been, data blocks.
     pub entries: bool,
     /// Lost entries are at or above this key; empty: from the beginning.
     pub from: Vec<u8>,
@@ -100,7 +102,7 @@ pub struct LostBlock {
     pub to: Option<Vec<u8>>,
 }
 
-/// What [`walk_file`] found.
+/// The result of [`walk_file`].
 #[derive(Debug, Clone, Default)]
 pub struct WalkedFile {
     /// The file's length in bytes.
@@ -109,12 +111,13 @@ pub struct WalkedFile {
     pub footer: Option<FooterFacts>,
     /// The properties, if they are whole.
     pub properties: Option<Properties>,
-    /// What an index file says of itself, if it is one and its properties are whole. `bytes` and `footer_checksum`, which
-    /// are not known when they are written, are those of the footer, or 0.
+    /// The metadata of an index file, if the file is one and its properties are whole. `bytes` and
+    /// `footer_checksum`, which are not known when properties are written, are those of the footer,
+    /// or 0.
     pub index_file: Option<IndexFileMeta>,
     /// The opaque bytes given to the writer, if they are whole.
     pub aux: Option<Vec<u8>>,
-    /// What cannot be read, in the order of the file.
+    /// The unreadable bytes, in the order of the file.
     pub lost: Vec<LostBlock>,
     /// Whole data blocks.
     pub data_blocks: u64,
@@ -122,9 +125,10 @@ pub struct WalkedFile {
     pub entries: u64,
     /// Tombstones among them.
     pub tombstones: u64,
-    /// The lowest and the highest number in them.
+    /// The lowest and the highest sequence number in them.
     pub numbers: Option<(Seq, Seq)>,
-    /// The dictionary, if there is one and it is whole. The registry knows it for as long as this is kept.
+    /// The dictionary, if the file has one and it is whole. The registry holds it as long as this
+    /// is kept.
     pub dictionary: Option<Arc<Dictionary>>,
 }
 
@@ -147,13 +151,14 @@ fn role_of(tag: u8) -> Option<Role> {
     [Data, Partition, Index, Dictionary, Aux, Properties].into_iter().find(|role| *role as u8 == tag >> 2 & 7)
 }
 
-/// Reads the file with this number from its beginning to its end and calls `visit` with each whole block, in
-/// the order of the file. Dictionaries are kept in `dictionaries`; one that is damaged in this file is taken
-/// from there, if another file has brought it. Writes nothing, and never fails for what stands in the file,
-/// but for [`Error::NewerFormat`]; what the disk cannot read is lost like what is damaged.
+/// Reads the file with this number from beginning to end and calls `visit` with each whole block,
+/// in the order of the file. Dictionaries are registered in `dictionaries`; if that of this file is
+/// damaged, it is taken from there, provided another file has it. Writes nothing. Contents of the
+/// file never make it fail, except for [`Error::NewerFormat`]; bytes that the disk cannot read are
+/// lost like damaged ones.
 ///
 /// # Errors
-/// [`Error::NewerFormat`], I/O errors, and what `visit` returns.
+/// [`Error::NewerFormat`], I/O errors, and the error of `visit`.
 pub fn walk_file(
     env: &Env,
     path: &Path,
@@ -164,7 +169,7 @@ pub fn walk_file(
     walk_within(env, path, number, dictionaries, Limits::USUAL, visit)
 }
 
-/// [`walk_file`], with other limits for where blocks are looked for.
+/// [`walk_file`] with other limits for the search for blocks.
 fn walk_within(
     env: &Env,
     path: &Path,
@@ -205,7 +210,7 @@ fn walk_within(
             return Err(Error::NewerFormat { path: path.to_owned(), found, supported: FORMAT_VERSION });
         }
         Err(Unreadable::Damaged(what)) => {
-            // Of a file that was cut, blocks may reach into where a footer would be.
+            // In a truncated file, blocks may extend into the usual place of the footer.
             walker.by_trial(0, len, None)?;
             walker.lose_footer(what);
         }
@@ -252,7 +257,7 @@ impl Walker<'_> {
         self.parts_behind(footer)
     }
 
-    /// What stands behind the data, or behind the partitions of an index file.
+    /// The sections after the data, or after the partitions of an index file.
     fn parts_behind(&mut self, footer: &Footer) -> Result<()> {
         for (at, role) in [
             (footer.dictionary, Role::Dictionary),
@@ -267,7 +272,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// The data blocks of an index partition, and itself.
+    /// The data blocks of an index partition, and the partition itself.
     fn region(&mut self, top: &TopIndex, index: usize) -> Result<()> {
         let (at, start) = (top.partition(index), top.region_start(index));
         let content = self.content_padded(at, Role::Partition)?;
@@ -290,7 +295,8 @@ impl Walker<'_> {
         self.block(at, Role::Partition, None)
     }
 
-    /// Reads the block at `at`, and counts it as lost if it is not whole. `bounds` are known of lost entries.
+    /// Reads the block at `at`, and counts it as lost if it is not whole. `bounds` are the known
+    /// bounds of lost entries.
     fn block(&mut self, at: Handle, role: Role, bounds: Option<(Vec<u8>, Option<Vec<u8>>)>) -> Result<()> {
         let why = match self.content_padded(at, role)? {
             Ok(content) => match self.decoded(at, role, content)? {
@@ -306,7 +312,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Hands a block on; says what is wrong with it otherwise.
+    /// Passes a block to `visit`; returns a description of the damage if it cannot be decoded.
     fn decoded(&mut self, at: Handle, role: Role, content: Vec<u8>) -> Result<Option<String>> {
         let raw_bytes = (content.len() - PADDING) as u64;
         let shape = match role {
@@ -361,7 +367,7 @@ impl Walker<'_> {
         let mut first = true;
         walked.each(&mut |entry| {
             if std::mem::take(&mut first) {
-                // Lost entries that come before, and of which no index tells.
+                // Earlier lost entries for which no index has an upper bound.
                 for lost in found.lost.iter_mut().filter(|lost| lost.entries && lost.to.is_none()) {
                     lost.to = Some(entry.key.to_vec());
                 }
@@ -381,10 +387,11 @@ impl Walker<'_> {
         self.found.lost.push(LostBlock { offset, bytes, what: what.to_owned(), entries, from, to: None });
     }
 
-    /// Counts as lost what stands behind the last block, where there is no whole footer.
+    /// Counts the bytes after the last block as lost, if there is no whole footer.
     fn lose_footer(&mut self, what: &str) {
         let mut at = self.len;
-        // No whole block was found up to the end; of that, the footer is no more than its length.
+        // No whole block was found up to the end; at most the length of a footer of that is the
+        // footer.
         if let Some(last) = self.found.lost.pop_if(|last| last.offset + last.bytes == self.len) {
             at = last.offset.max(self.len.saturating_sub(footer::LEN as u64));
             if at > last.offset {
@@ -392,7 +399,7 @@ impl Walker<'_> {
             }
         }
         let why = self.reader.why(at, self.len - at);
-        // Without the properties nobody knows where the file ended.
+        // Without the properties the original end of the file is unknown.
         let known = self.found.properties.is_some() || self.found.index_file.is_some();
         self.lose(at, self.len - at, why.as_deref().unwrap_or(what), !known);
     }
@@ -404,7 +411,7 @@ impl Walker<'_> {
         }))
     }
 
-    /// The content of a block, or what is wrong with it.
+    /// The content of a block, or a description of the damage.
     fn content_padded(&mut self, at: Handle, role: Role) -> Result<std::result::Result<Vec<u8>, String>> {
         if at.end() > self.len {
             return Ok(Err("the file ends within it".to_owned()));

@@ -22,9 +22,9 @@ const MAX_LEN: usize = 1 << 28;
 
 /// Writes one file, front to back.
 ///
-/// One thread uses it. Dropping it, or [`Writer::abandon`], removes the file unless
-/// [`Writer::finish`] has succeeded. Memory: the buffer for output of some 600 KB, one data
-/// block, one index partition, the top-level index, and zstd's context.
+/// A writer belongs to one thread. Dropping it, or [`Writer::abandon`], removes the file unless
+/// [`Writer::finish`] has succeeded. Memory: the buffer for output of some 600 KB, one data block,
+/// one index partition, the top-level index, and zstd's context.
 pub struct Writer {
     output: Output,
     options: WriterOptions,
@@ -32,13 +32,13 @@ pub struct Writer {
     data: BlockBuilder,
     blocks: DataBlocks,
     index: IndexBuilder,
-    /// The raw content of the part that is being written; reused.
+    /// The raw content of the section that is being written; reused.
     raw: Vec<u8>,
     /// The last entry of the data blocks written so far.
     last_key: Vec<u8>,
     last_seq: Seq,
     properties: Properties,
-    /// Index files that are written beside.
+    /// Index files that are written along with the file.
     index_files: Vec<IndexFileWriter>,
 }
 
@@ -82,26 +82,27 @@ impl Writer {
         })
     }
 
-    /// Writes an index file beside, with an index entry for every `interval` entries (0 counts as
-    /// 1). Data blocks end where one of its intervals does, so a short interval makes small
-    /// blocks. Call it before the first entry.
+    /// Also writes an index file, with an index entry for every `interval` entries (0 counts as 1).
+    /// Data blocks end where one of its intervals does, so a short interval makes small blocks.
+    /// Call it before the first entry.
     ///
     /// # Errors
-    /// [`alluvium_env::Error::Io`] if the index file cannot be created, or entries were added before.
+    /// [`alluvium_env::Error::Io`] if the index file cannot be created, or entries were added
+    /// before.
     pub fn add_index(&mut self, env: &Env, path: &Path, file_number: u64, interval: u64) -> Result<()> {
         if self.properties.meta.entries > 0 {
-            return Err(self.refusal("an index file begins before the first entry"));
+            return Err(self.refusal("an index file must be added before the first entry"));
         }
         self.index_files.push(IndexFileWriter::create(env, path, file_number, interval, &self.options)?);
         Ok(())
     }
 
-    /// Appends an entry, which must come after the last one in entry order. Key and value may
-    /// have 256 MiB each.
+    /// Appends an entry, which must be after the last one in entry order. Key and value may have
+    /// 256 MiB each.
     ///
     /// # Errors
-    /// [`alluvium_env::Error::Io`] if the entry is out of order or too large (then nothing was added), or
-    /// if writing fails (then the file is of no use).
+    /// [`alluvium_env::Error::Io`] if the entry is out of order or too large (then nothing was
+    /// added), or if writing fails (then the file cannot be used).
     pub fn add(&mut self, entry: Entry<'_>) -> Result<()> {
         let new_key = self.check(&entry)?;
         let size = entry.key.len() + entry.value.len();
@@ -122,7 +123,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Checks an entry against the last one; true if its key is another.
+    /// Checks an entry against the last one; true if its key is a new one.
     #[inline]
     fn check(&self, entry: &Entry<'_>) -> Result<bool> {
         if entry.key.len() > MAX_LEN || entry.value.len() > MAX_LEN || entry.seq > MAX_SEQ {
@@ -178,7 +179,7 @@ impl Writer {
         let first_key = self.data.first_key();
         let bound =
             if first_of_file { (first_key, MAX_SEQ) } else { index::bound(&self.last_key, self.last_seq, first_key) };
-        // Where the block will stand is known before it is packed, which empties the builder.
+        // The block's location is determined before it is packed, which empties the builder.
         self.index.add_block(bound, Handle { offset: self.output.len(), len: 0 });
         for index in &mut self.index_files {
             index.begin_block(bound, self.output.len());
@@ -212,8 +213,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The bytes that the file would have if it ended here, about; the data block in the making
-    /// counts as it is.
+    /// The approximate bytes of the file if it ended here, including the open data block.
     pub fn estimated_bytes(&self) -> u64 {
         self.output.len() + (self.data.raw_len() + self.index.pending_bytes()) as u64
     }
@@ -243,10 +243,10 @@ impl Writer {
         self.finish_with_indexes(footer).map(|(meta, _)| meta)
     }
 
-    /// As [`Writer::finish`], with the index files that [`Writer::add_index`] began, in that order.
+    /// As [`Writer::finish`], with the index files of [`Writer::add_index`], in that order.
     ///
     /// # Errors
-    /// As there. After an error in an index file, the file itself may stay.
+    /// As [`Writer::finish`]. After an error in an index file, the file itself may stay.
     pub fn finish_with_indexes(mut self, footer: FooterInfo) -> Result<(FileMeta, Vec<IndexFileMeta>)> {
         let meta = self.finish_data(footer)?;
         let indexes = std::mem::take(&mut self.index_files);
@@ -256,7 +256,7 @@ impl Writer {
 
     fn finish_data(&mut self, footer: FooterInfo) -> Result<FileMeta> {
         if self.properties.meta.entries == 0 {
-            return Err(self.refusal("a file needs an entry"));
+            return Err(self.refusal("a file must have an entry"));
         }
         if !self.data.is_empty() {
             self.write_data_block()?;
@@ -299,7 +299,7 @@ impl Writer {
         Ok(meta)
     }
 
-    /// Gives up, and removes the file.
+    /// Removes the file.
     pub fn abandon(self) {
         drop(self);
     }

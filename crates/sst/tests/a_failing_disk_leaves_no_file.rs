@@ -1,5 +1,5 @@
-//! A writer that meets an error, is refused, abandoned or dropped leaves no file behind; and
-//! whatever read fails, the error is passed on and the next read is right again.
+//! A writer that meets an error, is refused, abandoned or dropped leaves no file; and whatever read
+//! fails, the error is returned and the next read is right again.
 
 mod common;
 
@@ -73,7 +73,7 @@ fn abandoned_and_dropped_writers_remove_their_file() {
         assert!(!env.fs.exists(Path::new(PATH)).unwrap());
     }
     let empty = Writer::create(&env, Path::new(PATH), 7, options()).unwrap();
-    assert!(empty.finish(FooterInfo::default()).unwrap_err().to_string().contains("a file needs an entry"));
+    assert!(empty.finish(FooterInfo::default()).unwrap_err().to_string().contains("a file must have an entry"));
     assert!(!env.fs.exists(Path::new(PATH)).unwrap());
 }
 

@@ -1,5 +1,5 @@
-//! Files agree with a sorted vector: gets at every number, seeks, and walks both ways, with
-//! versions of a key that go on over blocks and partitions.
+//! Files agree with a sorted vector: gets at every number, seeks, and walks in both directions,
+//! with versions of a key that continue over blocks and partitions.
 
 mod common;
 
@@ -54,7 +54,7 @@ fn model_seek(model: &[Owned], key: &[u8], seq: Seq) -> usize {
     model.partition_point(|entry| alluvium_codec::entry::compare(&entry.key, entry.seq, key, seq).is_lt())
 }
 
-/// Keys that are there, and neighbours that may not be.
+/// Existing keys, and neighbours that may not exist.
 fn probes(model: &[Owned]) -> Vec<Vec<u8>> {
     let mut keys = vec![vec![], vec![0xff; 12], b"tree".to_vec()];
     for entry in model {
@@ -70,7 +70,7 @@ fn probes(model: &[Owned]) -> Vec<Vec<u8>> {
     keys
 }
 
-/// Seqs around those of a key.
+/// Sequence numbers around those of a key.
 fn seqs_of(model: &[Owned], key: &[u8]) -> Vec<Seq> {
     let mut seqs = vec![0, 30, MAX_SEQ];
     for entry in model.iter().filter(|entry| entry.key == key) {

@@ -38,7 +38,7 @@ fn is_damage(error: &Error, what: &str) {
     assert!(error.to_string().contains("7.sst"), "{what}: {error}");
 }
 
-/// Opens the damaged file and reads all of it every way. Returns true if nothing was noticed.
+/// Opens the damaged file and reads all of it in every way. Returns true if no damage was noticed.
 fn read_every_way(fixture: &Fixture, model: &[Owned], what: &str) -> bool {
     let registry = DictionaryRegistry::new();
     let reader = match Reader::open(&fixture.env, &fixture.path, &fixture.meta, Arc::new(NoCache), &registry) {
@@ -132,7 +132,7 @@ fn another_file_in_its_place() {
     assert_eq!(fixture.meta.bytes, other.meta.bytes);
     fixture.set_bytes(&other.bytes());
     is_damage(&fixture.open_with(Arc::new(NoCache)).err().unwrap(), "the same size, another content");
-    // The same bytes under another number are found too.
+    // The same bytes under another number are detected too.
     let meta = FileMeta { number: NUMBER + 1, ..other.meta.clone() };
     let opened = Reader::open(&other.env, &other.path, &meta, Arc::new(NoCache), &other.registry);
     is_damage(&opened.err().unwrap(), "another number");
@@ -146,7 +146,7 @@ fn blocks_swapped_within_a_file() {
         WriterOptions { block_bytes: 512, compression: Compression::None, ..WriterOptions::default() },
     );
     let bytes = fixture.bytes();
-    // Each block is as long as the next, and both are whole: only their places are wrong.
+    // Each block is as long as the next, and both are whole: only their locations are wrong.
     let place_of = |n: u8| bytes.windows(600).position(|window| window == [n; 600]).unwrap();
     let len = place_of(2) - place_of(1);
     assert_eq!(place_of(3) - place_of(2), len);
@@ -167,7 +167,7 @@ fn a_block_with_a_checksum_of_its_own_is_found_by_the_check() {
     let mut bytes = fixture.bytes();
     let value_at = bytes.windows(9).position(|window| window == b"the value").unwrap();
     bytes[value_at] ^= 1;
-    // The first data block stands at offset 0 and ends with the tag 0 and the checksum.
+    // The first data block is at offset 0 and ends with the tag 0 and the checksum.
     let seed = NUMBER.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let original = fixture.bytes();
     let is_end = |end: &usize| {

@@ -1,5 +1,5 @@
-//! Entries of indexes take a few bytes each, since their blocks are stored column by column; and nobody who reads
-//! them can tell.
+//! Entries of indexes take a few bytes each, since their blocks are stored column by column;
+//! readers see no difference.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Whatever index file a key is looked up by, what is found is what the file has; a damaged one is
-//! named, and one of other data is refused.
+//! A look-up by any index file finds the contents of the file; damage in an index file is reported
+//! with its path, and one of other data is refused.
 
 use alluvium_codec::entry::{Entry, Kind, MAX_SEQ};
 use alluvium_env::{Env, Error, OpenMode};
@@ -73,7 +73,7 @@ proptest! {
         let reader = open_data(&env, &data);
         prop_assert_eq!(reader.verify().unwrap().entries, pairs.len() as u64);
         for meta in &metas {
-            // One entry for each so many keys, and one for the rest.
+            // One entry for each interval of keys, and one for the rest.
             prop_assert_eq!(meta.extents, (pairs.len() as u64).div_ceil(meta.interval));
             let index = open_index(&env, &data, meta).unwrap();
             index.verify(&reader).unwrap();
@@ -172,7 +172,8 @@ fn a_tool_reads_an_index_file_as_one() {
         assert!(partitions > 0 && roles[..partitions].iter().all(|role| *role == "index partition"), "{roles:?}");
         assert_eq!(roles[partitions..], behind);
     }
-    // One damaged block is lost alone, whichever it is: without the top-level index the others are found by trial.
+    // One damaged block is lost alone, whichever it is: without the top-level index the rest is
+    // found by trial.
     let meta = &metas[0];
     let file = env.fs.open(&index_path(meta.interval), OpenMode::ReadWrite).unwrap();
     let mut whole = vec![0; file.len().unwrap() as usize];

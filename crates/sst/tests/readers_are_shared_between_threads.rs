@@ -18,7 +18,7 @@ fn types_may_go_between_threads() {
     is_sent::<Writer>();
 }
 
-/// Keeps what it is given, also if two threads read the same block at once.
+/// Caches every block, even if two threads read the same one at once.
 struct Tolerant(KeepAll);
 
 impl BlockCache for Tolerant {

@@ -1,5 +1,5 @@
-//! How often the file system is asked: once for most opens, twice for a cold get, and once for
-//! hundreds of KiB of a scan; the check reads a few MiB at once at most. What is put into the cache, and what is not.
+//! The number of reads: one for most opens, two for a cold get, and one for hundreds of KiB of a
+//! scan; the check reads at most a few MiB at once. Also which blocks are cached.
 
 mod common;
 

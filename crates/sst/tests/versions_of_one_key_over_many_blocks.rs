@@ -1,5 +1,5 @@
-//! A key with so many versions that they go on over blocks and partitions: every version is
-//! found, with one partition and one data block read.
+//! A key whose versions continue over blocks and partitions: every version is found, with one
+//! partition and one data block read.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Whatever byte of a file is changed, and wherever it is cut: every entry is read by walking the file, or lies
-//! in a range of keys that is named as lost; and nothing is read that was not written.
+//! Whatever byte of a file is changed, and wherever it is cut: a walk of the file reads every entry
+//! or reports a range of keys with it as lost; and it reads no entry that was not written.
 
 mod common;
 
@@ -34,7 +34,7 @@ fn variants() -> Vec<(&'static str, WriterOptions)> {
     ]
 }
 
-/// Walks the file, and checks what is found. Returns how many entries are missing.
+/// Walks the file, and checks the result. Returns the number of missing entries.
 fn walk(fixture: &Fixture, model: &[Owned], registry: &DictionaryRegistry, what: &str) -> (usize, WalkedFile) {
     let (mut seen, mut places) = (Vec::new(), Vec::new());
     let number = fixture.meta.number;
@@ -79,7 +79,7 @@ fn with_every_byte_changed() {
         assert!(missing == 0 && whole.lost.is_empty() && whole.data_blocks > 6, "{name}: {whole:?}");
         let largest = model.len() / 4;
         let bytes = fixture.bytes();
-        // Another file has brought the dictionary.
+        // Another file has registered the dictionary.
         let registry = DictionaryRegistry::new();
         let (_, kept) = walk(&fixture, &model, &registry, name);
         for at in 0..bytes.len() {
@@ -112,12 +112,12 @@ fn cut_at_every_length_and_without_its_dictionary() {
         for len in 0..bytes.len() {
             fixture.set_bytes(&bytes[..len]);
             let (_, walked) = walk(&fixture, &model, &DictionaryRegistry::new(), &format!("{name}, {len} bytes"));
-            // No block is lost but those that were cut, be the cut where it may; nobody knows which dictionary it had.
+            // Only the cut blocks are lost, wherever the cut is. Without its dictionary block, a file has no known dictionary.
             let left = ends.iter().filter(|end| **end <= len as u64).count() as u64;
             assert!(walked.data_blocks == left || name == "dictionary", "{name}, {len} bytes: {walked:?}, not {left}");
             assert!(walked.lost.last().is_some_and(|lost| lost.offset + lost.bytes == len as u64), "{name}, {len}");
         }
-        // Without its footer it is as good as whole, the dictionary found included.
+        // Without its footer all blocks are found, the dictionary included.
         fixture.set_bytes(&bytes[..bytes.len() - 20]);
         let (missing, walked) = walk(&fixture, &model, &DictionaryRegistry::new(), name);
         assert!(missing == 0 && walked.properties.is_some(), "{name}: {missing} of {walked:?}");
@@ -147,7 +147,7 @@ fn with_every_sector_unreadable() {
         let mut fixture = Fixture::new(&model, options);
         let (_, whole) = walk(&fixture, &model, &DictionaryRegistry::new(), name);
         assert!(whole.file_bytes > 8 * SECTOR);
-        // A block that reaches into the sector is lost, and the index partition of others at most.
+        // A block that extends into the sector is lost, and at most the index partition of others.
         let largest = (SECTOR + 512) as usize * model.len() / whole.file_bytes as usize * 2;
         let disk = Arc::new(FaultFs::new(fixture.env.fs.clone()));
         fixture.env.fs = disk.clone();
@@ -158,7 +158,7 @@ fn with_every_sector_unreadable() {
             let (missing, walked) = walk(&fixture, &model, &DictionaryRegistry::new(), &what);
             assert!(missing <= largest, "{what}: {missing} entries of at most {largest} are missing");
             assert!(walked.lost.iter().any(|lost| lost.what.contains("cannot be read")), "{what}: {:?}", walked.lost);
-            // One sector fails; but for an index in it, nothing else is lost.
+            // One sector fails; unless it has an index, nothing else is lost.
             let beside =
                 |lost: &&alluvium_sst::LostBlock| lost.offset + lost.bytes <= from || lost.offset >= from + SECTOR;
             assert_eq!(walked.lost.iter().filter(beside).count(), 0, "{what}: {:?}", walked.lost);

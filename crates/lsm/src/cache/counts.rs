@@ -1,5 +1,5 @@
-//! What a cache counts: by thread, so that counting takes no locked instruction and no cache line of another
-//! core. Sums are made when somebody asks.
+//! Counts of a cache, kept by thread, so that counting takes no locked instruction and no cache
+//! line of another core. Sums are computed on request.
 //!
 //! Locking: the list of threads, a leaf.
 
@@ -8,12 +8,11 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     /// Look-ups that found their block.
     Hit,
-    /// Look-ups that did not.
+    /// Look-ups that did not find their block.
     Miss,
     /// Point reads.
     Get,
@@ -23,10 +22,10 @@ pub(crate) enum What {
 
 const KINDS: usize = 4;
 
-/// The counts of one thread. Only that thread writes.
+/// The counts of one thread. Only that thread writes them.
 #[derive(Default)]
 #[repr(align(128))]
-struct OfThread([AtomicU64; KINDS]);
+struct ThreadCounts([AtomicU64; KINDS]);
 
 /// The counts of all threads.
 pub(crate) struct Counts {
@@ -36,17 +35,18 @@ pub(crate) struct Counts {
 
 #[derive(Default)]
 struct Threads {
-    /// Those that counted something; a thread that has ended leaves its counts here alone.
-    all: Vec<Arc<OfThread>>,
-    /// The sums of those that have ended, as far as they were seen.
+    /// Threads that counted something; the list holds the only reference to the counts of a thread
+    /// that has ended.
+    all: Vec<Arc<ThreadCounts>>,
+    /// The sums of ended threads, as far as they were collected.
     ended: [u64; KINDS],
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// This thread's counts, by the id of what they are of.
-    static OWN: RefCell<Vec<(u64, Arc<OfThread>)>> = const { RefCell::new(Vec::new()) };
+    /// This thread's counts, by the id of the [`Counts`] that they belong to.
+    static OWN: RefCell<Vec<(u64, Arc<ThreadCounts>)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Counts {
@@ -54,7 +54,6 @@ impl Counts {
         Self { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), threads: Mutex::default() }
     }
 
-    /// Counts one.
     #[inline]
     pub fn add(&self, what: What) {
         let counted = OWN.try_with(|own| {
@@ -73,12 +72,12 @@ impl Counts {
         }
     }
 
-    /// Begins the counts of this thread.
+    /// Registers counts for this thread.
     #[cold]
-    fn enter(&self, own: &mut Vec<(u64, Arc<OfThread>)>) -> usize {
-        // Those of caches that are no more.
+    fn enter(&self, own: &mut Vec<(u64, Arc<ThreadCounts>)>) -> usize {
+        // Counts of caches that no longer exist.
         own.retain(|(_, counts)| Arc::strong_count(counts) > 1);
-        let counts = Arc::new(OfThread::default());
+        let counts = Arc::new(ThreadCounts::default());
         let mut threads = self.threads.lock();
         threads.forget_ended();
         threads.all.push(counts.clone());
@@ -86,10 +85,9 @@ impl Counts {
         own.len() - 1
     }
 
-    /// How many were counted.
     pub fn sum(&self, what: What) -> u64 {
         let threads = self.threads.lock();
-        let own = |counts: &Arc<OfThread>| counts.0[what as usize].load(Ordering::Relaxed);
+        let own = |counts: &Arc<ThreadCounts>| counts.0[what as usize].load(Ordering::Relaxed);
         threads.ended[what as usize] + threads.all.iter().map(own).sum::<u64>()
     }
 }
@@ -100,7 +98,8 @@ impl Threads {
         all.retain(|counts| {
             let lives = Arc::strong_count(counts) > 1;
             if !lives {
-                // What the thread wrote before it let go of its counts is seen after that.
+                // This makes everything visible that the thread wrote before it released its
+                // counts.
                 std::sync::atomic::fence(Ordering::Acquire);
                 ended.iter_mut().zip(&counts.0).for_each(|(sum, own)| *sum += own.load(Ordering::Relaxed));
             }

@@ -1,12 +1,12 @@
-//! Copying entries from memtables or files into new files: what nobody can read any more stays behind,
-//! and deltas are folded where the whole chain is at hand.
+//! Copying entries from memtables or files into new files: entries that no reader can see any more
+//! are dropped, and deltas are folded where the whole chain is in the input.
 //!
 //! A chain is folded onto a full write that no live snapshot separates from it; the value takes the
-//! number of the newest delta. Deltas whose full write lies further down, or beyond a snapshot, are
-//! copied as they are. Where nothing older can exist they do nothing, and go.
+//! number of the newest delta. Deltas whose full write is further down, or beyond a snapshot, are
+//! copied unchanged. Deltas on nothing, where nothing older can exist, do nothing and are dropped.
 //!
-//! What a range tombstone hides from every snapshot is passed over; where all of a stretch of an input is
-//! older than it, without being read.
+//! Entries that a range tombstone hides from every snapshot are skipped; a stretch of an input that
+//! is older than the tombstone as a whole is skipped without being read.
 
 use super::output::Output;
 use crate::chain::{Base, Chain};
@@ -18,30 +18,31 @@ use crate::superseded::Superseded;
 use alluvium_codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use alluvium_env::{Error, Result};
 
-/// How often a copy looks whether it should stop, in raw bytes.
+/// A copy checks whether it should stop after this many raw bytes.
 const POLL_BYTES: usize = 64 << 10;
 
-/// The entries of a tree that may go.
+/// The entries of a tree that a sweep drops.
 pub struct Drops<'a> {
-    /// The tree.
+    /// The number of the tree.
     pub tree: u32,
-    /// True if the put of this key (with its tree) under this number may go. Each version is asked about by itself.
+    /// True if the put of this key (with its tree) under this sequence number is dropped. Called
+    /// for each version.
     pub may_go: &'a (dyn Fn(&[u8], Seq) -> bool + 'a),
 }
 
-/// One copy.
 pub(crate) struct Copy<'a, 'o> {
     retention: Retention,
     policies: &'a Policies,
     output: &'a mut Output<'o>,
-    /// Whether nothing older than an entry of this key lies below the output.
+    /// True if nothing older than an entry of this key is below the output.
     at_bottom: &'a dyn Fn(&[u8]) -> bool,
-    /// Deltas that wait for what lies below them, of `key`.
+    /// Deltas of `key` that wait for the entries below them.
     chain: Chain,
     key: Vec<u8>,
-    /// A newer version than those of the chain was copied: the last snapshot that reads the chain.
+    /// A newer version than those of the chain was copied: this is the last snapshot that reads the
+    /// chain.
     shadowed: Option<Seq>,
-    /// The tree at hand needs its numbers.
+    /// The current tree needs its sequence numbers.
     numbers: bool,
     folded: Vec<u8>,
     folds: u64,
@@ -51,17 +52,17 @@ pub(crate) struct Copy<'a, 'o> {
     superseded: Superseded,
 }
 
-/// What a copy came to.
+/// The result of a copy.
 pub(crate) struct Copied {
-    /// False if it was stopped on the way.
+    /// False if the copy was stopped.
     pub whole: bool,
     /// Deltas that could not apply.
     pub refused: u64,
     /// Values that deltas were folded onto.
     pub folded: u64,
-    /// Entries that went because they might.
+    /// Entries that [`Drops`] allowed to drop.
     pub dropped: u64,
-    /// What the copies and what was left out say of trees that need their numbers.
+    /// What the copied and the dropped entries say about trees that need their numbers.
     pub superseded: Superseded,
 }
 
@@ -90,7 +91,7 @@ impl<'a, 'o> Copy<'a, 'o> {
         }
     }
 
-    /// Leaves out what may go.
+    /// Drops these entries.
     pub fn without(mut self, drops: Option<&'a Drops<'a>>) -> Self {
         self.drops = drops;
         self
@@ -106,7 +107,7 @@ impl<'a, 'o> Copy<'a, 'o> {
         Copied { whole, refused, folded, dropped, superseded }
     }
 
-    /// Copies the entries that somebody may still read, until `stop` says so.
+    /// Copies the entries that a reader may still see, until `stop` returns true.
     pub fn run<I: Pass<Error = Error>>(mut self, source: &mut I, stop: &dyn Fn() -> bool) -> Result<Copied> {
         let now = self.retention.visible();
         let mut tree = None;
@@ -116,7 +117,7 @@ impl<'a, 'o> Copy<'a, 'o> {
             let key = source.key();
             let this = tree_of(key);
             if tree != Some(this) {
-                // The chain belongs to the tree before, and to what that says of numbers.
+                // The chain belongs to the previous tree, and to its use of numbers.
                 self.leave_chain(None)?;
                 tree = Some(this);
                 if !self.policies.liveness.tree_is_live(this, now) {
@@ -132,7 +133,7 @@ impl<'a, 'o> Copy<'a, 'o> {
                         self.superseded.note(this, cover);
                     }
                     since_poll += key.len();
-                    // Within the tree: the next one is noted by itself.
+                    // Within the tree: the next tree is noted separately.
                     let end = this.checked_add(1).map(u32::to_be_bytes);
                     source.pass_forward(cover, end.as_ref().map_or(high, |end| high.min(end)))?;
                     true
@@ -167,12 +168,12 @@ impl<'a, 'o> Copy<'a, 'o> {
         if !self.chain.is_empty() && !matches!(verdict, Verdict::Chain | Verdict::Base { .. }) {
             self.leave_chain(Some(entry.key))?;
         }
-        let stands_alone = match verdict {
+        let is_sole_write = match verdict {
             Verdict::Keep => entry.kind != Kind::Delta,
             Verdict::DropIfBottom | Verdict::ChainStart { shadowed: None } => true,
             _ => false,
         };
-        if !stands_alone {
+        if !is_sole_write {
             self.note(entry.key, entry.seq);
         }
         match verdict {
@@ -199,7 +200,7 @@ impl<'a, 'o> Copy<'a, 'o> {
         }
     }
 
-    /// An entry of the key does not stand alone, or not as a full write.
+    /// Records that an entry of the key is not the only one, or not a full write.
     #[inline]
     fn note(&mut self, key: &[u8], seq: Seq) {
         if self.numbers {
@@ -207,21 +208,22 @@ impl<'a, 'o> Copy<'a, 'o> {
         }
     }
 
-    /// The entry with the lowest number, if nobody can tell the difference.
+    /// The entry with the lowest number, if no reader can see the difference.
     fn lowest<'e>(&mut self, entry: Entry<'e>) -> Entry<'e> {
-        // Not under a range tombstone, which may be older.
+        // An entry under a range tombstone keeps its number: the tombstone may be older.
         let plain =
             self.retention.seen_by_all() && (self.at_bottom)(entry.key) && !self.retention.is_covered(entry.key);
         if plain { Entry { seq: NUMBERLESS, ..entry } } else { entry }
     }
 
-    /// The chain ends without a full write of its stripe; `next` is the next entry's key.
+    /// Ends a chain for which no full write of its stripe was found; `next` is the next entry's
+    /// key.
     fn leave_chain(&mut self, next: Option<&[u8]>) -> Result<()> {
         if self.chain.is_empty() {
             return Ok(());
         }
         self.note_chain();
-        // On nothing at all, deltas do nothing.
+        // Deltas on nothing do nothing.
         let nothing_below = next != Some(self.key.as_slice()) && (self.at_bottom)(&self.key);
         if !nothing_below {
             self.copy_chain()?;
@@ -230,7 +232,7 @@ impl<'a, 'o> Copy<'a, 'o> {
         Ok(())
     }
 
-    /// The chain has come to no full write.
+    /// Records a chain that was not folded onto a full write.
     fn note_chain(&mut self) {
         if self.numbers {
             self.superseded.note(tree_of(&self.key), self.chain.newest());
@@ -240,33 +242,35 @@ impl<'a, 'o> Copy<'a, 'o> {
     fn copy_chain(&mut self) -> Result<()> {
         let mut shadowed = self.shadowed;
         for (seq, value) in self.chain.iter() {
-            // Only the first counts as garbage to be: rewriting the file does not shorten a chain.
+            // Only the first counts as future garbage: rewriting the file does not shorten a chain.
             let shadowed = std::mem::take(&mut shadowed);
             self.output.add(Entry { key: &self.key, seq, kind: Kind::Delta, value }, shadowed)?;
         }
         Ok(())
     }
 
-    /// Folds the chain onto a value, behind what `folded` begins with. `None` if nobody can: not now, or never, because the
-    /// value or a delta is damaged, which is told to whoever reads the key. The other keys are copied all the same.
+    /// Folds the chain onto a value, and appends the result to `folded`. `None` if that is not
+    /// possible now, or if the value or a delta is damaged: a read of the key reports that. The
+    /// other keys are copied all the same.
     fn fold(&mut self, key: &[u8], value: &[u8]) -> Result<Option<u64>> {
         match self.chain.fold(&*self.policies.fold, key, value, &mut self.folded) {
             Err(error @ Error::Corrupt { .. }) => {
-                log::warn!(target: "alluvium::files", "left as it is: {error}");
+                log::warn!(target: "alluvium::files", "deltas stay unfolded: {error}");
                 Ok(None)
             }
             folded => folded,
         }
     }
 
-    /// The chain stands on this entry, which lies in the same stripe; `oldest` says that it is the oldest.
+    /// Ends the chain at this entry of the same stripe; `oldest` is true if the entry is the oldest
+    /// of the key.
     fn close_chain(&mut self, base: Entry<'_>, oldest: bool) -> Result<()> {
         let damaged = |e: alluvium_codec::DecodeError| {
             let what = format!("key {:02x?}: {e}", base.key);
             Error::corrupt(std::path::Path::new("a folded value"), 0, what)
         };
         match Base::of(base.seq, base.kind, base.value).map_err(damaged)? {
-            // The deltas did nothing.
+            // The deltas do nothing.
             Base::Absent => {
                 self.note_chain();
                 self.chain.clear();

@@ -13,16 +13,16 @@ use std::sync::Arc;
 /// How a compaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done.
+    /// The compaction has completed.
     Done,
-    /// It was told to stop, and changed nothing; the same work will be picked again.
+    /// `should_yield` stopped it, and nothing changed; the same work will be picked again.
     Yielded,
 }
 
-/// A compaction that was picked. Its files are reserved until it is run or dropped.
+/// A picked compaction. Its files are reserved until it is run or dropped.
 pub struct CompactionJob {
     pub(crate) pick: Pick,
-    /// The inputs with their runs.
+    /// The inputs, each with its run.
     pub(crate) inputs: Vec<(u64, Arc<FileHandle>)>,
     pub(crate) version: Arc<Version>,
     pub(crate) _ticket: Ticket,
@@ -52,13 +52,13 @@ impl std::fmt::Debug for CompactionJob {
     }
 }
 
-/// Which trees of a version are dead; asked before locks are taken.
+/// The dead trees of a version. Called before locks are taken.
 pub(crate) fn dead_trees(version: &Version, liveness: &dyn Liveness, now: Seq) -> HashSet<u32> {
     let trees: HashSet<u32> = version.files().flat_map(|(_, file)| file.trees.iter().copied()).collect();
     trees.into_iter().filter(|&tree| !liveness.tree_is_live(tree, now)).collect()
 }
 
-/// What range tombstones hide of which files; asked before locks are taken.
+/// What range tombstones hide of each file. Called before locks are taken.
 pub(crate) fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<u64, Covered> {
     if version.ranges.is_empty() {
         return HashMap::new();
@@ -67,7 +67,8 @@ pub(crate) fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<
     files.filter(|(_, covered)| covered.fragments > 0).collect()
 }
 
-/// Describes a version to the picker, which takes none of the files that are left out, nor what overlaps them.
+/// Describes a version to the picker, which takes none of the files that are left out, and none
+/// that overlaps them.
 pub(crate) fn layout<'a>(
     version: &'a Version,
     running: &Running,
@@ -122,7 +123,7 @@ pub(super) fn spans_of(pick: &Pick, inputs: &[(u64, Arc<FileHandle>)]) -> Vec<Sp
     };
     match pick {
         Pick::Remove(_) => Vec::new(),
-        // A move is over as soon as its edit is: only the run that it enters matters.
+        // A move ends with its edit: only the run that it enters matters.
         Pick::Move(moves) => {
             moves.iter().zip(inputs).map(|(&(_, to), input)| Span { newest: to, ..span(to, &[input]) }).collect()
         }

@@ -1,12 +1,13 @@
 //! Output files of flushes and compactions: where one ends and the next begins, and with which
 //! dictionary each is written.
 //!
-//! The first entries of a tree in a file are *staged* in memory until it is known how much there
-//! is of the tree. Little, here and in the files below: they share the file of their neighbours. Enough for a file of its own,
-//! but not for a dictionary: such a file. More: a file with the tree's dictionary, written
-//! directly from then on. Files end at the size asked for, where a large tree ends, at bounds of
-//! base files (so that runs above stay cut as the base is), and where a tree's keys leave the
-//! range of everything below, so that what follows can sink to the base by an edit alone.
+//! The first entries of a tree in a file are *staged* in memory until the amount of data of the
+//! tree is known. A small tree, here and in the files below, shares the file of its neighbours. A
+//! larger one gets a file of its own. One that is large enough for a dictionary gets a file with
+//! the tree's dictionary, and its further entries are written directly. Files end at the target
+//! size, where a large tree ends, at bounds of base files (so that runs above stay cut as the base
+//! is), and where a tree's keys leave the range of everything below, so that what follows can sink
+//! to the base by an edit alone.
 
 use crate::budget::{Charge, Owner};
 use crate::dictionary::sample;
@@ -21,21 +22,21 @@ use alluvium_env::Result;
 use alluvium_sst::{Compression, Dictionary, FooterInfo, Sampler, Writer, WriterOptions};
 use std::sync::Arc;
 
-/// Staged values shorter than this in sum tell nothing about a ratio.
+/// The assumed compression ratio when too few values are staged to measure one.
 const TYPICAL_RATIO: f64 = 0.45;
 
 struct Staged {
-    /// Where key and value begin in the stage's bytes.
+    /// The offset of key and value in the stage's bytes.
     start: usize,
     key_len: usize,
     value_len: usize,
     seq: Seq,
     kind: Kind,
-    /// The last snapshot that reads it; 0 if it is the newest of its key.
+    /// The last snapshot that reads the entry; 0 if it is the newest of its key.
     last_reader: Seq,
 }
 
-/// Entries of one tree that wait for a decision.
+/// Entries of one tree that are not assigned to a file yet.
 #[derive(Default)]
 struct Stage {
     bytes: Vec<u8>,
@@ -80,8 +81,8 @@ impl Stage {
         Some(&self.bytes[staged.start..staged.start + staged.key_len])
     }
 
-    /// Trains a dictionary on what is staged: on the values, or, where keys are most of it, on blocks
-    /// as they will be written.
+    /// Trains a dictionary on the staged values, or, where keys are most of the data, on blocks as
+    /// they will be written.
     fn train(&self, block_bytes: usize, max_bytes: usize) -> Option<Dictionary> {
         let values: usize = self.entries.iter().map(|staged| staged.value_len).sum();
         let entries = (0..self.entries.len()).map(|at| self.entry(at).0);
@@ -106,17 +107,17 @@ struct OpenFile {
     writer: Writer,
     trees: Vec<u32>,
     shadowed: u64,
-    /// Their numbers, by the last snapshot that reads them, ascending.
+    /// The number of shadowed entries by the last snapshot that reads them, ascending.
     readers: Vec<(Seq, u64)>,
-    /// The definitions that values use, for trees that have such.
+    /// The definitions that values use, for trees that have definitions.
     used: Vec<(u32, Used)>,
-    /// It belongs to one tree alone.
+    /// It has keys of one tree only.
     exclusive: bool,
     dictionary_id: u64,
 }
 
 impl OpenFile {
-    /// Counts an entry that a newer version shadows, if this is one.
+    /// Counts an entry if a newer version shadows it.
     #[inline]
     fn note(&mut self, shadowed: Option<Seq>) {
         let Some(last_reader) = shadowed else { return };
@@ -141,15 +142,15 @@ impl OpenFile {
     }
 }
 
-/// What an output is for.
+/// The purpose of an output.
 pub(crate) struct Plan {
     /// The run that the files will be in, unless they sink further.
     pub run: u64,
     /// The numbers of the input files, for the footers.
     pub inputs: Vec<u64>,
-    /// The files that lie below; only their bounds are looked at.
+    /// The version whose files are below; only their bounds are used.
     pub below: Arc<Version>,
-    /// The base below, unless this output is the base.
+    /// The base below, unless this output belongs to the base.
     cuts: Option<Arc<Run>>,
 }
 
@@ -170,16 +171,16 @@ pub(crate) struct Output<'a> {
     uses_definitions: bool,
     stage: Stage,
     open: Option<OpenFile>,
-    /// The current file of the tree has been decided: entries go to `open` directly.
+    /// The current file of the tree is chosen: entries go to `open` directly.
     streaming: bool,
     done: Vec<AddedFile>,
     /// The first base file whose largest key is at or above the last key.
     base_at: usize,
-    /// The highest key of the tree in any run below; `None` if nothing is there.
+    /// The highest key of the tree in any run below; `None` if no run below has the tree.
     tree_end: Option<Vec<u8>>,
     /// The last key was at or below `tree_end`.
     inside: bool,
-    /// The tree has large files below: it is large, however little of it is in this output.
+    /// The tree has large files below: it counts as large, whatever its size in this output.
     large: bool,
     charge: Charge,
 }
@@ -204,11 +205,12 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Raw bytes of a tree from which on it gets a file of its own with a dictionary, if any.
+    /// The raw bytes from which a tree gets a file of its own with a dictionary, if dictionaries
+    /// are on.
     fn stage_limit(&self) -> u64 {
         let options = &self.home.shared.options;
         let limit = if self.uses_dictionaries() { options.dictionary_file_bytes } else { options.small_tree_bytes };
-        // A small budget has no room for a large stage. An empty one is never large.
+        // A small budget has no room for a large stage. An empty stage is never large.
         limit.min((self.home.shared.budget.total() as u64 / 16).max(64 << 10)).max(1)
     }
 
@@ -224,8 +226,8 @@ impl<'a> Output<'a> {
         self.home.shared.options.dictionary_bytes > 0 && matches!(self.compression(), Compression::Zstd { .. })
     }
 
-    /// Appends an entry; with it, if a newer version of its key was added before, the last snapshot
-    /// that reads it.
+    /// Appends an entry. `last_reader` is the last snapshot that reads it, if a newer version of
+    /// its key was added before.
     #[inline]
     pub fn add(&mut self, entry: Entry<'_>, shadowed: Option<Seq>) -> Result<()> {
         let tree = tree_of(entry.key);
@@ -259,8 +261,8 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// True when `key` is the first of its tree beyond everything that lies below: what follows
-    /// can sink to the base if it gets a file of its own.
+    /// True when `key` is the first of its tree beyond everything below: the entries from here on
+    /// can sink to the base if they get a file of their own.
     fn note_leaving(&mut self, key: &[u8]) -> bool {
         let leaving = self.inside && self.tree_end.as_deref().is_some_and(|end| key > end);
         if leaving {
@@ -269,7 +271,7 @@ impl<'a> Output<'a> {
         leaving
     }
 
-    /// True if the file that is being written must end before `key`.
+    /// True if the open file must end before `key`.
     #[inline]
     fn must_cut(&mut self, key: &[u8]) -> bool {
         if self.inside && self.note_leaving(key) {
@@ -286,12 +288,13 @@ impl<'a> Output<'a> {
             }
             None => false,
         };
-        // What streams has reached the stage's limit: large enough for an end at a base bound.
+        // A streaming tree has reached the stage's limit: it is large enough to end a file at a
+        // base bound.
         let full = crossed || open.writer.estimated_bytes() >= self.home.shared.options.target_file_bytes;
         full && open.writer.last_key() != key
     }
 
-    /// The tree at hand ends, and another begins.
+    /// Ends the current tree, and begins another.
     fn change_tree(&mut self, tree: u32) -> Result<()> {
         self.end_tree()?;
         self.tree = Some(tree);
@@ -313,7 +316,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Places what is staged of a tree that has no more entries.
+    /// Writes the staged entries of a tree that has no more entries.
     fn end_tree(&mut self) -> Result<()> {
         if self.streaming {
             self.close()?;
@@ -336,7 +339,7 @@ impl<'a> Output<'a> {
         self.write_stage(None, false)
     }
 
-    /// The staged tree is large: it gets a file of its own, and a dictionary if it pays.
+    /// Gives the large staged tree a file of its own, with a dictionary if that pays.
     fn stage_is_large(&mut self) -> Result<()> {
         self.close()?;
         let dictionary = self.dictionary();
@@ -369,7 +372,7 @@ impl<'a> Output<'a> {
         chosen
     }
 
-    /// After a reopen: the dictionary of the newest file of the tree that has one.
+    /// The dictionary of the newest file of the tree that has one, for the time after a reopen.
     fn known_dictionary(&self, tree: u32) -> Option<Arc<Dictionary>> {
         let files = self.plan.below.files().map(|(_, file)| file);
         let newest = files.filter(|file| file.meta.dictionary_id != 0 && file.trees == [tree]);
@@ -379,7 +382,7 @@ impl<'a> Output<'a> {
         self.home.shared.dictionaries.get(file.meta.dictionary_id)
     }
 
-    /// Writes the stage to a file; splits it where a split was noted.
+    /// Writes the stage to a file, or to two if a split was noted.
     fn write_stage(&mut self, dictionary: Option<Arc<Dictionary>>, exclusive: bool) -> Result<()> {
         let stage = std::mem::take(&mut self.stage);
         self.charge.resize(stage.bytes.capacity() + stage.entries.capacity() * std::mem::size_of::<Staged>());
@@ -396,7 +399,7 @@ impl<'a> Output<'a> {
                 self.close()?;
             }
             if self.open.is_none() {
-                // What stands before a split is short, and does without.
+                // The part before a split is short, and gets no dictionary.
                 let short = stage.split.is_some_and(|split| at < split);
                 let dictionary = if short { None } else { dictionary.clone() };
                 self.open = Some(self.create(dictionary, exclusive)?);
@@ -430,7 +433,6 @@ impl<'a> Output<'a> {
         Ok(OpenFile { writer, trees, shadowed: 0, readers, used, exclusive, dictionary_id })
     }
 
-    /// Ends the open file, if there is one.
     fn close(&mut self) -> Result<()> {
         self.streaming = false;
         let Some(open) = self.open.take() else { return Ok(()) };
@@ -445,14 +447,14 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// What the inputs keep for salvage. Who cannot be read has nothing to give.
+    /// The salvage data of the inputs. An input that cannot be read contributes nothing.
     fn aux_of_inputs(&self) -> Vec<Vec<u8>> {
         let files = self.plan.below.files().map(|(_, file)| file);
         let inputs = files.filter(|file| self.plan.inputs.contains(&file.meta.number));
         inputs.filter_map(|file| file.reader().ok()?.aux().ok()).collect()
     }
 
-    /// Ends the output: all files are written and synced, their names not yet.
+    /// Ends the output. All files are written and synced; their names are not synced yet.
     pub fn finish(mut self) -> Result<Vec<AddedFile>> {
         self.end_tree()?;
         self.close()?;
@@ -461,7 +463,7 @@ impl<'a> Output<'a> {
 }
 
 impl Drop for Output<'_> {
-    /// Removes what was written if the output was not finished: nobody knows of it.
+    /// Removes the files of an unfinished output: no edit names them.
     fn drop(&mut self) {
         if let Some(open) = self.open.take() {
             open.writer.abandon();
@@ -470,7 +472,6 @@ impl Drop for Output<'_> {
     }
 }
 
-/// Removes output files that no edit has named.
 pub(crate) fn remove_outputs(home: &Arc<Home>, files: &[AddedFile]) {
     for file in files {
         let _ = home.shared.env.fs.remove(&home.path(file.meta.number));

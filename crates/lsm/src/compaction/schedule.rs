@@ -24,7 +24,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The average flushes that may stand above the base, whatever its size.
+/// The runs above the base may have the size of this many average flushes, whatever the base's
+/// size.
 const FLOOR_FLUSHES: u64 = 4;
 
 impl Partition {
@@ -44,14 +45,15 @@ impl Partition {
     }
 
     /// The most useful compaction now, if one is needed. Its files are reserved until the job is
-    /// run or dropped; several jobs may run at once. A file that a merge could not read is left out of others for ten
-    /// minutes: it would be picked for ever, and nothing else.
+    /// run or dropped; several jobs may run at once. A file that a merge could not read is left out
+    /// for ten minutes: otherwise the same job would be picked for ever.
     pub fn pick_compaction(&self) -> Option<CompactionJob> {
         let now = self.shared().env.clock.now();
         self.pick_with(&self.rules(), u64::MAX, &|file| file.is_left_out(now))
     }
 
-    /// Picks among the runs whose numbers are below `newer`, without the files that are left out.
+    /// Picks among the runs whose numbers are below `newer`, except files for which `left_out` is
+    /// true.
     fn pick_with(&self, rules: &Rules, newer: u64, left_out: &dyn Fn(&FileHandle) -> bool) -> Option<CompactionJob> {
         if self.poisoned().is_some() {
             return None;
@@ -64,12 +66,12 @@ impl Partition {
             let dead = job::dead_trees(&version, liveness, visible.unwrap_or(0));
             let covered = job::covered_files(&version, oldest.unwrap_or(0));
             let mut running = self.jobs.lock();
-            // Under this lock: whoever closes the partition waits for all jobs that have entered.
+            // Checked under this lock: closing waits for all jobs that have entered.
             if self.closing() {
                 return None;
             }
-            // Whoever changes the version holds a ticket until the change is installed: what is
-            // current under this lock agrees with the spans.
+            // A thread that changes the version holds a ticket until the change is installed, so
+            // the version that is current under this lock agrees with the spans.
             if !Arc::ptr_eq(&version, &self.view().version) {
                 continue;
             }
@@ -94,20 +96,21 @@ impl Partition {
         self.pick_compaction().is_some()
     }
 
-    /// Runs a compaction that was picked here.
+    /// Runs a compaction that was picked from this partition.
     ///
     /// `should_yield` is called about every 64 KiB of input, without locks held; it may do urgent
-    /// work itself, such as a flush of this partition, and answer false. True abandons the job:
-    /// its output is removed, and the same work is picked again later.
+    /// work itself, such as a flush of this partition, and return false. True abandons the job: its
+    /// output is removed, and the same work is picked again later.
     ///
     /// # Errors
-    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`]. Unless [`Partition::poisoned`], nothing has
-    /// changed then, and the output is removed.
+    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`]. Unless
+    /// [`Partition::poisoned`], nothing has changed then, and the output is removed.
     pub fn run_compaction(&self, job: CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
         self.run_noting(job, should_yield).map_err(|(error, _)| error)
     }
 
-    /// As [`Partition::run_compaction`]; beside the error, the number of the file that could not be read, if that was it.
+    /// As [`Partition::run_compaction`]; an error comes with the number of the file that could not
+    /// be read, if that was the cause.
     fn run_noting(
         &self,
         job: CompactionJob,
@@ -121,7 +124,7 @@ impl Partition {
             });
             (error, unread)
         });
-        // The inputs are let go of first, so that they can be removed now.
+        // The inputs are released first, so that they can be removed now.
         drop(job);
         self.home.remove_dropped();
         if self.home.held() > 0 {
@@ -130,7 +133,7 @@ impl Partition {
         outcome
     }
 
-    /// As [`Partition::run_compaction`], without entries that may go.
+    /// As [`Partition::run_compaction`], without the entries in `drops`.
     pub(super) fn run_sweep(
         &self,
         job: CompactionJob,
@@ -173,13 +176,14 @@ impl Partition {
         let began = self.shared().env.clock.now();
         let dead_before = dead_among(job, liveness);
         let retention = Retention::new(liveness.snapshots());
-        // Those that are in the version after the list was made: durable, and all up to its flushed number.
+        // Taken after the list of snapshots: these range tombstones are durable, and complete up to
+        // the flushed number.
         let now = self.view().version.clone();
         let clean = retention.oldest().min(now.flushed_seq);
         let retention = retention.with_ranges(vec![now.ranges.clone()]);
         let version = &job.version;
-        // The inputs hold all older data of their keys down to the output run; below that lies
-        // what the version of the pick has there. Data moves down from there only.
+        // The inputs hold all older data of their keys down to the output run; what is below that
+        // is in the version of the pick. Data only moves down from there.
         let at_bottom = |key: &[u8]| out == BASE || version.nothing_below(out, key);
         let failed_syncs = self.home.failed_syncs();
         let mut output = Output::new(&self.home, Plan::new(out, files.to_vec(), version));
@@ -210,7 +214,7 @@ impl Partition {
                 let (dir, read, from, to) = (self.home.dir.display(), job.bytes(), files.len(), new.files.len());
                 log::debug!(target: "alluvium::files", "merged {from} files of {dir} to {to}: {read} to {written} bytes, in {took_ms} ms");
             }
-            // Once poisoned, the manifest may name them.
+            // Once poisoned, the manifest may name the files.
             Err(_) if self.poisoned().is_none() => {
                 marks::OUTPUT_TAKEN_BACK.hit();
                 remove_outputs(&self.home, &new.files);
@@ -230,23 +234,24 @@ impl Partition {
         self.commit(VersionEdit { removed, added, superseded, ..VersionEdit::default() }, None)
     }
 
-    /// Merges everything that is in files now into the base, and rewrites what holds any garbage that may go.
-    /// Memtables are not flushed by it. Waits for running compactions that are in the way.
+    /// Merges everything that is in files now into the base, and rewrites files that hold garbage.
+    /// Does not flush memtables. Waits for running compactions that use the files.
     ///
     /// # Errors
-    /// As [`Partition::run_compaction`]. If files cannot be read, everything else is merged before that is told of the first.
+    /// As [`Partition::run_compaction`]. If files cannot be read, everything else is merged before
+    /// the first error is returned.
     pub fn compact_all(&self) -> Result<()> {
         self.compact_all_unless(&|| false).map(drop)
     }
 
-    /// As [`Partition::compact_all`], until `stop` says so, which is asked now and then: false then. What was merged
-    /// by then stays merged.
+    /// As [`Partition::compact_all`], until `stop` returns true; the result is false then. `stop`
+    /// is called between jobs and during merges. What was merged stays merged.
     ///
     /// # Errors
     /// As [`Partition::run_compaction`].
     pub fn compact_all_unless(&self, stop: &dyn Fn() -> bool) -> Result<bool> {
         let newer = self.view().version.next_run;
-        // What is made from now on is not rewritten again, so that this ends.
+        // Files made from now on are not rewritten again, so that the loop ends.
         let spotless_below = self.shared().file_number_bound();
         let rules = Rules { upper_percent: 0, upper_floor_bytes: 0, spotless_below, ..self.rules() };
         let mut unread = HashSet::new();
@@ -268,18 +273,18 @@ impl Partition {
                 }
                 continue;
             }
-            // Nobody was at work when there was nothing to pick, nor came and went meanwhile.
+            // No job was running when there was nothing to pick, and none has run since.
             if before.is_some() && before == self.jobs.quiet() {
                 return failed.map_or(Ok(true), Err);
             }
-            // What they work on may be left to do when one has ended.
+            // The end of a running job may leave files to pick.
             self.jobs.wait_for_one();
         }
     }
 
-    /// Removes the files that hold nothing but keys of dead trees. What other files hold of them
-    /// goes when those are rewritten. Called when [`crate::Liveness::tree_is_live`] has become false
-    /// for `tree`; it may be called again at any time.
+    /// Removes the files that hold only keys of dead trees. The keys of dead trees in other files
+    /// are removed when those are rewritten. Called when [`crate::Liveness::tree_is_live`] has
+    /// become false for `tree`; it may be called again at any time.
     ///
     /// # Errors
     /// As [`Partition::run_compaction`].
@@ -305,9 +310,9 @@ impl Partition {
         self.forget_tree(tree)
     }
 
-    /// Lets the range tombstones of a dead tree go, and what is known of its superseded entries.
+    /// Removes the range tombstones of a dead tree, and its number of superseded entries.
     fn forget_tree(&self, tree: u32) -> Result<()> {
-        // Whoever closes passes here: afterwards the directory may be another's.
+        // Closing waits for this lock; after that another process may use the directory.
         let _one_at_a_time = self.flushing.lock();
         self.check_usable()?;
         let (low, high) =
@@ -322,7 +327,7 @@ impl Partition {
         self.commit(VersionEdit { forgotten, ..VersionEdit::default() }, None)
     }
 
-    /// What the partition is behind with. Cheap: meant to be asked for each write batch.
+    /// The work that the partition is behind with. Cheap enough to be called for each write batch.
     pub fn debt(&self) -> Debt {
         let view = self.view();
         Debt {
@@ -332,26 +337,26 @@ impl Partition {
         }
     }
 
-    /// Measures what stands above the base in excess, after each edit.
+    /// Measures the excess bytes above the base, after each edit.
     pub(crate) fn measure_debt(&self, version: &Version) {
         let none = (Default::default(), Default::default(), Default::default());
         let layout: Layout<'_> = job::layout(version, &none.0, &none.1, &none.2, 0, &|_| false);
         self.counters.debt_bytes.store(layout.debt(&self.rules()), Ordering::Relaxed);
     }
 
-    /// Removes files that were dropped while a reader held them, if it has let go. Every edit does
-    /// so too; an idle partition calls this now and then.
+    /// Removes files that were dropped while a reader held them, if the reader has released them.
+    /// Every edit does so too; an idle partition has to call this from time to time.
     pub fn remove_released_files(&self) {
         self.home.remove_dropped();
     }
 }
 
-/// What came of a merge.
+/// The result of a merge.
 pub(super) struct Merged {
     pub outcome: Outcome,
-    /// Entries that went because they might.
+    /// Entries that [`Drops`] allowed to drop.
     pub dropped: u64,
-    /// The files that it made.
+    /// The numbers of the output files.
     pub made: Vec<u64>,
 }
 
@@ -361,18 +366,21 @@ impl Merged {
     }
 }
 
-/// Files that go whole may hold what range tombstones hide, up to their highest numbers. Nobody asks for those of dead trees.
+/// Marks the trees of files that are removed as a whole: they may hold entries that range
+/// tombstones hide, up to the files' highest numbers. Dead trees are not marked, because their
+/// numbers are never used.
 fn superseded_by(inputs: &[(u64, Arc<FileHandle>)], policies: &Policies) -> Superseded {
     let now = policies.liveness.snapshots().last().copied().unwrap_or(0);
     let mut superseded = Superseded::default();
     for (_, file) in inputs {
-        let asked = |tree: &&u32| policies.trees.needs_numbers(**tree) && policies.liveness.tree_is_live(**tree, now);
-        file.trees.iter().filter(asked).for_each(|&tree| superseded.note(tree, file.meta.max_seq));
+        let has_numbers =
+            |tree: &&u32| policies.trees.needs_numbers(**tree) && policies.liveness.tree_is_live(**tree, now);
+        file.trees.iter().filter(has_numbers).for_each(|&tree| superseded.note(tree, file.meta.max_seq));
     }
     superseded
 }
 
-/// The file among a job's inputs that an error is about.
+/// The input file that an error is about.
 fn unread_of<'a>(inputs: &'a [(u64, Arc<FileHandle>)], error: &Error) -> Option<&'a FileHandle> {
     let (Error::Corrupt { path, .. } | Error::Io { path, .. } | Error::NewerFormat { path, .. }) = error else {
         return None;
@@ -380,7 +388,7 @@ fn unread_of<'a>(inputs: &'a [(u64, Arc<FileHandle>)], error: &Error) -> Option<
     inputs.iter().map(|(_, file)| &**file).find(|file| file.path() == *path)
 }
 
-/// The trees among a job's inputs that nobody may read any more.
+/// The number of dead trees among a job's inputs.
 fn dead_among(job: &CompactionJob, liveness: &dyn Liveness) -> usize {
     let now = liveness.snapshots().last().copied().unwrap_or(0);
     let mut trees: Vec<u32> = job.inputs.iter().flat_map(|(_, file)| file.trees.iter().copied()).collect();

@@ -1,4 +1,5 @@
-//! Sweep: the files of one tree are rewritten, each where it stands, without the entries that its owner no longer needs.
+//! Sweep: rewrites the files of one tree, each in its run, without the entries that the tree's
+//! owner no longer needs.
 
 use super::copy::Drops;
 use super::job::{CompactionJob, Outcome, spans_of};
@@ -10,24 +11,27 @@ use alluvium_env::Result;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What a sweep did.
+/// The result of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Entries that are gone.
+    /// Entries that were dropped.
     pub dropped: u64,
     /// Files rewritten.
     pub files: u64,
 }
 
-/// So often a sweep looks again for files that a compaction has made meanwhile of some that were not swept yet.
+/// The most rounds in which a sweep looks for files that compactions have concurrently made of
+/// unswept ones.
 const ROUNDS: usize = 4;
 
 impl Partition {
-    /// Rewrites the files that hold the tree and numbers up to `max_seq`, without the entries that may go, for what was
-    /// written up to that number: the log is synced past it first. Waits for compactions that are in the way. What compactions make of files meanwhile may be left as it is.
+    /// Rewrites the files that hold the tree and numbers up to `max_seq`, without the entries in
+    /// `drops`. The reason for the drops was written up to that number: the log is synced past it
+    /// first. Waits for compactions that use the files. Files that compactions make concurrently
+    /// may stay unswept.
     ///
     /// # Errors
-    /// As [`Partition::run_compaction`]; what was swept before stays so.
+    /// As [`Partition::run_compaction`]; files that were swept before stay swept.
     pub fn sweep(&self, drops: &Drops<'_>, max_seq: Seq, should_stop: &dyn Fn() -> bool) -> Result<Swept> {
         let mut swept = Swept::default();
         let mut done: HashSet<u64> = HashSet::new();
@@ -40,7 +44,8 @@ impl Partition {
             if todo.is_empty() {
                 break;
             }
-            // What the entries may go for must not be lost with the end of the log.
+            // The writes because of which entries are dropped must not be lost with the end of the
+            // log.
             self.shared().policies.log.sync_past(max_seq)?;
             for number in todo {
                 if should_stop() {
@@ -59,7 +64,8 @@ impl Partition {
         Ok(swept)
     }
 
-    /// A job that rewrites one file where it stands; `None` if the file is gone. Waits as long as another job has it.
+    /// A job that rewrites one file in its run; `None` if the file is no longer in the version.
+    /// Waits while another job uses the file.
     fn take_file(&self, number: u64) -> Result<Option<CompactionJob>> {
         loop {
             self.check_usable()?;

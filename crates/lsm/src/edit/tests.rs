@@ -118,7 +118,7 @@ fn what_no_encoder_writes_is_refused() {
     varint::put_u64(&mut huge, 1 << 40);
     assert!(VersionEdit::decode(&huge).is_err());
     assert!(VersionEdit::decode(&[7, 1, b'b', 1, b'a', 5]).is_err(), "a range the wrong way round");
-    assert!(VersionEdit::decode(&[8, 1, b'a', 1, b'b', 0]).is_err(), "number 0 is none");
+    assert!(VersionEdit::decode(&[8, 1, b'a', 1, b'b', 0]).is_err(), "number 0 is not valid");
     assert!(VersionEdit::decode(&[10, 3, 5]).is_err(), "no such file is added");
 }
 

@@ -92,7 +92,7 @@ fn a_manifest_cut_anywhere_in_its_last_frame_loses_that_edit_alone() {
         for zeros in [0, 100] {
             let mut bytes = whole[..cut as usize].to_vec();
             bytes.resize(bytes.len() + zeros, 0);
-            // Cutting only zero bytes off changes nothing when zeros follow.
+            // Cutting off only zero bytes changes nothing when zeros follow.
             let torn = bytes.len() < ends[3] as usize || bytes[..ends[3] as usize] != whole[..ends[3] as usize];
             write(&env, &bytes);
             let found = recover(&env).unwrap().unwrap();
@@ -235,7 +235,7 @@ fn long_means_much_longer_than_a_new_one() {
     assert!(manifest.is_long(5000) && !manifest.is_long(50_000));
 }
 
-/// Writes a manifest whose frames are sealed as they should be, with these payloads.
+/// Writes a manifest with valid frames that have these payloads.
 fn crafted(env: &Env, number: u64, payloads: &[Vec<u8>]) -> Vec<u64> {
     let mut bytes = header(IDENTITY, number);
     let seed = seed(&bytes);
@@ -261,7 +261,7 @@ fn file_numbered(number: u64) -> VersionEdit {
     edit
 }
 
-/// Where recovery finds damage.
+/// The damage that recovery reports.
 fn damage(env: &Env) -> (PathBuf, u64, String) {
     match recover(env) {
         Err(Error::Corrupt { path, offset, what }) => (path, offset, what),

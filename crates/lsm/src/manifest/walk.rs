@@ -1,4 +1,4 @@
-//! Reading a manifest as it stands, also where it is damaged.
+//! Reading a manifest, also where it is damaged.
 
 use super::{FORMAT_VERSION, HEADER_LEN, Identity, MAGIC, Recovered, seed};
 use crate::edit::VersionEdit;
@@ -7,7 +7,7 @@ use alluvium_codec::{checksum64, frame};
 use alluvium_env::{AroundReader, Env, Error, OpenMode, Result};
 use std::path::Path;
 
-/// What stands in the file of a manifest.
+/// The contents of a manifest.
 #[derive(Debug, Default)]
 pub struct WalkedManifest {
     /// The length of the file in bytes.
@@ -18,21 +18,22 @@ pub struct WalkedManifest {
     pub number: u64,
     /// The database that the header names.
     pub database_id: u64,
-    /// The header is whole, and names another database or partition than is known.
+    /// The header is whole, and names another database or partition than the expected one.
     pub foreign: bool,
-    /// Each edit that is whole, and where it begins.
+    /// Each whole edit, and its offset.
     pub edits: Vec<(u64, VersionEdit)>,
-    /// Where the last whole edit ends.
+    /// The end of the last whole edit.
     pub end: u64,
-    /// What is wrong, and where.
+    /// Offset and description of each damage.
     pub damage: Vec<(u64, String)>,
-    /// The version after all edits, as the edit that makes it from an empty one. With damage it is what
-    /// the whole edits say, as far as they fit together.
+    /// The version after all edits, as the edit that makes it from an empty one. With damage, the
+    /// version that results from the whole edits, as far as they are consistent.
     pub version: VersionEdit,
 }
 
 impl WalkedManifest {
-    /// True if every edit is whole, whatever became of the header; unless that is whole, and another's.
+    /// True if every edit is whole, whether the header is damaged or not. False if the header is
+    /// whole and names another database or partition.
     pub fn edits_are_whole(&self) -> bool {
         !self.foreign && !self.edits.is_empty() && self.damage.iter().all(|(offset, _)| *offset < HEADER_LEN as u64)
     }
@@ -55,10 +56,10 @@ pub(crate) fn walk(env: &Env, path: &Path, known: Option<Identity>) -> Result<Wa
         return Ok(walked);
     };
     let named = manifest_number(&name);
-    // What the header should be, if somebody knows.
+    // The expected header, if it is known.
     let expected = known.zip(named).map(|(identity, number)| super::header(identity, number));
     if !header.starts_with(MAGIC) {
-        walked.damage.push((0, "this is no manifest".to_owned()));
+        walked.damage.push((0, "this is not a manifest".to_owned()));
         if expected.is_none() {
             return Ok(walked);
         }
@@ -75,7 +76,7 @@ pub(crate) fn walk(env: &Env, path: &Path, known: Option<Identity>) -> Result<Wa
     walked.partition = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
     (walked.number, walked.database_id) = (number(16), number(24));
     if named.is_some_and(|named| named != walked.number) {
-        walked.damage.push((16, format!("the header says that it is manifest {}", walked.number)));
+        walked.damage.push((16, format!("its header is that of manifest {}", walked.number)));
     }
     let own = |known: Identity| (known.partition, known.database_id) == (walked.partition, walked.database_id);
     walked.foreign = sum_is_right && known.is_some_and(|known| !own(known));
@@ -95,7 +96,7 @@ fn frames(bytes: &[u8], seed: u64, walked: &mut WalkedManifest) {
             let next = next_frame(bytes, seed, offset + 1);
             let what = match next {
                 Some(at) => format!("a version edit is damaged; the next whole one is at offset {at}"),
-                None => "a version edit is torn or damaged, and nothing whole follows".to_owned(),
+                None => "a version edit is torn or damaged, and no whole one follows".to_owned(),
             };
             walked.damage.push((offset as u64, what));
             let Some(at) = next else { break };

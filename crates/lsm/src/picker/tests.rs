@@ -1,13 +1,13 @@
-//! Golden cases: `cases.txt` describes files and says what is picked. After a change of the
-//! picker, `ALLUVIUM_REWRITE=1 cargo test -p alluvium-lsm picker` writes the new answers; the
-//! diff shows what changed.
+//! Golden cases: `cases.txt` describes files and the expected pick. After a change of the picker,
+//! `ALLUVIUM_REWRITE=1 cargo test -p alluvium-lsm picker` writes the new results; the diff shows
+//! the changes.
 #![allow(clippy::disallowed_methods)]
 
 use super::*;
 
 const CASES: &str = include_str!("cases.txt");
 
-/// A case is long-lived enough for a test.
+/// Leaked, which a test can afford.
 fn key(text: &str) -> &'static [u8] {
     let (tree, text) = text.split_once(':').unwrap_or(("1", text));
     let mut key = tree.parse::<u32>().unwrap().to_be_bytes().to_vec();
@@ -68,7 +68,7 @@ fn describe(pick: Option<Pick>) -> String {
     }
 }
 
-/// What is picked for the lines of a case.
+/// The pick for the lines of a case.
 fn answer(lines: &[&str]) -> String {
     let mut layout = Layout { oldest_snapshot: 1000, ..Layout::default() };
     let mut rules = rules();

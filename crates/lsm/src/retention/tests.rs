@@ -2,19 +2,19 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// What a read at `at` finds: the newest entry at or below it.
+/// The result of a read at `at`: the newest entry at or below it.
 fn read(entries: &[(Seq, Kind)], at: Seq) -> Option<(Seq, Kind)> {
     entries.iter().copied().find(|(seq, _)| *seq <= at)
 }
 
-/// A tombstone and nothing read the same.
+/// A tombstone and no entry read the same.
 fn value(found: Option<(Seq, Kind)>) -> Option<Seq> {
     found.filter(|(_, kind)| *kind == Kind::Put).map(|(seq, _)| seq)
 }
 
 proptest! {
-    /// One key, with older versions below the input or not: every number that anybody may read at
-    /// reads the same before and after, and nothing is kept that nobody can read.
+    /// One key, with older versions below the input or not: every possible read has the same result
+    /// before and after, and only readable entries are kept.
     #[test]
     fn every_allowed_read_finds_the_same(
         input in prop::collection::btree_map(10u64..40, any::<bool>(), 1..12),
@@ -52,7 +52,7 @@ proptest! {
         }
         for (seq, _) in &kept {
             let used = allowed.iter().any(|at| read(&kept, *at).is_some_and(|found| found.0 == *seq));
-            prop_assert!(used, "{} is kept for nobody", seq);
+            prop_assert!(used, "{} is kept without a reader", seq);
         }
         prop_assert!(shadowed <= kept.len().saturating_sub(1) + usize::from(below));
     }
@@ -78,7 +78,7 @@ fn keys_do_not_influence_each_other() {
 fn a_chain_ends_at_a_full_write_or_a_snapshot() {
     let mut retention = Retention::new(vec![10, 20]);
     let mut judge = |seq, kind| retention.judge(b"k", seq, kind);
-    // Nobody sees it yet: kept by itself.
+    // No snapshot sees it yet: it is kept separately.
     assert_eq!(judge(25, Kind::Delta), Verdict::Keep);
     assert_eq!(judge(19, Kind::Delta), Verdict::ChainStart { shadowed: Some(FOR_EVER) });
     assert_eq!(judge(18, Kind::Delta), Verdict::Chain);

@@ -1,4 +1,4 @@
-//! What holds in every view, at any moment, whoever does what. For tests.
+//! Invariants of every view, at any time. For tests.
 
 use super::View;
 use crate::version::Run;
@@ -6,17 +6,18 @@ use alluvium_codec::entry::{EntryIter, Seq};
 use alluvium_env::{Fs, Result};
 
 impl View {
-    /// What does not hold, if anything: memtables whose intervals of numbers follow each other from the flushed number on, all
-    /// but the newest sealed; runs whose files are in order and apart; files that are there as long as the view is held.
+    /// The first violated invariant, if any: memtables cover intervals of numbers that follow each
+    /// other from the flushed number on, all but the newest sealed; runs have files in order that
+    /// do not overlap; files exist as long as the view is held.
     ///
     /// # Errors
-    /// [`alluvium_env::Error::Io`] if the operating system does not say whether a file is there.
+    /// [`alluvium_env::Error::Io`] if the existence of a file cannot be checked.
     #[doc(hidden)]
     pub fn broken_invariant(&self, fs: &dyn Fs) -> Result<Option<String>> {
         Ok(self.broken_interval().or_else(|| self.broken_run()).or(self.missing_file(fs)?))
     }
 
-    /// The lowest number of what is in memtables; goes through all of them.
+    /// The lowest number of an entry in memtables; visits all of them.
     ///
     /// # Errors
     /// None.
@@ -66,7 +67,7 @@ impl View {
         for (run, file) in self.version.files() {
             let path = file.path();
             if !fs.exists(&path)? {
-                return Ok(Some(format!("{} of run {run} is gone, and is read still", path.display())));
+                return Ok(Some(format!("{} of run {run} does not exist, but is still read", path.display())));
             }
         }
         Ok(None)

@@ -1,4 +1,5 @@
-//! What the scenarios share: a policy that a test sets, and a partition with a model beside it.
+//! Shared by the scenarios: policies under the control of a test, and a partition with a model
+//! beside it.
 #![allow(dead_code)]
 
 use alluvium_codec::entry::{Entry, Kind, Seq};
@@ -15,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Answers as the test says.
+/// Policies under the control of a test.
 #[derive(Default)]
 pub struct TestPolicy {
     pub visible: AtomicU64,
@@ -24,13 +25,13 @@ pub struct TestPolicy {
     /// The log is durable up to here; `sync_past` raises it.
     pub synced: AtomicU64,
     pub refuse_edit: Mutex<Option<alluvium_env::Error>>,
-    /// While set, flushes and compactions are told that nobody can fold now.
+    /// While set, flushes and compactions cannot fold.
     pub no_fold: AtomicBool,
     /// The key whose value or deltas are damaged.
     pub damaged: Mutex<Option<Vec<u8>>>,
 }
 
-/// What a delta does: it is appended, unless it begins with [`REFUSED`] or the value is too long.
+/// A delta is appended to the value, unless it begins with [`REFUSED`] or the value is too long.
 pub const REFUSED: u8 = 0xfe;
 const LONGEST: usize = 600;
 
@@ -76,7 +77,7 @@ impl DeltaFold for TestPolicy {
 impl DefinitionUse for TestPolicy {}
 
 impl TreeProperties for TestPolicy {
-    /// Tree 3 does without.
+    /// Only tree 3 needs no numbers.
     fn needs_numbers(&self, tree: u32) -> bool {
         tree != 3
     }
@@ -94,7 +95,7 @@ impl LogBarrier for TestPolicy {
 
 type Versions = Vec<(Seq, Option<Vec<u8>>)>;
 
-/// All versions of all keys: what a partition should answer.
+/// All versions of all keys: the expected contents of a partition.
 #[derive(Default, Clone)]
 pub struct Model {
     versions: BTreeMap<Vec<u8>, Versions>,
@@ -137,7 +138,7 @@ impl Model {
         self.versions.retain(|key, _| !key.starts_with(&tree.to_be_bytes()));
     }
 
-    /// Forgets what is above `seq`: it was not flushed when the machine stopped.
+    /// Removes the versions above `seq`: they were not flushed when the machine stopped.
     pub fn cut(&mut self, seq: Seq) {
         for versions in self.versions.values_mut() {
             versions.retain(|(at, _)| *at <= seq);
@@ -148,7 +149,7 @@ impl Model {
         self.versions.keys()
     }
 
-    /// The numbers that ever left a value under the key.
+    /// The numbers under which the key ever got a value.
     fn numbers(&self, key: &[u8]) -> impl Iterator<Item = Seq> {
         self.versions[key].iter().filter(|(_, value)| value.is_some()).map(|(seq, _)| *seq)
     }
@@ -203,9 +204,9 @@ impl Db {
         Self::open(env_over(Arc::new(MemFs::new())), options, 0).unwrap()
     }
 
-    /// Opens a partition; what is above its flushed number is gone, as if there were no log.
+    /// Opens a partition; what is above its flushed number is lost, as there is no log.
     pub fn open(env: Env, options: Options, seq: Seq) -> alluvium_env::Result<Self> {
-        // What is above the partition's own directory is durable, as the store sees to it.
+        // The parent directories are durable, as the store ensures.
         env.fs.create_dir_all(Path::new("/db"))?;
         env.fs.sync_dir(Path::new("/"))?;
         let policy = Arc::new(TestPolicy::default());
@@ -217,7 +218,7 @@ impl Db {
         Ok(Self { env, options, policy, shared, partition, model: Model::default(), seq })
     }
 
-    /// Closes and opens; memtables that were not flushed are gone.
+    /// Closes and opens; memtables that were not flushed are lost.
     pub fn reopen(self) -> Self {
         let Self { env, options, partition, mut model, .. } = self;
         model.cut(partition.flushed_seq());
@@ -348,8 +349,8 @@ impl Db {
         assert!(verified.damage.is_empty(), "{:?}", verified.damage);
     }
 
-    /// A number that is said to stand alone is that of the newest version, whichever numbers the key ever had. Returns
-    /// how many are said to.
+    /// Checks that a number for which [`alluvium_lsm::View::stands_alone`] is true is that of the
+    /// newest version. Returns how many there are.
     pub fn check_numbers(&self) -> usize {
         let view = self.partition.view();
         let mut alone = 0;

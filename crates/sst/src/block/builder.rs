@@ -5,26 +5,26 @@ use super::column::Line;
 use alluvium_codec::entry::Entry;
 use alluvium_codec::varint;
 
-/// Entries of 64 bytes and more are each directly reachable, if the block may choose.
+/// Entries of at least 64 bytes are each directly reachable, if the block may choose.
 const DIRECT_BYTES: usize = 64;
 
 /// The restart interval of smaller entries, if the block may choose.
 const SMALL_INTERVAL_LOG: u32 = 4;
 
-/// What an entry is reckoned to take besides key and value.
+/// The assumed bytes of an entry besides key and value.
 const ENTRY_OVERHEAD: usize = 4;
 
-/// Buffers that one large entry has made larger than this are given back.
+/// Buffers that one large entry has made larger than this are released.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Gathers entries, and packs them into one block.
+/// Collects entries, and packs them into one block.
 #[derive(Debug, Default)]
 pub(crate) struct BlockBuilder {
     /// The logarithm of the restart interval; `None` lets each block choose.
     restart_log: Option<u32>,
     keys: Vec<u8>,
     last_key_at: usize,
-    /// What small entries share with the one before, where packing leaves it out.
+    /// The bytes that small entries share with the previous one, where packing omits them.
     saved: usize,
     key_lens: Vec<u64>,
     values: Vec<u8>,
@@ -45,10 +45,10 @@ impl BlockBuilder {
         Self { restart_log, ..Self::default() }
     }
 
-    /// Appends an entry; the caller keeps the order.
+    /// Appends an entry; the caller ensures the order.
     #[inline]
     pub(crate) fn add(&mut self, entry: Entry<'_>) {
-        // What large entries share makes no difference, and is not looked for.
+        // Shared bytes of large entries make no difference, and are not determined.
         if entry.key.len() + entry.value.len() < DIRECT_BYTES && !self.is_restart(self.len()) {
             self.saved += common_len(self.last_key(), entry.key);
         }
@@ -73,8 +73,8 @@ impl BlockBuilder {
         self.len() >= MAX_ENTRIES
     }
 
-    /// The bytes that the packed entries would take, about: keys, without what small entries share
-    /// with the one before; values; and a little for each entry.
+    /// The approximate bytes of the packed entries: keys, without what small entries share with the
+    /// previous one; values; and a little for each entry.
     #[inline]
     pub(crate) fn raw_len(&self) -> usize {
         let saved = if self.restart_log.is_none() && self.is_direct() { 0 } else { self.saved };
@@ -86,38 +86,38 @@ impl BlockBuilder {
         self.keys.len() + self.values.len()
     }
 
-    /// The keys of large entries are each stored whole.
+    /// True if the keys of large entries are each stored whole.
     #[inline]
     fn is_direct(&self) -> bool {
         self.keys.len() + self.values.len() >= DIRECT_BYTES * self.len()
     }
 
-    /// The key of entry `index` is stored whole whatever the others are.
+    /// True if the key of entry `index` is stored whole in any case.
     #[inline]
     fn is_restart(&self, index: usize) -> bool {
         let log = self.restart_log.unwrap_or(SMALL_INTERVAL_LOG);
         index & ((1 << log) - 1) == 0
     }
 
-    /// The first key; empty if there is none.
+    /// The first key; empty if the builder is empty.
     pub(crate) fn first_key(&self) -> &[u8] {
         let len = self.key_lens.first().map_or(0, |&len| len as usize);
         &self.keys[..len]
     }
 
-    /// The last key; empty if there is none.
+    /// The last key; empty if the builder is empty.
     #[inline]
     pub(crate) fn last_key(&self) -> &[u8] {
         &self.keys[self.last_key_at..]
     }
 
-    /// The last number; 0 if there is none.
+    /// The last sequence number; 0 if the builder is empty.
     #[inline]
     pub(crate) fn last_seq(&self) -> u64 {
         self.seqs.last().copied().unwrap_or(0)
     }
 
-    /// Appends the packed entries to `out` and empties the builder. It must hold an entry.
+    /// Appends the packed entries to `out` and empties the builder, which must not be empty.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
         let prefix_len = common_len(self.first_key(), self.last_key());
         let restart_log = self.restart_log.unwrap_or_else(|| self.chosen_log());
@@ -135,7 +135,7 @@ impl BlockBuilder {
         self.clear();
     }
 
-    /// The entries as they were added, for another way to write them.
+    /// The entries as they were added, for another encoding.
     pub(crate) fn unpacked(&self) -> Unpacked<'_> {
         Unpacked {
             keys: &self.keys,
@@ -152,8 +152,8 @@ impl BlockBuilder {
         if self.is_direct() { 0 } else { SMALL_INTERVAL_LOG }
     }
 
-    /// Cuts from each key the block's prefix and what it shares with the key before. What is
-    /// shared is always the whole common part: the search relies on it.
+    /// Removes from each key the block's prefix and the bytes that it shares with the previous key.
+    /// The shared part is always the whole common part: the search relies on it.
     fn pack_keys(&mut self, prefix_len: usize, restart_log: u32) {
         let interval_mask = (1usize << restart_log) - 1;
         let mut last: &[u8] = &[];
@@ -195,12 +195,12 @@ pub(crate) struct Unpacked<'a> {
     pub(crate) value_lens: &'a [u64],
     pub(crate) kinds: &'a [u64],
     pub(crate) seqs: &'a [u64],
-    /// As the packed form would have it.
+    /// The value that the packed form would have.
     pub(crate) restart_log: u8,
 }
 
 impl<'a> Unpacked<'a> {
-    /// The keys, in their order.
+    /// The keys in order.
     pub(crate) fn each_key(&self) -> impl Iterator<Item = &'a [u8]> {
         let (keys, mut at) = (self.keys, 0);
         self.key_lens.iter().map(move |&len| {
@@ -211,8 +211,8 @@ impl<'a> Unpacked<'a> {
     }
 }
 
-/// Appends packed entries up to where their suffixes begin. The columns: suffix_len, value_len, kind, seq, shared; and
-/// whether a step is tried.
+/// Appends packed entries up to the beginning of their suffixes. The columns: suffix_len,
+/// value_len, kind, seq, shared; and for each, whether a step is tried.
 pub(super) fn put_packed(prefix: &[u8], restart_log: u8, columns: [(&Vec<u64>, bool); 5], out: &mut Vec<u8>) {
     varint::put_u64(out, columns[0].0.len() as u64);
     out.push(restart_log);
@@ -226,7 +226,7 @@ pub(super) fn put_packed(prefix: &[u8], restart_log: u8, columns: [(&Vec<u64>, b
     }
 }
 
-/// The length of the common beginning of two byte strings.
+/// The length of the common prefix of two byte strings.
 pub(crate) fn common_len(a: &[u8], b: &[u8]) -> usize {
     let words = a.chunks_exact(8).zip(b.chunks_exact(8)).take_while(|(x, y)| x == y).count() * 8;
     words + a[words..].iter().zip(&b[words..]).take_while(|(x, y)| x == y).count()

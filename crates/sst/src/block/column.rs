@@ -1,13 +1,13 @@
 //! Columns of integers: `value(i) = base + step * i + residual(i)`, all modulo 2^64, with the
 //! residuals in fixed width.
 //!
-//! This is frame-of-reference coding after Goldstein, Ramakrishnan, Shaft, "Compressing
-//! Relations and Indexes" (ICDE 1998), with a line in place of the constant. Sequence numbers
-//! of a load in key order, and lengths that are all the same, take no bytes at all.
+//! This is frame-of-reference coding after Goldstein, Ramakrishnan, Shaft, "Compressing Relations
+//! and Indexes" (ICDE 1998), with a line instead of the constant. Sequence numbers of a load in key
+//! order, and equal lengths, take no bytes at all.
 
 use alluvium_codec::{DecodeError, varint};
 
-/// The flag in a column's first byte that says that a step follows.
+/// The flag in a column's first byte for a step that follows.
 const HAS_STEP: u8 = 0x10;
 
 /// The base, the step and the width of a column.
@@ -52,7 +52,7 @@ impl Line {
         Self { base: low as u64, step, width: width as u8 }
     }
 
-    /// Appends the header.
+    /// Appends the encoded header.
     pub(super) fn put_header(&self, out: &mut Vec<u8>) {
         let flag = if self.step == 0 { 0 } else { HAS_STEP };
         out.push(self.width | flag);
@@ -78,7 +78,7 @@ impl Line {
             out.extend(values.iter().map(|&value| value.wrapping_sub(next()) as u8));
             return;
         }
-        // Eight bytes are written each time, of which the next value covers what is too much.
+        // Each write has eight bytes; the next value overwrites the excess.
         let mut at = out.len();
         out.resize(at + values.len() * width + 8, 0);
         for &value in values {
@@ -101,7 +101,8 @@ impl Line {
         Ok(Self { base, step, width })
     }
 
-    /// True if no residuals could take one of `count` values above `most`, or below 0 on the way there. False says nothing.
+    /// True if no residual can make one of `count` values exceed `most`, or be below 0 on the way
+    /// there. False proves nothing.
     pub(super) fn is_within(&self, count: usize, most: u64) -> bool {
         let (base, step) = (i128::from(self.base as i64), i128::from(self.step as i64));
         let last = base + step * (count.max(1) - 1) as i128;
@@ -109,7 +110,7 @@ impl Line {
         base.min(last) >= 0 && highest <= i128::from(most)
     }
 
-    /// The value at `index` of the column whose residuals begin at `at`.
+    /// The value at `index` of the column whose residuals begin at offset `at`.
     #[inline(always)]
     pub(super) fn get(&self, bytes: &[u8], at: usize, index: usize) -> u64 {
         let line = self.base.wrapping_add(self.step.wrapping_mul(index as u64));
@@ -122,7 +123,7 @@ impl Line {
 pub(super) struct Small {
     base: u32,
     width: u8,
-    /// The widths of the columns before it, added up.
+    /// The sum of the widths of the previous columns.
     pub(super) before: u8,
 }
 
@@ -134,13 +135,13 @@ impl Small {
         Ok(Self { base, width: line.width, before })
     }
 
-    /// The value at `index` of the column whose residuals begin at `at`.
+    /// The value at `index` of the column whose residuals begin at offset `at`.
     #[inline(always)]
     pub(super) fn get(&self, bytes: &[u8], at: usize, index: usize) -> u64 {
         u64::from(self.base) + residual(bytes, at, self.width, index)
     }
 
-    /// The one value of a column without residuals.
+    /// The value of a column without residuals.
     pub(super) fn constant(&self) -> Option<u64> {
         (self.width == 0).then_some(u64::from(self.base))
     }

@@ -1,4 +1,4 @@
-//! Walking a block, with the key put together.
+//! Walking a block; the cursor assembles the keys.
 
 use super::Block;
 use alluvium_codec::entry::{Kind, Seq};
@@ -10,7 +10,7 @@ pub(crate) struct Cursor {
     index: usize,
     key: Vec<u8>,
     prefix_len: usize,
-    /// Where the next entry's part of the key begins.
+    /// The offset of the next entry's part of the key.
     key_at: usize,
     value_at: usize,
     value_len: usize,
@@ -42,7 +42,7 @@ impl Cursor {
         self.kind = block.kind(self.index);
     }
 
-    /// Moves to the next entry; false if there is none.
+    /// Moves to the next entry; false if the block has no more.
     #[inline]
     pub(crate) fn next(&mut self, block: &Block) -> bool {
         if self.index + 1 >= block.len() {
@@ -54,7 +54,7 @@ impl Cursor {
         true
     }
 
-    /// Moves to the entry before; false if there is none.
+    /// Moves to the previous entry; false if there is no such entry.
     pub(crate) fn prev(&mut self, block: &Block) -> bool {
         let Some(index) = self.index.checked_sub(1) else { return false };
         self.move_to(block, index);
@@ -68,8 +68,7 @@ impl Cursor {
         self.take(block);
     }
 
-    /// Takes the key and the value's length of the entry at `index`, whose key begins at
-    /// `key_at`.
+    /// Reads the key and the value's length of the entry at `index`, whose key begins at `key_at`.
     #[inline]
     fn take(&mut self, block: &Block) {
         let shared = block.shared(self.index);

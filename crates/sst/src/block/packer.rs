@@ -1,32 +1,32 @@
-//! Packed entries of which only the pieces are known: what [`super::BlockBuilder`] packs, from keys that come one
-//! after the other and are not kept.
+//! Packing entries from pieces: the output is that of [`super::BlockBuilder`], from keys that come
+//! one after the other and are not kept.
 
 use super::builder::put_packed;
 
 /// Buffers longer than this are not kept.
 const KEPT_BYTES: usize = 256 << 10;
 
-/// Keys are copied so many bytes at a time.
+/// Keys are copied in words of this many bytes.
 pub(crate) const WORD: usize = 8;
 
-/// Gathers the columns of packed entries; keeps its buffers.
+/// Collects the columns of packed entries; keeps its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Packer {
     value_lens: Vec<u64>,
     kinds: Vec<u64>,
     seqs: Vec<u64>,
-    /// Of each key, what it has in common with the one before, and its length; then, behind the prefix,
-    /// what is shared and what is not.
+    /// Of each key, the length that it shares with the previous one, and its length; later, after
+    /// the prefix, the lengths of the shared and the remaining part.
     shared: Vec<u64>,
     suffix_lens: Vec<u64>,
-    /// The least that a key has in common with the one before.
+    /// The least length that a key shares with the previous one.
     least: usize,
-    /// The keys, one behind the other: those that are directly reachable whole, the others without what they have in
-    /// common with the one before.
+    /// The concatenated keys: directly reachable ones whole, others without the part that they
+    /// share with the previous one.
     tails: Vec<u8>,
-    /// How many bytes there are of it.
+    /// The used length of `tails`.
     tails_len: usize,
-    /// Where in it the whole keys begin.
+    /// The offsets of the whole keys in `tails`.
     whole: Vec<usize>,
 }
 
@@ -44,8 +44,9 @@ impl Packer {
         self.least = usize::MAX;
     }
 
-    /// Takes the next key, which is `key[..len]`, `common` bytes of it as in the one before. Some bytes must follow the
-    /// key, so that it can be copied eight at a time. Returns the bytes of all keys so far.
+    /// Adds the next key, which is `key[..len]` and shares `common` bytes with the previous one.
+    /// Some bytes must follow the key, so that it can be copied eight at a time. Returns the bytes
+    /// of all keys so far.
     #[inline(always)]
     pub(crate) fn put_key(&mut self, key: &[u8], len: usize, common: usize, is_whole: bool) -> usize {
         let from = if is_whole { 0 } else { common };
@@ -68,12 +69,12 @@ impl Packer {
         end
     }
 
-    /// What all keys begin with; they are in order.
+    /// The length of the common prefix of all keys, which are in order.
     pub(crate) fn prefix_len(&self) -> usize {
         self.least
     }
 
-    /// Gives back what one large block has made larger than others need.
+    /// Releases buffers that one large block has made larger than other blocks need.
     pub(crate) fn shrink(&mut self) {
         if self.tails.len() > KEPT_BYTES {
             *self = Self::default();
@@ -93,7 +94,7 @@ impl Packer {
             (&self.shared, false),
         ];
         put_packed(prefix, restart_log, columns, out);
-        // What follows a whole key up to the next is as it must be.
+        // The bytes from a whole key to the next are already in their final form.
         let ends = self.whole.iter().skip(1).copied().chain([self.tails_len]);
         for (start, end) in self.whole.iter().zip(ends) {
             out.extend_from_slice(&self.tails[start + prefix.len()..end]);

@@ -1,11 +1,11 @@
-//! Unpacking a block: the header is parsed and every length is checked once, so that what
-//! follows needs no parsing and cannot leave the block.
+//! Unpacking a block: the header is parsed and every length is checked once, so that later accesses
+//! need no parsing and cannot leave the block.
 
 use super::{Block, Columns, Line, MAX_ENTRIES, PADDING, Restart, Small};
 use alluvium_codec::entry::{Kind, MAX_SEQ};
 use alluvium_codec::{DecodeError, Result, varint};
 
-/// What stands in a block.
+/// The contents of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Entries.
@@ -53,7 +53,7 @@ impl Block {
             entries: entries as u32,
             prefix_len: prefix_len as u32,
             filter_at: if shape == Shape::Partition { entries_end as u32 } else { u32::MAX },
-            // What stands in front of the prefix has 21 bytes at most.
+            // At most 21 bytes precede the prefix.
             prefix_at: (prefix_end - prefix_len) as u8,
             restart_log: log,
         };
@@ -61,7 +61,7 @@ impl Block {
         Ok(block)
     }
 
-    /// Adds up the lengths, checks that they fill `at..end` exactly, and that every field is in
+    /// Adds up the lengths, and checks that they fill `at..end` exactly and that every field is in
     /// its range.
     fn restart_points(&self, at: usize, end: usize) -> Result<Box<[Restart]>> {
         let entries = self.len();
@@ -111,7 +111,8 @@ impl Block {
         if good { Ok(()) } else { Err(DecodeError::Invalid("an unknown kind of entry")) }
     }
 
-    /// The ends of the line tell of all numbers at once, but for a few blocks, where each is looked at.
+    /// The ends of the line bound all sequence numbers, except in a few blocks, where each is
+    /// checked.
     fn check_seqs(&self) -> Result<()> {
         let Columns { seq_base: base, seq_step: step, seq_width: width, .. } = self.columns;
         let in_range = Line { base, step, width }.is_within(self.len(), MAX_SEQ);
@@ -123,7 +124,7 @@ impl Block {
 }
 
 impl Columns {
-    /// Takes the headers from the front of `input`; also returns the widths, added up.
+    /// Takes the headers from the front of `input`; also returns the sum of the widths.
     fn decode(input: &mut &[u8]) -> Result<(Self, u8)> {
         let mut before = 0;
         let mut next = |input: &mut &[u8]| -> Result<(Line, u8)> {
@@ -153,7 +154,7 @@ impl Columns {
     }
 }
 
-/// Where the filter of a partition begins: its length is in the last four bytes.
+/// The offset of the filter of a partition: the filter's length is in the last four bytes.
 fn filter_start(content: &[u8]) -> Result<usize> {
     let (rest, len) = content.split_last_chunk::<4>().ok_or(DecodeError::Truncated)?;
     rest.len().checked_sub(u32::from_le_bytes(*len) as usize).ok_or(DecodeError::Truncated)

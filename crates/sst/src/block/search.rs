@@ -4,15 +4,14 @@ use super::Block;
 use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
 use std::cmp::Ordering;
 
-/// Where a search ended: the first entry at or after what was sought.
+/// The result of a search: the first entry at or after the target.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
-    /// The entry's index; the number of entries if all come before what was sought.
+    /// The entry's index; the number of entries if all are before the target.
     pub(crate) index: usize,
-    /// Where the entry's value begins.
+    /// The offset of the entry's value.
     value_at: usize,
-    /// How the entry compares with what was sought: `None` if its key is another, else how its
-    /// number compares.
+    /// `None` if the entry's key is not the target's; else whether their sequence numbers are equal.
     exact: Option<bool>,
 }
 
@@ -67,8 +66,8 @@ impl Block {
         Kind::from_byte(self.small(self.columns.kind, index) as u8).unwrap_or(Kind::Put)
     }
 
-    /// How the entry at a restart point compares with (`suffix`, `seq`), and whether the key is
-    /// the same.
+    /// Compares the entry at a restart point with (`suffix`, `seq`); also returns whether the keys
+    /// are equal.
     #[inline]
     fn compare_restart(&self, restart: usize, suffix: &[u8], seq: Seq) -> (Ordering, bool) {
         let index = restart << self.restart_log;
@@ -106,10 +105,10 @@ impl Block {
     }
 
     /// The search where a restart point heads a group of entries. Within the group, keys are
-    /// compared without being put together: `matched` is how much of the sought key the entry
-    /// before (which is less) has. An entry that shares more than that with the one before is
-    /// less too; one that shares less has left it upwards; only if it shares exactly that much
-    /// its own bytes decide.
+    /// compared without being assembled: `matched` is the length that the previous entry (which is
+    /// less) shares with the target. An entry that shares more than that with the previous one is
+    /// less too; one that shares less is greater; only if it shares exactly that much its own bytes
+    /// decide.
     fn search_groups(&self, suffix: &[u8], seq: Seq) -> Found {
         let (after, exact) = self.search_restarts(suffix, seq);
         let behind = Found {

@@ -77,7 +77,7 @@ proptest! {
         }
         let shape = if partition { Shape::Partition } else { Shape::Entries };
         if let Ok(block) = decode(bytes, shape) {
-            // The bytes may say other entries now; reading them must be safe all the same.
+            // The bytes may decode to other entries now; reading them must be safe all the same.
             let mut cursor = Cursor::new();
             cursor.move_to(&block, block.len() - 1);
             while cursor.prev(&block) {}
@@ -162,10 +162,10 @@ fn what_small_entries_share_is_not_reckoned() {
     let small: Vec<Row> = (0..300u32).map(|n| (key(n), 9, Kind::Put, vec![])).collect();
     let (packed, reckoned_len) = (pack(&small, 0).len(), reckoned(&small));
     assert!((packed..packed * 5 / 2).contains(&reckoned_len), "{reckoned_len} reckoned, {packed} packed");
-    // Each key of large entries stands whole.
+    // Each key of large entries is stored whole.
     let large: Vec<Row> = small.iter().map(|row| (row.0.clone(), 9, Kind::Put, vec![1; 64])).collect();
     assert_eq!(reckoned(&large), 300 * (35 + 64 + 4));
-    // Some of them are large: on the whole they are not.
+    // Only some of them are large.
     let mixed: Vec<Row> =
         small.iter().map(|row| (row.0.clone(), 9, Kind::Put, vec![1; row.0[34] as usize % 2 * 40])).collect();
     assert!(reckoned(&mixed) < mixed.iter().map(|row| row.0.len() + row.3.len()).sum::<usize>());
@@ -220,7 +220,7 @@ fn numbers_above_those_that_are_given_out_are_refused() {
         (last, -1, 0, &[0; 3]),
         (0, 0, 7, &[0, MAX_SEQ]),
         (last - 255, 0, 1, &[0, 255]),
-        // What the line alone says is too much or too little, and the residuals make it right.
+        // The line alone gives too much or too little, and the residuals correct it.
         (last - 200, 0, 1, &[0, 200]),
         (-5, 0, 1, &[5, 255]),
         (last, 1, 8, &[0, u64::MAX, u64::MAX - 1]),

@@ -1,6 +1,6 @@
-//! Numbers of so many bits each, one behind the other, low bits first.
+//! Numbers of a fixed count of bits each, one after the other, low bits first.
 
-/// Appends numbers to a buffer; the last byte is filled up with zeros by [`BitWriter::finish`].
+/// Appends numbers to a buffer; [`BitWriter::finish`] fills the last byte with zeros.
 pub(super) struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
     held: u128,
@@ -12,7 +12,7 @@ impl<'a> BitWriter<'a> {
         Self { out, held: 0, count: 0 }
     }
 
-    /// Appends the low `width` bits, at most 64, of a value that has no others.
+    /// Appends the low `width` bits, at most 64, of a value whose other bits are 0.
     #[inline]
     pub(super) fn put(&mut self, value: u64, width: u32) {
         self.held |= u128::from(value) << self.count;
@@ -45,7 +45,7 @@ pub(super) fn packed_len(count: usize, width: u32) -> usize {
     (count as u64 * u64::from(width)).div_ceil(8) as usize
 }
 
-/// Eight bytes from `at` on, with zeros behind the end.
+/// Eight bytes from `at` on, with zeros after the end.
 #[inline(always)]
 fn word(bytes: &[u8], at: usize) -> u64 {
     match bytes.get(at..at + 8).and_then(|bytes| bytes.first_chunk()) {
@@ -57,7 +57,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Number `index` of those with `width` bits, 1 to 64. What lies behind the end is 0.
+/// Number `index` of those with `width` bits, 1 to 64. Bits after the end are 0.
 #[inline(always)]
 pub(super) fn number_at(bytes: &[u8], index: usize, width: u32) -> u64 {
     let at = index as u64 * u64::from(width);
@@ -69,14 +69,14 @@ pub(super) fn number_at(bytes: &[u8], index: usize, width: u32) -> u64 {
     value & u64::MAX >> (64 - width)
 }
 
-/// Fills `out` with numbers of `width` bits, 1 to 64, as `each` makes them.
+/// Fills `out` with the results of `each` for numbers of `width` bits, 1 to 64.
 #[inline(always)]
 pub(super) fn unpack(bytes: &[u8], width: u32, out: &mut [i64], each: impl Fn(u64) -> i64) {
     if width > 57 {
         out.iter_mut().enumerate().for_each(|(index, out)| *out = each(number_at(bytes, index, width)));
         return;
     }
-    // One word has any such number. Those near the end are read with more care.
+    // One word contains any such number. Those near the end are read with more care.
     let mask = u64::MAX >> (64 - width);
     let easy = (bytes.len().saturating_sub(8) * 8 / width as usize).min(out.len());
     let (front, back) = out.split_at_mut(easy);
@@ -91,12 +91,12 @@ pub(super) fn unpack(bytes: &[u8], width: u32, out: &mut [i64], each: impl Fn(u6
     }
 }
 
-/// Takes what [`BitWriter::put_unary`] wrote.
+/// Reads the output of [`BitWriter::put_unary`].
 pub(super) struct Unary<'a> {
     bytes: &'a [u8],
-    /// The bits of the word that ends at `next` that were not looked at.
+    /// The unread bits of the word that ends at `next`.
     held: u64,
-    /// Bits that are left of it.
+    /// The number of unread bits.
     left: u32,
     next: usize,
 }
@@ -106,7 +106,7 @@ impl<'a> Unary<'a> {
         Self { bytes, held: 0, left: 0, next: 0 }
     }
 
-    /// The zeros before the next one; `None` if there is no further one.
+    /// The number of zeros before the next one; `None` if no one follows.
     #[inline(always)]
     pub(super) fn take(&mut self) -> Option<u64> {
         let mut zeros = 0;

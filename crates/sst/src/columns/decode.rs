@@ -1,4 +1,4 @@
-//! From columns back to packed entries: the bytes that a builder packs.
+//! Decoding columns to packed entries: the bytes that a builder packs.
 
 use super::form::{MAX_PARTS, Part};
 use super::numbers::{POWERS, SIGN, bits_of};
@@ -7,53 +7,54 @@ use crate::block::{MAX_ENTRIES, Packer, WORD};
 use alluvium_codec::entry::MAX_SEQ;
 use alluvium_codec::{DecodeError, Result, key, varint};
 
-/// The values of a part, ready to be put together.
+/// The values of a part, ready to be assembled.
 enum Values {
     /// The same bytes in all keys.
     Same(Vec<u8>),
-    /// So many low bytes of each, big-endian.
+    /// This many low bytes of each, big-endian.
     Fixed(Lead, usize, Vec<i64>),
-    /// Bits of doubles, and what is inverted in the key.
+    /// Bits of doubles, and the bits that are inverted in the key.
     Numbers(Lead, Vec<i64>, u128),
     /// Bytes.
     Bytes(Texts),
 }
 
-/// Bytes that stand before each value of a part: the highest so many of a word.
+/// Bytes before each value of a part: the highest `len` bytes of `word`.
 #[derive(Clone, Copy, Default)]
 struct Lead {
     word: u128,
     len: usize,
 }
 
-/// The longest lead: a number has nine bytes, and all are to be one word.
+/// The longest lead: a number has nine bytes, and both must fit into one word.
 const MAX_LEAD: usize = 6;
 
 impl Lead {
-    /// What these bytes make of a part, if they are not too many.
+    /// The lead of these bytes, if they are not too many.
     fn before(bytes: &[u8]) -> Option<Self> {
         let mut word = [0; 16];
         word[..bytes.len().min(MAX_LEAD)].copy_from_slice(bytes.get(..bytes.len().min(MAX_LEAD))?);
         (bytes.len() <= MAX_LEAD).then_some(Self { word: u128::from_be_bytes(word), len: bytes.len() })
     }
 
-    /// The lead, and the highest bytes of `word` behind it.
+    /// The lead, followed by the highest bytes of `word`.
     #[inline(always)]
     fn with(&self, word: u128) -> [u8; 16] {
         (self.word | word >> (8 * self.len)).to_be_bytes()
     }
 }
 
-/// A column of bytes, taken one after the other.
+/// A column of byte strings, read in order.
 struct Texts {
     fresh: Vec<i64>,
-    /// For each that is not the one before: what it shares with that, and how many bytes follow.
+    /// For each string that differs from the previous one: the length that it shares with that, and
+    /// the number of bytes that follow.
     lens: std::vec::IntoIter<(usize, usize)>,
-    /// Where its bytes begin in the text.
+    /// The offset of its bytes in the text.
     at: usize,
-    /// What stands behind each.
+    /// The bytes that end each string.
     end: &'static [u8],
-    /// The bytes of the last entry that had others, and the end.
+    /// The current string, and the end.
     current: Vec<u8>,
 }
 
@@ -64,18 +65,18 @@ pub(crate) struct ColumnDecoder {
     key: KeyBuffer,
     last: KeyBuffer,
     heads: Vec<bool>,
-    /// Buffers of columns that were.
+    /// Buffers of former columns.
     spare: Vec<Vec<i64>>,
 }
 
-/// Buffers longer than this, and more than so many, are given back.
+/// Buffers longer than this, and more than this many, are released.
 const KEPT_NUMBERS: usize = 4 << 10;
 const KEPT_BUFFERS: usize = 32;
 
-/// Bytes behind the longest key, so that keys can be written and compared in words.
+/// Bytes after the longest key, so that keys can be written and compared in words.
 const SLACK: usize = 64;
 
-/// A key that is put together, with room behind it.
+/// A key that is being assembled, with room after it.
 struct KeyBuffer {
     bytes: Box<[u8]>,
     len: usize,
@@ -88,7 +89,7 @@ impl Default for KeyBuffer {
 }
 
 impl KeyBuffer {
-    /// Appends the first `len` of some bytes, of which there are no more than [`SLACK`] allows.
+    /// Appends the first `len` of some bytes, which fit into [`SLACK`].
     #[inline(always)]
     fn put<const N: usize>(&mut self, bytes: [u8; N], len: usize) -> Option<()> {
         self.bytes.get_mut(self.len..self.len + N)?.copy_from_slice(&bytes);
@@ -107,7 +108,7 @@ impl KeyBuffer {
         &self.bytes[..self.len]
     }
 
-    /// How many bytes at the front are the same in both; the first `known` are.
+    /// The length of the common prefix; the first `known` bytes are known to be equal.
     #[inline(always)]
     fn common(&self, other: &Self, known: usize) -> usize {
         let most = self.len.min(other.len);
@@ -128,7 +129,7 @@ impl KeyBuffer {
     }
 }
 
-/// The head of a block of columns, taken apart.
+/// The parsed head of a block of columns.
 struct Head {
     count: usize,
     restart_log: u8,
@@ -140,7 +141,7 @@ struct Head {
     text_len: usize,
 }
 
-/// The length of the head at the front of `body`, with what says it.
+/// The length of the head at the front of `body`, including the bytes that encode the length.
 ///
 /// # Errors
 /// [`DecodeError`] if the body ends within it.
@@ -151,10 +152,11 @@ pub(crate) fn head_len(body: &[u8]) -> Result<usize> {
 }
 
 impl ColumnDecoder {
-    /// Appends the packed entries to `out`. `head` is as [`head_len`] says, `text` what follows it, decompressed.
+    /// Appends the packed entries to `out`. `head` has the length of [`head_len`]; `text` is the
+    /// rest, decompressed.
     ///
     /// # Errors
-    /// [`DecodeError`] if these are not the columns of entries in their order.
+    /// [`DecodeError`] if these are not columns of entries in order.
     pub(crate) fn decode(&mut self, head: &[u8], text: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let mut input = head;
         let mut inner = varint::get_bytes(&mut input)?;
@@ -212,7 +214,7 @@ impl ColumnDecoder {
         Ok(Head { count, restart_log, parts: values, kinds, value_lens, seqs, text_len })
     }
 
-    /// Checks what is not of keys, and hands it to the packer.
+    /// Checks the columns that do not belong to keys, and passes them to the packer.
     fn check(&mut self, head: &Head, values: &[u8]) -> Result<()> {
         let mut sum = 0u64;
         for &len in &head.value_lens {
@@ -228,7 +230,7 @@ impl ColumnDecoder {
         Ok(())
     }
 
-    /// Puts all keys together.
+    /// Assembles all keys.
     fn put_keys(&mut self, head: &mut Head, texts: &[u8]) -> Result<()> {
         let too_long = DecodeError::Invalid("the length of a key");
         let (first, parts) = match head.parts.split_first_mut() {
@@ -262,7 +264,7 @@ impl ColumnDecoder {
     }
 }
 
-/// True if the entry with `key` comes behind the one with `last`; `common` bytes of them are the same.
+/// True if the entry with `key` is after the one with `last`; `common` bytes of them are equal.
 #[inline(always)]
 fn in_order(last: &[u8], key: &[u8], common: usize, seqs: &[i64]) -> bool {
     match (last.get(common), key.get(common)) {
@@ -273,23 +275,23 @@ fn in_order(last: &[u8], key: &[u8], common: usize, seqs: &[i64]) -> bool {
     }
 }
 
-/// Columns of the head, as they are taken.
+/// The columns of the head, in the course of reading.
 struct Columns<'a> {
     count: usize,
     heads: &'a mut [bool],
-    /// Columns that later ones may follow.
+    /// Columns that later ones may refer to.
     earlier: Vec<Vec<i64>>,
     text_len: usize,
     spare: &'a mut Vec<Vec<i64>>,
 }
 
-/// A column of integers: kept among the earlier ones, or, of one value, here.
+/// A column of integers: stored among the earlier ones, or, if all values are equal, here.
 enum Kept {
     Earlier(usize),
     Same(i64),
 }
 
-/// A part whose integers others still lean on.
+/// A part whose integers other columns still refer to.
 enum Prepared {
     Ready(Values),
     Fixed { len: usize, flip: u64, of: Kept },
@@ -315,7 +317,8 @@ impl Columns<'_> {
         Ok(self.keep(values))
     }
 
-    /// As the encoder does: notes where the entries differ, and keeps what is not one value.
+    /// Marks the entries that differ from the previous one, and stores a column unless all its
+    /// values are equal, as the encoder does.
     fn keep(&mut self, values: Vec<i64>) -> Kept {
         let mut differ = false;
         for (head, pair) in self.heads[1..].iter_mut().zip(values.windows(2)) {
@@ -386,7 +389,7 @@ impl Columns<'_> {
 }
 
 impl Prepared {
-    /// Takes the integers, which nobody leans on any more.
+    /// Takes the integers, to which no column refers any more.
     fn finish(self, earlier: &mut [Option<Vec<i64>>], spare: &mut Vec<Vec<i64>>) -> Values {
         let mut take = |of: usize| earlier.get_mut(of).and_then(Option::take).unwrap_or_default();
         match self {
@@ -450,7 +453,7 @@ impl Values {
         }
     }
 
-    /// Adds a part, joined to what is the same in all keys before it.
+    /// Adds a part, joined to the constant parts before it.
     fn push(parts: &mut Vec<Self>, mut part: Self) {
         let is_first = parts.len() == 1;
         if let Some(Self::Same(before)) = parts.last_mut() {
@@ -468,7 +471,7 @@ impl Values {
         parts.push(part);
     }
 
-    /// Appends the bytes of entry `index`; entries come in their order.
+    /// Appends the bytes of entry `index`; entries come in order.
     #[inline(always)]
     fn put(&mut self, index: usize, text: &[u8], key: &mut KeyBuffer) -> Result<()> {
         let put = match self {

@@ -1,4 +1,4 @@
-//! From entries to columns.
+//! Encoding entries as columns.
 
 use super::form::{Column, Form, MAX_PARTS, Part};
 use super::integers::{Context, Planner};
@@ -7,23 +7,24 @@ use super::{MAX_CONTENT, MAX_KEY, NUMBER_BITS};
 use crate::block::{BlockBuilder, Unpacked, common_len};
 use alluvium_codec::varint;
 
-/// After so many blocks in a row whose keys have no form, only each [`PROBE_EVERY`]th is looked at.
+/// After this many blocks in a row whose keys have no form, only every [`PROBE_EVERY`]th is tried.
 const GIVE_UP_AFTER: u32 = 4;
 const PROBE_EVERY: u32 = 16;
 
-/// Turns blocks into columns, one after the other. What was found in one is tried first in the next.
+/// Turns blocks into columns, one after the other. The form found in one is tried first in the
+/// next.
 #[derive(Default)]
 pub(crate) struct ColumnEncoder {
     form: Option<Form>,
-    /// For each part the power of ten that served last.
+    /// For each part the last successful power of ten.
     powers: Vec<usize>,
     /// Blocks in a row without a form.
     misses: u32,
     columns: Vec<Column>,
     planner: Planner,
-    /// Columns of integers that later ones may follow.
+    /// Columns of integers that later ones may refer to.
     earlier: Vec<Vec<i64>>,
-    /// Buffers of columns that were.
+    /// Buffers of former columns.
     spare: Vec<Vec<i64>>,
     heads: Vec<bool>,
     integers: Vec<i64>,
@@ -33,8 +34,9 @@ pub(crate) struct ColumnEncoder {
 }
 
 impl ColumnEncoder {
-    /// Appends the columns of the entries in `block` to `out`: a head, and behind it text, which compresses. Returns the
-    /// length of the head. `None`, with nothing appended, if the keys have no form or values are most of the block.
+    /// Appends the columns of the entries in `block` to `out`: a head, and after it text, which
+    /// compresses. Returns the length of the head. `None`, with nothing appended, if the keys have
+    /// no form or values are most of the block.
     pub(crate) fn encode(&mut self, block: &BlockBuilder, out: &mut Vec<u8>) -> Option<usize> {
         let entries = block.unpacked();
         let (keys, values) = (entries.keys.len(), entries.values.len());
@@ -59,7 +61,7 @@ impl ColumnEncoder {
         Some(head_end)
     }
 
-    /// Finds a form that all keys have, the last one first, and splits them by it.
+    /// Finds a form that all keys have, trying the last one first, and splits the keys by it.
     fn split(&mut self, entries: &Unpacked<'_>) -> bool {
         self.spare.append(&mut self.earlier);
         if let Some(form) = self.form.take()
@@ -78,7 +80,7 @@ impl ColumnEncoder {
         false
     }
 
-    /// Splits the keys, giving up the parts of values that are not of one form.
+    /// Splits the keys; values that are not of one form become bytes.
     fn split_by(&mut self, mut form: Form, entries: &Unpacked<'_>) -> Option<Form> {
         loop {
             if form.parts.len() > MAX_PARTS {
@@ -127,14 +129,14 @@ impl ColumnEncoder {
         }
     }
 
-    /// Notes where the entries differ in a column.
+    /// Marks the entries that differ from the previous one in a column.
     fn note_heads(heads: &mut [bool], values: &[i64]) {
         for (head, pair) in heads[1..].iter_mut().zip(values.windows(2)) {
             *head |= pair[0] != pair[1];
         }
     }
 
-    /// The columns that are not one value can be followed by later ones.
+    /// Stores a column for later ones to refer to, unless all its values are equal.
     fn keep(&mut self, values: Vec<i64>) {
         let differ = values.iter().any(|value| *value != values[0]);
         if differ { &mut self.earlier } else { &mut self.spare }.push(values);
@@ -175,8 +177,8 @@ impl ColumnEncoder {
         self.keep(bits);
     }
 
-    /// A column of bytes: whether they are other than those of the entry before; for those that are, how many of them
-    /// are the same, and how many follow.
+    /// A column of byte strings: whether each differs from the previous one; for those that do, the
+    /// length that they share with it, and the number of bytes that follow.
     fn put_bytes(&mut self, at: usize) {
         let column = &self.columns[at];
         let (mut fresh, mut shared, mut more) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,13 +1,13 @@
-//! What the keys of a block have in common: their form, part by part; and splitting keys by it.
+//! The common form of the keys of a block, part by part; and splitting keys by it.
 
 use alluvium_codec::key::{self, rank};
 use alluvium_codec::{DecodeError, Result};
 
-/// A form has so many parts at most.
+/// The most parts of a form.
 pub(super) const MAX_PARTS: usize = 40;
 /// The most bytes of a binary that are columns of their own.
 const MAX_BINARY: usize = 32;
-/// The most bytes behind a text that are columns of their own.
+/// The most bytes after a text that are columns of their own.
 const MAX_TAIL: usize = 16;
 /// The bytes of a key that name its tree.
 const TREE: u8 = 4;
@@ -18,7 +18,7 @@ const SIGNED: u8 = 2;
 const NUMBER: u8 = 3;
 const TEXT: u8 = 4;
 const BYTES: u8 = 5;
-/// Of a number or a text: all bits are inverted.
+/// The flag of a number or a text whose bits are all inverted.
 const FLIPPED: u8 = 0x80;
 
 /// A part of a key.
@@ -26,30 +26,30 @@ const FLIPPED: u8 = 0x80;
 pub(super) enum Part {
     /// This byte.
     Literal(u8),
-    /// So many bytes, 1 to 8: a big-endian number.
+    /// This many bytes, 1 to 8: a big-endian number.
     Fixed(u8),
     /// Eight bytes: a big-endian number with its sign bit flipped.
     Signed,
-    /// What [`key::put_number`] writes.
+    /// The output of [`key::put_number`].
     Number {
         /// All bits are inverted.
         flipped: bool,
     },
-    /// What [`key::put_bytes`] writes.
+    /// The output of [`key::put_bytes`].
     Text {
         /// All bits are inverted.
         flipped: bool,
     },
-    /// Bytes, of which only the splitting knew where they end.
+    /// Bytes whose end is found only by splitting.
     Bytes(Bytes),
 }
 
-/// Where a part of any bytes ends.
+/// The end of a part of arbitrary bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bytes {
-    /// Where a key of a value does, as it is or inverted.
+    /// The end of the key of a value; true if that is inverted.
     Key(bool),
-    /// Where the key does.
+    /// The end of the whole key.
     Rest,
 }
 
@@ -93,16 +93,17 @@ pub(super) struct Column {
     pub(super) bytes: Vec<u8>,
 }
 
-/// A form, and which of its parts are of one value.
+/// A form, and the values that its parts belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) parts: Vec<Part>,
-    /// Where the value of each part begins, and whether it is inverted; `None` for parts that are no value's.
+    /// For each part, the first part of its value, and whether that is inverted; `None` for parts
+    /// of no value.
     of: Vec<Option<(usize, bool)>>,
 }
 
 impl Form {
-    /// The forms that keys like this one may have, the likeliest first.
+    /// The forms that keys like this one may have, the most likely first.
     pub(super) fn guesses(key: &[u8]) -> impl Iterator<Item = Self> {
         [Self::values(key, &[TREE]), Self::text(key), Self::values(key, &[TREE, 8])].into_iter().flatten()
     }
@@ -141,7 +142,7 @@ impl Form {
             form.push(Part::Bytes(Bytes::Rest), None);
             return Some(form);
         }
-        // The first part takes what is more than eights.
+        // The first part takes the remainder of a division by eight.
         while tail > 0 {
             let len = if tail.is_multiple_of(8) { 8 } else { tail % 8 };
             form.push(Part::Fixed(len as u8), None);
@@ -155,7 +156,7 @@ impl Form {
         self.of.push(of);
     }
 
-    /// The parts of the value whose key `key` begins with.
+    /// Adds the parts of the value with whose key `key` begins.
     fn push_value(&mut self, key: &[u8], flipped: bool) {
         let flip = if flipped { 0xff } else { 0 };
         let of = Some((self.parts.len(), flipped));
@@ -190,7 +191,7 @@ impl Form {
         chunks.iter().for_each(|&part| self.push(part, of));
     }
 
-    /// Splits a key into the columns of the parts, one for each part. On failure the part that did not fit.
+    /// Splits a key into the columns of the parts. On failure returns the part that did not fit.
     #[inline]
     pub(super) fn split(&self, key: &[u8], columns: &mut [Column]) -> std::result::Result<(), usize> {
         let mut rest = key;
@@ -200,7 +201,8 @@ impl Form {
         if rest.is_empty() { Ok(()) } else { Err(self.parts.len() - 1) }
     }
 
-    /// The form with the value that part `at` belongs to as bytes; `None` if it is that already, or no value.
+    /// The form in which the value of part `at` is bytes; `None` if it is bytes already, or the
+    /// part belongs to no value.
     pub(super) fn without(&self, at: usize) -> Option<Self> {
         let (start, flipped) = self.of[at]?;
         let end = (start..self.of.len()).find(|&part| self.of[part] != self.of[at]).unwrap_or(self.of.len());
@@ -261,7 +263,7 @@ fn put_bytes(bytes: &[u8], column: &mut Column) {
     column.bytes.extend_from_slice(bytes);
 }
 
-/// The bits of a number that is a double exactly.
+/// The bits of a number that is exactly a double.
 #[inline]
 fn take_number(rest: &mut &[u8], flipped: bool) -> Option<u64> {
     if !flipped {
@@ -279,7 +281,7 @@ fn take_number(rest: &mut &[u8], flipped: bool) -> Option<u64> {
     exact.then_some(bits)
 }
 
-/// Passes over what [`key::put_bytes`] writes.
+/// Skips the output of [`key::put_bytes`].
 #[inline]
 fn skip_text(input: &mut &[u8], flipped: bool) -> Result<()> {
     let flip = if flipped { 0xff } else { 0 };

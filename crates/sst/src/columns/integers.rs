@@ -1,30 +1,31 @@
 //! Columns of integers: `value(i) = line(i) + base + divisor * u(i)`, all modulo 2^64.
 //!
-//! The line is 0, or follows a column that comes before (a slope in fixed point); `u` is packed in as many bits as its
-//! greatest needs, or, where the column ascends within the runs of entries whose earlier columns are equal, as
-//! the gaps within those runs, in Rice's code (Rice, Plaunt, "Adaptive Variable-Length Coding", 1971). Frame of
-//! reference is that of Goldstein, Ramakrishnan, Shaft, "Compressing Relations and Indexes" (ICDE 1998).
+//! The line is 0, or follows an earlier column (a slope in fixed point); `u` is packed in as many
+//! bits as its greatest value needs, or, where the column ascends within the runs of entries whose
+//! earlier columns are equal, as the gaps within those runs, in Rice's code (Rice, Plaunt,
+//! "Adaptive Variable-Length Coding", 1971). Frame of reference is that of Goldstein, Ramakrishnan,
+//! Shaft, "Compressing Relations and Indexes" (ICDE 1998).
 
 use super::bits::{BitWriter, Unary, number_at, packed_len, unpack};
 use alluvium_codec::{DecodeError, Result, varint};
 
-/// The bit of the first byte that says that flags follow; the others are the width.
+/// The bit of the first byte for flags that follow; the other bits are the width.
 const HAS_FLAGS: u8 = 0x80;
 const LINE: u8 = 1;
 const DIVISOR: u8 = 2;
 const GAPS: u8 = 4;
 
-/// Columns this narrow are not looked at for a line.
+/// No line is searched for columns this narrow.
 const NARROW_BITS: u32 = 3;
-/// What a line costs in the header, about.
+/// The approximate cost of a line in the header.
 const LINE_HEADER_BITS: u64 = 80;
-/// A line is of use if it takes so much of the spread away, squared.
+/// A line is useful if the square of the correlation is at least this.
 const CORRELATED: f64 = 0.9;
 
 /// A line through an earlier column: `((x(i) - x(0)) * slope) >> shift`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slope {
-    /// The earlier column.
+    /// The index of the earlier column.
     of: usize,
     slope: i64,
     shift: u32,
@@ -37,7 +38,7 @@ impl Slope {
     }
 }
 
-/// What is left when a column's line is taken away.
+/// The range of a column after its line is subtracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Range {
     base: i64,
@@ -46,7 +47,7 @@ struct Range {
 }
 
 impl Range {
-    /// The narrowest range that has the values.
+    /// The narrowest range that contains the values.
     fn of(values: &[i64]) -> Self {
         let Some(&first) = values.first() else { return Self { base: 0, divisor: 1, width: 0 } };
         let (low, high) = values.iter().fold((first, first), |(low, high), &v| (low.min(v), high.max(v)));
@@ -120,14 +121,15 @@ pub(super) struct Planner {
     tried: Vec<i64>,
 }
 
-/// A slope is looked for among so many entries first.
+/// A slope is first searched among this many entries.
 const PROBES: usize = 32;
 
-/// What a column may lean on.
+/// The columns that a column may refer to.
 pub(super) struct Context<'a> {
-    /// The columns before.
+    /// The earlier columns.
     pub(super) earlier: &'a [Vec<i64>],
-    /// Entry `i` differs from the one before in an earlier column; `None` if the column does not ascend.
+    /// Entry `i` differs from the previous one in an earlier column; `None` if the column does not
+    /// ascend.
     pub(super) heads: Option<&'a [bool]>,
 }
 
@@ -218,7 +220,7 @@ fn put_gaps(values: &[i64], heads: &[bool], range: &Range, gaps: Gaps, out: &mut
     out.extend_from_slice(&high);
 }
 
-/// The line through `x` that is nearest to `y`, if it is of use.
+/// The line through `x` that is nearest to `y`, if it is useful.
 fn fit(of: usize, x: &[i64], y: &[i64]) -> Option<Slope> {
     let step = y.len() / PROBES;
     if step > 1 {
@@ -228,8 +230,8 @@ fn fit(of: usize, x: &[i64], y: &[i64]) -> Option<Slope> {
     Slope::new(of, slope, reach)
 }
 
-/// The slope by least squares over every `step`th entry, and how far from the first of them the others are. `None` if
-/// they lie on no line.
+/// The slope by least squares over every `step`th entry, and their greatest distance from the first
+/// of them. `None` if they are not near a line.
 fn slope_of(x: &[i64], y: &[i64], step: usize) -> Option<(f64, f64)> {
     let (x0, y0) = (*x.first()?, *y.first()?);
     let [mut n, mut sx, mut sy, mut sxx, mut sxy, mut syy, mut reach] = [0.0f64; 7];
@@ -249,7 +251,7 @@ fn slope_of(x: &[i64], y: &[i64], step: usize) -> Option<(f64, f64)> {
 }
 
 impl Slope {
-    /// A slope with some 31 bits, fewer if the products would not fit.
+    /// A slope with some 31 bits, or fewer if the products would not fit.
     fn new(of: usize, slope: f64, reach: f64) -> Option<Self> {
         let (magnitude, room) = (slope.abs(), 61 - reach.max(1.0).log2().ceil() as i32);
         if !(1e-9..1e9).contains(&magnitude) {
@@ -259,18 +261,18 @@ impl Slope {
         Some(Self { of, slope: (slope * (1u64 << shift) as f64) as i64, shift })
     }
 
-    /// The nearest integer, if the slope is no fraction.
+    /// The nearest integer slope, unless that is 0.
     fn rounded(self) -> Option<Self> {
         let slope = (self.slope as f64 / (1u64 << self.shift) as f64).round() as i64;
         (slope != 0).then_some(Self { slope, shift: 0, ..self })
     }
 }
 
-/// Takes a column of `count` values from the front of `input`, behind what `out` holds: nothing. True if the
-/// column is one value.
+/// Takes a column of `count` values from the front of `input`, and replaces the content of `out` by
+/// it. True if all values are equal.
 ///
 /// # Errors
-/// [`DecodeError`] if there is no such column.
+/// [`DecodeError`] if the input is not such a column.
 pub(super) fn get(
     input: &mut &[u8],
     count: usize,
@@ -312,7 +314,7 @@ pub(super) fn get(
     Ok(width == 0 && flags & (LINE | GAPS) == 0)
 }
 
-/// How a column's values are made of its packed units: `base + unit * divisor`, wrapping.
+/// The values of a column from its packed units: `base + unit * divisor`, wrapping.
 struct Units {
     /// Bits of a unit.
     width: u32,

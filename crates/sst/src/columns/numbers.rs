@@ -1,8 +1,10 @@
-//! Columns of doubles as integers: each the quotient of an integer and a power of ten that all share, and how many doubles
-//! beside the nearest it lies (computed values often do).
+//! Columns of doubles as integers: each double is the quotient of an integer and a power of ten
+//! that all share, plus a distance in doubles from the nearest one (computed values often have such
+//! a distance).
 //!
-//! This is the idea of ALP (Afroozeh, Kuffo, Boncz, "ALP: Adaptive Lossless floating-Point Compression",
-//! SIGMOD 2023) with a division, which rounds correctly, in place of its two multiplications.
+//! This is the idea of ALP (Afroozeh, Kuffo, Boncz, "ALP: Adaptive Lossless floating-Point
+//! Compression", SIGMOD 2023) with a division, which rounds correctly, instead of its two
+//! multiplications.
 
 use alluvium_codec::key::{f64_bits, f64_from_bits};
 
@@ -10,16 +12,16 @@ use alluvium_codec::key::{f64_bits, f64_from_bits};
 pub(super) const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// Integers beyond this are no gain over bits.
+/// Integers beyond this gain nothing over bits.
 const MAX_INTEGER: f64 = (1u64 << 51) as f64;
 
-/// So many doubles beside the nearest.
+/// The greatest distance from the nearest double.
 const MAX_BESIDE: i64 = 16;
 
-/// The sign of a column of bits; numbers ascend with it.
+/// The sign bit of a column of bits; with it inverted, numbers ascend.
 pub(super) const SIGN: u64 = 1 << 63;
 
-/// The column of bits of the quotient of `integer` and a power of ten, `beside` doubles on.
+/// The column of bits of the quotient of `integer` and a power of ten, `beside` doubles further.
 #[inline(always)]
 pub(super) fn bits_of(integer: i64, power: usize, beside: i64) -> u64 {
     f64_bits(integer as f64 / POWERS[power]).wrapping_add(beside as u64)
@@ -36,8 +38,8 @@ fn integer_of(bits: u64, power: usize) -> Option<(i64, i64)> {
     (-MAX_BESIDE..=MAX_BESIDE).contains(&beside).then_some((integer, beside))
 }
 
-/// Writes the integers and what they are beside, with the lowest power of ten with which all bits come back. `hint` is
-/// tried first. `None` if there is none.
+/// Writes the integers and their distances, with the lowest power of ten that restores all bits.
+/// `hint` is tried first. `None` if there is no such power.
 pub(super) fn scale(column: &[i64], hint: usize, integers: &mut Vec<i64>, beside: &mut Vec<i64>) -> Option<usize> {
     let ends = [column.first(), column.get(column.len() / 2), column.last()];
     let fits_all = |power: usize, integers: &mut Vec<i64>, beside: &mut Vec<i64>| {

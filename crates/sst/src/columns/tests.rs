@@ -21,7 +21,7 @@ fn ordered(mut rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-/// Turns rows into columns and back; the bytes of the columns, if the keys have a form.
+/// Turns rows into columns and back; returns the bytes of the columns, if the keys have a form.
 fn round(rows: &[Row], encoder: &mut ColumnEncoder) -> Option<Vec<u8>> {
     let mut block = builder(rows);
     let mut raw = Vec::new();
@@ -63,7 +63,8 @@ fn prices(count: u64) -> Vec<Row> {
 #[test]
 fn entries_of_an_index_take_the_bits_that_tell_them_apart() {
     let raw = round(&prices(1000), &mut ColumnEncoder::default()).unwrap();
-    // Of a thousand: 18 bits for the price, 2 beside it, 9 for the customer, 20 for the _id, nothing for the number.
+    // Of a thousand: 18 bits for the price, 2 for its distance, 9 for the customer, 20 for the _id,
+    // none for the number.
     assert!(raw.len() < 1000 * 52 / 8, "{}", raw.len());
 }
 
@@ -140,7 +141,7 @@ fn value_key() -> impl Strategy<Value = Vec<u8>> {
             key::put_bytes(&mut key, text.as_bytes());
             key
         }),
-        // 0.1 as a decimal: no double is it.
+        // 0.1 as a decimal, which no double equals.
         1 => Just(vec![10, 0xbf, 0xb9, 0x99, 0xcd, 0x67, 0x33, 0x99, 0xcd, 0x65, 0x7f, 255, 255, 255, 255, 11, 0]),
         1 => proptest::collection::vec(any::<u8>(), 0..40).prop_map(move |bytes| {
             ranked(key::rank::BINARY, [&[bytes.len() as u8, 0][..], &bytes].concat())
@@ -148,7 +149,7 @@ fn value_key() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Keys of an index with up to three parts; all of a kind, or not.
+/// Keys of an index with up to three parts; all of one form, or not.
 fn index_rows() -> impl Strategy<Value = Vec<Row>> {
     let row = (
         proptest::collection::vec(value_key(), 3),
@@ -207,7 +208,7 @@ proptest! {
     }
 }
 
-/// What comes of bytes that may be anything is entries in their order.
+/// Arbitrary bytes decode to entries in order.
 fn decode_any(raw: &[u8]) -> Result<(), TestCaseError> {
     let Ok(head) = head_len(raw) else { return Ok(()) };
     let mut content = Vec::new();
@@ -215,7 +216,7 @@ fn decode_any(raw: &[u8]) -> Result<(), TestCaseError> {
         return Ok(());
     }
     content.extend_from_slice(&[0; PADDING]);
-    // An unknown kind is found here.
+    // An unknown kind is detected here.
     let Ok(block) = Block::decode(content, Shape::Entries) else { return Ok(()) };
     let entries: Vec<_> = (0..block.len()).map(|index| block.entry(index)).collect();
     prop_assert!(

@@ -1,7 +1,7 @@
 //! Training, by zstd, with tables of a size that suits a small memory budget.
 //!
-//! `zstd_safe` has only the usual parameters, whose tables take 10.5 MiB: a third of a budget of 32 MB, as long as a
-//! training runs.
+//! `zstd_safe` offers only the usual parameters, whose tables take 10.5 MiB: a third of a budget of
+//! 32 MB, while a training runs.
 
 #![allow(unsafe_code)]
 
@@ -9,20 +9,21 @@ use zstd_safe::zstd_sys::{
     ZDICT_fastCover_params_t, ZDICT_isError, ZDICT_optimizeTrainFromBuffer_fastCover, ZDICT_params_t,
 };
 
-/// The tables have two to this many places.
+/// The logarithm of the tables' number of places.
 const TABLE_BITS: u32 = 16;
 
-/// The bytes of memory that the tables take: what is counted of all samples, a copy of it, and what is counted of a part.
+/// The memory of the tables in bytes: the counts of all samples, a copy of them, and the counts of
+/// a part.
 pub(crate) const TABLE_BYTES: usize = (4 + 4 + 2) << TABLE_BITS;
 
-/// Trains a dictionary of at most `max_bytes` from samples, which stand one after the other in `content`. `None` if they are
-/// too few, or too alike.
+/// Trains a dictionary of at most `max_bytes` from the samples that `content` concatenates. `None`
+/// if they are too few, or too alike.
 pub(crate) fn train(content: &[u8], sizes: &[usize], max_bytes: usize) -> Option<Vec<u8>> {
     let within =
         sizes.iter().try_fold(0_usize, |sum, size| sum.checked_add(*size)).is_some_and(|sum| sum <= content.len());
     let count = u32::try_from(sizes.len()).ok().filter(|_| within)?;
     let mut bytes = vec![0; max_bytes];
-    // As zstd's own choice (`ZDICT_trainFromBuffer`), but for `f`.
+    // As zstd's own choice (`ZDICT_trainFromBuffer`), except for `f`.
     let mut parameters = ZDICT_fastCover_params_t {
         k: 0,
         d: 8,
@@ -35,9 +36,10 @@ pub(crate) fn train(content: &[u8], sizes: &[usize], max_bytes: usize) -> Option
         shrinkDictMaxRegression: 0,
         zParams: ZDICT_params_t { compressionLevel: 3, notificationLevel: 0, dictID: 0 },
     };
-    // SAFETY: zstd writes at most `bytes.len()` bytes to `bytes`, which are there, and reads of `content` as many as `sizes`
-    // add up to, which is within it, and `count` numbers of `sizes`. `parameters` is read and written before it returns.
-    // Nothing is kept; the function has no state of its own.
+    // SAFETY: zstd writes at most `bytes.len()` bytes to `bytes`, which has them, and reads the sum
+    // of `sizes` bytes of `content`, which was checked to be within it, and `count` elements of
+    // `sizes`. `parameters` is read and written before the call returns. The function keeps no
+    // pointer, and has no state of its own.
     let written = unsafe {
         ZDICT_optimizeTrainFromBuffer_fastCover(
             bytes.as_mut_ptr().cast(),
@@ -48,7 +50,7 @@ pub(crate) fn train(content: &[u8], sizes: &[usize], max_bytes: usize) -> Option
             &raw mut parameters,
         )
     };
-    // SAFETY: it looks at the number alone.
+    // SAFETY: the function only examines the number.
     let failed = unsafe { ZDICT_isError(written) } != 0;
     (!failed && written <= bytes.len()).then(|| {
         bytes.truncate(written);

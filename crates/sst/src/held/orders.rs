@@ -1,5 +1,5 @@
-//! Readers that hold and let go, and a limit that falls, under all orders that the memory model allows: what is counted
-//! is what is held. Run with `--features loom`.
+//! Readers that hold and release partitions, and a limit that falls, under all orders that the
+//! memory model allows: the counts equal the held partitions. Run with `--features loom`.
 
 use super::tests::{block, held};
 use super::*;
@@ -44,7 +44,8 @@ fn a_lower_limit_holds_afterwards() {
         });
         holder.set_limit(each);
         reader.join().unwrap();
-        // Who reserved just before the limit fell may be over it; the next who holds gives that back.
+        // A thread that reserved just before the limit fell may exceed it; the next one that holds
+        // a partition releases the excess.
         file.put(0, &block);
         let found = held(&file).len();
         assert_eq!((holder.blocks(), holder.bytes()), (found, found * each));

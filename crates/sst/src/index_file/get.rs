@@ -8,12 +8,12 @@ use alluvium_codec::entry::{Kind, Seq};
 use alluvium_env::Result;
 use std::sync::Arc;
 
-/// What one index entry of an index file covers is read at once, up to so many bytes.
+/// The blocks of an extent are read at once, up to this many bytes.
 const MAX_EXTENT_READ: u64 = 4 << 20;
 
 impl Reader {
-    /// As [`Reader::get`], by an index file of this file in place of the file's own index: one
-    /// read of what its index entry covers, if that is not in the cache.
+    /// As [`Reader::get`], with an index file of this file instead of the file's own index: one
+    /// read of the extent, if that is not in the cache.
     ///
     /// # Errors
     /// As [`Reader::get`].
@@ -31,7 +31,7 @@ impl Reader {
         }
     }
 
-    /// Looks for a key in consecutive data blocks, by halves.
+    /// Searches consecutive data blocks for a key, by bisection.
     fn get_in(&self, extent: &Extent, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
         if extent.blocks.iter().any(|at| at.end() > self.footer.data_end()) {
             return Err(self.corrupt(0, "an index file names data blocks that this file does not have"));

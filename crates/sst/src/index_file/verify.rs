@@ -11,7 +11,7 @@ use alluvium_env::Result;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The data blocks of a file in their order.
+/// The data blocks of a file in order.
 struct Blocks<'a> {
     data: &'a Reader,
     partition: Option<Arc<Block>>,
@@ -19,7 +19,7 @@ struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// The next block, and where it stands.
+    /// The location of the next block, and the block.
     fn next(&mut self) -> Result<Option<(Handle, Block)>> {
         let (mut partition_index, mut index) = self.at;
         loop {
@@ -42,7 +42,7 @@ impl Blocks<'_> {
     }
 }
 
-/// What has been seen of the data so far.
+/// What was read of the data so far.
 #[derive(Default)]
 struct Seen {
     last: Option<(Vec<u8>, Seq)>,
@@ -60,11 +60,12 @@ struct IndexEntry<'a> {
 
 impl IndexFile {
     /// Reads and checks everything: every block of the index file, that its extents are the data
-    /// blocks of `data`, that its bounds part them, and that its filters have every key. `data` is
-    /// taken for sound ([`Reader::verify`] checks it).
+    /// blocks of `data`, that its bounds separate them, and that its filters have every key. `data`
+    /// is assumed to be sound ([`Reader::verify`] checks it).
     ///
     /// # Errors
-    /// [`alluvium_env::Error::Corrupt`] naming the first thing that is wrong, or [`alluvium_env::Error::Io`].
+    /// [`alluvium_env::Error::Corrupt`] with the first damage found, or
+    /// [`alluvium_env::Error::Io`].
     pub fn verify(&self, data: &Reader) -> Result<()> {
         let mut blocks = Blocks { data, partition: None, at: (0, 0) };
         let mut seen = Seen::default();
@@ -86,7 +87,7 @@ impl IndexFile {
         self.verify_rest(seen.digest)
     }
 
-    /// Reads and checks every block of the index file by itself, for where the data is damaged.
+    /// Reads and checks every block of the index file without its data, which may be damaged.
     ///
     /// # Errors
     /// As [`IndexFile::verify`].
@@ -103,7 +104,7 @@ impl IndexFile {
         self.verify_rest(digest)
     }
 
-    /// Checks what stands behind the partitions, whose digest is given.
+    /// Checks the sections after the partitions, whose digest is given.
     fn verify_rest(&self, mut digest: u64) -> Result<()> {
         for (at, role) in
             [(self.footer.aux, Role::Aux), (self.footer.properties, Role::Properties), (self.footer.index, Role::Index)]
@@ -138,10 +139,10 @@ impl IndexFile {
         }
         for (number, expected) in extent.blocks.iter().enumerate() {
             let Some((handle, block)) = blocks.next()? else {
-                return Err(self.wrong(at, "an extent of data blocks that are not there"));
+                return Err(self.wrong(at, "an extent names data blocks that do not exist"));
             };
             if handle != *expected {
-                return Err(self.wrong(at, "an extent that is not where data blocks are"));
+                return Err(self.wrong(at, "the offsets of an extent are not those of data blocks"));
             }
             let mut cursor = Cursor::new();
             cursor.move_to(&block, 0);

@@ -1,4 +1,4 @@
-//! Writing an index file, while the sorted file is written.
+//! Writing an index file together with its sorted file.
 
 use crate::footer::{self, Footer};
 use crate::index::{self, IndexBuilder};
@@ -12,7 +12,7 @@ use alluvium_codec::varint;
 use alluvium_env::{Env, Result};
 use std::path::Path;
 
-/// The aux block: what the index file is of.
+/// The aux block: the sorted file and the interval of the index file.
 pub(super) fn aux(interval: u64, data: &FileMeta) -> Vec<u8> {
     let mut out = super::TAG.to_vec();
     varint::put_u64(&mut out, interval);
@@ -22,18 +22,18 @@ pub(super) fn aux(interval: u64, data: &FileMeta) -> Vec<u8> {
     out
 }
 
-/// Writes one index file. Dropped before it is finished, it removes it.
+/// Writes one index file. If it is dropped before it is finished, it removes the file.
 pub(crate) struct IndexFileWriter {
     output: Output,
     index: IndexBuilder,
     meta: IndexFileMeta,
-    /// The extent in the making: its bound, where it begins, the lengths of its blocks, its entries.
+    /// The open extent: its bound, its start, the lengths of its blocks, its number of entries.
     bound: (Vec<u8>, Seq),
     offset: u64,
     lens: Vec<u8>,
     entries: u64,
-    /// Where the data block before ended, and what lies between it and the one in the making: an
-    /// index partition of the data, or nothing.
+    /// The end of the previous data block, and the bytes between it and the open one: an index
+    /// partition of the data, or nothing.
     end: u64,
     gap: u64,
     raw: Vec<u8>,
@@ -59,7 +59,7 @@ impl IndexFileWriter {
         })
     }
 
-    /// Takes note of the key of an entry that is about to be added.
+    /// Adds the key of an entry that is about to be added to the data.
     #[inline]
     pub(crate) fn note_key(&mut self, key: &[u8], is_new: bool) {
         if is_new || self.index.has_no_key() {
@@ -67,14 +67,14 @@ impl IndexFileWriter {
         }
     }
 
-    /// Counts an entry of the data block in the making; true if the block must end with it.
+    /// Counts an entry of the open data block; true if the block must end with it.
     #[inline]
     pub(crate) fn count_entry(&mut self) -> bool {
         self.entries += 1;
         self.entries >= self.meta.interval
     }
 
-    /// A data block is about to be written at `offset`.
+    /// Begins a data block that is about to be written at `offset`.
     pub(crate) fn begin_block(&mut self, bound: (&[u8], Seq), offset: u64) {
         if self.lens.is_empty() {
             self.bound.0.clear();
@@ -86,7 +86,7 @@ impl IndexFileWriter {
         self.gap = offset - self.end;
     }
 
-    /// It was written.
+    /// Ends the data block, which was written.
     pub(crate) fn end_block(&mut self, block: Handle) -> Result<()> {
         varint::put_u64(&mut self.lens, u64::from(block.len) << 1 | u64::from(self.gap > 0));
         if self.gap > 0 {
@@ -99,7 +99,7 @@ impl IndexFileWriter {
         Ok(())
     }
 
-    /// Ends the extent, which ends at `end` of the data.
+    /// Ends the open extent at offset `end` of the data.
     fn end_extent(&mut self, end: u64) -> Result<()> {
         self.index.add_extent((&self.bound.0, self.bound.1), self.offset, &self.lens);
         self.meta.extents += 1;
@@ -120,7 +120,7 @@ impl IndexFileWriter {
         Ok(())
     }
 
-    /// Writes what is left, and syncs the file (not its directory). `data` is the finished file.
+    /// Writes the rest, and syncs the file (not its directory). `data` is the finished file.
     pub(crate) fn finish(mut self, data: &FileMeta) -> Result<IndexFileMeta> {
         if !self.lens.is_empty() {
             self.end_extent(self.offset)?;
@@ -154,7 +154,7 @@ impl IndexFileWriter {
     }
 }
 
-/// Folds the checksum of a block into the digest of a file, for `verify`.
+/// Adds the checksum of a block to the digest of a file, for `verify`.
 pub(super) fn digest(so_far: u64, checksum: u32) -> u64 {
     stored::digest(so_far, checksum)
 }

@@ -19,7 +19,7 @@ fn samples_are_bounded_and_spread_over_the_stream() {
         let row = format!("row {n} of");
         sampler.samples.iter().any(|sample| sample.windows(row.len()).any(|window| window == row.as_bytes()))
     };
-    // Every fourth block of 38 rows is there, from the first to the last.
+    // Every fourth block of 38 rows is sampled, from the first to the last.
     for start in (0..59_000).step_by(4 * 38) {
         assert!(has(start) && !has(start + 39), "around row {start}");
     }

@@ -1,4 +1,4 @@
-//! Data blocks that a walk has found whole, read once more.
+//! Reading again data blocks that a walk has found whole.
 
 use super::each_entry;
 use crate::block::{Block, Shape};
@@ -10,7 +10,7 @@ use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads data blocks of a damaged file by their places, which [`crate::walk_file`] has told.
+/// Reads data blocks of a damaged file by the locations that [`crate::walk_file`] has reported.
 pub struct BlockReader {
     file: Arc<dyn File>,
     number: u64,
@@ -28,10 +28,11 @@ impl BlockReader {
         Ok(Self { file, number, dictionary, decoders: Decoders::default() })
     }
 
-    /// Calls `visit` with the entries of the block that begins at `offset` and has so many stored bytes, in their order.
+    /// Calls `visit` with the entries of the block at `offset` with this many stored bytes, in
+    /// order.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if it is not as it was, I/O errors, and what `visit` returns.
+    /// [`Error::Corrupt`] if the block has changed, I/O errors, and the error of `visit`.
     pub fn each(&mut self, offset: u64, bytes: u32, visit: &mut dyn FnMut(Entry<'_>) -> Result<()>) -> Result<()> {
         let mut stored = vec![0; bytes as usize];
         self.file.read_exact_at(&mut stored, offset)?;

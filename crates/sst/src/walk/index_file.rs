@@ -1,4 +1,4 @@
-//! Index files: their partitions follow each other, and what they point at stands in another file.
+//! Index files: their partitions follow each other, and point to blocks in another file.
 
 use super::Walker;
 use crate::block::{Block, Shape};
@@ -8,7 +8,8 @@ use crate::properties::Properties;
 use crate::stored::{Handle, Role};
 use alluvium_env::Result;
 
-/// What the top-level index of an index file says of a partition: offset, length, and where in the data its region begins.
+/// The bytes of a partition's entry in the top-level index of an index file: offset, length, and
+/// the start of its region in the data.
 const PLACE_BYTES: usize = 20;
 
 /// The properties of an index file.
@@ -21,8 +22,8 @@ fn decode(mut properties: &[u8]) -> alluvium_codec::Result<IndexFileMeta> {
 }
 
 impl Walker<'_> {
-    /// Takes note of the properties. Those of the two kinds of file are told apart by their length: what is written of an
-    /// index file is shorter than the shortest of a sorted file.
+    /// Records the properties. Those of the two kinds of file differ in length: the properties of
+    /// an index file are shorter than the shortest of a sorted file.
     pub(super) fn properties(&mut self, content: &[u8]) -> alluvium_codec::Result<()> {
         match (Properties::decode(content), decode(content)) {
             (Ok(properties), _) => self.found.properties = Some(properties),
@@ -35,7 +36,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// True for an index file, as its properties or its aux block say.
+    /// True for an index file, according to its properties or its aux block.
     pub(super) fn is_index_file(&mut self, footer: &Footer) -> Result<bool> {
         let properties = self.content(footer.properties, Role::Properties)?;
         if properties.is_ok_and(|content| Properties::decode(&content).is_err() && decode(&content).is_ok()) {
@@ -44,7 +45,8 @@ impl Walker<'_> {
         Ok(footer.aux.len > 0 && self.content(footer.aux, Role::Aux)?.is_ok_and(|content| content.starts_with(TAG)))
     }
 
-    /// Hands on the partitions of an index file, which the top-level index places one behind the other.
+    /// Passes the partitions of an index file to `visit`; by the top-level index they follow each
+    /// other.
     pub(super) fn index_partitions(&mut self, footer: &Footer) -> Result<()> {
         let top = self.content_padded(footer.index, Role::Index)?;
         let top = top.ok().and_then(|content| Block::decode(content, Shape::Entries).ok());
@@ -55,7 +57,8 @@ impl Walker<'_> {
     }
 }
 
-/// Where the partitions stand, if they follow each other from the beginning of the file up to `end`.
+/// The locations of the partitions, if they follow each other from the beginning of the file up to
+/// `end`.
 fn places(top: &Block, end: u64) -> Option<Vec<Handle>> {
     let mut places: Vec<Handle> = Vec::with_capacity(top.len());
     for index in 0..top.len() {

@@ -28,7 +28,7 @@ fn write(env: &Env, path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// What is found, and the places of whole blocks.
+/// The result of a walk, and the locations of whole blocks.
 fn walk(env: &Env, path: &Path, limits: Limits) -> (WalkedFile, Vec<(u64, u64, &'static str)>) {
     let mut places = Vec::new();
     let found = walk_within(env, path, NUMBER, &DictionaryRegistry::new(), limits, &mut |block| {

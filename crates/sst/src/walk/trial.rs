@@ -1,4 +1,4 @@
-//! Finding blocks where no index tells of them.
+//! Searching for blocks that no index locates.
 
 use super::{Walker, role_of};
 use crate::dictionary::Dictionary;
@@ -8,15 +8,16 @@ use alluvium_env::{AroundReader, Result};
 
 /// A trailer without raw length: tag and checksum.
 const TRAILER: usize = 5;
-/// Where nobody knows that a block begins, it is tried up to so many bytes.
+/// At offsets where a block need not begin, this many bytes are tried.
 const SEARCH: usize = 8 << 10;
 
-/// How much is spent on finding blocks.
+/// The limits of a search for blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// So many bytes of a file are in memory at once, besides twice those of the longest block so far.
+    /// The bytes of a file that are in memory at once, besides twice those of the longest block so
+    /// far.
     pub(super) window: usize,
-    /// So many bytes are hashed for one part of a file at most.
+    /// The most bytes that are hashed for one part of a file.
     pub(super) hashed: u64,
 }
 
@@ -25,7 +26,7 @@ impl Limits {
     pub(super) const USUAL: Self = Self { window: 64 << 20, hashed: 32 << 30 };
 }
 
-/// A window of a part of a file, and what trying has cost.
+/// A window of a part of a file, and the cost of the search so far.
 struct Trial {
     /// The bytes from `base` on; the part ends at `end`.
     bytes: Vec<u8>,
@@ -33,14 +34,14 @@ struct Trial {
     end: u64,
     window: usize,
     number: u64,
-    /// Bytes that may still be hashed.
+    /// The bytes that may still be hashed.
     left: u64,
     /// The length of the longest block so far.
     longest: usize,
 }
 
 impl Trial {
-    /// How far a block is tried where nobody knows that one begins.
+    /// The number of bytes that are tried at offsets where a block need not begin.
     fn reach(&self) -> usize {
         SEARCH.max(2 * self.longest)
     }
@@ -55,7 +56,8 @@ impl Trial {
         self.base = at;
     }
 
-    /// What the window holds from `at` on: as far as a block is tried there, or up to the end.
+    /// The number of bytes in the window from `at` on: those that are tried there, or up to the
+    /// end.
     fn held(&mut self, reader: &mut AroundReader<'_>, at: u64) -> usize {
         let held = |trial: &Self| (trial.base + trial.bytes.len() as u64).saturating_sub(at) as usize;
         if at < self.base || (held(self) as u64) < (self.reach() as u64).min(self.end - at) {
@@ -84,19 +86,19 @@ impl Trial {
         None
     }
 
-    /// The whole block at `at`, where one may well begin; a window holds it.
+    /// The whole block at `at`, where a block probably begins; afterwards the window holds it.
     fn next(&mut self, reader: &mut AroundReader<'_>, at: u64) -> Option<(usize, Role)> {
         let held = self.held(reader, at);
         let found = self.block_at(at, 0, held);
         if found.is_some() || self.left == 0 || at == self.base || at + held as u64 == self.end {
             return found;
         }
-        // It may reach behind what was in memory.
+        // The block may extend beyond the bytes in memory.
         self.load(reader, at);
         self.block_at(at, held, self.bytes.len())
     }
 
-    /// The next whole block at or behind `from`, where nobody knows that one begins.
+    /// The next whole block at or after `from`, where a block need not begin.
     fn search(&mut self, reader: &mut AroundReader<'_>, from: u64) -> Option<(u64, usize, Role)> {
         (from..self.end).find_map(|at| {
             if self.left == 0 {
@@ -109,7 +111,8 @@ impl Trial {
     }
 }
 
-/// What stands in a part of a file: where, how many bytes, and a block's role; no role where no whole block is.
+/// A stretch of a part of a file: offset, length, and a block's role; no role if no whole block is
+/// there.
 type Stretch = (u64, u64, Option<Role>);
 
 /// True if the trailer can be one: the raw length has no more bytes than it needs, and compression has
@@ -126,11 +129,12 @@ fn is_plausible(stored: &[u8], tag: u8) -> bool {
 }
 
 impl Walker<'_> {
-    /// Finds the blocks from `start` to `end` and hands them on. `after` is a key that comes behind them all.
+    /// Finds the blocks from `start` to `end` and passes them to `visit`. `after` is a key above
+    /// all of their keys.
     pub(super) fn by_trial(&mut self, start: u64, end: u64, after: Option<Vec<u8>>) -> Result<()> {
         let stretches = self.stretches(start, end);
         let handle = |offset: u64, bytes: u64| Handle { offset, len: bytes as u32 };
-        // A dictionary stands behind the blocks that need it.
+        // A dictionary follows the blocks that need it.
         for &(offset, bytes, _) in stretches.iter().filter(|(.., role)| *role == Some(Role::Dictionary)) {
             if let Ok(content) = self.content(handle(offset, bytes), Role::Dictionary)? {
                 self.dictionary = Some(self.dictionaries.intern(Dictionary::from_bytes(content)));
@@ -152,7 +156,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// The blocks from `start` to `end`, and what lies between them.
+    /// The blocks from `start` to `end`, and the bytes between them.
     fn stretches(&mut self, start: u64, end: u64) -> Vec<Stretch> {
         let Limits { window, hashed: left } = self.limits;
         let (bytes, number) = (Vec::new(), self.number);

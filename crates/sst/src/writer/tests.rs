@@ -1,5 +1,5 @@
-//! Files that a wrong writer would make: each is whole byte for byte, and each is found by
-//! `verify`. They are made here because a writer does not let others make them.
+//! Files that a wrong writer would make: each is whole byte for byte, and `verify` detects each.
+//! They are made here because a writer's interface does not allow them.
 
 use super::*;
 use crate::block_cache::NoCache;
@@ -31,7 +31,7 @@ fn workshop() -> Workshop {
     Workshop { env, path, writer }
 }
 
-/// What `verify` says of the finished file.
+/// The result of `verify` for the finished file.
 fn verdict(workshop: Workshop, change: impl FnOnce(&mut FileMeta)) -> std::result::Result<(), String> {
     let Workshop { env, path, writer } = workshop;
     let mut meta = writer.finish(FooterInfo::default()).unwrap();

@@ -1,4 +1,4 @@
-//! What the integration tests share.
+//! Shared by the integration tests.
 #![allow(dead_code)]
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
@@ -34,7 +34,7 @@ impl Owned {
     }
 }
 
-/// Sorts into entry order and drops what has the same key and number twice.
+/// Sorts into entry order and drops entries with an equal key and number.
 pub fn sorted(mut entries: Vec<Owned>) -> Vec<Owned> {
     entries.sort_by(|a, b| a.key.cmp(&b.key).then(b.seq.cmp(&a.seq)));
     entries.dedup_by(|a, b| a.key == b.key && a.seq == b.seq);
@@ -97,7 +97,7 @@ impl Fixture {
     }
 }
 
-/// A cache that keeps everything and counts.
+/// A cache that caches everything and counts.
 #[derive(Default)]
 pub struct KeepAll {
     pub blocks: Mutex<HashMap<(u64, u64), Arc<Block>>>,
@@ -125,7 +125,7 @@ pub fn get(reader: &Reader, key: &[u8], seq: Seq) -> alluvium_env::Result<Option
     Ok(found.map(|(seq, kind)| (seq, kind, value)))
 }
 
-/// The entry that an iterator stands on.
+/// The current entry of an iterator.
 pub fn current(iter: &impl EntryIter) -> Option<Owned> {
     iter.valid().then(|| Owned {
         key: iter.key().to_vec(),

@@ -1,5 +1,5 @@
-//! The picker at work over a long load, without data: files are key ranges with a number of
-//! bytes, spread evenly. Bytes are in units of 0.1 MB, as in the cases.
+//! The picker under a long load, without data: files are key ranges with a number of bytes, spread
+//! evenly. Bytes are in units of 0.1 MB, as in the cases.
 
 use super::super::*;
 
@@ -34,7 +34,7 @@ struct Tree {
     picks: u64,
 }
 
-/// The key at a part of the key space, from 0 to 1.
+/// The key at a fraction of the key space, from 0 to 1.
 fn key(part: f64) -> [u8; 8] {
     ((part * (1u64 << 56) as f64) as u64).to_be_bytes()
 }
@@ -57,7 +57,7 @@ impl Tree {
         runs.iter().flat_map(|run| &run.1).map(|file| file.bytes).sum()
     }
 
-    /// Cuts evenly spread inputs into files, as an output of a run would.
+    /// Cuts evenly spread inputs into files, as an output of a run does.
     fn write(&mut self, run: u64, inputs: &[File], target: f64) {
         let low = inputs.iter().map(|file| part(file.low)).fold(1.0, f64::min);
         let high = inputs.iter().map(|file| part(file.high)).fold(0.0, f64::max);
@@ -157,7 +157,7 @@ impl Tree {
     fn check(&self, rules: &Rules) {
         assert!(self.runs.len() <= rules.max_runs + 1, "{} runs", self.runs.len());
         let limit = (self.bytes(false) * f64::from(rules.upper_percent) / 100.0).max(rules.upper_floor_bytes as f64);
-        // The picker sees whole units: each file may have a part of one more.
+        // The picker gets whole units: each file may have a fraction of one more.
         let rounding = self.runs.iter().map(|run| run.1.len()).sum::<usize>() as f64;
         assert!(self.bytes(true) <= limit + rounding, "{} above {}", self.bytes(true), self.bytes(false));
     }
@@ -223,7 +223,7 @@ fn updates_of_a_small_part_touch_no_more_than_it() {
     }
     (tree.written, tree.flushed) = (0.0, 0.0);
     for _ in 0..100 {
-        // The simulation knows no overwriting: the part grows.
+        // The simulation has no overwrites: the part grows.
         tree.flush(0.40, 0.45, 70.0, &rules);
         tree.settle(&rules);
         tree.check(&rules);

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Writes a column and reads it back; its length.
+/// Writes a column and reads it back; returns its length.
 fn round(values: &[i64], earlier: &[Vec<i64>], heads: Option<&[bool]>) -> usize {
     let mut bytes = Vec::new();
     Planner::default().put(values, &Context { earlier, heads }, &mut bytes);

@@ -18,7 +18,7 @@ fn scaled(column: &[i64], hint: usize) -> Option<(usize, Vec<i64>, Vec<i64>)> {
 fn decimals_become_integers() {
     assert_eq!(scaled(&column(&[0.1, -0.25, 3.0]), 7), Some((2, vec![10, -25, 300], vec![0, 0, 0])));
     assert_eq!(scaled(&column(&[1e6, -0.0, 7.0]), 0), Some((0, vec![1_000_000, 0, 7], vec![0, 0, 0])));
-    // A computed value lies beside the nearest.
+    // A computed value is next to the nearest one.
     assert_eq!(scaled(&column(&[0.1 + 0.2, 0.5]), 1), Some((1, vec![3, 5], vec![1, 0])));
 }
 
