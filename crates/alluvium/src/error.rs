@@ -85,10 +85,7 @@ pub enum Error {
         id: String,
     },
     /// A load that stops at duplicates met a document whose `_id` is taken.
-    #[error(
-        "{input} {what} {line}: collection {collection} has a document with _id {id} already \
-         (--on-duplicate replace or skip goes on)"
-    )]
+    #[error("{input} {what} {line}: collection {collection} has a document with _id {id} already")]
     LoadDuplicate {
         /// The input's name.
         input: String,
@@ -152,7 +149,7 @@ pub enum Error {
         what: String,
     },
     /// There is no such index.
-    #[error("collection {collection} has no index {index}: `index list` shows those that it has")]
+    #[error("collection {collection} has no index {index}")]
     NoSuchIndex {
         /// The collection's full name.
         collection: String,
@@ -202,7 +199,7 @@ pub enum Error {
     /// Text is no JSON, or not one document.
     #[error("{0}")]
     Json(String),
-    /// A stored document cannot be decoded. `verify` finds out more.
+    /// A stored document cannot be decoded. A check of the database finds out more.
     #[error("document {id} of {collection} is damaged: {reason}")]
     DamagedDocument {
         /// The collection's full name.
@@ -212,7 +209,7 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// An index is not what its documents yield. `verify` finds out more.
+    /// An index is not what its documents yield. A check of the database finds out more.
     #[error(
         "the index {index} of {collection} is damaged: {reason}: the documents are not concerned; drop the index and \
          create it again"
@@ -346,8 +343,7 @@ fn written(deleted: bool, matched: u64, modified: u64) -> String {
 }
 
 fn suggestion(name: &Option<String>) -> String {
-    name.as_ref()
-        .map_or_else(|| ": `collections` lists what is there".to_owned(), |name| format!(": did you mean {name}?"))
+    name.as_ref().map_or_else(String::new, |name| format!(": did you mean {name}?"))
 }
 
 /// Bytes in millions.

@@ -4,6 +4,7 @@ use crate::commands::Command;
 use crate::config::{self, Config, Variables};
 use crate::exit::{self, Failure, Outcome};
 use crate::logging::{self, Level};
+use crate::suggestions;
 use alluvium_env::Env;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::ffi::OsString;
@@ -53,8 +54,13 @@ pub fn main() -> ExitCode {
     let (cli, config) = match resolve(&env, &config::variable, std::env::args_os().collect()) {
         Ok(Ok(resolved)) => resolved,
         Ok(Err(failure)) => return failed(&failure, json),
-        Err(error) if json && error.use_stderr() => return failed(&refused(&error), json),
         Err(error) => {
+            if let Some(failure) = suggestions::of(&error) {
+                return failed(&failure, json);
+            }
+            if json && error.use_stderr() {
+                return failed(&refused(&error), json);
+            }
             // A closed pipe is no error here either: `alluvium help | head`.
             let _nobody_reads = error.print();
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });

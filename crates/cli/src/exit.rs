@@ -1,6 +1,10 @@
 //! What can go wrong, and the exit code that says so.
 
-use alluvium::ErrorKind;
+use crate::advice;
+use alluvium::{ErrorKind, UpdateError};
+use alluvium_query::distinct::DistinctError;
+use alluvium_query::projection::ProjectionError;
+use alluvium_query::sort::SortError;
 use std::fmt;
 use std::io;
 
@@ -149,6 +153,19 @@ pub(crate) fn enough_space(space: alluvium::Space) -> Outcome {
     space.check().map_err(|error| Failure::explained(error, advice))
 }
 
+/// True for a sort that is wrong whatever the documents are.
+fn is_of_arguments(error: &SortError) -> bool {
+    matches!(
+        error,
+        SortError::Direction(_)
+            | SortError::NotADirection(_)
+            | SortError::Path(..)
+            | SortError::Duplicate(_)
+            | SortError::TooManyParts
+            | SortError::Unsupported(_)
+    )
+}
+
 fn library_code(error: &alluvium::Error) -> u8 {
     use alluvium::Error;
     use alluvium_readonly::Error as ReadOnlyError;
@@ -167,9 +184,17 @@ fn library_code(error: &alluvium::Error) -> u8 {
         Error::ReadOnly(ReadOnlyError::InvalidOption { .. } | ReadOnlyError::NoSuchIndex { .. })
         | Error::InvalidName { .. }
         | Error::InvalidId { .. }
+        | Error::Filter(_)
+        | Error::Projection(
+            ProjectionError::Invalid(..) | ProjectionError::NotSupported(..) | ProjectionError::Filter(_),
+        )
+        | Error::Distinct(DistinctError::Path(_))
+        | Error::Plan(_)
         | Error::Store(
             StoreError::InvalidOption { .. } | StoreError::PartitionCount { .. } | StoreError::InsideDatabase { .. },
         ) => return USAGE,
+        Error::Sort(error) if is_of_arguments(error) => return USAGE,
+        Error::Update(error) if !matches!(error, UpdateError::Damaged(_)) => return USAGE,
         _ => {}
     }
     match error.kind() {
@@ -202,7 +227,10 @@ impl From<alluvium::Error> for Failure {
     fn from(error: alluvium::Error) -> Self {
         match error {
             alluvium::Error::Stopped => Self::Interrupted(String::new()),
-            error => Self::explained(error, None),
+            error => {
+                let advice = advice::of(&error);
+                Self::explained(error, advice)
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod advice;
 mod allocator;
 mod app;
 mod commands;
@@ -14,12 +15,16 @@ mod files;
 #[doc(hidden)]
 pub mod fuzz;
 mod logging;
+mod notes;
+mod operators;
 mod output;
 mod process;
 mod progress;
+mod relaxed;
 mod session;
 mod settings;
 mod signals;
+mod suggestions;
 mod text;
 
 pub use app::main;

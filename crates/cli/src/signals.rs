@@ -4,8 +4,16 @@ use crate::exit::{Failure, INTERRUPTED, Outcome};
 use crate::session;
 use signal_hook::consts::{SIGINT, TERM_SIGNALS};
 use signal_hook::flag;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// What the first signal sets, for steps that are not given it.
+static OF_PROCESS: OnceLock<Stop> = OnceLock::new();
+
+/// Ends a command that a signal has asked to stop.
+pub(crate) fn check() -> Outcome {
+    OF_PROCESS.get().map_or(Ok(()), Stop::check)
+}
 
 /// Set by the first signal.
 #[derive(Debug, Clone)]
@@ -21,7 +29,9 @@ impl Stop {
         }
         let flag = Arc::new(AtomicBool::new(false));
         Self::install(TERM_SIGNALS, &flag)?;
-        Ok(Self { flag })
+        let stop = Self { flag };
+        let _the_first_stays = OF_PROCESS.set(stop.clone());
+        Ok(stop)
     }
 
     /// Takes over the signals: the first one ends the process, with the exit code of all others. For

@@ -34,6 +34,7 @@ fn a_load_without_room_is_refused_before_it_begins() {
     // Then the reserve itself refuses it.
     let said = place.bad(NO_SPACE, &[&load, &RESERVE[..], &["--no-space-check"]].concat());
     assert!(said.contains("disk_reserve_bytes"), "{said}");
+    assert!(said.contains("free some space and run the same command again"), "{said}");
     place.good(&load);
     // What is loaded already needs nothing.
     place.good(&[&load, &RESERVE[..]].concat());

@@ -71,14 +71,14 @@ fn a_line_that_asks_for_json_fails_with_json() {
     let script =
         "find pets {\"a\": {\"$near\": 1}} --json\ncount pets --json --hint\ndelete pets tom --json\nget pets tom\n";
     let ended = run(&place, &[], script);
-    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
     let lines: Vec<&str> = ended.err.lines().collect();
     let told =
         |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
     let filter = told(lines[0]);
     assert_eq!(
         (&filter["code"], &filter["exit_code"], &filter["line"]),
-        (&238.into(), &1.into(), &1.into()),
+        (&238.into(), &2.into(), &1.into()),
         "{filter}"
     );
     assert!(filter["error"].as_str().is_some_and(|text| text.contains("$near")), "{filter}");

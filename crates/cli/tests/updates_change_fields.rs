@@ -32,14 +32,15 @@ fn what_is_wrong_is_told() {
     let place = Place::new();
     place.write("c.jsonl", "{\"_id\":\"a\",\"text\":\"x\"}\n");
     place.good(&["load", "db", "c", "c.jsonl"]);
-    for (update, says) in [
-        (r#"{"$inc":{"text":1}}"#, "text"),
-        (r#"{"$frob":{"text":1}}"#, "$frob"),
-        (r#"{"text":1}"#, "`alluvium put`"),
-        (r#"{"$set":{"_id":1}}"#, "_id"),
-        (r#"{"$set":"#, "the update must be JSON, such as {\"a\": 1}: line 1, column"),
+    for (code, update, says) in [
+        (1, r#"{"$inc":{"text":1}}"#, "text"),
+        (2, r#"{"$frob":{"text":1}}"#, "$frob"),
+        (2, r#"{"text":1}"#, "`alluvium put`"),
+        (2, r#"{"set":{"text":1}}"#, "did you mean $set?"),
+        (1, r#"{"$set":{"_id":1}}"#, "_id"),
+        (2, r#"{"$set":"#, "the update must be JSON, such as {\"a\": 1}: line 1, column"),
     ] {
-        let told = place.bad(if says.contains("JSON") { 2 } else { 1 }, &["update", "db", "c", "a", update]);
+        let told = place.bad(code, &["update", "db", "c", "a", update]);
         assert!(told.contains(says), "{update}: {told}");
     }
 }

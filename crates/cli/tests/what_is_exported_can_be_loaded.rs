@@ -51,7 +51,7 @@ fn types_and_parts_are_as_asked_for() {
 #[test]
 fn arguments_that_do_not_go_together_are_refused() {
     let place = pets();
-    assert!(place.bad(2, &["export", "db", "pets", "-o", "e.csv"]).contains("--fields"));
+    place.bad(2, &["export", "db", "pets", "--format", "csv", "--canonical"]);
     place.bad(2, &["export", "db", "pets", "--format", "bson", "--canonical"]);
     place.bad(2, &["export", "db", "pets", "--fields", "a,,b"]);
     place.bad(3, &["export", "db", "cats", "-o", "e.jsonl"]);

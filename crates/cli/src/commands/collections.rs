@@ -1,8 +1,9 @@
 //! `alluvium collections`: what is there.
 
-use crate::exit::Outcome;
+use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
+use alluvium::Collection;
 
 /// Arguments of `collections`.
 #[derive(Debug, clap::Args)]
@@ -38,4 +39,21 @@ impl Args {
         }
         out.finish()
     }
+}
+
+/// Runs a step that may create a collection, and drops the collection if the step has created it and fails before there is a
+/// document in it. A step that a signal stops is left to be continued.
+pub(super) fn without_leftover<T>(collection: &Collection, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    let was_there = collection.stats().is_ok();
+    step().inspect_err(|failure| {
+        let stopped = matches!(failure, Failure::Interrupted(_));
+        let is_empty = || collection.scan().limit(1).run().is_ok_and(|mut found| found.next().is_none());
+        if !was_there
+            && !stopped
+            && is_empty()
+            && let Err(error) = collection.drop()
+        {
+            log::warn!(target: "alluvium::command", "an empty collection is left: {error}");
+        }
+    })
 }

@@ -1,9 +1,10 @@
 //! `alluvium count`: how many documents.
 
 use crate::exit::Outcome;
+use crate::notes::Fields;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
-use crate::settings::questions::{self, QuestionArgs};
+use crate::settings::questions::{self, QuestionArgs, map_of};
 use crate::signals::Stop;
 
 /// Arguments of `count`.
@@ -40,7 +41,14 @@ impl Args {
             let find = self.question.find(collection, self.filter.as_deref(), stop)?;
             match self.question.explain {
                 true => questions::print(&find.explain_count()?, self.json),
-                false => self.print(find.count()?),
+                false => {
+                    let documents = find.count()?;
+                    self.print(documents)?;
+                    if let (0, Some(filter)) = (documents, &self.filter) {
+                        Fields::print_of_filter(collection, &map_of("the filter", filter)?);
+                    }
+                    Ok(())
+                }
             }
         })
     }

@@ -1,6 +1,7 @@
 //! `alluvium delete`: documents by `_id`, or those that match a filter.
 
 use crate::exit::{Failure, Outcome};
+use crate::notes::Fields;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, IdArgs};
@@ -77,6 +78,7 @@ impl Args {
     fn by_filter(&self, filter: &str) -> Outcome {
         questions::refuse_read_only(&self.collection)?;
         let filter = map_of("the filter of --where", filter)?;
+        let (asked_for, counts) = (filter.clone(), !self.many && !self.json);
         let stop = Stop::on_signals()?;
         self.collection.with(|collection| {
             let mut asked = match self.many {
@@ -99,7 +101,15 @@ impl Args {
                 true => out.json(&serde_json::json!({ "deleted": deleted }))?,
                 false => out.text(&format!("deleted {}\n", text::counted(deleted, "document")))?,
             }
-            out.finish()
+            out.finish()?;
+            match deleted {
+                0 => Fields::print_of_filter(collection, &asked_for),
+                _ if counts => {
+                    questions::print_others(questions::others(collection.find(asked_for), 0, &stop), "deletes")
+                }
+                _ => {}
+            }
+            Ok(())
         })
     }
 }

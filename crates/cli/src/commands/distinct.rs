@@ -1,9 +1,10 @@
 //! `alluvium distinct`: the distinct values of a field.
 
 use crate::exit::{Failure, Outcome};
+use crate::notes::Fields;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
-use crate::settings::questions::{self, QuestionArgs};
+use crate::settings::questions::{self, QuestionArgs, map_of};
 use crate::signals::Stop;
 use alluvium_document::json::{self, Format};
 
@@ -52,7 +53,14 @@ impl Args {
                     out.text(&format!("{}\n", text(value)?))?;
                 }
             }
-            out.finish()
+            out.finish()?;
+            if values.is_empty() {
+                Fields::of(collection).print_of_paths([self.field.as_str()]);
+                if let Some(filter) = &self.filter {
+                    Fields::print_of_filter(collection, &map_of("the filter", filter)?);
+                }
+            }
+            Ok(())
         })
     }
 }

@@ -1,9 +1,12 @@
 //! `alluvium export`: a collection as JSON, CSV or BSON.
 
+mod columns;
+
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::output::Output;
 use crate::progress::Meter;
+use crate::session;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{IdArgs, RangeArgs, paths_of};
 use crate::signals::Stop;
@@ -41,7 +44,7 @@ pub(crate) struct Args {
     /// Canonical extended JSON, which keeps every type; the default is relaxed
     #[arg(long)]
     canonical: bool,
-    /// Write only these fields: the columns of CSV and TSV, which need them; of JSON and BSON, as scan prints them. a.b is the field b of the map a; a field with a dot in its own name is exported with whole documents alone
+    /// Write only these fields, separated by commas: a.b is the field b of the map a. They are the columns of CSV and TSV; by default these have a column for each field of the documents, which are read twice for that. A field with a dot in its own name is exported with whole documents alone
     #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
     fields: Option<Vec<String>>,
     #[command(flatten)]
@@ -71,21 +74,34 @@ enum FormatName {
 impl Args {
     /// Writes the documents.
     pub(crate) fn run(&self) -> Outcome {
-        let encoder = self.encoder()?;
+        let format = self.format();
+        let encoder = self.encoder(format.clone())?;
         let env = Env::os();
         if let Some(path) = self.file() {
             // With --force it is replaced when the export is whole.
             files::refuse_taken(&env, path, self.force)?;
         }
-        self.write_documents(&env, encoder)
+        let finds_columns = self.fields.is_none() && matches!(format, Format::Csv { .. });
+        self.write_documents(&env, encoder, finds_columns)
     }
 
-    fn write_documents(&self, env: &Env, mut encoder: Encoder) -> Outcome {
+    fn write_documents(&self, env: &Env, mut encoder: Encoder, finds_columns: bool) -> Outcome {
         let stop = Stop::on_signals()?;
         let database = &self.collection.database;
         // No other process is there whose snapshots could keep anything.
         self.collection.read_by(None, database.snapshots_for_ever()?, |collection| {
-            let cursor = self.range.apply(collection.scan(), self.id).run()?;
+            // One moment, also where the documents are read twice.
+            let snapshot = session::database().map(|database| database.snapshot());
+            let scan = || {
+                let scan = self.range.apply(collection.scan(), self.id);
+                snapshot.as_ref().map_or_else(|| scan.clone(), |snapshot| scan.clone().snapshot(snapshot))
+            };
+            if finds_columns {
+                encoder = encoder.fields(columns::of(scan().run()?, &stop)?);
+            } else if let Some(fields) = &self.fields {
+                collection.note(&collection.unknown(&paths_of(fields)?));
+            }
+            let cursor = scan().run()?;
             let mut meter = Meter::new(env);
             let mut target = Target::open(env, self.file())?;
             let bytes = write(cursor, &mut encoder, &mut target, &stop, &mut meter)?;
@@ -104,16 +120,18 @@ impl Args {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
-    fn encoder(&self) -> Outcome<Encoder> {
-        let format = match self.format {
+    fn format(&self) -> Format {
+        match self.format {
             Some(FormatName::JsonLines) => Format::JsonLines,
             Some(FormatName::JsonArray) => Format::JsonArray,
             Some(FormatName::Csv) => Format::Csv { separator: b',' },
             Some(FormatName::Tsv) => Format::Csv { separator: b'\t' },
             Some(FormatName::Bson) => Format::Bson,
             None => self.file().map_or(Format::JsonLines, of_name),
-        };
-        let rows = matches!(format, Format::Csv { .. });
+        }
+    }
+
+    fn encoder(&self, format: Format) -> Outcome<Encoder> {
         let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
         if self.canonical && !matches!(format, Format::JsonLines | Format::JsonArray) {
             return usage("--canonical is for JSON");
@@ -121,7 +139,6 @@ impl Args {
         let encoder = Encoder::new(format).canonical(self.canonical);
         match &self.fields {
             Some(fields) => Ok(encoder.fields(paths_of(fields)?)),
-            None if rows => usage("CSV and TSV need the names of their columns: add --fields"),
             None => Ok(encoder),
         }
     }

@@ -1,8 +1,10 @@
 //! `alluvium find`: documents that match a filter.
 
-use crate::exit::Outcome;
+use crate::exit::{Failure, Outcome};
+use crate::notes::{self, Fields};
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
+use crate::settings::ids::{self, FieldArgs};
 use crate::settings::questions::{self, QuestionArgs, map_of, whole};
 use crate::signals::Stop;
 use alluvium_document::json::Format;
@@ -30,6 +32,8 @@ pub(crate) struct Args {
     /// Only these fields, {"a": 1}, or all but these, {"a": 0}
     #[arg(long, value_name = "JSON")]
     projection: Option<String>,
+    #[command(flatten)]
+    fields: FieldArgs,
     /// Pass over so many documents
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole)]
     skip: u64,
@@ -56,14 +60,18 @@ impl Args {
         let stop = Stop::on_signals()?;
         let sort = self.sort.as_deref().map(|sort| map_of("--sort", sort)).transpose()?;
         let projection = self.projection.as_deref().map(|fields| map_of("--projection", fields)).transpose()?;
+        let paths = self.fields.paths()?;
+        if paths.is_some() && projection.is_some() {
+            return Err(Failure::Usage("--fields and --projection do not go together: name one of them".to_owned()));
+        }
         let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
         self.collection.with(|collection| {
             let mut find = self.question.find(collection, self.filter.as_deref(), &stop)?.skip(self.skip);
-            if let Some(sort) = sort {
-                find = find.sort(sort);
+            if let Some(sort) = &sort {
+                find = find.sort(sort.clone());
             }
-            if let Some(projection) = projection {
-                find = find.projection(projection);
+            if let Some(projection) = &projection {
+                find = find.projection(projection.clone());
             }
             if let Some(limit) = self.limit {
                 find = find.limit(limit);
@@ -74,15 +82,39 @@ impl Args {
             if let Some(size) = self.batch_size {
                 find = find.batch_size(size as usize);
             }
-            let mut out = Output::new();
+            let fields = (sort.is_some() || projection.is_some() || paths.is_some()).then(|| Fields::of(collection));
+            let wanted: Vec<&str> = match (&paths, &projection) {
+                (Some(paths), _) => paths.clone(),
+                (_, Some(projection)) => notes::names_of(projection).collect(),
+                _ => Vec::new(),
+            };
+            let mut unknown = fields.as_ref().map(|fields| fields.unknown(wanted)).unwrap_or_default();
+            let (mut out, mut found) = (Output::new(), 0_u64);
             for (n, document) in (1_u64..).zip(find.run()?) {
                 stop.check()?;
-                out.document(&document?, format)?;
+                let document = document?;
+                found = n;
+                if !unknown.is_empty() {
+                    unknown.retain(|path| !document.get_path(path).is_ok_and(|value| value.is_some()));
+                }
+                match &paths {
+                    Some(paths) => out.map(&ids::fields_of(&document, paths)?, format)?,
+                    None => out.document(&document, format)?,
+                }
                 if self.batch_size.is_some_and(|size| n % u64::from(size) == 0) {
                     out.flush()?;
                 }
             }
-            out.finish()
+            out.finish()?;
+            if found == 0
+                && let Some(filter) = &self.filter
+            {
+                Fields::print_of_filter(collection, &map_of("the filter", filter)?);
+            }
+            if let Some(fields) = fields {
+                fields.print_of_paths(unknown.into_iter().chain(sort.iter().flat_map(notes::names_of)));
+            }
+            Ok(())
         })
     }
 }

@@ -38,12 +38,16 @@ impl Args {
             self.collection.read_by(self.index_interval, self.collection.database.builder()?, |collection| {
                 let mut missing = Vec::new();
                 let mut out = Output::new();
+                let mut unknown = collection.unknown(paths.as_deref().unwrap_or_default());
                 for text in &self.ids {
                     let id = self.id.parse(text);
                     let shown = ids::show(&id);
                     let found = match &paths {
                         Some(paths) => match collection.get_fields(id, paths)? {
-                            Some(fields) => out.map(&fields, format).map(|()| true)?,
+                            Some(fields) => {
+                                unknown.retain(|path| fields.get(path).is_none());
+                                out.map(&fields, format).map(|()| true)?
+                            }
                             None => false,
                         },
                         None => match collection.get(id)? {
@@ -56,6 +60,7 @@ impl Args {
                     }
                 }
                 out.finish()?;
+                collection.note(&unknown);
                 Ok(missing)
             })?;
         match missing.is_empty() {

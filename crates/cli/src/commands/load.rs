@@ -9,18 +9,20 @@ mod summary;
 mod watch;
 
 pub(crate) use format::FormatArgs;
+use input::Opened;
 pub(crate) use input::{Source, open_unpacked};
 pub(crate) use rejects::Rejects;
 pub(crate) use settings::{Args, Duplicate, Loading, Settings};
 
+use super::collections;
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::load::{LoadOptions, LoadReport, Metadata, Outcome as Ended, Progress};
-use alluvium::{Database, Error};
+use alluvium::load::{Format, LoadOptions, LoadReport, Metadata, Outcome as Ended, Progress};
+use alluvium::{Collection, Database, Error, ErrorKind};
 use alluvium_bench::process;
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -32,6 +34,8 @@ use watch::{Lines, Watch};
 
 /// A load of less leaves its last part in the log, as other writes do.
 const WORTH_A_FLUSH: u64 = 64 << 20;
+/// Parts of the errors about a document that is too large.
+const TOO_LARGE: [&str; 2] = ["bytes as BSON; the limit is", "the next document has over"];
 /// How long a signal may go unnoticed.
 pub(crate) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
@@ -144,16 +148,28 @@ fn load_one(
         durability: settings.durability,
         again: settings.again,
         stop: stop.flag(),
-        progress: progress.clone(),
+        progress,
     };
     let collection = database.collection(&settings.collection);
+    collections::without_leftover(&collection, || load_into(&collection, settings, source, input, options, stop))
+}
+
+fn load_into(
+    collection: &Collection,
+    settings: &Settings,
+    source: &Source,
+    input: Opened,
+    options: LoadOptions,
+    stop: &Stop,
+) -> Outcome<LoadReport> {
+    let progress = options.progress.clone();
     if let Some((_, metadata)) = source.metadata()
-        && !input.is_done(&collection, &options)?
+        && !input.is_done(collection, &options)?
     {
         // Before the documents: each is indexed as it comes.
         collection.create_indexes_of(metadata)?;
     }
-    input.load(&collection, options).map_err(|error| {
+    input.load(collection, options).map_err(|error| {
         let rejects = settings.rejects.as_ref().and_then(Rejects::failure);
         rejects.unwrap_or_else(|| explain(error, source, &progress, stop))
     })
@@ -178,6 +194,21 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
         return Failure::Interrupted("stopped; what was loaded stays".to_owned());
     }
     let loaded = progress.documents.load(std::sync::atomic::Ordering::Relaxed);
+    let kept = match loaded {
+        0 => "nothing of it is loaded".to_owned(),
+        1 => "1 document loaded before stays".to_owned(),
+        _ => format!("{} loaded before stay", text::counted(loaded, "document")),
+    };
+    if error.kind() == ErrorKind::NoSpace && source.is_resumable() {
+        let advice =
+            format!("{kept}: free some space and run the same command again; it continues where this load stopped");
+        return Failure::explained(error, Some(advice));
+    }
+    let is_too_large = || TOO_LARGE.iter().any(|part| error.to_string().contains(part));
+    if matches!(source.format(), Format::JsonObjects) && is_too_large() {
+        let advice = "--split-object makes a document of each field of one large object".to_owned();
+        return Failure::explained(error, Some(advice));
+    }
     let by_index = matches!(error, Error::LoadOf { .. });
     let again = match progress.ids_made.load(std::sync::atomic::Ordering::Relaxed) {
         0 => "once that is mended, --on-duplicate skip passes over documents whose _id is there",
@@ -188,8 +219,7 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
     };
     let advice = match loaded {
         0 => "nothing more of it is loaded".to_owned(),
-        1 => format!("1 document loaded before stays; {again}"),
-        _ => format!("{} loaded before stay; {again}", text::counted(loaded, "document")),
+        _ => format!("{kept}; {again}"),
     };
     let skip = if by_index { "; --on-bad skip passes over what an index refuses" } else { "" };
     Failure::explained(error, Some(advice + skip))

@@ -1,13 +1,15 @@
 //! `alluvium put`: one document.
 
 use crate::exit::{Failure, Outcome};
+use crate::operators;
 use crate::output::Output;
+use crate::relaxed;
 use crate::settings::database::{Acknowledge, CollectionArgs};
 use crate::settings::ids::{self, IdArgs};
 use alluvium::{Map, Value};
 use alluvium_document::json;
 use alluvium_document::key::IdError;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 
 /// Arguments of `put`.
 #[derive(Debug, clap::Args)]
@@ -37,6 +39,7 @@ impl Args {
     /// Stores the document; database and collection are created if they do not exist.
     pub(crate) fn run(&self) -> Outcome {
         let map = self.document()?;
+        refuse_update(&map)?;
         // What is refused creates no database.
         alluvium::check_name(&self.collection.name)?;
         self.check_id(&map)?;
@@ -84,13 +87,22 @@ impl Args {
         let text = match &self.json {
             Some(json) => json.as_bytes(),
             None => {
+                if std::io::stdin().is_terminal() {
+                    eprintln!(
+                        "type the document as JSON, such as {{\"a\": 1}}, and end it with ctrl-D on a line of its own:"
+                    );
+                }
                 std::io::stdin()
                     .read_to_end(&mut piped)
                     .map_err(|error| Failure::Other(format!("cannot read standard input: {error}")))?;
                 &piped
             }
         };
-        match json::parse(text) {
+        let parsed = match &self.json {
+            Some(typed) => relaxed::parse(typed),
+            None => json::parse(text),
+        };
+        match parsed {
             Ok(Value::Map(map)) => Ok(map),
             Ok(other) => {
                 let kind = other.type_name();
@@ -98,5 +110,16 @@ impl Args {
             }
             Err(error) => Err(Failure::no_json(format!("the document is no JSON: {error}"))),
         }
+    }
+}
+
+/// Refuses an update in place of a document.
+fn refuse_update(map: &Map) -> Outcome {
+    let mut names = map.iter().filter_map(|(name, _)| name.as_str());
+    match names.find(|name| operators::UPDATE.contains(name)) {
+        None => Ok(()),
+        Some(name) => Err(Failure::Usage(format!(
+            "{name} is an update operator, and `put` stores whole documents: did you mean `update`?"
+        ))),
     }
 }

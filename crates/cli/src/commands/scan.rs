@@ -19,6 +19,9 @@ pub(crate) struct Args {
     id: IdArgs,
     #[command(flatten)]
     fields: FieldArgs,
+    /// Print one field a line instead of one document a line
+    #[arg(long)]
+    pretty: bool,
 }
 
 impl Args {
@@ -26,20 +29,24 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::on_signals()?;
         let paths = self.fields.paths()?;
+        let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
         self.collection.read(|collection| {
             let mut cursor = self.range.apply(collection.scan(), self.id).run()?;
             let mut out = Output::new();
             match paths {
                 Some(paths) => {
+                    let mut unknown = collection.unknown(&paths);
                     while let Some(fields) = cursor.next_fields(&paths)? {
                         stop.check()?;
-                        out.map(&fields, Format::RELAXED)?;
+                        unknown.retain(|path| fields.get(path).is_none());
+                        out.map(&fields, format)?;
                     }
+                    collection.note(&unknown);
                 }
                 None => {
                     for document in cursor {
                         stop.check()?;
-                        out.document(&document?, Format::RELAXED)?;
+                        out.document(&document?, format)?;
                     }
                 }
             }

@@ -1,12 +1,14 @@
 //! `alluvium update`: changes fields of a document by `_id`, or of those that match a filter.
 
 use crate::exit::{Failure, Outcome};
+use crate::notes::{self, Fields};
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, IdArgs};
 use crate::settings::questions::{self, QuestionArgs, map_of};
 use crate::signals::Stop;
 use crate::text;
+use alluvium::Map;
 use std::time::Duration;
 
 /// Arguments of `update`.
@@ -70,12 +72,13 @@ impl Args {
         let shown = ids::show(&id);
         let update = map_of("the update", self.update.as_deref().unwrap_or_default())?;
         let result = self.collection.with(|collection| {
+            let asked = update.clone();
             let result = match (self.blind, self.upsert) {
                 (true, _) => collection.apply(id, update).map(|()| None),
                 (_, true) => collection.upsert(id, update).map(Some),
                 _ => collection.update(id, update).map(Some),
             };
-            result.map_err(explain)
+            result.map_err(|error| explain(error, &asked))
         })?;
         let mut out = Output::new();
         let Some(result) = result else {
@@ -125,7 +128,11 @@ impl Args {
         let (filter, update) = (map_of("the filter of --where", filter)?, map_of("the update", update)?);
         let stop = Stop::on_signals()?;
         let array_filters = self.array_filters.as_deref().map(questions::maps_of).transpose()?.unwrap_or_default();
+        let (asked_for, said) = (filter.clone(), update.clone());
         self.collection.with(|collection| {
+            // The update may change what the filter looks at.
+            let counts = !self.many && !self.json && !self.question.explain;
+            let others = counts.then(|| questions::others(collection.find(asked_for.clone()), 1, &stop));
             let mut asked = match self.many {
                 true => collection.update_many(filter, update),
                 false => collection.update_one(filter, update),
@@ -140,7 +147,7 @@ impl Args {
             if self.question.explain {
                 return questions::print(&asked.explain()?, self.json);
             }
-            let result = asked.run().map_err(explain)?;
+            let result = asked.run().map_err(|error| explain(error, &said))?;
             let mut out = Output::new();
             let (matched, modified) = (result.matched_count, result.modified_count);
             match (&result.upserted_id, self.json) {
@@ -155,16 +162,26 @@ impl Args {
                     out.text(&format!("updated {} of {matching}\n", text::count(modified)))?;
                 }
             }
-            out.finish()
+            out.finish()?;
+            match (matched, others) {
+                (0, _) => Fields::print_of_filter(collection, &asked_for),
+                (_, Some(others)) => questions::print_others(others, "updates"),
+                _ => {}
+            }
+            Ok(())
         })
     }
 }
 
-/// A document in place of an update is what `put` takes.
-fn explain(error: alluvium::Error) -> Failure {
+/// A document in place of an update is what `put` takes; or an operator has lost its dollar sign.
+fn explain(error: alluvium::Error, update: &Map) -> Failure {
     match &error {
         alluvium::Error::Update(_) if error.to_string().ends_with("use replace") => {
-            Failure::explained(error, Some("`alluvium put` does that".to_owned()))
+            let meant = notes::update_without_dollar(update);
+            Failure::explained(
+                error,
+                Some(meant.unwrap_or_else(|| "`alluvium put` replaces a whole document.".to_owned())),
+            )
         }
         _ => questions::stopped(error),
     }

@@ -3,12 +3,16 @@
 use crate::config::LEAST_MEMORY;
 use crate::exit::{Failure, Outcome};
 use crate::files;
+use crate::notes::Fields;
 use crate::session;
 use crate::settings::size;
-use crate::signals::Stop;
+use crate::signals::{self, Stop};
 use crate::text;
-use alluvium::{Builder, Collection, Database, Document, Durability, Map, ReadOnly, ReadOnlyOptions, Scan, Value};
+use alluvium::{
+    Builder, Collection, Database, Document, Durability, ErrorKind, Map, ReadOnly, ReadOnlyOptions, Scan, Value,
+};
 use alluvium_env::Env;
+use alluvium_env::sync::{Condvar, Mutex};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,6 +26,9 @@ pub(crate) struct DatabaseArgs {
     /// Memory budget for caches and write buffers, at least 8M; the default is 256M
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
+    /// Wait this many seconds if another process has the database open; by default the command fails at once
+    #[arg(long, value_name = "SECONDS")]
+    wait: Option<u64>,
     /// Bytes of the disk that writes leave free for flushes and compactions, 0 for none; the default is two fifths of the memory budget and 64M
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     disk_reserve: Option<u64>,
@@ -113,12 +120,29 @@ impl DatabaseArgs {
         self.with_builder(self.builder()?, step)
     }
 
+    /// Opens the database, when the process that has it open has closed it.
+    fn open(&self, builder: &Builder) -> Outcome<Database> {
+        const TRY_INTERVAL: Duration = Duration::from_millis(50);
+        let clock = Env::os().clock;
+        let until = clock.now().saturating_add(Duration::from_secs(self.wait.unwrap_or(0)));
+        let (nothing, never) = (Mutex::new(()), Condvar::new());
+        loop {
+            match builder.clone().open(&self.path) {
+                Err(error) if error.kind() == ErrorKind::InUse && clock.now() < until => {
+                    signals::check()?;
+                    never.wait_for(&mut nothing.lock(), TRY_INTERVAL);
+                }
+                opened => return Ok(opened?),
+            }
+        }
+    }
+
     /// As [`DatabaseArgs::with`], with other options.
     pub(crate) fn with_builder<T>(&self, builder: Builder, step: impl FnOnce(&Database) -> Outcome<T>) -> Outcome<T> {
         if let Some(open) = session::database() {
             return step(&open);
         }
-        let database = builder.open(&self.path)?;
+        let database = self.open(&builder)?;
         report(&database);
         let result = step(&database);
         let closed = database.close();
@@ -156,6 +180,21 @@ impl Readable {
         match self {
             Self::Collection(collection) => collection.scan(),
             Self::ReadOnly(store) => store.scan(),
+        }
+    }
+
+    /// Those of the paths that name fields which no document is known to have.
+    pub(crate) fn unknown<'p>(&self, paths: &[&'p str]) -> Vec<&'p str> {
+        match self {
+            Self::Collection(collection) if !paths.is_empty() => Fields::of(collection).unknown(paths.iter().copied()),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Notes about paths that no document printed has.
+    pub(crate) fn note(&self, unknown: &[&str]) {
+        if let (Self::Collection(collection), false) = (self, unknown.is_empty()) {
+            Fields::of(collection).print_of_paths(unknown.iter().copied());
         }
     }
 

@@ -1,7 +1,8 @@
 //! Document ids and field paths on the command line.
 
 use crate::exit::{Failure, Outcome};
-use alluvium::{Scan, Value};
+use crate::relaxed;
+use alluvium::{Document, Map, Scan, Value};
 use alluvium_document::json;
 use alluvium_document::path::FieldPath;
 
@@ -17,7 +18,12 @@ impl IdArgs {
     /// An id: extended JSON, or else the string that was written.
     pub(crate) fn parse(self, text: &str) -> Value {
         let string = || Value::from(text);
-        if self.id_string { string() } else { json::parse(text.as_bytes()).unwrap_or_else(|_| string()) }
+        match self.id_string {
+            true => string(),
+            // `{$oid: '…'}`, but not a word in single quotes, which is a string with them.
+            false if text.starts_with('{') => relaxed::parse(text).unwrap_or_else(|_| string()),
+            false => json::parse(text.as_bytes()).unwrap_or_else(|_| string()),
+        }
     }
 }
 
@@ -88,6 +94,21 @@ pub(crate) fn paths_of(fields: &[String]) -> Outcome<Vec<&str>> {
         paths.push(path);
     }
     Ok(paths)
+}
+
+/// The fields at these paths and the `_id` of a document, as a scan gives them: under the paths as their names.
+pub(crate) fn fields_of(document: &Document, paths: &[&str]) -> Outcome<Map> {
+    let damaged = |error: alluvium_document::row::RowError| {
+        Failure::Damaged(format!("document {} is damaged: {error}", show(document.id())))
+    };
+    let mut fields = Map::new();
+    fields.push("_id", document.id().clone());
+    for path in paths.iter().filter(|path| **path != "_id") {
+        if let Some(value) = document.get_path(path).map_err(damaged)? {
+            fields.push(*path, value.to_value().map_err(damaged)?);
+        }
+    }
+    Ok(fields)
 }
 
 /// An id as text for messages: as it would be written on the command line with all its types.

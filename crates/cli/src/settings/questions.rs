@@ -2,11 +2,12 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
+use crate::relaxed;
 use crate::settings::database::CollectionArgs;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::{Collection, ErrorKind, Explanation, Find, Hint, Map, Value};
-use alluvium_document::json::{self, Format};
+use alluvium_document::json::Format;
 use std::time::Duration;
 
 /// What `--explain` does where something would be written.
@@ -80,9 +81,28 @@ pub(crate) fn stopped(error: alluvium::Error) -> Failure {
     }
 }
 
+/// How long the documents are counted that a write of one leaves.
+const COUNT_TIME: Duration = Duration::from_secs(1);
+
+/// The documents that match beside the `written`; `None` if counting takes too long.
+pub(crate) fn others(find: Find, written: u64, stop: &Stop) -> Option<u64> {
+    let counted = find.max_time(COUNT_TIME).stop_when(stop.flag()).count();
+    counted.ok().map(|documents| documents.saturating_sub(written))
+}
+
+/// Prints a note about documents that match, and were not written.
+pub(crate) fn print_others(others: Option<u64>, verb: &str) {
+    match others {
+        Some(0) => {}
+        Some(1) => eprintln!("note: 1 more document matches; --many {verb} all that match"),
+        Some(n) => eprintln!("note: {} more documents match; --many {verb} all that match", text::count(n)),
+        None => eprintln!("note: more documents may match; --many {verb} all that match"),
+    }
+}
+
 /// A JSON object of the command line.
 pub(crate) fn map_of(what: &str, text: &str) -> Outcome<Map> {
-    match json::parse(text.as_bytes()) {
+    match relaxed::parse(text) {
         Ok(Value::Map(map)) => Ok(map),
         Ok(other) => {
             let kind = other.type_name();
@@ -96,7 +116,7 @@ pub(crate) fn map_of(what: &str, text: &str) -> Outcome<Map> {
 pub(crate) fn maps_of(text: &str) -> Outcome<Vec<Map>> {
     let what = "--array-filters must be a JSON array of filters, such as [{\"x\": {\"$gte\": 5}}]";
     let other = |value: &Value| Failure::wrong_type(format!("{what}, not of type {}", value.type_name()));
-    match json::parse(text.as_bytes()) {
+    match relaxed::parse(text) {
         Ok(Value::Array(filters)) => filters
             .into_iter()
             .map(|filter| match filter {

@@ -1,5 +1,6 @@
 //! `alluvium index create`.
 
+use crate::commands::collections;
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::progress::Meter;
@@ -72,11 +73,13 @@ impl Args {
             let collection = database.collection(&self.collection.name);
             let full_name = collection.full_name()?;
             let there = database.collections().iter().any(|info| info.full_name() == full_name);
-            let build = collection.start_index(keys, options)?.stop_when(stop.flag());
-            if !there {
-                eprintln!("note: there was no collection {full_name}: it is made, and empty");
-            }
-            finish(build, &collection, &meter)
+            collections::without_leftover(&collection, || {
+                let build = collection.start_index(keys, options)?.stop_when(stop.flag());
+                if !there {
+                    eprintln!("note: there was no collection {full_name}: it is created, and empty");
+                }
+                finish(build, &collection, &meter)
+            })
         })?;
         meter.end();
         let mut out = Output::new();

@@ -1,5 +1,7 @@
 //! The arguments that say how the documents stand in the inputs.
 
+mod delimiter;
+
 use crate::exit::{Failure, Outcome};
 use alluvium::load::{Csv, FieldType, Format};
 
@@ -15,6 +17,9 @@ pub(crate) struct FormatArgs {
     /// The names of the fields of CSV and TSV, if the first row does not have them; a.b is b in the map a
     #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
     fields: Option<Vec<String>>,
+    /// The character between the fields of CSV: one ASCII character, or tab; by default the first rows show whether it is a comma, a semicolon, a tab or a |
+    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
+    delimiter: Option<u8>,
     /// The types of fields of CSV and TSV: auto (the default: numbers, true, false, else string), string, int, long, double, decimal, bool, date, objectId, json
     #[arg(long, value_name = "a:string,b:int", value_delimiter = ',', value_parser = parse_type)]
     types: Vec<(String, FieldType)>,
@@ -37,6 +42,17 @@ enum FormatName {
     Bson,
 }
 
+/// Reads `--delimiter`.
+fn parse_delimiter(text: &str) -> Result<u8, String> {
+    match text {
+        "tab" | "\\t" => Ok(b'\t'),
+        _ => match text.as_bytes() {
+            [byte] if !b"\"\r\n".contains(byte) => Ok(*byte),
+            _ => Err("write one ASCII character, such as ';', or tab".to_owned()),
+        },
+    }
+}
+
 /// Reads `field:type`.
 fn parse_type(text: &str) -> Result<(String, FieldType), String> {
     match text.rsplit_once(':') {
@@ -53,7 +69,11 @@ impl FormatArgs {
 
     /// Something was said about the format.
     pub(crate) fn is_given(&self) -> bool {
-        self.format.is_some() || self.split_object || self.fields.is_some() || !self.types.is_empty()
+        self.format.is_some()
+            || self.split_object
+            || self.fields.is_some()
+            || !self.types.is_empty()
+            || self.delimiter.is_some()
     }
 
     /// The format of the input `name`, whose first bytes `head` gives if they can be looked at.
@@ -74,12 +94,23 @@ impl FormatArgs {
             };
         }
         let format = match named {
+            Some(Format::Csv(csv)) => {
+                let separator = match self.delimiter {
+                    Some(given) => given,
+                    None if csv.separator == b',' => delimiter::noted(name, &head()?),
+                    None => csv.separator,
+                };
+                Format::Csv(Csv { separator, ..csv })
+            }
             Some(format) => format,
             None if Format::is_json_name(name) => Format::of_json(&head()?),
             None => Format::JsonLines,
         };
         match format {
             Format::Csv(csv) => Ok(Format::Csv(Csv { fields: self.fields.clone(), types: self.types.clone(), ..csv })),
+            _ if self.delimiter.is_some() => {
+                Err(Failure::Usage(format!("--delimiter is for CSV, which {name} is not: add --format csv if it is")))
+            }
             _ if self.fields.is_some() || !self.types.is_empty() => {
                 Err(Failure::Usage(format!("--fields and --types are for CSV and TSV, which {name} is not")))
             }

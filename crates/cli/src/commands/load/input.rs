@@ -100,6 +100,7 @@ impl Source {
     pub(crate) fn find(env: &Env, path: &Path, formats: &FormatArgs) -> Outcome<Self> {
         files::not_the_shells(path)?;
         let name = path.display().to_string();
+        refuse_unsupported(&name)?;
         let unseen = |name: &str| formats.resolve(name, || Ok(Vec::new()));
         if name == "-" {
             let name = "standard input".to_owned();
@@ -111,6 +112,9 @@ impl Source {
         let file = env.fs.open(path, OpenMode::Read)?;
         let mut head = [0; Packing::HEAD_BYTES];
         let len = file.read_at(&mut head, 0)?;
+        if head[..len].starts_with(b"PAR1") {
+            return Err(unsupported(&name, "Parquet"));
+        }
         let packing = Packing::of(path, &head[..len]);
         let bytes = file.len()?;
         let format = formats.resolve(&name, || Ok(look(packing, FileReader::new(file))))?;
@@ -208,6 +212,26 @@ impl Source {
             Kind::Generated { .. } => Err(Failure::Usage("generated comments are no stream".to_owned())),
         }
     }
+}
+
+/// Refuses what only its name shows not to be supported.
+fn refuse_unsupported(name: &str) -> Outcome {
+    let lower = name.to_ascii_lowercase();
+    if ["http://", "https://", "ftp://", "s3://", "gs://"].iter().any(|scheme| lower.starts_with(scheme)) {
+        return Err(Failure::Usage(format!(
+            "{name} is a web address, which is not supported: download it first, or pipe it in, as in `curl -sSL {name} | \
+             alluvium load DB COLLECTION -`"
+        )));
+    }
+    let kinds = [(".parquet", "Parquet"), (".avro", "Avro"), (".orc", "ORC"), (".xlsx", "Excel")];
+    match kinds.iter().find(|(ending, _)| lower.ends_with(ending)) {
+        Some((_, kind)) => Err(unsupported(name, kind)),
+        None => Ok(()),
+    }
+}
+
+fn unsupported(name: &str, kind: &str) -> Failure {
+    Failure::Usage(format!("{name} is a file of {kind}, which is not supported: convert it to CSV or JSON lines first"))
 }
 
 /// A file or stream as bytes, decompressed if its first bytes say that it is compressed; `-` is standard input.

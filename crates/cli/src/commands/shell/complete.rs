@@ -1,7 +1,7 @@
 //! Completion and hints: commands, options, collections, fields, operators, files.
 
 use super::words::{self, Split};
-use crate::output;
+use crate::{operators, output};
 use alluvium::Database;
 use rustyline::Context;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
@@ -13,51 +13,6 @@ use std::borrow::Cow;
 
 /// Words of the shell itself.
 const OWN: &[&str] = &["exit", "help", "use"];
-/// The operators of updates and filters.
-const OPERATORS: &[&str] = &[
-    "$addToSet",
-    "$all",
-    "$and",
-    "$bit",
-    "$bitsAllClear",
-    "$bitsAllSet",
-    "$bitsAnyClear",
-    "$bitsAnySet",
-    "$currentDate",
-    "$each",
-    "$elemMatch",
-    "$eq",
-    "$exists",
-    "$gt",
-    "$gte",
-    "$in",
-    "$inc",
-    "$lt",
-    "$lte",
-    "$max",
-    "$min",
-    "$mod",
-    "$mul",
-    "$ne",
-    "$nin",
-    "$nor",
-    "$not",
-    "$or",
-    "$pop",
-    "$position",
-    "$pull",
-    "$pullAll",
-    "$push",
-    "$regex",
-    "$rename",
-    "$set",
-    "$setOnInsert",
-    "$size",
-    "$slice",
-    "$sort",
-    "$type",
-    "$unset",
-];
 /// Arguments that are collections, fields and indexes, by their ids.
 const COLLECTIONS: &[&str] = &["name", "collection"];
 const FIELDS: &[&str] = &["fields", "field", "id_field"];
@@ -106,8 +61,9 @@ impl Helper {
         };
         let typed = Typed::of(command, &arguments);
         if partial.trim_start_matches(['\'', '"']).starts_with(['{', '[']) {
-            let from = partial.rfind(['"', '{', ',', ' ', '.']).map_or(0, |at| at + 1);
-            let operators = OPERATORS.iter().map(|&operator| operator.to_owned());
+            let from = partial.rfind(['"', '\'', '{', '[', ',', ':', ' ', '.']).map_or(0, |at| at + 1);
+            let operators = [operators::FILTER, operators::UPDATE, operators::MODIFIERS].concat();
+            let operators = operators.into_iter().map(str::to_owned);
             return Some((begins + from, self.fields(&typed).into_iter().chain(operators).collect()));
         }
         let Some(command) = command else {

@@ -3,6 +3,7 @@
 use crate::commands::Command;
 use crate::config::Config;
 use crate::exit::{Failure, Outcome};
+use crate::suggestions;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 use std::path::Path;
@@ -15,7 +16,7 @@ const COLLECTION: (&str, &str) = ("name", "COLLECTION");
 /// What is read from standard input if it is left out.
 const FROM_STDIN: (&str, &str) = ("json", "JSON");
 /// Options of opening a database.
-const OF_OPENING: &[&str] = &["memory", "disk_reserve", "partitions"];
+const OF_OPENING: &[&str] = &["memory", "disk_reserve", "partitions", "wait"];
 
 /// What the shell lists beside the commands.
 pub(super) const HELP: &str = "\
@@ -124,7 +125,7 @@ pub(super) fn parse(definition: &clap::Command, words: &[String]) -> Outcome<Opt
             let _nobody_reads = error.print();
             return Ok(None);
         }
-        Err(error) => return Err(usage(&error)),
+        Err(error) => return Err(suggestions::of(&error).unwrap_or_else(|| usage(&error))),
     };
     refuse_options_of_opening(&matches)?;
     Command::from_arg_matches(&matches).map(Some).map_err(|error| usage(&error))

@@ -61,13 +61,13 @@ pub(super) fn commands(text: &str) -> Vec<&str> {
 
 /// The length of JSON, if its brackets are closed. What is wrong otherwise its parser tells.
 fn json(text: &str) -> Option<usize> {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    let (mut depth, mut string, mut escaped) = (0_usize, None, false);
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
+            b'\\' if string.is_some() => escaped = true,
+            _ if string.is_some() => string = string.filter(|&quote| quote != byte),
+            b'"' | b'\'' => string = Some(byte),
             b'{' | b'[' => depth += 1,
             b'}' | b']' => depth -= 1,
             _ => {}

@@ -1,0 +1,79 @@
+//! What a user of the command line can do about an error of the library, which knows neither commands nor options.
+
+use alluvium::{Error, ErrorKind};
+use alluvium_readonly::Error as ReadOnlyError;
+use alluvium_store::Error as StoreError;
+use std::path::Path;
+
+/// For a database with damage.
+const DAMAGE: &str = "Copy the directory before anything else. `alluvium verify DB` lists all damage; \
+                      `alluvium repair DB --to NEW` saves what is whole in a new database.";
+/// For a read-only store with damage.
+const DAMAGE_OF_READ_ONLY: &str = "`alluvium verify DB` lists all damage. Restore a copy of the directory, or build the \
+                                   store again from its source with `alluvium build`.";
+
+/// The advice that goes with an error, if there is any.
+pub(crate) fn of(error: &Error) -> Option<String> {
+    let text = match error {
+        Error::LoadDuplicate { .. } => {
+            "--on-duplicate replace replaces documents whose _id is taken; --on-duplicate skip keeps them."
+        }
+        Error::NoSuchIndex { .. } => "`alluvium index list DB COLLECTION` lists the indexes of a collection.",
+        Error::NoSuchCollection { nearest: None, .. } => "`alluvium collections DB` lists the collections.",
+        // The documents are whole, and the message has what to do.
+        Error::DamagedIndex { .. } => return None,
+        Error::Store(StoreError::InUse(path)) => return Some(in_use(path)),
+        Error::Store(StoreError::NotADatabase(_)) => {
+            "`alluvium put`, `alluvium load` and `alluvium index create` create a database."
+        }
+        Error::Store(StoreError::IsCheckpoint(_)) => {
+            "`alluvium restore CHECKPOINT NEW` makes a database of a checkpoint; `alluvium verify` checks it."
+        }
+        Error::ReadOnly(ReadOnlyError::NotReadOnly(_)) => return None,
+        Error::ReadOnly(_) if error.kind() == ErrorKind::Corruption => DAMAGE_OF_READ_ONLY,
+        _ if error.kind() == ErrorKind::Corruption => DAMAGE,
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// Which process has the database open, and how to wait for it.
+fn in_use(database: &Path) -> String {
+    let wait = "--wait SECONDS waits until it is closed.";
+    match holder(database) {
+        Some((pid, name)) => format!("The process {pid}{name} has it open. {wait}"),
+        None => wait.to_owned(),
+    }
+}
+
+/// The file in a database that its process holds a lock on.
+const LOCK: &str = "LOCK";
+
+/// The process that has a database open, and the name of its program. `None` where the system does not list its locks.
+#[cfg(target_os = "linux")]
+fn holder(database: &Path) -> Option<(u32, String)> {
+    use crate::files;
+    let inode = files::inode(&database.join(LOCK))?;
+    let locks = files::text(Path::new("/proc/locks"))?;
+    let pid = locks.lines().find_map(|line| pid_of(line, inode))?;
+    let name = files::text(Path::new(&format!("/proc/{pid}/comm"))).unwrap_or_default();
+    let name = crate::text::plain(name.trim());
+    Some((pid, if name.is_empty() { name } else { format!(" ({name})") }))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn holder(_database: &Path) -> Option<(u32, String)> {
+    None
+}
+
+/// The process of a line of `/proc/locks`, if it holds the lock on the file with this inode: `1: FLOCK  ADVISORY  WRITE 4711
+/// 08:01:1234 0 EOF`. The device is not compared: file systems in layers list another one than `stat` returns.
+fn pid_of(line: &str, inode: u64) -> Option<u32> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let [_, "FLOCK", _, _, pid, file, ..] = fields.as_slice() else { return None };
+    let held: u64 = file.rsplit(':').next()?.parse().ok()?;
+    if held == inode { pid.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+use super::*;
+
+#[test]
+fn the_delimiter_is_what_every_row_has_equally_often() {
+    for (head, delimiter) in [
+        ("a,b\n1,2\n", b','),
+        ("a;b\n1;2\n", b';'),
+        ("a;b\r\n1,5;2,5\r\n", b';'),
+        ("a\tb\n1\t2\n", b'\t'),
+        ("a|b|c\n1|2|3\n4|5|", b'|'),
+        ("a;b", b';'),
+        // Commas that separate, whatever else is in the fields.
+        ("a,b;c\n1,2;3\n", b','),
+        ("a,b\n1;x,2\n", b','),
+        ("\"a;b\"\n\"1;2\"\n", b','),
+        ("\"a,\n;\";b\n1;2\n", b';'),
+        ("a\n1\n", b','),
+        // Not clear.
+        ("a;b|c\n1;2|3\n", b','),
+        ("a;b\n1\n", b','),
+        ("", b','),
+    ] {
+        assert_eq!(of(head.as_bytes()), delimiter, "{head:?}");
+    }
+}

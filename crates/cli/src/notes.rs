@@ -1,0 +1,130 @@
+//! Notes on standard error about names that look mistyped: a field that no document is known to have, an operator without its
+//! dollar sign.
+
+use crate::operators::{self, without_dollar};
+use crate::text;
+use alluvium::{Collection, Map, Value};
+
+/// A note lists the known fields up to this number.
+const MOST_LISTED: usize = 12;
+
+/// The fields of a collection, as far as they are known without reading documents.
+pub(crate) struct Fields {
+    collection: String,
+    names: Vec<String>,
+}
+
+impl Fields {
+    /// Those of a collection; none if they cannot be read.
+    pub(crate) fn of(collection: &Collection) -> Self {
+        let collection_name = collection.full_name().map(|name| name.to_string()).unwrap_or_default();
+        Self { collection: collection_name, names: collection.field_names().unwrap_or_default() }
+    }
+
+    /// A note about a path whose names are not all known.
+    pub(crate) fn note(&self, path: &str) -> Option<String> {
+        let unknown = path.split('.').find(|name| !self.is_known(name))?;
+        let (shown, collection) = (text::plain(unknown), text::plain(&self.collection));
+        Some(match nearest(unknown, self.names.iter().map(String::as_str)) {
+            Some(name) => format!("no field {shown} is known in {collection}: did you mean {}?", text::plain(name)),
+            None => {
+                let mut listed: Vec<String> =
+                    self.names.iter().take(MOST_LISTED).map(|name| text::plain(name)).collect();
+                if self.names.len() > MOST_LISTED {
+                    listed.push("…".to_owned());
+                }
+                format!("no field {shown} is known in {collection}, which has {}", listed.join(", "))
+            }
+        })
+    }
+
+    /// Positions of arrays and `$` are no names. Of a collection without known fields nothing is noted.
+    fn is_known(&self, name: &str) -> bool {
+        self.names.is_empty()
+            || name.is_empty()
+            || name.starts_with('$')
+            || name.bytes().all(|byte| byte.is_ascii_digit())
+            || self.names.iter().any(|known| known == name)
+    }
+
+    /// Notes about a filter that found nothing.
+    pub(crate) fn of_filter(&self, filter: &Map) -> Vec<String> {
+        let mut notes = Vec::new();
+        self.walk(filter, &mut notes);
+        notes.dedup();
+        notes
+    }
+
+    fn walk(&self, filter: &Map, notes: &mut Vec<String>) {
+        for (name, value) in filter.iter() {
+            let Some(name) = name.as_str() else { continue };
+            if name.starts_with('$') {
+                self.walk_value(value, notes);
+            } else if let Some(operator) = without_dollar(operators::FILTER, name)
+                && !self.names.iter().any(|known| known == name)
+            {
+                notes.push(format!("{name} is the name of a field here: did you mean {operator}?"));
+            } else {
+                notes.extend(self.note(name));
+                if let Value::Map(map) = value {
+                    self.walk(map, notes);
+                }
+            }
+        }
+    }
+
+    /// The operand of an operator, which may be a filter or have some.
+    fn walk_value(&self, value: &Value, notes: &mut Vec<String>) {
+        match value {
+            Value::Map(map) => self.walk(map, notes),
+            Value::Array(values) => values.iter().for_each(|value| self.walk_value(value, notes)),
+            _ => {}
+        }
+    }
+
+    /// Prints notes about a filter that found nothing.
+    pub(crate) fn print_of_filter(collection: &Collection, filter: &Map) {
+        if !filter.is_empty() {
+            print(&Self::of(collection).of_filter(filter));
+        }
+    }
+
+    /// The paths with names that are not known.
+    pub(crate) fn unknown<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<&'p str> {
+        paths.into_iter().filter(|path| self.note(path).is_some()).collect()
+    }
+
+    /// Prints notes about paths.
+    pub(crate) fn print_of_paths<'p>(&self, paths: impl IntoIterator<Item = &'p str>) {
+        let notes: Vec<String> = paths.into_iter().filter_map(|path| self.note(path)).collect();
+        print(&notes);
+    }
+}
+
+/// The names of a sort or a projection.
+pub(crate) fn names_of(map: &Map) -> impl Iterator<Item = &str> {
+    map.iter().filter_map(|(name, _)| name.as_str())
+}
+
+/// The update operator that is missing its dollar sign, if an update has one.
+pub(crate) fn update_without_dollar(update: &Map) -> Option<String> {
+    let mut names = names_of(update).filter_map(|name| Some((name, without_dollar(operators::UPDATE, name)?)));
+    names.next().map(|(name, operator)| format!("{name} is the name of a field here: did you mean {operator}?"))
+}
+
+/// The name that is most like another, if one is like it.
+pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let lower = name.to_lowercase();
+    let distance = |other: &str| strsim::damerau_levenshtein(&lower, &other.to_lowercase());
+    let found = names.into_iter().map(|other| (distance(other), other)).min()?;
+    (found.0 <= (name.chars().count() / 3).clamp(1, 3)).then_some(found.1)
+}
+
+fn print(notes: &[String]) {
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+}
+
+#[cfg(test)]
+mod tests;

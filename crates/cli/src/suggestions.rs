@@ -1,0 +1,65 @@
+//! Commands that other databases have under another name.
+
+use crate::exit::Failure;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// What is typed, and what does that here.
+const SUGGESTIONS: &[(&str, &str)] = &[
+    ("add", "`put` stores one document, `load` files of them"),
+    ("aggregate", "there are `find`, `count` and `distinct`"),
+    ("backup", "`checkpoint` copies a whole database, `dump` writes it as files"),
+    ("check", "`verify`"),
+    ("cli", "`shell`"),
+    ("console", "`shell`"),
+    ("copy", "`checkpoint` copies a whole database, `export` a collection"),
+    ("create", "`put`, `load` and `index create` create what does not exist"),
+    ("databases", "`collections`"),
+    ("explain", "`find --explain`"),
+    ("fields", "`stats DB COLLECTION` lists the fields"),
+    ("fsck", "`verify`"),
+    ("import", "`load`"),
+    ("indexes", "`index list`"),
+    ("info", "`stats`"),
+    ("insert", "`put` stores one document, `load` files of them"),
+    ("list", "`collections` lists the collections, `index list` the indexes"),
+    ("ls", "`collections`"),
+    ("mongodump", "`dump`"),
+    ("mongoexport", "`export`"),
+    ("mongoimport", "`load`"),
+    ("mongorestore", "`restore`"),
+    ("open", "`shell`"),
+    ("query", "`find`"),
+    ("read", "`get` prints documents by _id, `find` by filter"),
+    ("remove", "`delete`"),
+    ("repl", "`shell`"),
+    ("replace", "`put`"),
+    ("rm", "`delete` deletes documents, `drop` a collection"),
+    ("save", "`put`"),
+    ("schema", "`stats DB COLLECTION` lists the fields"),
+    ("search", "`find`"),
+    ("select", "`find`"),
+    ("set", "`update`"),
+    ("show", "`collections`"),
+    ("tables", "`collections`"),
+    ("upsert", "`update --upsert`"),
+    ("vacuum", "`compact`"),
+    ("write", "`put`"),
+];
+
+/// What to say about a command that does not exist, if a command here does what its name says.
+pub(crate) fn of(error: &clap::Error) -> Option<Failure> {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let (_, instead) = SUGGESTIONS.iter().find(|(typed, _)| *typed == name.to_lowercase())?;
+    Some(Failure::Usage(format!("there is no command {name}: {}", meant(instead))))
+}
+
+fn meant(instead: &str) -> String {
+    if instead.ends_with('`') && !instead.contains("there are") && instead.matches('`').count() == 2 {
+        format!("did you mean {instead}?")
+    } else {
+        instead.to_owned()
+    }
+}
