@@ -2,7 +2,7 @@
 //! iterators on a table that grows. CPU time of the thread. Run: `cargo run --release -p alluvium-memtable --example memtable_speed`.
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
-use alluvium_memtable::{ChunkPool, Memtable};
+use alluvium_memtable::Memtable;
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::sync::Arc;
@@ -60,11 +60,6 @@ fn rows(count: usize, value: usize, batch: usize) {
     let (keys, value) = (keys(count), vec![7; value]);
     let table = Arc::new(Memtable::new(1));
     time(&format!("insert, batches of {batch}"), count, || fill(&table, &keys, 0, &value, batch));
-    let pool = Arc::new(ChunkPool::new(1 << 30));
-    fill(&Memtable::with_pool(1, &pool), &keys, 0, &value, batch);
-    let again = Memtable::with_pool(1, &pool);
-    time(&format!("insert, chunks used before, batches of {batch}"), count, || fill(&again, &keys, 0, &value, batch));
-    drop(again);
     let mut out = Vec::new();
     let mut order: Vec<usize> = (0..count).collect();
     fastrand::Rng::with_seed(SEED + 1).shuffle(&mut order);

@@ -12,12 +12,13 @@
 //!
 //! Entries of a chunk follow each other, so that they can be walked without an index.
 
-use crate::FULL_BYTES;
-use crate::pool::ChunkPool;
 use crate::prefetch::prefetch;
 use alluvium_codec::entry::{self, Entry, Kind, Seq};
 use std::cmp::Ordering;
-use std::sync::Arc;
+
+/// A memtable of this many bytes is to be sealed, whatever the budget allows: 2 GiB. It can hold four times as many: about
+/// 8 GiB of the entries that use its chunks worst.
+pub const FULL_BYTES: usize = 2 << 30;
 
 /// Where an entry is: the chunk's index, and the offset in units of 8 bytes.
 pub(crate) type Place = u32;
@@ -45,15 +46,6 @@ pub(crate) struct Arena {
     /// The chunk that takes small entries, and how many bytes it takes.
     open: Option<(usize, usize)>,
     capacity: usize,
-    pool: Option<Arc<ChunkPool>>,
-}
-
-impl Drop for Arena {
-    fn drop(&mut self) {
-        if let Some(pool) = &self.pool {
-            pool.give(self.chunks.drain(..));
-        }
-    }
 }
 
 /// An entry in an arena.
@@ -69,13 +61,6 @@ pub(crate) struct Stored<'a> {
 }
 
 impl Arena {
-    /// An empty arena that takes its chunks from `pool`, and leaves them there.
-    pub(crate) fn with_pool(pool: &Arc<ChunkPool>) -> Self {
-        let mut arena = Self::default();
-        arena.pool = Some(Arc::clone(pool));
-        arena
-    }
-
     /// Appends an entry whose next older version is at `older`.
     pub(crate) fn push(&mut self, entry: Entry<'_>, older: Place) -> Place {
         let (key_len, value_len) = (entry.key.len(), entry.value.len());
@@ -119,8 +104,7 @@ impl Arena {
         if !own {
             self.open = Some((index, size));
         }
-        let used = self.pool.as_ref().filter(|_| size == LAST_CHUNK).and_then(|pool| pool.take());
-        self.chunks.push(used.unwrap_or_else(|| Vec::with_capacity(size)));
+        self.chunks.push(Vec::with_capacity(size));
         self.capacity += size;
         index
     }

@@ -5,10 +5,10 @@
 //! without seeking again.
 
 use crate::arena::{Arena, NONE};
+use crate::contents::Contents;
 use crate::order::{Run, Runs};
 use crate::sort::{self, Item};
 use crate::state::State;
-use crate::table::Memtable;
 use alluvium_codec::entry::{Kind, Seq};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -52,47 +52,47 @@ impl Cursor {
         Self { runs, done, low, high, batch: Vec::new(), bytes: Vec::new(), at: 0, want: FIRST_BATCH }
     }
 
-    pub(crate) fn seek_first(&mut self, table: &Memtable) {
+    pub(crate) fn seek_first(&mut self, contents: &Contents) {
         self.high.fill(0);
         self.want = FIRST_BATCH;
-        self.forward(table);
+        self.forward(contents);
     }
 
-    pub(crate) fn seek_last(&mut self, table: &Memtable) {
+    pub(crate) fn seek_last(&mut self, contents: &Contents) {
         self.low = self.runs.iter().map(|run| run.len()).collect();
         self.want = FIRST_BATCH;
-        self.backward(table);
+        self.backward(contents);
     }
 
-    pub(crate) fn seek(&mut self, table: &Memtable, key: &[u8], seq: Seq) {
-        self.high = self.lower_bounds(table, key, seq);
+    pub(crate) fn seek(&mut self, contents: &Contents, key: &[u8], seq: Seq) {
+        self.high = self.lower_bounds(contents, key, seq);
         self.want = FIRST_BATCH;
-        self.forward(table);
+        self.forward(contents);
     }
 
-    pub(crate) fn seek_before(&mut self, table: &Memtable, key: &[u8]) {
-        self.low = self.lower_bounds(table, key, Seq::MAX);
+    pub(crate) fn seek_before(&mut self, contents: &Contents, key: &[u8]) {
+        self.low = self.lower_bounds(contents, key, Seq::MAX);
         self.want = FIRST_BATCH;
-        self.backward(table);
+        self.backward(contents);
     }
 
     #[inline]
-    pub(crate) fn next(&mut self, table: &Memtable) {
+    pub(crate) fn next(&mut self, contents: &Contents) {
         if self.at + 1 < self.batch.len() {
             self.at += 1;
         } else if self.valid() {
-            self.forward(table);
+            self.forward(contents);
         }
     }
 
     #[inline]
-    pub(crate) fn prev(&mut self, table: &Memtable) {
+    pub(crate) fn prev(&mut self, contents: &Contents) {
         if !self.valid() {
             return;
         }
         match self.at.checked_sub(1) {
             Some(at) => self.at = at,
-            None => self.backward(table),
+            None => self.backward(contents),
         }
     }
 
@@ -121,15 +121,15 @@ impl Cursor {
         self.batch.get(self.at).map_or(Kind::Put, |e| e.kind)
     }
 
-    fn lower_bounds(&self, table: &Memtable, key: &[u8], seq: Seq) -> Vec<usize> {
-        table.read(|state| self.runs.iter().map(|run| sort::lower_bound(&state.arena, run, key, seq)).collect())
+    fn lower_bounds(&self, contents: &Contents, key: &[u8], seq: Seq) -> Vec<usize> {
+        contents.read(|state| self.runs.iter().map(|run| sort::lower_bound(&state.arena, run, key, seq)).collect())
     }
 
     /// Takes the batch behind `high`, and stands on its first entry.
-    fn forward(&mut self, table: &Memtable) {
+    fn forward(&mut self, contents: &Contents) {
         self.start_batch();
         self.low.clone_from(&self.high);
-        table.read(|state| {
+        contents.read(|state| {
             while self.has_room()
                 && let Some((run, item)) = least(&self.runs, &self.high, &state.arena)
             {
@@ -141,10 +141,10 @@ impl Cursor {
     }
 
     /// Takes the batch before `low`, and stands on its last entry.
-    fn backward(&mut self, table: &Memtable) {
+    fn backward(&mut self, contents: &Contents) {
         self.start_batch();
         self.high.clone_from(&self.low);
-        table.read(|state| {
+        contents.read(|state| {
             while self.has_room()
                 && let Some((run, item)) = greatest(&self.runs, &self.low, &state.arena)
             {

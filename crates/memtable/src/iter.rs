@@ -1,10 +1,10 @@
 //! The iterator over a memtable.
 
-use crate::Memtable;
 use crate::arena::{NONE, Place, Stored};
+use crate::contents::{Contents, Frozen};
 use crate::cursor::Cursor;
 use crate::sorted::Sorted;
-use crate::table::Frozen;
+use crate::table::Memtable;
 use alluvium_codec::entry::{EntryIter, Kind, Seq};
 use std::sync::Arc;
 
@@ -33,15 +33,18 @@ struct Walk {
 /// An entry so many positions ahead is fetched while this one is looked at.
 const AHEAD: usize = 12;
 
-impl MemtableIter {
-    pub(crate) fn new(table: &Arc<Memtable>) -> Self {
-        let mode = match table.frozen() {
+impl Memtable {
+    /// An iterator that sees at least what was applied before this call.
+    pub fn iter(self: &Arc<Self>) -> MemtableIter {
+        let mode = match self.contents().frozen() {
             Some(_) => Mode::Frozen(Walk { at: usize::MAX, place: NONE }),
-            None => Mode::Growing(Cursor::new(table.runs())),
+            None => Mode::Growing(Cursor::new(self.runs())),
         };
-        Self { table: Arc::clone(table), mode }
+        MemtableIter { table: Arc::clone(self), mode }
     }
+}
 
+impl MemtableIter {
     /// True if all entries have lower numbers than `seq`.
     pub fn is_below(&self, seq: Seq) -> bool {
         self.table.last_seq().is_some_and(|last| last < seq)
@@ -49,11 +52,11 @@ impl MemtableIter {
 
     /// Moves the walk where `f` says, given the order; or the cursor as `g` does.
     #[inline]
-    fn go(&mut self, f: impl FnOnce(&Frozen, &Sorted, usize) -> Option<usize>, g: impl FnOnce(&mut Cursor, &Memtable)) {
+    fn go(&mut self, f: impl FnOnce(&Frozen, &Sorted, usize) -> Option<usize>, g: impl FnOnce(&mut Cursor, &Contents)) {
         match &mut self.mode {
-            Mode::Growing(cursor) => g(cursor, &self.table),
+            Mode::Growing(cursor) => g(cursor, self.table.contents()),
             Mode::Frozen(walk) => {
-                let Some(frozen) = self.table.frozen() else { return };
+                let Some(frozen) = self.table.contents().frozen() else { return };
                 let order = self.table.frozen_order(frozen);
                 walk.at = f(frozen, order, walk.at).unwrap_or(order.places.len());
                 walk.place = order.places.get(walk.at).copied().unwrap_or(NONE);
@@ -63,7 +66,7 @@ impl MemtableIter {
 
     #[inline]
     fn frozen_entry(&self, walk: &Walk) -> Option<Stored<'_>> {
-        let frozen = self.table.frozen().filter(|_| walk.place != NONE)?;
+        let frozen = self.table.contents().frozen().filter(|_| walk.place != NONE)?;
         Some(frozen.state.arena.at(walk.place))
     }
 }
@@ -84,7 +87,7 @@ impl EntryIter for MemtableIter {
     fn seek(&mut self, key: &[u8], seq: Seq) -> alluvium_env::Result<()> {
         self.go(
             |frozen, order, _| Some(order.lower_bound(&frozen.state.arena, key, seq)),
-            |cursor, table| cursor.seek(table, key, seq),
+            |cursor, contents| cursor.seek(contents, key, seq),
         );
         Ok(())
     }
@@ -92,7 +95,7 @@ impl EntryIter for MemtableIter {
     fn seek_before(&mut self, key: &[u8]) -> alluvium_env::Result<()> {
         self.go(
             |frozen, order, _| order.lower_bound(&frozen.state.arena, key, Seq::MAX).checked_sub(1),
-            |cursor, table| cursor.seek_before(table, key),
+            |cursor, contents| cursor.seek_before(contents, key),
         );
         Ok(())
     }

@@ -7,9 +7,9 @@
 //! Runs are never changed: an iterator keeps those that it began with.
 
 use crate::arena::Arena;
+use crate::contents::Contents;
 use crate::sort::{self, Item};
 use crate::state::State;
-use crate::table::Memtable;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -43,15 +43,15 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Brings the runs up to all that is in `table` now, and returns them.
+    /// Adds all current entries to the runs, and returns the runs.
     ///
-    /// Takes the table's lock for reading many times, for a short while each.
-    pub(crate) fn update(&mut self, table: &Memtable) -> Runs {
-        let target = table.read(|state| (state.pushed != self.entries).then(|| state.arena.chunk_lens()));
+    /// Takes the lock of `contents` for reading many times, for a short while each.
+    pub(crate) fn update(&mut self, contents: &Contents) -> Runs {
+        let target = contents.read(|state| (state.pushed != self.entries).then(|| state.arena.chunk_lens()));
         if let Some(target) = target {
             self.done.resize(self.done.len().max(target.len()), 0);
-            while let Some(run) = table.read(|state| self.next_run(state, &target)) {
-                self.add(table, run);
+            while let Some(run) = contents.read(|state| self.next_run(state, &target)) {
+                self.add(contents, run);
             }
         }
         Runs { runs: self.runs.clone(), done: self.done.clone() }
@@ -89,22 +89,22 @@ impl Order {
         Some(run)
     }
 
-    fn add(&mut self, table: &Memtable, mut run: Run) {
+    fn add(&mut self, contents: &Contents, mut run: Run) {
         while let Some(older) = self.runs.last()
             && older.len() < SMALL.max(RATIO * run.len())
         {
-            run = merge(table, older, &run);
+            run = merge(contents, older, &run);
             self.runs.pop();
         }
         self.runs.push(Arc::new(run));
     }
 }
 
-fn merge(table: &Memtable, a: &[Item], b: &[Item]) -> Run {
+fn merge(contents: &Contents, a: &[Item], b: &[Item]) -> Run {
     let mut out = Run::with_capacity(a.len() + b.len());
     let (mut a, mut b) = (a, b);
     while !a.is_empty() && !b.is_empty() {
-        table.read(|state| merge_slice(&state.arena, &mut a, &mut b, &mut out));
+        contents.read(|state| merge_slice(&state.arena, &mut a, &mut b, &mut out));
     }
     out.extend_from_slice(a);
     out.extend_from_slice(b);

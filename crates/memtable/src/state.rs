@@ -2,9 +2,8 @@
 
 use crate::arena::{Arena, NONE, Place, Stored};
 use crate::index::{Index, Slot};
-use crate::pool::ChunkPool;
+use crate::sort;
 use alluvium_codec::entry::{Entry, Seq};
-use std::sync::Arc;
 
 /// All entries, found by key.
 #[derive(Default)]
@@ -26,11 +25,6 @@ fn hash(key: &[u8]) -> u32 {
 }
 
 impl State {
-    /// No entries yet; their memory comes from `pool`.
-    pub(crate) fn with_pool(pool: &Arc<ChunkPool>) -> Self {
-        Self { arena: Arena::with_pool(pool), ..Self::default() }
-    }
-
     /// Adds an entry. One with the same key and number, which nobody should write, is replaced.
     #[inline]
     pub(crate) fn insert(&mut self, entry: Entry<'_>) {
@@ -71,7 +65,7 @@ impl State {
     fn narrow_common(&mut self, key: &[u8]) {
         match &mut self.common {
             Some(common) if key.starts_with(common) => {}
-            Some(common) => common.truncate(crate::sort::common_prefix(common, key)),
+            Some(common) => common.truncate(sort::common_prefix(common, key)),
             None => self.common = Some(key.to_vec()),
         }
     }

@@ -1,16 +1,16 @@
 //! The memtable.
 
+use crate::contents::{Contents, Frozen};
 use crate::order::{Order, Run, Runs};
 use crate::ranges::Ranges;
 use crate::sort;
 use crate::sorted::Sorted;
 use crate::state::State;
-use crate::{ChunkPool, MemtableIter};
 use alluvium_codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 use alluvium_codec::ranges::RangeSet;
 use alluvium_env::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use alluvium_env::sync::{Condvar, Mutex, RwLock};
-use std::sync::{Arc, OnceLock};
+use alluvium_env::sync::{Condvar, Mutex};
+use std::sync::Arc;
 
 /// Recent writes of one partition, over a contiguous interval of numbers.
 ///
@@ -34,19 +34,10 @@ pub struct Memtable {
     /// Held to wait for `gate`, and to notify after a change of it.
     gate_lock: Mutex<()>,
     gate_changed: Condvar,
-    /// `None` once frozen.
-    state: RwLock<Option<State>>,
-    frozen: OnceLock<Frozen>,
+    contents: Contents,
     order: Mutex<Order>,
-    state_bytes: AtomicUsize,
     order_bytes: AtomicUsize,
     ranges: Ranges,
-}
-
-/// What no longer changes.
-pub(crate) struct Frozen {
-    pub state: State,
-    order: OnceLock<Sorted>,
 }
 
 /// In [`Memtable::gate`]: no writer will be registered any more.
@@ -58,26 +49,14 @@ const WRITERS: u64 = AWAITED - 1;
 impl Memtable {
     /// An empty memtable for numbers from `first_seq` on.
     pub fn new(first_seq: Seq) -> Self {
-        Self::with_state(first_seq, State::default())
-    }
-
-    /// An empty memtable for numbers from `first_seq` on that takes its memory from `pool`, and
-    /// leaves it there when it is dropped.
-    pub fn with_pool(first_seq: Seq, pool: &Arc<ChunkPool>) -> Self {
-        Self::with_state(first_seq, State::with_pool(pool))
-    }
-
-    fn with_state(first_seq: Seq, state: State) -> Self {
         Self {
             first_seq,
             last_seq: AtomicU64::new(0),
             gate: AtomicU64::new(0),
             gate_lock: Mutex::new(()),
             gate_changed: Condvar::new(),
-            state: RwLock::new(Some(state)),
-            frozen: OnceLock::new(),
+            contents: Contents::new(),
             order: Mutex::new(Order::default()),
-            state_bytes: AtomicUsize::new(0),
             order_bytes: AtomicUsize::new(0),
             ranges: Ranges::default(),
         }
@@ -111,13 +90,7 @@ impl Memtable {
     /// # Panics
     /// As [`Memtable::apply`].
     pub fn apply_some_ordered<'a>(&self, entries: impl Iterator<Item = (Entry<'a>, bool)>) {
-        let mut guard = self.state.write();
-        let state = guard.as_mut();
-        assert!(state.is_some(), "a write to a sealed memtable by nobody that it waits for");
-        if let Some(state) = state {
-            entries.for_each(|(entry, ordered)| if ordered { state.push(entry) } else { state.insert(entry) });
-            self.state_bytes.store(state.bytes(), Ordering::Relaxed);
-        }
+        self.contents.apply(entries);
     }
 
     /// Says that a registered writer is about to add range tombstones, so that readers look for them.
@@ -176,20 +149,12 @@ impl Memtable {
 
     fn last_writer_left(&self, sealed: bool) {
         if sealed {
-            self.freeze();
+            self.contents.freeze();
         }
         let guard = self.gate_lock.lock();
         self.gate.fetch_and(!AWAITED, Ordering::AcqRel);
         self.gate_changed.notify_all();
         drop(guard);
-    }
-
-    fn freeze(&self) {
-        let mut guard = self.state.write();
-        if let Some(state) = guard.take() {
-            // Set while the lock is held: whoever finds the state gone finds it here.
-            let _ = self.frozen.set(Frozen { state, order: OnceLock::new() });
-        }
     }
 
     /// True after [`Memtable::seal`].
@@ -207,7 +172,7 @@ impl Memtable {
         let mut guard = self.gate_lock.lock();
         loop {
             let before = self.gate.fetch_or(AWAITED, Ordering::AcqRel);
-            let freezing = before & SEALED != 0 && self.frozen.get().is_none();
+            let freezing = before & SEALED != 0 && self.contents.frozen().is_none();
             if before & WRITERS == 0 && !freezing {
                 return;
             }
@@ -218,7 +183,7 @@ impl Memtable {
     /// Finds the newest version of `key` not above `seq`, and replaces `value` by its value.
     /// `value` is left alone if there is none.
     pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Option<(Seq, Kind)> {
-        self.read(|state| {
+        self.contents.read(|state| {
             let found = state.get(key, seq)?;
             value.clear();
             value.extend_from_slice(found.value);
@@ -229,30 +194,30 @@ impl Memtable {
     /// The memory that this memtable holds, in bytes: whole chunks, the hash, range tombstones, and what
     /// iterators have sorted. Grows with [`Memtable::apply`] and the first [`Memtable::iter`].
     pub fn charged_bytes(&self) -> usize {
-        let parts = self.state_bytes.load(Ordering::Relaxed) + self.order_bytes.load(Ordering::Relaxed);
+        let parts = self.contents.bytes() + self.order_bytes.load(Ordering::Relaxed);
         parts + self.ranges.bytes() + size_of::<Self>()
     }
 
     /// The bytes of all keys and values that were added.
     pub fn raw_bytes(&self) -> u64 {
-        self.read(|state| state.raw)
+        self.contents.read(|state| state.raw)
     }
 
     /// The number of entries, all versions counted, range tombstones not.
     pub fn len(&self) -> usize {
-        self.read(State::len)
+        self.contents.read(State::len)
     }
 
     /// The number of entries from `lower` to below `upper`, all versions counted, range tombstones not. Sorts what is new,
     /// as an iterator does.
     pub fn entries_between(&self, lower: &[u8], upper: &[u8]) -> u64 {
-        if let Some(frozen) = self.frozen() {
+        if let Some(frozen) = self.contents.frozen() {
             let (order, arena) = (self.frozen_order(frozen), &frozen.state.arena);
             let (from, to) = (order.lower_bound(arena, lower, MAX_SEQ), order.lower_bound(arena, upper, MAX_SEQ));
             return to.saturating_sub(from) as u64;
         }
         let runs = self.runs().runs;
-        self.read(|state| {
+        self.contents.read(|state| {
             let before = |key: &[u8]| runs.iter().map(|run| sort::lower_bound(&state.arena, run, key, MAX_SEQ)).sum();
             let (from, to): (usize, usize) = (before(lower), before(upper));
             to.saturating_sub(from) as u64
@@ -262,15 +227,15 @@ impl Memtable {
     /// Keys from `lower` to below `upper`, in order, about `count` of them if there are as many: those of every so manieth
     /// entry, so that what stands there is like the rest. Sorts what is new, as an iterator does.
     pub fn spread_keys(&self, lower: &[u8], upper: &[u8], count: usize) -> Vec<Vec<u8>> {
-        let runs = if self.frozen().is_some() { Vec::new() } else { self.runs().runs };
+        let runs = if self.contents.frozen().is_some() { Vec::new() } else { self.runs().runs };
         let mut keys = Vec::new();
-        if let Some(frozen) = self.frozen() {
+        if let Some(frozen) = self.contents.frozen() {
             let (order, arena) = (self.frozen_order(frozen), &frozen.state.arena);
             let (from, to) = (order.lower_bound(arena, lower, MAX_SEQ), order.lower_bound(arena, upper, MAX_SEQ));
             let step = (to.saturating_sub(from) / count.max(1)).max(1);
             keys.extend((from..to).step_by(step).map(|at| arena.key(order.places[at]).to_vec()));
         } else {
-            self.read(|state| {
+            self.contents.read(|state| {
                 let bound = |run: &Run, key| sort::lower_bound(&state.arena, run, key, MAX_SEQ);
                 let within = |run: &Arc<Run>| bound(run, lower)..bound(run, upper).max(bound(run, lower));
                 let all: usize = runs.iter().map(|run| within(run).len()).sum();
@@ -290,30 +255,9 @@ impl Memtable {
         self.len() == 0 && !self.has_ranges()
     }
 
-    /// An iterator that sees at least what was applied before this call.
-    pub fn iter(self: &Arc<Self>) -> MemtableIter {
-        MemtableIter::new(self)
-    }
-
-    /// Runs `f` on the entries, under the lock while there is one.
     #[inline]
-    pub(crate) fn read<R>(&self, f: impl FnOnce(&State) -> R) -> R {
-        if let Some(frozen) = self.frozen.get() {
-            return f(&frozen.state);
-        }
-        let guard = self.state.read();
-        match (&*guard, self.frozen.get()) {
-            (Some(state), _) => f(state),
-            (None, Some(frozen)) => f(&frozen.state),
-            // Never: the state leaves only to be frozen.
-            (None, None) => f(&State::default()),
-        }
-    }
-
-    /// The entries once they no longer change.
-    #[inline]
-    pub(crate) fn frozen(&self) -> Option<&Frozen> {
-        self.frozen.get()
+    pub(crate) fn contents(&self) -> &Contents {
+        &self.contents
     }
 
     /// All entries of a frozen memtable, in order.
@@ -334,7 +278,7 @@ impl Memtable {
     /// Sorted runs that together hold all entries.
     pub(crate) fn runs(&self) -> Runs {
         let mut order = self.order.lock();
-        let runs = order.update(self);
+        let runs = order.update(&self.contents);
         self.order_bytes.store(order.bytes(), Ordering::Relaxed);
         runs
     }

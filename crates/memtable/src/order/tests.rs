@@ -1,6 +1,7 @@
 #![cfg(not(feature = "shuttle"))]
 
 use super::*;
+use crate::table::Memtable;
 use alluvium_codec::entry::{Entry, Kind};
 
 fn apply(table: &Memtable, seqs: std::ops::Range<u64>) {
@@ -50,7 +51,7 @@ fn freezing_frees_the_runs() {
     let run = Arc::downgrade(&table.runs().runs[0]);
     table.seal(1000);
     assert!(run.upgrade().is_some());
-    let frozen = table.frozen().unwrap();
+    let frozen = table.contents().frozen().unwrap();
     assert_eq!(table.frozen_order(frozen).places.len(), 1000);
     assert!(run.upgrade().is_none());
 }

@@ -1,6 +1,7 @@
 #![cfg(not(feature = "shuttle"))]
 
 use super::*;
+use crate::iter::MemtableIter;
 use alluvium_codec::entry::EntryIter;
 use std::time::Duration;
 
@@ -153,17 +154,17 @@ fn a_memtable_freezes_when_sealed_and_left() {
     table.register_writer();
     table.finish_writer();
     table.seal(10);
-    assert!(table.is_sealed() && table.last_seq() == Some(10) && table.frozen().is_none());
+    assert!(table.is_sealed() && table.last_seq() == Some(10) && table.contents().frozen().is_none());
     table.apply([put(b"late", 10, b"v")].into_iter());
     table.finish_writer();
-    assert!(table.frozen().is_some());
+    assert!(table.contents().frozen().is_some());
     table.wait_for_writers();
     assert_eq!(get(&table, b"late", 10), Some((10, b"v".to_vec())));
 
     let idle = Memtable::new(1);
     idle.seal(1);
     idle.wait_for_writers();
-    assert!(idle.frozen().is_some());
+    assert!(idle.contents().frozen().is_some());
 }
 
 #[test]
