@@ -1,6 +1,6 @@
 //! The bytes of a segment; see `docs/format/wal.md`. Pure: no files.
 
-use crate::Record;
+use crate::types::Record;
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::LAST_SEQ;
 use alluvium_codec::{checksum32, checksum64, varint};
@@ -11,8 +11,8 @@ pub(crate) const VERSION: u32 = 1;
 pub(crate) const SEAL_AT: u64 = 4096;
 /// Where the mark is that another segment follows. A sector of its own: it is never torn together with the seal.
 pub(crate) const FOLLOWED_AT: u64 = SEAL_AT + 512;
-/// Where the first group is.
-pub(crate) const GROUPS_AT: u64 = 8192;
+/// The offset of the first group in a segment, in bytes. Every segment is at least this long.
+pub const GROUPS_AT: u64 = 8192;
 /// The bytes of a segment header.
 pub(crate) const HEADER_LEN: usize = 128;
 /// The bytes of a seal.

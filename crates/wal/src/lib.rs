@@ -12,9 +12,7 @@ mod wal;
 mod walk;
 mod window;
 
-/// Where the first group of a segment stands; every segment has so many bytes at least.
-pub const GROUPS_AT: u64 = layout::GROUPS_AT;
-
+pub use layout::GROUPS_AT;
 pub use types::{Dropped, Lost, OnDamage, Options, Position, Purpose, Record, Recovery};
 pub use wal::{Recovered, Wal};
 pub use walk::{

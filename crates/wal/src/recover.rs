@@ -10,22 +10,13 @@ use crate::layout::{
     SEAL_AT, SEAL_LEN, Seeds, VERSION, decode_followed, decode_records, decode_seal,
 };
 use crate::marks;
+use crate::segment::{self, Segment};
+use crate::types::{Dropped, Lost, OnDamage, Options, Record, Recovery};
 use crate::window::Window;
-use crate::{Dropped, Lost, OnDamage, Options, Record, Recovery, segment};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER};
 use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::path::{Path, PathBuf};
-
-/// A segment on disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Segment {
-    pub number: u64,
-    pub first_seq: Seq,
-    /// `first_seq - 1` if it holds nothing.
-    pub last_seq: Seq,
-    pub bytes: u64,
-}
 
 /// What was found.
 pub(crate) struct Replayed {

@@ -1,12 +1,22 @@
 //! Segment files: names, and how one is made.
 
 use crate::layout::{FOLLOWED_AT, GROUPS_AT, Header, Seeds, encode_followed};
-use crate::recover::Segment;
-use crate::{Options, Purpose};
+use crate::types::{Options, Purpose};
+use alluvium_codec::entry::Seq;
 use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// A segment on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub number: u64,
+    pub first_seq: Seq,
+    /// `first_seq - 1` if it holds nothing.
+    pub last_seq: Seq,
+    pub bytes: u64,
+}
 
 /// The file of the segment with `number`.
 pub(crate) fn path(dir: &Path, number: u64) -> PathBuf {

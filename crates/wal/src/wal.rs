@@ -2,10 +2,10 @@
 
 use crate::layout::{self, End, GROUPS_AT, GroupHeader, Header, SEAL_AT, Seeds};
 use crate::marks;
-use crate::recover::{self, Replayed, Segment};
-use crate::segment::{self, NotCreated};
+use crate::recover::{self, Replayed};
+use crate::segment::{self, NotCreated, Segment};
+use crate::types::{Options, Position, Purpose, Record, Recovery};
 use crate::walk::{Walk, check_whole, limit_of, records_from, walk_segment};
-use crate::{Options, Position, Purpose, Record, Recovery};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::MAX_NUMBER;
 use alluvium_env::sync::atomic::{AtomicBool, Ordering};

@@ -7,8 +7,9 @@ use crate::layout::{
     ALIGN, FOLLOWED_AT, FOLLOWED_LEN, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader,
     SEAL_AT, SEAL_LEN, Seeds, VERSION, decode_followed, decode_records, decode_seal,
 };
+use crate::segment;
+use crate::types::Record;
 use crate::window::Window;
-use crate::{Record, segment};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER};
 use alluvium_env::{Env, Error, OpenMode, Result, Unreadable};
