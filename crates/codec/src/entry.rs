@@ -4,6 +4,8 @@
 //! those of one key by falling sequence number, so that the newest comes first. No two
 //! entries have the same key and number.
 
+use crate::error::{DecodeError, Result};
+use crate::varint;
 use std::cmp::Ordering;
 
 /// The number of an operation; rises by one with each operation of the database. 0 is none.
@@ -40,31 +42,25 @@ impl Kind {
             _ => None,
         }
     }
-
-    /// False for a delta: what is older counts too.
-    #[inline]
-    pub fn hides_older(self) -> bool {
-        self != Self::Delta
-    }
 }
 
 /// Appends what stands before the value of a [`Kind::Folded`] entry with number `seq`: how far below it
 /// the number of the last full write, `full`, lies.
 pub fn put_folded(out: &mut Vec<u8>, seq: Seq, full: Seq) {
-    crate::varint::put_u64(out, seq.saturating_sub(full));
+    varint::put_u64(out, seq.saturating_sub(full));
 }
 
 /// Splits the content of a [`Kind::Folded`] entry with number `seq` into the number of the last full
 /// write and the value.
 ///
 /// # Errors
-/// [`crate::DecodeError`] if there is no such number.
-pub fn split_folded(seq: Seq, content: &[u8]) -> crate::Result<(Seq, &[u8])> {
+/// [`DecodeError`] if there is no such number.
+pub fn split_folded(seq: Seq, content: &[u8]) -> Result<(Seq, &[u8])> {
     let mut value = content;
-    let below = crate::varint::get_u64(&mut value)?;
+    let below = varint::get_u64(&mut value)?;
     match seq.checked_sub(below) {
         Some(full) if full > 0 => Ok((full, value)),
-        _ => Err(crate::DecodeError::Invalid("the number of a full write")),
+        _ => Err(DecodeError::Invalid("the number of a full write")),
     }
 }
 

@@ -3,7 +3,8 @@
 //! `u32 length, u32 checksum32(payload, seed ^ offset), payload`, little-endian. The seed is
 //! the caller's (a file's number); the offset is where the frame starts.
 
-use crate::{DecodeError, Result, checksum32};
+use crate::checksum::checksum32;
+use crate::error::{DecodeError, Result};
 
 /// The bytes before a payload.
 pub const HEADER_LEN: usize = 8;

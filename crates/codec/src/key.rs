@@ -1,6 +1,6 @@
 //! Order-preserving encodings of the pieces of a key: comparing the bytes compares the values.
 
-use crate::{DecodeError, Result};
+use crate::error::{DecodeError, Result};
 
 pub mod rank;
 mod skip;

@@ -5,7 +5,8 @@
 //! They are far beyond what a machine can use up: at a million a second, they last for two thousand years.
 
 use crate::entry::{MAX_SEQ, Seq};
-use crate::{DecodeError, Result, varint};
+use crate::error::{DecodeError, Result};
+use crate::varint;
 
 /// The greatest number of an operation. [`MAX_SEQ`] itself reads everything and is no operation's.
 pub const LAST_SEQ: Seq = MAX_SEQ - 1;

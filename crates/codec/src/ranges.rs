@@ -8,8 +8,8 @@
 //! [`thin`] keeps the newest between each two snapshots. Otherwise ranges that grow with each delete
 //! ("everything before now") would take a number for each pair of them.
 
-use crate::DecodeError;
 use crate::entry::Seq;
+use crate::error::{DecodeError, Result};
 use std::mem::size_of;
 
 /// A range of keys, and the numbers of the tombstones that cover it.
@@ -262,7 +262,7 @@ impl RangeSetBuilder {
     ///
     /// # Errors
     /// [`DecodeError::Invalid`] if the range is empty, the number 0, or the order another.
-    pub fn add(&mut self, start: &[u8], end: &[u8], seq: Seq) -> crate::Result<()> {
+    pub fn add(&mut self, start: &[u8], end: &[u8], seq: Seq) -> Result<()> {
         if start >= end {
             return Err(DecodeError::Invalid("a range without keys"));
         }

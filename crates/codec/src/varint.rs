@@ -2,7 +2,7 @@
 //!
 //! This is the seed's encoding (see `docs/FORMAT.md`); signed values are zigzagged first.
 
-use crate::{DecodeError, Result};
+use crate::error::{DecodeError, Result};
 
 /// The longest encoding of a 64-bit value, in bytes.
 pub const MAX_LEN: usize = 10;

@@ -1,6 +1,7 @@
 //! Reading around what a disk cannot read any more: for tools and salvage.
 
-use crate::{Error, File, Result};
+use crate::error::{Error, Result};
+use crate::fs::File;
 
 /// A disk is asked again for so many bytes at a time, at multiples of this, where it fails to read more.
 const UNIT: u64 = 4 << 10;

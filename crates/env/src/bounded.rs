@@ -6,9 +6,10 @@
 //!
 //! Locking: a file's `open` is taken under `ring`, never the other way round.
 
+use crate::error::Result;
+use crate::fs::{File, Fs, OpenMode};
 use crate::marks;
 use crate::sync::{Mutex, RwLock};
-use crate::{DirEntry, File, FileLock, Fs, OpenMode, Result};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -152,60 +153,18 @@ impl File for BoundedFile {
 }
 
 impl Fs for BoundedFs {
+    crate::forward_fs! {
+        inner:
+            rename, remove, create_dir_all, remove_dir, list, exists, sync_dir, hard_link, try_lock,
+            try_lock_to_read, available_bytes, is_same_disk,
+    }
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         if mode == OpenMode::Read { self.open_with(path, false) } else { self.inner.open(path, mode) }
     }
 
     fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         if mode == OpenMode::Read { self.open_with(path, true) } else { self.inner.open_direct(path, mode) }
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> Result<()> {
-        self.inner.remove(path)
-    }
-
-    fn create_dir_all(&self, path: &Path) -> Result<()> {
-        self.inner.create_dir_all(path)
-    }
-
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        self.inner.remove_dir(path)
-    }
-
-    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
-        self.inner.list(dir)
-    }
-
-    fn exists(&self, path: &Path) -> Result<bool> {
-        self.inner.exists(path)
-    }
-
-    fn sync_dir(&self, dir: &Path) -> Result<()> {
-        self.inner.sync_dir(dir)
-    }
-
-    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.hard_link(from, to)
-    }
-
-    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.inner.try_lock(path)
-    }
-
-    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.inner.try_lock_to_read(path)
-    }
-
-    fn available_bytes(&self, path: &Path) -> Result<u64> {
-        self.inner.available_bytes(path)
-    }
-
-    fn is_same_disk(&self, one: &Path, other: &Path) -> Result<bool> {
-        self.inner.is_same_disk(one, other)
     }
 
     fn open_files_max(&self) -> Option<usize> {

@@ -5,7 +5,8 @@
 //! what stands before and behind them through the page cache, a block at most on each side. Whoever writes one piece
 //! behind the other in whole blocks has only the end of the file written so.
 
-use crate::{DirEntry, File, FileLock, Fs, OpenMode, Result};
+use crate::error::Result;
+use crate::fs::{File, Fs, OpenMode};
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -141,64 +142,14 @@ impl DirectFs {
 }
 
 impl Fs for DirectFs {
+    crate::forward_fs! {
+        inner:
+            open_direct, rename, remove, create_dir_all, remove_dir, list, exists, sync_dir, hard_link,
+            try_lock, try_lock_to_read, available_bytes, is_same_disk, open_files_max,
+    }
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         self.inner.open_direct(path, mode)
-    }
-
-    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
-        self.inner.open_direct(path, mode)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> Result<()> {
-        self.inner.remove(path)
-    }
-
-    fn create_dir_all(&self, path: &Path) -> Result<()> {
-        self.inner.create_dir_all(path)
-    }
-
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        self.inner.remove_dir(path)
-    }
-
-    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
-        self.inner.list(dir)
-    }
-
-    fn exists(&self, path: &Path) -> Result<bool> {
-        self.inner.exists(path)
-    }
-
-    fn sync_dir(&self, dir: &Path) -> Result<()> {
-        self.inner.sync_dir(dir)
-    }
-
-    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.hard_link(from, to)
-    }
-
-    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.inner.try_lock(path)
-    }
-
-    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.inner.try_lock_to_read(path)
-    }
-
-    fn available_bytes(&self, path: &Path) -> Result<u64> {
-        self.inner.available_bytes(path)
-    }
-
-    fn is_same_disk(&self, one: &Path, other: &Path) -> Result<bool> {
-        self.inner.is_same_disk(one, other)
-    }
-
-    fn open_files_max(&self) -> Option<usize> {
-        self.inner.open_files_max()
     }
 }
 

@@ -7,10 +7,11 @@ mod plan;
 
 pub use plan::{Fault, Op, OpKind};
 
+use crate::error::{Error, Result};
+use crate::fs::{DirEntry, File, FileLock, Fs, OpenMode};
 use crate::mem::{MemFile, MemFs};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, RwLock};
-use crate::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
 use plan::{Effect, Failure};
 use std::path::Path;
 use std::sync::Arc;
@@ -171,6 +172,8 @@ impl FaultFs {
 }
 
 impl Fs for FaultFs {
+    crate::forward_fs!(inner: is_same_disk, open_files_max);
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         self.open_with(path, mode, || self.inner.open(path, mode))
     }
@@ -229,14 +232,6 @@ impl Fs for FaultFs {
 
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         self.control.run(OpKind::Space, "ask for space at", path, || self.inner.available_bytes(path))
-    }
-
-    fn is_same_disk(&self, one: &Path, other: &Path) -> Result<bool> {
-        self.inner.is_same_disk(one, other)
-    }
-
-    fn open_files_max(&self) -> Option<usize> {
-        self.inner.open_files_max()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files and directories, as traits.
 
-use crate::Result;
+use crate::error::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,10 +36,7 @@ pub trait Fs: Send + Sync {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>>;
     /// As [`Fs::open`], for reading and writing without the system's page cache, as far as whole blocks of
     /// [`crate::DIRECT_BLOCK_BYTES`] are concerned. An error if the file system cannot do without.
-    /// The default, for file systems that have none, is [`Fs::open`].
-    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
-        self.open(path, mode)
-    }
+    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>>;
     /// Renames a file, replacing what has the new name.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
     /// Removes a file.
@@ -65,13 +62,9 @@ pub trait Fs: Send + Sync {
     /// Bytes that may still be written on the file system that holds `path`.
     fn available_bytes(&self, path: &Path) -> Result<u64>;
     /// False if the two paths, which are there, lie on different disks, so that what fills one leaves room on the other.
-    fn is_same_disk(&self, _one: &Path, _other: &Path) -> Result<bool> {
-        Ok(true)
-    }
+    fn is_same_disk(&self, one: &Path, other: &Path) -> Result<bool>;
     /// How many files somebody should keep open at most who may have many; `None`: as many as there are.
-    fn open_files_max(&self) -> Option<usize> {
-        None
-    }
+    fn open_files_max(&self) -> Option<usize>;
 }
 
 /// An open file. All methods may be called from any thread.
@@ -103,14 +96,14 @@ pub trait File: Send + Sync {
     }
     /// The path that the file was opened with.
     fn path(&self) -> &Path;
-    /// Fills `buf` from `offset`; a shorter file is [`crate::Error::Corrupt`].
+    /// Fills `buf` from `offset`; a shorter file is [`Error::Corrupt`].
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let got = self.read_at(buf, offset)?;
         if got == buf.len() {
             return Ok(());
         }
         let what = format!("the file ends after {} of {} bytes", got, buf.len());
-        Err(crate::Error::corrupt(self.path(), offset, what))
+        Err(Error::corrupt(self.path(), offset, what))
     }
 }
 

@@ -13,6 +13,7 @@ mod clock;
 mod direct;
 mod error;
 pub mod fault;
+mod forward;
 mod fs;
 pub mod mark;
 pub mod marks;
@@ -28,6 +29,8 @@ pub mod slow;
 mod stream;
 pub mod sync;
 pub mod thread;
+#[cfg(feature = "shuttle")]
+mod timeline;
 
 pub use around::{AroundReader, FILLER, Unreadable};
 pub use bounded::BoundedFs;

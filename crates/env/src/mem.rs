@@ -16,9 +16,10 @@ mod names;
 
 pub use crash::CrashStyle;
 
+use crate::error::{Error, Result};
+use crate::fs::{DirEntry, File, FileLock, Fs, OpenMode};
 use crate::sync::RwLock;
 use crate::sync::atomic::Ordering;
-use crate::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
 use content::Content;
 pub(crate) use file::MemFile;
 use file::{FileNode, FileState, MemLock, Space};
@@ -138,6 +139,10 @@ impl Fs for MemFs {
         Ok(self.open_file(path, mode)?)
     }
 
+    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.open(path, mode)
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         let mut names = self.shared.names.write();
         names.rename(from, to, &self.shared.space).at("rename", from)
@@ -216,6 +221,10 @@ impl Fs for MemFs {
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         self.shared.names.read().node(path).at("ask for space at", path)?;
         Ok(self.shared.space.available())
+    }
+
+    fn is_same_disk(&self, _one: &Path, _other: &Path) -> Result<bool> {
+        Ok(true)
     }
 
     /// Very few, so that tests meet what happens then.

@@ -4,7 +4,8 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::direct::{Blocks, DirectFile};
-use crate::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
+use crate::error::{Error, Result};
+use crate::fs::{DirEntry, File, FileLock, Fs, OpenMode};
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};

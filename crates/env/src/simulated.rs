@@ -6,14 +6,13 @@
 //! waits moves the clock.
 
 #[cfg(feature = "shuttle")]
-pub(crate) mod timeline;
+pub use crate::timeline::run;
 
-#[cfg(feature = "shuttle")]
-pub use timeline::run;
-
-use crate::Clock;
+use crate::clock::Clock;
 #[cfg(not(feature = "shuttle"))]
-use crate::ManualClock;
+use crate::clock::ManualClock;
+#[cfg(feature = "shuttle")]
+use crate::timeline;
 use std::time::Duration;
 
 /// A clock that moves when somebody waits.

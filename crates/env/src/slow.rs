@@ -4,8 +4,10 @@
 //! The disk does one thing after the other, and comes to everybody in turn with a piece of 16 KiB at most, as schedulers of
 //! systems do. There is no page cache: what is written is on its way.
 
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::fs::{DirEntry, File, Fs, OpenMode};
 use crate::simulated::SimulatedClock;
-use crate::{Clock, DirEntry, File, FileLock, Fs, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
 // Only the simulated clock makes threads wait here.
@@ -129,6 +131,8 @@ impl File for SlowFile {
 }
 
 impl Fs for SlowFs {
+    crate::forward_fs!(inner: exists, try_lock, try_lock_to_read, available_bytes, is_same_disk, open_files_max);
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         self.disk.seek();
         Ok(self.slow(self.inner.open(path, mode)?))
@@ -164,10 +168,6 @@ impl Fs for SlowFs {
         self.inner.list(dir)
     }
 
-    fn exists(&self, path: &Path) -> Result<bool> {
-        self.inner.exists(path)
-    }
-
     fn sync_dir(&self, dir: &Path) -> Result<()> {
         self.disk.seek();
         self.inner.sync_dir(dir)
@@ -176,26 +176,6 @@ impl Fs for SlowFs {
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
         self.disk.seek();
         self.inner.hard_link(from, to)
-    }
-
-    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.inner.try_lock(path)
-    }
-
-    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.inner.try_lock_to_read(path)
-    }
-
-    fn available_bytes(&self, path: &Path) -> Result<u64> {
-        self.inner.available_bytes(path)
-    }
-
-    fn is_same_disk(&self, one: &Path, other: &Path) -> Result<bool> {
-        self.inner.is_same_disk(one, other)
-    }
-
-    fn open_files_max(&self) -> Option<usize> {
-        self.inner.open_files_max()
     }
 }
 

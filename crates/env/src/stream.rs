@@ -1,6 +1,7 @@
 //! Files from their beginning to their end, as streams.
 
-use crate::{Error, File, Fs, OpenMode, Result};
+use crate::error::{Error, Result};
+use crate::fs::{File, Fs, OpenMode};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

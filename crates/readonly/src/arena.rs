@@ -1,6 +1,6 @@
 //! Pairs in memory, in the order of their arrival until they are sorted.
 
-use crate::OnDuplicate;
+use crate::options::OnDuplicate;
 use alluvium_codec::entry::{MAX_SEQ, Seq};
 use alluvium_codec::varint;
 

@@ -1,11 +1,12 @@
 //! A build: pairs in, sorted in parts within the memory budget, merged, written.
 
 use crate::arena::{self, Arena};
-use crate::layout::{Place, Superblock};
+use crate::error::{Error, Result};
+use crate::layout::{Content, MAX_BYTES, Place, Superblock};
 use crate::merge::{merge, merge_into_run};
+use crate::options::{BuildOptions, OnDuplicate};
 use crate::output::DataWriter;
-use crate::runs::{self, Duplicate, Run, Written, earlier};
-use crate::{BuildOptions, Error, MAX_BYTES, OnDuplicate, Result};
+use crate::runs::{self, Duplicate, Run, RunFile, Written, earlier};
 use alluvium_codec::entry::{Entry, Kind};
 use alluvium_env::Env;
 use alluvium_env::thread::JoinHandle;
@@ -141,7 +142,8 @@ impl Build {
         let number = self.next_run;
         self.next_run += 1;
         let work = move || {
-            let written = runs::spill(&env, &dir, number, &mut arena, on_duplicate, &mut sampler);
+            let written =
+                runs::spill(&RunFile { env: &env, dir: &dir, number }, &mut arena, on_duplicate, &mut sampler);
             arena.clear();
             Sorted { arena, sampler, written }
         };
@@ -221,8 +223,8 @@ impl Build {
             self.check_space(inputs.iter().map(|run| run.meta.bytes).sum())?;
             let (number, dir) = (self.next_run, self.place.dir.clone());
             self.next_run += 1;
-            let place = (&self.env, &*dir, number);
-            let written = merge_into_run(place, inputs, self.options.on_duplicate, &mut || crate::Result::Ok(()))?;
+            let into = RunFile { env: &self.env, dir: &dir, number };
+            let written = merge_into_run(&into, inputs, self.options.on_duplicate, &mut || Result::Ok(()))?;
             self.report.merge_passes += 1;
             self.take_run(written);
         }
@@ -273,7 +275,7 @@ impl Build {
         Ok(report)
     }
 
-    fn write_from_memory(&mut self, aux: Vec<u8>) -> Result<crate::layout::Content> {
+    fn write_from_memory(&mut self, aux: Vec<u8>) -> Result<Content> {
         let on_duplicate = self.options.on_duplicate;
         self.arena.sort(on_duplicate);
         let mut sampler = self.sampler.take().unwrap_or_else(|| Sampler::new(self.options.block_bytes));
@@ -288,7 +290,7 @@ impl Build {
         self.end(writer, aux)
     }
 
-    fn write_from_runs(&mut self, aux: Vec<u8>) -> Result<crate::layout::Content> {
+    fn write_from_runs(&mut self, aux: Vec<u8>) -> Result<Content> {
         self.spill()?;
         self.join()?;
         // Merging needs the memory.
@@ -313,7 +315,7 @@ impl Build {
         self.options.compression != alluvium_sst::Compression::None
     }
 
-    fn end(&mut self, writer: DataWriter, aux: Vec<u8>) -> Result<crate::layout::Content> {
+    fn end(&mut self, writer: DataWriter, aux: Vec<u8>) -> Result<Content> {
         if let Some(Duplicate { position, key }) = writer.duplicate {
             debug_assert_eq!(self.options.on_duplicate, OnDuplicate::Error);
             return Err(Error::DuplicateKey { position, key });

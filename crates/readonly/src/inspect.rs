@@ -1,7 +1,7 @@
 //! What the superblock of a store says, for tools.
 
-use crate::layout::{self, Superblock};
-use crate::{Result, SUPERBLOCK};
+use crate::error::Result;
+use crate::layout::{self, SUPERBLOCK, Superblock};
 use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 

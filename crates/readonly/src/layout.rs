@@ -4,7 +4,7 @@
 //! that file holds a whole store, and one that was cut short is known as such and cleaned up by the
 //! next build. The bytes are in `docs/format/readonly.md`.
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::get_number;
 use alluvium_codec::{DecodeError, varint};
@@ -12,6 +12,8 @@ use alluvium_env::{Env, FileLock, OpenMode};
 use alluvium_sst::{FileMeta, IndexFileMeta};
 use std::path::{Path, PathBuf};
 
+/// The longest key, and the longest value, in bytes.
+pub const MAX_BYTES: usize = (1 << 28) - 8;
 /// The file that makes a directory a read-only store.
 pub const SUPERBLOCK: &str = "READONLY";
 /// Its name while the store is being built.
@@ -29,7 +31,7 @@ pub(crate) const MAGIC: &[u8; 8] = b"alluv-ro";
 /// The format version that this build writes, and the highest that it reads.
 const FORMAT_VERSION: u32 = 1;
 /// The longest superblock that is written or read: two keys of the sorted file, and what else it says.
-const MAX_SUPERBLOCK: u64 = 2 * (crate::MAX_BYTES + TREE.len()) as u64 + (1 << 20);
+const MAX_SUPERBLOCK: u64 = 2 * (MAX_BYTES + TREE.len()) as u64 + (1 << 20);
 /// Numbers of runs begin here, above those of index files.
 const FIRST_RUN: u64 = 1 << 32;
 

@@ -41,14 +41,12 @@ mod scan;
 pub mod sorter;
 mod store;
 
+pub use alluvium_codec::bounds::Bounds;
 pub use alluvium_sst::Compression;
 pub use build::{Build, BuildReport};
 pub use error::{Error, Result};
 pub use inspect::{FileFacts, SuperblockFacts, is_superblock, read_superblock};
-pub use layout::{SUPERBLOCK, is_read_only};
+pub use layout::{MAX_BYTES, SUPERBLOCK, is_read_only};
 pub use options::{BuildOptions, MAX_INTERVAL, OnDuplicate, ReadOnlyOptions};
-pub use scan::{Bounds, Scan};
+pub use scan::Scan;
 pub use store::{IndexStats, ReadOnly, Stats};
-
-/// The longest key, and the longest value, in bytes.
-pub const MAX_BYTES: usize = (1 << 28) - 8;

@@ -1,13 +1,13 @@
 //! Merging runs, so many at once.
 
 use crate::arena::Pair;
+use crate::error::Error;
 use crate::layout;
-use crate::runs::{Run, RunWriter, Written};
-use crate::{Error, OnDuplicate};
+use crate::options::OnDuplicate;
+use crate::runs::{Run, RunFile, RunWriter, Written};
 use alluvium_codec::entry::EntryIter;
 use alluvium_env::Env;
 use alluvium_lsm::Merge;
-use std::path::Path;
 
 /// Between so many pairs a merge asks whether it may go on.
 const ASK_EVERY: u32 = 256;
@@ -18,7 +18,7 @@ pub(crate) fn merge<E: From<Error>>(
     runs: &[Run],
     mut take: impl FnMut(Pair<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let sources = runs.iter().map(|run| Ok(run.reader(env)?.iter(false))).collect::<crate::Result<Vec<_>>>()?;
+    let sources = runs.iter().map(|run| Ok(run.reader(env)?.iter(false))).collect::<Result<Vec<_>, Error>>()?;
     let mut merge = Merge::new(sources);
     merge.seek_first().map_err(Error::from)?;
     while merge.valid() {
@@ -30,14 +30,14 @@ pub(crate) fn merge<E: From<Error>>(
 
 /// Merges runs into one, and removes them, as long as `go_on` has no objection.
 pub(crate) fn merge_into_run<E: From<Error>>(
-    (env, dir, number): (&Env, &Path, u64),
+    into: &RunFile<'_>,
     runs: Vec<Run>,
     on_duplicate: OnDuplicate,
     go_on: &mut dyn FnMut() -> Result<(), E>,
 ) -> Result<Written, E> {
-    let mut writer = RunWriter::create(env, dir, number, on_duplicate)?;
+    let mut writer = RunWriter::create(into, on_duplicate)?;
     let mut pairs = 0u32;
-    merge::<E>(env, &runs, |pair| {
+    merge::<E>(into.env, &runs, |pair| {
         pairs = pairs.wrapping_add(1);
         if pairs.is_multiple_of(ASK_EVERY) {
             go_on()?;
@@ -45,6 +45,6 @@ pub(crate) fn merge_into_run<E: From<Error>>(
         Ok(writer.add(pair)?)
     })?;
     let written = writer.finish()?;
-    runs.into_iter().for_each(|run| run.remove(env));
+    runs.into_iter().for_each(|run| run.remove(into.env));
     Ok(written)
 }

@@ -1,6 +1,6 @@
 //! How a read-only store is built and opened.
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 use alluvium_sst::Compression;
 
 /// What a build does with a key that comes again. The place in the input decides, never the

@@ -1,12 +1,13 @@
 //! The last pass: the sorted file and its index files.
 
 use crate::arena::{Pair, position};
+use crate::error::Result;
 use crate::layout::{self, Content};
+use crate::options::{BuildOptions, OnDuplicate};
 use crate::runs::{Duplicate, earlier};
-use crate::{BuildOptions, Compression, OnDuplicate, Result};
 use alluvium_codec::entry::{Entry, Kind};
 use alluvium_env::Env;
-use alluvium_sst::{DictionaryRegistry, FooterInfo, Sampler, Writer, WriterOptions};
+use alluvium_sst::{Compression, DictionaryRegistry, FooterInfo, Sampler, Writer, WriterOptions};
 use std::path::Path;
 
 /// The longest dictionary.

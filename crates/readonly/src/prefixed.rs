@@ -4,6 +4,7 @@
 //! low byte first, without leading zeros (0 takes no byte); a byte of it that is 1a or 1b stands
 //! behind a 1b. There is nothing between pairs, and nothing behind the last.
 
+use crate::layout::MAX_BYTES;
 use std::io::{self, BufRead};
 
 const END: u8 = 0x1a;
@@ -157,8 +158,8 @@ impl<R: BufRead> PairReader<R> {
             }
             length |= u64::from(byte) << (8 * at);
         }
-        if length > crate::MAX_BYTES as u64 {
-            let what = format!("{length} bytes are more than a key or value may have ({})", crate::MAX_BYTES);
+        if length > MAX_BYTES as u64 {
+            let what = format!("{length} bytes are more than a key or value may have ({})", MAX_BYTES);
             return Err(self.wrong(&what));
         }
         Ok(length as usize)

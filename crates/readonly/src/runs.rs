@@ -3,8 +3,9 @@
 //! A run is a sorted file with LZ4 and without filters: quick to write, and checked when it is read.
 
 use crate::arena::{Arena, Pair, position};
+use crate::error::Result;
 use crate::layout;
-use crate::{OnDuplicate, Result};
+use crate::options::OnDuplicate;
 use alluvium_codec::entry::{Entry, Kind};
 use alluvium_env::Env;
 use alluvium_sst::{
@@ -15,6 +16,14 @@ use std::sync::Arc;
 
 /// Raw bytes of a block of a run: read in order, so large.
 const BLOCK_BYTES: usize = 32 << 10;
+
+/// The file of a run that is to be written.
+pub(crate) struct RunFile<'a> {
+    pub env: &'a Env,
+    pub dir: &'a Path,
+    /// Unique among the runs of a build.
+    pub number: u64,
+}
 
 /// A run on the disk.
 pub(crate) struct Run {
@@ -56,15 +65,15 @@ pub(crate) struct RunWriter {
 }
 
 impl RunWriter {
-    pub fn create(env: &Env, dir: &Path, number: u64, on_duplicate: OnDuplicate) -> Result<Self> {
-        let path = dir.join(layout::run_name(number));
+    pub fn create(file: &RunFile<'_>, on_duplicate: OnDuplicate) -> Result<Self> {
+        let path = file.dir.join(layout::run_name(file.number));
         let options = WriterOptions {
             block_bytes: BLOCK_BYTES,
             compression: Compression::Lz4,
             filter_bits_per_key: 0,
             ..WriterOptions::default()
         };
-        let writer = Writer::create(env, &path, layout::run_number(number), options)?;
+        let writer = Writer::create(file.env, &path, layout::run_number(file.number), options)?;
         Ok(Self { writer, path, on_duplicate, key: Vec::new(), duplicates: 0, duplicate: None })
     }
 
@@ -92,15 +101,13 @@ impl RunWriter {
 
 /// Sorts an arena and writes it as a run; `sampler` looks at what is written.
 pub(crate) fn spill(
-    env: &Env,
-    dir: &Path,
-    number: u64,
+    file: &RunFile<'_>,
     arena: &mut Arena,
     on_duplicate: OnDuplicate,
     sampler: &mut Sampler,
 ) -> Result<Written> {
     arena.sort(on_duplicate);
-    let mut writer = RunWriter::create(env, dir, number, on_duplicate)?;
+    let mut writer = RunWriter::create(file, on_duplicate)?;
     for pair in arena.pairs(on_duplicate) {
         writer.add(pair)?;
         sampler.add(Entry { key: &writer.key, seq: layout::SEQ, kind: Kind::Put, value: pair.value });

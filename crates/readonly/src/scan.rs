@@ -1,45 +1,12 @@
 //! Pairs in the order of their keys.
 
-use crate::Result;
+use crate::error::Result;
 use crate::layout;
+use alluvium_codec::bounds::Bounds;
 use alluvium_codec::entry::{EntryIter, MAX_SEQ};
 use alluvium_sst::{Reader, SstIter};
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// Which keys a scan walks, and in which direction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bounds {
-    /// Where the range begins.
-    pub lower: Bound<Vec<u8>>,
-    /// Where the range ends.
-    pub upper: Bound<Vec<u8>>,
-    /// From the last key to the first.
-    pub reverse: bool,
-}
-
-impl Bounds {
-    /// All keys, forward.
-    ///
-    /// ```
-    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
-    /// # let env = alluvium_env::Env::in_memory(1);
-    /// # let mut build = ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?;
-    /// # build.add(b"peru", b"lima")?;
-    /// # build.add(b"chile", b"santiago")?;
-    /// # build.finish(b"2026".to_vec())?;
-    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
-    /// use alluvium_readonly::Bounds;
-    ///
-    /// assert!(store.scan(&Bounds::all()).next()?.is_some());
-    /// let backward = Bounds { reverse: true, ..Bounds::all() };
-    /// assert!(store.scan(&backward).next()?.is_some());
-    /// # alluvium_readonly::Result::Ok(())
-    /// ```
-    pub fn all() -> Self {
-        Self { lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false }
-    }
-}
 
 /// A scan under way.
 pub struct Scan {

@@ -3,9 +3,11 @@
 //! The files are those of builds: sorted files with checksums, in a folder that is the sorter's own and goes with it.
 
 use crate::arena::Arena;
+use crate::error::{Error, Result};
+use crate::layout::{self, MAX_BYTES};
 use crate::merge::merge_into_run;
-use crate::runs::{Run, RunWriter};
-use crate::{Error, MAX_BYTES, OnDuplicate, Result, layout};
+use crate::options::OnDuplicate;
+use crate::runs::{Run, RunFile, RunWriter};
 use alluvium_codec::entry::EntryIter;
 use alluvium_env::Env;
 use alluvium_lsm::Merge;
@@ -48,6 +50,12 @@ struct Files {
     env: Env,
     dir: PathBuf,
     made: bool,
+}
+
+impl Files {
+    fn run(&self, number: u64) -> RunFile<'_> {
+        RunFile { env: &self.env, dir: &self.dir, number }
+    }
 }
 
 impl Drop for Files {
@@ -127,7 +135,7 @@ impl Sorter {
             self.files.env.fs.create_dir_all(&self.files.dir)?;
         }
         self.arena.sort(ALL);
-        let mut writer = RunWriter::create(&self.files.env, &self.files.dir, self.next_run, ALL)?;
+        let mut writer = RunWriter::create(&self.files.run(self.next_run), ALL)?;
         self.next_run += 1;
         for pair in self.arena.pairs(ALL) {
             writer.add(pair)?;
@@ -163,8 +171,7 @@ impl Sorter {
         let merged = last.iter().map(|(merged, _)| merged + 1).max().unwrap_or(0);
         go_on(last.iter().map(|(_, run)| run.meta.bytes).sum())?;
         let runs = last.into_iter().map(|(_, run)| run).collect();
-        let place = (&self.files.env, &*self.files.dir, self.next_run);
-        let written = merge_into_run(place, runs, ALL, &mut || go_on(0))?;
+        let written = merge_into_run(&self.files.run(self.next_run), runs, ALL, &mut || go_on(0))?;
         self.next_run += 1;
         self.runs.push((merged, written.run));
         Ok(())

@@ -1,9 +1,11 @@
 //! A read-only store, open.
 
 use crate::build::Build;
+use crate::error::{Error, Result};
 use crate::layout::{self, Content, Superblock};
-use crate::scan::{Bounds, Scan};
-use crate::{BuildOptions, Error, ReadOnlyOptions, Result};
+use crate::options::{BuildOptions, ReadOnlyOptions};
+use crate::scan::Scan;
+use alluvium_codec::bounds::Bounds;
 use alluvium_codec::entry::MAX_SEQ;
 use alluvium_env::Env;
 use alluvium_lsm::{Budget, Cache, Charge, Owner};

@@ -45,6 +45,7 @@ mod visibility;
 mod workers;
 
 pub use admission::Admitted;
+pub use alluvium_codec::bounds::Bounds;
 pub use alluvium_codec::entry::Seq;
 pub use alluvium_lsm::{BlockCounts, Charge};
 pub use batch::WriteBatch;
@@ -64,7 +65,7 @@ pub use open::{OpenReport, SORT_PREFIX};
 pub use options::{Compression, Durability, Options};
 pub use restore::{RestoreOptions, RestoreReport, is_checkpoint, is_store, restore_checkpoint};
 pub use salvage::{Loss, LostNumbers, Salvage, SalvagedKey, Version};
-pub use scan::{Bounds, Scan};
+pub use scan::Scan;
 pub use stats::{PartitionStats, Stats, TreeStats};
 pub use store::Store;
 pub use trees::TreeId;

@@ -4,37 +4,9 @@ use crate::marks;
 use crate::store::Inner;
 use crate::trees::TreeId;
 use crate::{Error, Result, Snapshot};
+use alluvium_codec::bounds::Bounds;
 use alluvium_lsm::PartitionIter;
 use std::ops::Bound;
-
-/// Which keys of a tree a scan walks, and in which direction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bounds {
-    /// Where the range begins.
-    pub lower: Bound<Vec<u8>>,
-    /// Where the range ends.
-    pub upper: Bound<Vec<u8>>,
-    /// From the last key to the first.
-    pub reverse: bool,
-}
-
-impl Bounds {
-    /// All keys, forward.
-    ///
-    /// ```
-    /// # use alluvium_store::{Bounds, Options, Store};
-    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
-    /// # let pets = store.create_trees(&[b"pets"])?[0];
-    /// let mut scan = store.scan(pets, Bounds::all(), None)?;
-    /// assert_eq!(scan.next()?, None);
-    /// let backward = Bounds { reverse: true, ..Bounds::all() };
-    /// assert_eq!(store.scan(pets, backward, None)?.next()?, None);
-    /// # alluvium_store::Result::Ok(())
-    /// ```
-    pub fn all() -> Self {
-        Self { lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false }
-    }
-}
 
 /// A scan under way. It holds its snapshot, and with it the files it reads, until it is dropped.
 pub struct Scan {

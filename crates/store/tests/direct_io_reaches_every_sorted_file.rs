@@ -1,7 +1,7 @@
 //! With direct I/O, sorted files are opened without the page cache, and no others; a file system that cannot is named.
 
 use alluvium_env::mem::MemFs;
-use alluvium_env::{DirEntry, Env, Error, File, FileLock, Fs, OpenMode, Result};
+use alluvium_env::{Env, Error, File, Fs, OpenMode, Result};
 use alluvium_store::{Durability, Options, Store};
 use std::path::Path;
 use std::sync::Arc;
@@ -43,6 +43,12 @@ impl Watch {
 }
 
 impl Fs for Watch {
+    alluvium_env::forward_fs! {
+        inner:
+            rename, remove, create_dir_all, remove_dir, list, exists, sync_dir, hard_link, try_lock,
+            try_lock_to_read, available_bytes, is_same_disk, open_files_max,
+    }
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         self.check(path, false)?;
         self.inner.open(path, mode)
@@ -50,39 +56,6 @@ impl Fs for Watch {
     fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         self.check(path, true)?;
         self.inner.open(path, mode)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> Result<()> {
-        self.inner.remove(path)
-    }
-    fn create_dir_all(&self, path: &Path) -> Result<()> {
-        self.inner.create_dir_all(path)
-    }
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        self.inner.remove_dir(path)
-    }
-    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
-        self.inner.list(dir)
-    }
-    fn exists(&self, path: &Path) -> Result<bool> {
-        self.inner.exists(path)
-    }
-    fn sync_dir(&self, dir: &Path) -> Result<()> {
-        self.inner.sync_dir(dir)
-    }
-    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.hard_link(from, to)
-    }
-    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.inner.try_lock(path)
-    }
-    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.inner.try_lock_to_read(path)
-    }
-    fn available_bytes(&self, path: &Path) -> Result<u64> {
-        self.inner.available_bytes(path)
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use alluvium_env::{DirEntry, Env, File, FileLock, Fs, OpenMode, Result};
+use alluvium_env::{Env, File, Fs, OpenMode, Result};
 use alluvium_wal::Wal;
 use common::{Owned, append, dir, env_of, new_disk, options};
 use std::path::Path;
@@ -33,44 +33,20 @@ impl Drop for CountedFile {
 }
 
 impl Fs for Counting {
+    alluvium_env::forward_fs! {
+        inner:
+            rename, remove, create_dir_all, remove_dir, list, exists, sync_dir, hard_link, try_lock,
+            try_lock_to_read, available_bytes, is_same_disk, open_files_max,
+    }
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         let inner = self.inner.open(path, mode)?;
         let open = self.count.open.fetch_add(1, Ordering::Relaxed) + 1;
         self.count.most.fetch_max(open, Ordering::Relaxed);
         Ok(Arc::new(CountedFile { inner, count: self.count.clone() }))
     }
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> Result<()> {
-        self.inner.remove(path)
-    }
-    fn create_dir_all(&self, path: &Path) -> Result<()> {
-        self.inner.create_dir_all(path)
-    }
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        self.inner.remove_dir(path)
-    }
-    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
-        self.inner.list(dir)
-    }
-    fn exists(&self, path: &Path) -> Result<bool> {
-        self.inner.exists(path)
-    }
-    fn sync_dir(&self, dir: &Path) -> Result<()> {
-        self.inner.sync_dir(dir)
-    }
-    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.hard_link(from, to)
-    }
-    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.inner.try_lock(path)
-    }
-    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.inner.try_lock_to_read(path)
-    }
-    fn available_bytes(&self, path: &Path) -> Result<u64> {
-        self.inner.available_bytes(path)
+    fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.open(path, mode)
     }
 }
 

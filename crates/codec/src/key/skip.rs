@@ -1,7 +1,7 @@
 //! Passing over keys without decoding them, also over inverted ones.
 
 use super::{GROUPS, MAX_DEPTH, rank};
-use crate::{DecodeError, Result};
+use crate::error::{DecodeError, Result};
 
 /// Takes one key from the front of `input`. With `inverted` all its bits are, as they are where an index descends.
 ///

@@ -4,9 +4,9 @@ use super::Shared;
 use super::content::{Content, PAGE, SECTOR};
 use super::file::{Change, FileNode, FileState, Space, replay};
 use super::names::{Dir, DirId, Entries, Names, Node, ROOT, Touched, set};
+use crate::rng::{Rng, SeededRng};
 use crate::sync::RwLock;
 use crate::sync::atomic::Ordering;
-use crate::{Rng, SeededRng};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -2,9 +2,10 @@
 
 use super::Shared;
 use super::content::{Content, MAX_LEN, PAGE};
+use crate::error::{Error, Result};
+use crate::fs::{File, FileLock};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::{Error, File, FileLock, Result};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

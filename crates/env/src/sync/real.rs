@@ -3,6 +3,7 @@
 pub use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::atomic;
 
+use crate::thread;
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -124,7 +125,7 @@ pub fn spin_until(mut done: impl FnMut() -> bool) -> bool {
         if done() {
             return true;
         }
-        crate::thread::yield_now();
+        thread::yield_now();
     }
     done()
 }
@@ -137,6 +138,6 @@ const YIELDS: u32 = 4;
 
 fn spins() -> u32 {
     static MANY_CORES: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    let many = *MANY_CORES.get_or_init(|| crate::thread::available_parallelism() > 1);
+    let many = *MANY_CORES.get_or_init(|| thread::available_parallelism() > 1);
     if many { SPINS } else { 0 }
 }

@@ -68,7 +68,7 @@ fn what_no_reader_takes_does_not_become_a_store() {
 #[test]
 fn a_superblock_has_room_for_the_longest_keys() {
     let path = Path::new("/ro/READONLY");
-    let keys = 2 * (crate::MAX_BYTES as u64 + 4);
+    let keys = 2 * (MAX_BYTES as u64 + 4);
     check_len(keys + (64 << 10), path).unwrap();
     check_len(keys + (2 << 20), path).unwrap_err();
 }

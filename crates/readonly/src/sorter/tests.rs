@@ -8,9 +8,9 @@ fn sorted(count: u32, memory: usize) -> (Env, Vec<(Vec<u8>, u32)>) {
     for n in 0..count {
         // Many keys that are equal, out of order.
         let key = (n.wrapping_mul(7919) % 97).to_be_bytes();
-        sorter.add(&key, &n.to_le_bytes(), |_| crate::Result::Ok(())).unwrap();
+        sorter.add(&key, &n.to_le_bytes(), |_| Result::Ok(())).unwrap();
     }
-    let mut sorted = sorter.finish(|_| crate::Result::Ok(())).unwrap();
+    let mut sorted = sorter.finish(|_| Result::Ok(())).unwrap();
     let mut found = Vec::new();
     while let Some((key, value)) = sorted.next().unwrap() {
         found.push((key.to_vec(), u32::from_le_bytes(value.try_into().unwrap())));
@@ -39,7 +39,7 @@ fn a_sorter_that_is_given_up_leaves_no_files() {
     env.fs.create_dir_all(Path::new("db")).unwrap();
     let mut sorter = Sorter::new(&env, "db/sort-1".into(), 1000);
     for n in 0..1000u32 {
-        sorter.add(&n.to_be_bytes(), b"value", |_| crate::Result::Ok(())).unwrap();
+        sorter.add(&n.to_be_bytes(), b"value", |_| Result::Ok(())).unwrap();
     }
     assert_eq!(env.fs.list(Path::new("db")).unwrap().len(), 1);
     drop(sorter);
@@ -47,7 +47,7 @@ fn a_sorter_that_is_given_up_leaves_no_files() {
 }
 
 /// Sorts so many pairs in memory for a few, and gives up when asked for the n-th time whether to go on. How often it was.
-fn asked(pairs: u32, give_up_at: u32) -> (u32, crate::Result<Sorted>) {
+fn asked(pairs: u32, give_up_at: u32) -> (u32, Result<Sorted>) {
     let env = Env::in_memory(1);
     env.fs.create_dir_all(Path::new("db")).unwrap();
     let mut asked = 0;
@@ -106,7 +106,7 @@ fn it_says_what_it_is_about_to_write() {
         }
         // A run's headers and index are no pairs.
         assert!(on_disk() <= promised + 1000, "{} on disk, {promised} were told", on_disk());
-        crate::Result::Ok(())
+        Result::Ok(())
     };
     let mut sorter = Sorter::new(&env, dir.to_owned(), 2000);
     for n in 0..10_000u32 {

@@ -3,7 +3,7 @@
 
 pub mod disk;
 
-use alluvium_env::{DirEntry, Error, File, FileLock, Fs, OpenMode, Result};
+use alluvium_env::{Error, File, FileLock, Fs, OpenMode, Result};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +37,8 @@ impl Ruled {
 }
 
 impl Fs for Ruled {
+    alluvium_env::forward_fs!(inner: list, exists, sync_dir, try_lock_to_read, open_files_max);
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         let go = || self.inner.open(path, mode);
         if mode == OpenMode::Read { go() } else { self.write(path, go) }
@@ -56,15 +58,6 @@ impl Fs for Ruled {
     fn remove_dir(&self, path: &Path) -> Result<()> {
         self.write(path, || self.inner.remove_dir(path))
     }
-    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
-        self.inner.list(dir)
-    }
-    fn exists(&self, path: &Path) -> Result<bool> {
-        self.inner.exists(path)
-    }
-    fn sync_dir(&self, dir: &Path) -> Result<()> {
-        self.inner.sync_dir(dir)
-    }
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
         if self.on_other(from) != self.on_other(to) {
             return Err(Error::io("link", to, ErrorKind::CrossesDevices.into()));
@@ -73,9 +66,6 @@ impl Fs for Ruled {
     }
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
         self.write(path, || self.inner.try_lock(path))
-    }
-    fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.inner.try_lock_to_read(path)
     }
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         match &self.rules.other_disk {

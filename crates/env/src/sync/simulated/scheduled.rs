@@ -4,7 +4,7 @@
 #![allow(clippy::expect_used)]
 
 use super::{MutexGuard, host};
-use crate::simulated::timeline::{self, Bell};
+use crate::timeline::{self, Bell};
 use shuttle::rand::Rng;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;

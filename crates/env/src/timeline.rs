@@ -74,7 +74,7 @@ impl Alarm {
     }
 }
 
-/// See [`super::SimulatedClock::wait_until`].
+/// See [`crate::simulated::SimulatedClock::wait_until`].
 pub(crate) fn wait_until(moment: Duration) {
     if let Some((bell, alarm)) = alarm(moment.saturating_sub(now())) {
         alarm.wait(&bell);
