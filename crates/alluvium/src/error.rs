@@ -384,13 +384,13 @@ impl Error {
     /// ```
     pub fn code(&self) -> Option<(i32, &'static str)> {
         Some(match self {
-            Self::Filter(error) => (error.code(), error.code_name()),
-            Self::Sort(error) => (error.code(), error.code_name()),
-            Self::Projection(error) => (error.code(), error.code_name()),
-            Self::Plan(error) => (error.code(), error.code_name()),
-            Self::Distinct(error) => (error.code(), error.code_name()),
-            Self::Update(error) | Self::UpdateOf { error, .. } => (error.code(), error.code_name()),
-            Self::Index(error) | Self::IndexOf { error, .. } => (error.code(), error.code_name()),
+            Self::Filter(error) => numbered(error.code()),
+            Self::Sort(error) => numbered(error.code()),
+            Self::Projection(error) => numbered(error.code()),
+            Self::Plan(error) => numbered(error.code()),
+            Self::Distinct(error) => numbered(error.code()),
+            Self::Update(error) | Self::UpdateOf { error, .. } => numbered(error.code()),
+            Self::Index(error) | Self::IndexOf { error, .. } => numbered(error.code()),
             Self::IndexConflict { code: 86, .. } => (86, "IndexKeySpecsConflict"),
             Self::IndexConflict { .. } => (85, "IndexOptionsConflict"),
             Self::AmbiguousKeys { .. } => (181, "AmbiguousIndexKeyPattern"),
@@ -523,4 +523,7 @@ fn read_only_kind(error: &alluvium_readonly::Error) -> ErrorKind {
 pub(crate) fn id_text(id: &Value) -> String {
     alluvium_document::json::to_string(id, alluvium_document::json::Format::RELAXED)
         .unwrap_or_else(|_| "(not printable)".to_owned())
+}
+fn numbered(code: alluvium_query::ErrorCode) -> (i32, &'static str) {
+    (code.number(), code.name())
 }

@@ -28,7 +28,7 @@ fn checked_updates_tell_what_they_did() {
     let wrong = c.update("a", r#"{"$inc":{"new":1}}"#).unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Invalid);
     let alluvium::Error::UpdateOf { collection, id, error } = &wrong else { panic!("{wrong}") };
-    assert_eq!((collection.as_str(), id.as_str(), error.code()), ("main.c", "\"a\"", 14));
+    assert_eq!((collection.as_str(), id.as_str(), error.code().number()), ("main.c", "\"a\"", 14));
     assert_eq!(wrong.code(), Some((14, "TypeMismatch")));
     assert!(c.update("a", r#"{"n":1}"#).unwrap_err().to_string().contains("replace"), "a document is no update");
     assert!(c.update("a", r#"{"$set":{"_id":"b"}}"#).is_err());

@@ -27,9 +27,6 @@ pub(crate) const NO_SPACE: u8 = 7;
 /// Ended by ctrl-C or SIGTERM.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// MongoDB's number for a hint that no index answers, among others.
-const BAD_VALUE: i32 = 2;
-
 /// The part of the help that documents the codes.
 pub(crate) const HELP: &str = "\
 Exit codes:
@@ -176,10 +173,7 @@ fn library_code(error: &alluvium::Error) -> u8 {
         | Error::Store(StoreError::NotADatabase(_) | StoreError::NotACheckpoint(_)) => {
             return NOT_FOUND;
         }
-        // Not one that is no hint at all.
-        Error::Plan(error) if error.code() == BAD_VALUE && error.to_string().ends_with("is not there") => {
-            return NOT_FOUND;
-        }
+        Error::Plan(error) if error.is_unknown_index() => return NOT_FOUND,
         Error::ReadOnly(ReadOnlyError::NotReadOnly(_)) => return NOT_FOUND,
         Error::ReadOnly(ReadOnlyError::InvalidOption { .. } | ReadOnlyError::NoSuchIndex { .. })
         | Error::InvalidName { .. }

@@ -26,13 +26,9 @@ pub use print::{Format, PrintError, print, print_map, to_string};
 pub use print::{write_double, write_integer, write_string};
 pub use text::find_special;
 
-/// The milliseconds since 1970 of a date in ISO 8601, as `$date` takes it: `2012-12-24T12:15:30.501Z`.
-pub fn parse_date(text: &str) -> Option<i64> {
-    date::parse(text)
-}
-
-/// As [`parse_date`], of texts that people and spreadsheets write: also a day alone, a time without a zone, which is UTC, and
-/// a blank in place of the `T`; and what [`date_to_iso`] writes of any year.
+/// The milliseconds since 1970 of a date as `$date` takes it, `2012-12-24T12:15:30.501Z` or `2012-12-24`, or as spreadsheets
+/// write it: a time without a zone is in UTC, a space may take the place of the `T`, and the year may be any that
+/// [`date_to_iso`] writes.
 pub fn parse_date_lenient(text: &str) -> Option<i64> {
     date::parse_lenient(text)
 }

@@ -17,7 +17,6 @@
 
 use crate::compare::{rank, type_rank};
 use crate::decimal::Decimal;
-use crate::row::{RowError, ValueRef};
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
 use alluvium_codec::{DecodeError, Result, key};
 
@@ -48,24 +47,6 @@ pub enum IdError {
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     out.push(type_rank(value));
     encode_rest(value, out);
-}
-
-/// As [`encode`], of a value inside a row. Scalars are not copied first.
-///
-/// # Errors
-/// [`RowError`] if what is inside is damaged; `out` may then have got some bytes.
-pub fn encode_ref(value: &ValueRef<'_>, out: &mut Vec<u8>) -> std::result::Result<(), RowError> {
-    match value {
-        ValueRef::Null => out.push(rank::NULL),
-        ValueRef::String(text) => {
-            out.push(rank::STRING);
-            key::put_bytes(out, text.as_bytes());
-        }
-        ValueRef::Other(value) => encode(value, out),
-        // Owned, these have nothing on the heap but for arrays, maps and binaries.
-        other => encode(&other.to_value()?, out),
-    }
-    Ok(())
 }
 
 /// The key of an `_id`.

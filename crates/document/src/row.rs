@@ -9,11 +9,11 @@ use std::sync::Arc;
 use alluvium_codec::{DecodeError, varint};
 
 use crate::encoding::{self, ARRAY, MAP, SHAPED, put_head};
-use crate::key;
 use crate::shape::{FieldKind, Shape, ShapeTable, hash_fields};
 use crate::value::{MAX_DEPTH, Map, Value};
 
 mod compare;
+mod key;
 mod size;
 mod view;
 
@@ -124,8 +124,8 @@ pub fn is_natural_id(id: &Value) -> bool {
         Value::Int64(n) => i32::try_from(*n).is_err(),
         Value::Array(_) | Value::Map(_) => false,
         _ => {
-            let Ok(bytes) = key::id_key(id) else { return false };
-            key::decode(&mut &bytes[..]).is_ok_and(|decoded| decoded == *id)
+            let Ok(bytes) = crate::key::id_key(id) else { return false };
+            crate::key::decode(&mut &bytes[..]).is_ok_and(|decoded| decoded == *id)
         }
     }
 }
@@ -214,9 +214,7 @@ impl<'a> RowEncoder<'a> {
         }
         let hash = hash_fields(fields.clone());
         if !self.makes {
-            let shape = table.find(hash, fields).filter(|shape| shape.is_committed())?;
-            table.touch(shape);
-            return Some(Arc::clone(shape));
+            return table.find(hash, fields).filter(|shape| shape.is_committed()).cloned();
         }
         let shape = table.find_or_make(hash, is_document, fields)?;
         note_shape(shape, self.new_shapes);

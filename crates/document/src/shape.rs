@@ -70,8 +70,6 @@ pub struct Shape {
     has_zero_in_name: bool,
     /// The definition is visible in the system tree; batches need not carry it any more.
     committed: AtomicBool,
-    /// The shape counts against the table's cap.
-    in_use: AtomicBool,
 }
 
 impl PartialEq for Shape {
@@ -127,7 +125,6 @@ impl Shape {
             json_ends: json_ends.into(),
             stored_before: stored_before.into(),
             committed: AtomicBool::new(false),
-            in_use: AtomicBool::new(true),
         })
     }
 

@@ -8,10 +8,11 @@
 use std::collections::BTreeMap;
 
 use alluvium_document::bson::bson_size;
-use alluvium_document::key::encode_ref;
 use alluvium_document::path::{FieldPath, array_index};
 use alluvium_document::row::{MapRef, RowError, ValueRef};
 use alluvium_document::{Document, Value};
+
+use crate::code::ErrorCode;
 
 /// The most bytes of distinct values, as a BSON array. MongoDB's limit.
 pub const MAX_DISTINCT_BYTES: usize = 16 << 20;
@@ -34,21 +35,12 @@ pub enum DistinctError {
 }
 
 impl DistinctError {
-    /// MongoDB's number for the error.
-    pub fn code(&self) -> i32 {
-        self.number_and_name().0
-    }
-
-    /// MongoDB's name for the error.
-    pub fn code_name(&self) -> &'static str {
-        self.number_and_name().1
-    }
-
-    fn number_and_name(&self) -> (i32, &'static str) {
+    /// MongoDB's code for the error.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Path(_) => (2, "BadValue"),
-            Self::TooLarge => (17217, "Location17217"),
-            Self::Damaged(_) => (301, "DataCorruptionDetected"),
+            Self::Path(_) => ErrorCode::BadValue,
+            Self::TooLarge => ErrorCode::Location17217,
+            Self::Damaged(_) => ErrorCode::DataCorruptionDetected,
         }
     }
 }
@@ -133,7 +125,7 @@ fn insert(
     /// The type of an element of an array and the end of its name; the digits of its position come on top.
     const ELEMENT: usize = 2;
     key.clear();
-    encode_ref(&value, key)?;
+    value.encode_key(key)?;
     if values.contains_key(&key[..]) {
         return Ok(());
     }

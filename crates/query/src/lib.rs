@@ -4,7 +4,6 @@
 //! - [`filter`]: which documents match
 //! - [`fold`]: a document and the deltas written after it
 //! - [`index`]: definitions of secondary indexes, and the entries that a document yields
-//! - [`plan`]: how the documents that a query asks for are found
 //! - [`distinct`]: the distinct values of a field
 //! - [`projection`]: which fields of a document
 //! - [`sort`]: sort keys, and the first documents by them
@@ -13,12 +12,15 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod code;
 pub mod distinct;
+mod dollar;
 pub mod filter;
 pub mod fold;
 pub mod index;
-mod location;
 pub mod plan;
 pub mod projection;
 pub mod sort;
 pub mod update;
+
+pub use code::ErrorCode;

@@ -33,15 +33,18 @@ mod explain;
 mod implies;
 mod interval;
 mod jump;
-mod said;
+mod predicates;
+mod ranges;
 mod scan;
+mod selectivity;
 
 pub use access::{AccessPath, Rejected, Rejection, Unusable};
 pub use choose::plan;
 pub use error::PlanError;
 pub use interval::{Edge, Interval};
 pub use jump::Place;
-pub use scan::{IndexScan, KeyRange, PartBounds, id_ranges};
+pub use ranges::{KeyRange, PartBounds, id_ranges};
+pub use scan::IndexScan;
 
 /// What is asked.
 #[derive(Debug, Clone)]

@@ -23,6 +23,7 @@ mod error;
 mod parse;
 mod tree;
 
+use crate::code::ErrorCode;
 use crate::filter::{ElementFilter, Filter};
 pub use error::ProjectionError;
 use tree::{Child, Node};
@@ -83,7 +84,7 @@ impl Projection {
                     "the positional projection '{path}.$' needs a condition on '{}' in the filter",
                     path.first()
                 );
-                Err(ProjectionError::Invalid(message, 31277))
+                Err(ProjectionError::Invalid(message, ErrorCode::Location31277))
             }
             _ => Ok(()),
         }

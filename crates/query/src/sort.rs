@@ -17,7 +17,8 @@ use std::cmp::Ordering;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Document, Map, Value};
 
-use crate::location;
+use crate::code::ErrorCode;
+use crate::dollar::is_dollar_name;
 
 mod error;
 mod key;
@@ -146,10 +147,10 @@ impl Sort {
 }
 
 fn direction(name: &str, value: &Value) -> Result<Direction, SortError> {
-    if name.split('.').next().is_some_and(location::is_dollar_name) {
+    if name.split('.').next().is_some_and(is_dollar_name) {
         return Err(match name {
             "$natural" => SortError::Unsupported("sorting by $natural is not supported: sort by a field".to_owned()),
-            _ => SortError::Path(format!("the path '{name}' in a sort begins with a dollar sign"), location::DOLLAR),
+            _ => SortError::Path(format!("the path '{name}' in a sort begins with a dollar sign"), ErrorCode::DOLLAR),
         });
     }
     match value {
@@ -171,7 +172,7 @@ fn direction(name: &str, value: &Value) -> Result<Direction, SortError> {
 
 fn path(name: &str) -> Result<FieldPath, SortError> {
     name.parse()
-        .map_err(|error| SortError::Path(format!("{name:?} is no path to sort by: {error}"), location::of_path(name)))
+        .map_err(|error| SortError::Path(format!("{name:?} is no path to sort by: {error}"), ErrorCode::of_path(name)))
 }
 
 #[cfg(test)]

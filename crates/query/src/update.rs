@@ -38,6 +38,7 @@ mod array;
 mod bit;
 mod delta;
 mod error;
+mod fields;
 mod number;
 mod order;
 mod parse;
@@ -189,7 +190,7 @@ impl Update {
         self.changes.is_empty()
     }
 
-    fn apply_to<F: walk::Fields>(
+    fn apply_to<F: fields::Fields>(
         &self,
         document: &mut F,
         context: &Context,
@@ -214,7 +215,7 @@ impl Update {
         };
         if self.has_several() || self.needs_position() {
             let located = self.locate(document, context)?;
-            located.iter(&self.changes).try_for_each(|(change, positions)| make(document, change, positions))?;
+            located.iter(&self.changes).try_for_each(|at| make(document, at.change, at.positions))?;
         } else {
             self.changes.iter().try_for_each(|change| make(document, change, &[]))?;
         }

@@ -21,7 +21,7 @@ fn cases() {
         assert_eq!(values(inputs[0], &documents, |map| Document::from_map(map).unwrap()), found, "{inputs:?}");
         match found {
             Ok(values) => json::to_string(&Value::Array(values), Format::RELAXED).unwrap(),
-            Err(error) => format!("{} {}: {error}", error.code(), error.code_name()),
+            Err(error) => format!("{} {}: {error}", error.code().number(), error.code().name()),
         }
     });
 }

@@ -29,7 +29,7 @@ fn cases() {
         let documents: Vec<Map> = inputs[1..].iter().map(|text| map_of(text)).collect();
         let keys: Result<Vec<_>, SortError> = documents.iter().map(|map| key(&sort, map)).collect();
         let keys = match keys {
-            Err(error) => return format!("{} {}: {error}", error.code(), error.code_name()),
+            Err(error) => return format!("{} {}: {error}", error.code().number(), error.code().name()),
             Ok(keys) => keys,
         };
         let mut top = TopK::new(None, usize::MAX);

@@ -21,7 +21,7 @@ fn text(map: &Map) -> String {
 }
 
 fn said(outcome: Result<String, UpdateError>) -> String {
-    outcome.unwrap_or_else(|error| format!("{} {}: {error}", error.code(), error.code_name()))
+    outcome.unwrap_or_else(|error| format!("{} {}: {error}", error.code().number(), error.code().name()))
 }
 
 /// What an update makes of a document, every way.
@@ -129,5 +129,5 @@ fn replacements() {
 #[test]
 fn array_filters_go_with_operators_alone() {
     let error = Modification::parse(&map_of(r#"{"a":1}"#), &[Value::Map(map_of(r#"{"x":1}"#))]).unwrap_err();
-    assert_eq!((error.code(), error.code_name()), (9, "FailedToParse"));
+    assert_eq!((error.code().number(), error.code().name()), (9, "FailedToParse"));
 }

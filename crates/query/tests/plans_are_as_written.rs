@@ -103,7 +103,7 @@ impl Scene {
         match plan(&query, &collection) {
             Ok(plan) if question.contains("value") => format!("{}\n", Value::Map(plan.to_map()).to_json()),
             Ok(plan) => plan.to_string(),
-            Err(error) => format!("{} {}: {error}\n", error.code(), error.code_name()),
+            Err(error) => format!("{} {}: {error}\n", error.code().number(), error.code().name()),
         }
     }
 }

@@ -31,7 +31,7 @@ fn cases() {
             Ok(projected) => {
                 Document::from_map(&projected).unwrap().to_json(alluvium_document::json::Format::RELAXED).unwrap()
             }
-            Err(error) => format!("{} {}: {error}", error.code(), error.code_name()),
+            Err(error) => format!("{} {}: {error}", error.code().number(), error.code().name()),
         }
     });
 }

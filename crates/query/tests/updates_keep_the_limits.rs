@@ -44,14 +44,14 @@ fn documents_nest_to_the_limit_and_no_further() {
             let delta = fits.to_delta(&CONTEXT).unwrap();
             assert_eq!(Update::from_delta(&delta).unwrap().is_empty(), operator == "$setOnInsert");
             let error = update(operator, &path(names), value(levels + 1)).unwrap_err();
-            assert_eq!((error.code(), error.code_name()), (15, "Overflow"), "{operator} {names}");
+            assert_eq!((error.code().number(), error.code().name()), (15, "Overflow"), "{operator} {names}");
         }
-        assert_eq!(update("$push", &path(names), each(nested(MAX_DEPTH - names))).unwrap_err().code(), 15);
+        assert_eq!(update("$push", &path(names), each(nested(MAX_DEPTH - names))).unwrap_err().code().number(), 15);
     }
-    assert_eq!(update("$push", &path(MAX_DEPTH), 1).unwrap_err().code(), 15);
+    assert_eq!(update("$push", &path(MAX_DEPTH), 1).unwrap_err().code().number(), 15);
     assert!(update("$set", &path(MAX_DEPTH), 1).is_ok());
-    assert_eq!(update("$set", &path(MAX_DEPTH + 1), 1).unwrap_err().code(), 15);
-    assert_eq!(update("$pull", "a", Map::from([("$in", nested(MAX_DEPTH))])).unwrap_err().code(), 15);
+    assert_eq!(update("$set", &path(MAX_DEPTH + 1), 1).unwrap_err().code().number(), 15);
+    assert_eq!(update("$pull", "a", Map::from([("$in", nested(MAX_DEPTH))])).unwrap_err().code().number(), 15);
 }
 
 /// A code with a scope is one level, in an update as in the delta that keeps it.
@@ -72,7 +72,7 @@ fn codes_nest_to_the_limit_and_no_further() {
         assert_eq!(set.for_upsert(1, 0).unwrap().get("a"), Some(&codes(levels)), "{levels}");
     }
     for levels in [MAX_DEPTH, MAX_DEPTH + 1] {
-        assert_eq!(update("$set", "a", codes(levels)).unwrap_err().code(), 15, "{levels}");
+        assert_eq!(update("$set", "a", codes(levels)).unwrap_err().code().number(), 15, "{levels}");
     }
 }
 
@@ -82,7 +82,7 @@ fn a_rename_may_not_nest_deeper_than_the_limit() {
     for (to, fits) in [("x.y", true), ("x.y.z", false)] {
         let rename = update("$rename", "deep", to).unwrap();
         let mut map = document.clone();
-        let result = rename.apply_to_map(&mut map, &CONTEXT).map_err(|error| error.code());
+        let result = rename.apply_to_map(&mut map, &CONTEXT).map_err(|error| error.code().number());
         assert_eq!(result.err(), if fits { None } else { Some(15) });
         assert!(!Value::Map(map).is_too_deep());
         let delta = rename.to_delta(&CONTEXT).unwrap();
@@ -109,7 +109,8 @@ fn documents_grow_to_the_limit_and_no_further() {
         for (operator, path, operand) in &four {
             let update = update(operator, path, operand.clone()).unwrap();
             let mut map = document.clone();
-            let result = update.apply_to_map(&mut map, &CONTEXT).map_err(|error| (error.code(), error.code_name()));
+            let result =
+                update.apply_to_map(&mut map, &CONTEXT).map_err(|error| (error.code().number(), error.code().name()));
             assert_eq!(result.err(), if fits { None } else { Some((10334, "BSONObjectTooLarge")) }, "{operator}");
             for draft in [draft_of(&document), plain(&document)] {
                 assert_eq!(update.apply(&mut draft.clone(), &CONTEXT).is_ok(), fits);
@@ -154,9 +155,9 @@ fn long_decimals_fill_a_document_to_the_limit_and_no_further() {
     for _ in 0..5 {
         push.apply_to_map(&mut document, &CONTEXT).unwrap();
     }
-    assert_eq!(push.apply_to_map(&mut document, &CONTEXT).unwrap_err().code(), 10334);
+    assert_eq!(push.apply_to_map(&mut document, &CONTEXT).unwrap_err().code().number(), 10334);
     let both = Map::from([("$set", Map::from([("b", long.clone()), ("c", long)]))]);
-    assert_eq!(Update::parse(&both).unwrap().apply_to_map(&mut document, &CONTEXT).unwrap_err().code(), 10334);
+    assert_eq!(Update::parse(&both).unwrap().apply_to_map(&mut document, &CONTEXT).unwrap_err().code().number(), 10334);
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn a_delta_is_no_larger_than_a_document() {
     // Version, operator, path, and the head of the value with its length.
     let around = 1 + 1 + 2 + 1 + 4;
     assert_eq!(set(MAX_DOCUMENT_BYTES - around).map(|delta| delta.len()), Ok(MAX_DOCUMENT_BYTES));
-    assert_eq!(set(MAX_DOCUMENT_BYTES - around + 1).unwrap_err().code(), 10334);
+    assert_eq!(set(MAX_DOCUMENT_BYTES - around + 1).unwrap_err().code().number(), 10334);
 }
 
 /// Each of the changes is within the limits; together they would fill up gigabytes.
@@ -177,7 +178,7 @@ fn many_changes_do_not_fill_the_memory_before_the_size_is_looked_at() {
     let paths: Map = names.iter().map(|name| (format!("{name}.1400000"), 1)).collect();
     let update = Update::parse(&Map::from([("$set", paths)])).unwrap();
     let error = update.apply_to_map(&mut document, &CONTEXT).unwrap_err();
-    assert_eq!(error.code(), 10334);
+    assert_eq!(error.code().number(), 10334);
     let made: usize = document.iter().filter_map(|(_, value)| value.as_array()).map(|elements| elements.len()).sum();
     assert!(made < 3_000_000, "{made}");
 }
@@ -187,7 +188,7 @@ fn an_array_is_filled_up_as_far_as_mongodb_does() {
     let set = |at: usize| {
         let mut document = Map::from([("a", Value::Array(vec![Value::from(0)]))]);
         let result = update("$set", &format!("a.{at}"), 1).unwrap().apply_to_map(&mut document, &CONTEXT);
-        (result.map_err(|error| error.code()), document.get("a").and_then(Value::as_array).map(<[Value]>::len))
+        (result.map_err(|error| error.code().number()), document.get("a").and_then(Value::as_array).map(<[Value]>::len))
     };
     assert_eq!(set(1_500_002), (Err(34), Some(1)));
     let (result, len) = set(1_500_001);
@@ -201,7 +202,7 @@ fn many_elements_do_not_fill_the_memory_before_the_size_is_looked_at() {
     let set = update("$set", "a.$[]", "x".repeat(1 << 20)).unwrap();
     let delta = set.to_delta(&CONTEXT).unwrap();
     assert_eq!(fold(Some(draft_of(&document)), [&delta[..]]).unwrap().refused, 1);
-    assert_eq!(set.apply_to_map(&mut document, &CONTEXT).unwrap_err().code(), 10334);
+    assert_eq!(set.apply_to_map(&mut document, &CONTEXT).unwrap_err().code().number(), 10334);
     let set =
         document.get("a").and_then(Value::as_array).unwrap().iter().filter(|value| **value != Value::Null).count();
     assert!(set < 40, "{set}");
@@ -220,7 +221,7 @@ fn a_condition_has_the_limits_of_a_filter_in_its_one_form_too() {
                     assert!(levels < MAX_DEPTH - 1);
                 }
                 Err(error) => {
-                    assert_eq!(error.code(), 15, "{error}");
+                    assert_eq!(error.code().number(), 15, "{error}");
                     assert!(levels > MAX_DEPTH - 6);
                 }
             }
@@ -228,7 +229,7 @@ fn a_condition_has_the_limits_of_a_filter_in_its_one_form_too() {
     }
     let all = update("$pullAll", "a", Value::Array(vec![nested(MAX_DEPTH - 1)])).unwrap();
     assert_eq!(Update::from_delta(&all.to_delta(&CONTEXT).unwrap()), Ok(all));
-    assert_eq!(update("$pullAll", "a", Value::Array(vec![nested(MAX_DEPTH)])).unwrap_err().code(), 15);
+    assert_eq!(update("$pullAll", "a", Value::Array(vec![nested(MAX_DEPTH)])).unwrap_err().code().number(), 15);
 }
 
 /// Whatever the operand: the update is refused, or its delta is read back. Nobody could read the document otherwise.
@@ -277,7 +278,7 @@ fn no_operator_makes_a_delta_that_nests_too_deep_to_be_read() {
     }
     assert!(refused > 100, "{refused}");
     assert!(update("$pull", "a", nested(MAX_DEPTH)).is_ok());
-    assert_eq!(update("$pull", "a", nested(MAX_DEPTH + 1)).unwrap_err().code(), 15);
+    assert_eq!(update("$pull", "a", nested(MAX_DEPTH + 1)).unwrap_err().code().number(), 15);
 }
 
 /// Where the changes are made is known before the first of them is: that may not fill the memory.
@@ -293,7 +294,8 @@ fn paths_stand_for_no_more_elements_than_a_limit() {
     for (paths, fits) in [(16, true), (17, false)] {
         let update = unset(paths);
         let mut map = document.clone();
-        let result = update.apply_to_map(&mut map, &CONTEXT).map_err(|error| (error.code(), error.to_string()));
+        let result =
+            update.apply_to_map(&mut map, &CONTEXT).map_err(|error| (error.code().number(), error.to_string()));
         let said = "the paths of the update stand for elements at more than 4194304 positions together, the last one \
                     being 'a.$[].f16': update fewer fields of them at a time";
         assert_eq!(result.err(), if fits { None } else { Some((10334, said.to_owned())) });
@@ -306,7 +308,7 @@ fn paths_stand_for_no_more_elements_than_a_limit() {
     let inner = Value::Array(vec![Value::from(7); 1 << 11]);
     let mut document = Map::from([("a", Value::Array(vec![inner; 1 << 11]))]);
     let error = update("$set", "a.$[].$[]", 1).unwrap().apply_to_map(&mut document, &CONTEXT).unwrap_err();
-    assert_eq!(error.code(), 10334);
+    assert_eq!(error.code().number(), 10334);
 }
 
 #[test]
@@ -314,12 +316,12 @@ fn an_upsert_by_a_filter_has_the_limits_of_a_document() {
     let filter = |value: Value| Filter::parse(&Map::from([(path(3), value)])).unwrap();
     let set = update("$set", "b", 1).unwrap();
     assert!(set.for_upsert_by(&filter(nested(MAX_DEPTH - 3)), 0).is_ok());
-    assert_eq!(set.for_upsert_by(&filter(nested(MAX_DEPTH - 2)), 0).unwrap_err().code(), 15);
+    assert_eq!(set.for_upsert_by(&filter(nested(MAX_DEPTH - 2)), 0).unwrap_err().code().number(), 15);
     let text = |len: usize| Value::from("x".repeat(len));
     let large = Filter::parse(&Map::from([("a", text(9 << 20))])).unwrap();
     let more = update("$set", "b", text(9 << 20)).unwrap();
-    assert_eq!(more.for_upsert_by(&large, 0).unwrap_err().code(), 10334);
-    let replacement = |map: Map| Replacement::parse(&map).map(|_| ()).map_err(|error| error.code());
+    assert_eq!(more.for_upsert_by(&large, 0).unwrap_err().code().number(), 10334);
+    let replacement = |map: Map| Replacement::parse(&map).map(|_| ()).map_err(|error| error.code().number());
     assert_eq!(replacement(Map::from([("a", nested(MAX_DEPTH - 1))])), Ok(()));
     assert_eq!(replacement(Map::from([("a", nested(MAX_DEPTH))])), Err(15));
     assert_eq!(replacement(Map::from([("a", text(MAX_DOCUMENT_BYTES))])), Err(10334));
@@ -335,10 +337,10 @@ fn patterns_of_an_update_have_a_limit_together() {
     };
     Update::parse(&pulls(10)).unwrap();
     let error = Update::parse(&pulls(1500)).unwrap_err();
-    assert_eq!((error.code(), error.to_string().contains("too large together")), (51091, true), "{error}");
+    assert_eq!((error.code().number(), error.to_string().contains("too large together")), (51091, true), "{error}");
 
     let sets = |count: usize| Map::from([("$set", (0..count).map(|n| (format!("a.$[f{n}]"), 1)).collect::<Map>())]);
     let filters = |count| (0..count).map(|n| Map::from([(format!("f{n}"), pattern(n))]).into()).collect::<Vec<Value>>();
     Update::parse_with(&sets(10), &filters(10)).unwrap();
-    assert_eq!(Update::parse_with(&sets(1500), &filters(1500)).unwrap_err().code(), 51091);
+    assert_eq!(Update::parse_with(&sets(1500), &filters(1500)).unwrap_err().code().number(), 51091);
 }

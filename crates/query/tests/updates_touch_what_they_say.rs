@@ -30,7 +30,7 @@ fn path() -> impl Strategy<Value = String> {
 fn seen(map: &Map, path: &str) -> String {
     let index = |options: &str| {
         let keys = Map::from([(path, 1)]);
-        Definition::parse(&keys, &map_of(options)).unwrap().keys(map).map_err(|error| error.code())
+        Definition::parse(&keys, &map_of(options)).unwrap().keys(map).map_err(|error| error.code().number())
     };
     let filters =
         [r#"{"$exists":true}"#, r#"{"$eq":null}"#, r#"{"$gte":0}"#, r#"{"$type":"object"}"#, r#"{"$size":1}"#];

@@ -160,7 +160,7 @@ proptest! {
     fn a_value_inside_a_row_has_the_key_of_the_value(value in arbitrary::value()) {
         let document = crate::Document::from_map(&crate::Map::from([("a", value.clone())])).unwrap();
         let mut key = Vec::new();
-        encode_ref(&document.get("a").unwrap().unwrap(), &mut key).unwrap();
+        document.get("a").unwrap().unwrap().encode_key(&mut key).unwrap();
         prop_assert_eq!(key, key_of(&value));
     }
 }

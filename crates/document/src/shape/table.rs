@@ -12,12 +12,12 @@ pub struct ShapeOptions {
     pub document_sightings: u32,
     /// A nested map's fields get a shape at this sighting (1: at once). At most 255.
     pub nested_sightings: u32,
-    /// The most shapes in use; further maps stay self-describing.
+    /// The most shapes of a collection; further maps stay self-describing.
     pub max_in_use: u32,
 }
 
 impl ShapeOptions {
-    /// The second sighting for both, 4096 shapes in use.
+    /// The second sighting for both, 4096 shapes.
     pub const DEFAULT: Self = Self { document_sightings: 2, nested_sightings: 2, max_in_use: 4096 };
 }
 
@@ -58,7 +58,6 @@ pub struct ShapeTable {
     adding: AtomicBool,
     next_number: AtomicU32,
     len: AtomicU32,
-    in_use: AtomicU32,
     longest_name: AtomicUsize,
 }
 
@@ -75,7 +74,6 @@ impl ShapeTable {
             adding: AtomicBool::new(false),
             next_number: AtomicU32::new(1),
             len: AtomicU32::new(0),
-            in_use: AtomicU32::new(0),
             longest_name: AtomicUsize::new(0),
         }
     }
@@ -128,14 +126,9 @@ impl ShapeTable {
         self.len() == 0
     }
 
-    /// How many shapes count against [`ShapeOptions::max_in_use`].
-    pub fn in_use(&self) -> usize {
-        self.in_use.load(Ordering::Relaxed) as usize
-    }
-
     /// True if no more shapes are made: rows of other fields are larger from now on.
     pub fn is_full(&self) -> bool {
-        self.in_use.load(Ordering::Relaxed) >= self.options.max_in_use
+        self.len.load(Ordering::Relaxed) >= self.options.max_in_use
     }
 
     /// The number that the next shape gets.
@@ -155,24 +148,6 @@ impl ShapeTable {
         }
     }
 
-    /// Takes the committed shapes that no stored row uses out of the count, so that others can be made. They stay
-    /// readable, and count again when they are used again.
-    pub fn retain_in_use(&self, is_used: impl Fn(u32) -> bool) {
-        for shape in self.iter() {
-            if shape.is_committed() && !is_used(shape.number) && shape.in_use.swap(false, Ordering::Relaxed) {
-                self.in_use.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// Counts a shape that is about to be used in a row.
-    #[inline]
-    pub(crate) fn touch(&self, shape: &Shape) {
-        if !shape.in_use.load(Ordering::Relaxed) && !shape.in_use.swap(true, Ordering::Relaxed) {
-            self.in_use.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
     /// The shape with these fields, made if this is the sighting for it.
     ///
     /// `hash` is that of the fields ([`ShapeHash`]).
@@ -183,7 +158,6 @@ impl ShapeTable {
         fields: impl Iterator<Item = (&'a str, FieldKind)> + Clone,
     ) -> Option<&Arc<Shape>> {
         if let Some(shape) = self.find(hash, fields.clone()) {
-            self.touch(shape);
             return Some(shape);
         }
         let sightings = if is_document { self.options.document_sightings } else { self.options.nested_sightings };
@@ -248,7 +222,7 @@ impl ShapeTable {
             return Some(shape.number);
         }
         let number = self.next_number.load(Ordering::Relaxed);
-        if self.in_use.load(Ordering::Relaxed) >= self.options.max_in_use || number > MAX_NUMBER {
+        if self.is_full() || number > MAX_NUMBER {
             return None;
         }
         let (mut count, mut bytes) = (0, 0);
@@ -276,7 +250,6 @@ impl ShapeTable {
         let longest = shape.fields.iter().map(|field| field.name.len()).max();
         self.longest_name.fetch_max(longest.unwrap_or(0), Ordering::Relaxed);
         self.len.fetch_add(1, Ordering::Relaxed);
-        self.in_use.fetch_add(1, Ordering::Relaxed);
         if chunk[at].set(shape).is_err() {
             return;
         }

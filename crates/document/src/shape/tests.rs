@@ -78,24 +78,18 @@ fn a_shape_is_made_at_the_sighting_that_was_asked_for() {
 }
 
 #[test]
-fn the_cap_counts_what_is_in_use() {
+fn the_cap_limits_the_shapes() {
     let options = ShapeOptions { nested_sightings: 1, max_in_use: 2, ..ShapeOptions::default() };
     let table = ShapeTable::new(options);
     assert_eq!(make(&table, &["a"]), Some(1));
     assert_eq!(make(&table, &["b"]), Some(2));
     assert_eq!(make(&table, &["c"]), None);
-    // Nothing is known to be unused while it is not committed.
-    table.retain_in_use(|_| false);
-    assert_eq!(table.in_use(), 2);
+    assert!(table.is_full());
     table.mark_committed(1);
-    table.mark_committed(2);
-    table.retain_in_use(|number| number == 2);
-    assert_eq!(table.in_use(), 1);
-    assert_eq!(make(&table, &["c"]), Some(3));
-    // The unused one still has its number, and counts again from now on.
-    assert_eq!(make(&table, &["a"]), Some(1));
-    assert_eq!(table.in_use(), 3);
-    assert_eq!(make(&table, &["d"]), None);
+    // Committed shapes count, too, and those that exist are still found.
+    assert_eq!(make(&table, &["c"]), None);
+    assert_eq!((make(&table, &["a"]), make(&table, &["b"])), (Some(1), Some(2)));
+    assert_eq!(table.len(), 2);
 }
 
 #[test]

@@ -67,7 +67,6 @@ impl Encoder {
             let old_len = varint::len_u64(u64::from(guess));
             job.row.splice(row_start..row_start + old_len, number);
         }
-        self.values.table.touch(&shape);
         note_shape(&shape, &mut self.values.new_shapes);
         match ended {
             Some(template) => self.ended_with(template, line),

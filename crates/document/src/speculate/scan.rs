@@ -205,5 +205,43 @@ fn four_hex(line: &[u8], at: usize) -> Option<u32> {
     line.get(at..at + 4)?.iter().try_fold(0, |code, &digit| Some(code << 4 | char::from(digit).to_digit(16)?))
 }
 
+/// The position behind the closing quote.
+pub(super) fn string_end(line: &[u8], start: usize) -> Option<usize> {
+    let mut at = start;
+    loop {
+        at = plain_end(line, at).0;
+        match line.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => return None,
+        }
+    }
+}
+
+/// The position behind a value. What is inside an array or map is not looked at, but for strings and brackets.
+pub(super) fn value_end(line: &[u8], start: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut at = start;
+    loop {
+        match line.get(at)? {
+            b'"' => at = string_end(line, at + 1)?,
+            b'[' | b'{' => {
+                depth += 1;
+                at += 1;
+            }
+            b']' | b'}' => {
+                depth = depth.checked_sub(1)?;
+                at += 1;
+            }
+            // Within arrays and maps everything else goes by; a scalar ends where something follows it.
+            _ if depth > 0 => at += 1,
+            _ => at += line[at..].iter().position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\n' | b'\r'))?,
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::names::NodeId;
+use super::scan::{skip_space, string_end, value_end};
 use super::value::Values;
 use crate::shape::Shape;
 
@@ -182,7 +183,6 @@ impl Learnt {
 
 /// Finds the fields of a document in text that the full parser, or this one, has found right.
 pub(super) fn find_spans(line: &[u8], spans: &mut Vec<Span>) -> Option<()> {
-    use super::scan::skip_space;
     spans.clear();
     let mut at = skip_space(line, 0);
     if line.get(at) != Some(&b'{') {
@@ -201,42 +201,4 @@ pub(super) fn find_spans(line: &[u8], spans: &mut Vec<Span>) -> Option<()> {
         }
     }
     (line.get(at) == Some(&b'}')).then_some(())
-}
-
-/// The position behind the closing quote.
-fn string_end(line: &[u8], start: usize) -> Option<usize> {
-    let mut at = start;
-    loop {
-        at = super::scan::plain_end(line, at).0;
-        match line.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => return None,
-        }
-    }
-}
-
-/// The position behind a value. What is inside an array or map is not looked at, but for strings and brackets.
-pub(super) fn value_end(line: &[u8], start: usize) -> Option<usize> {
-    let mut depth = 0usize;
-    let mut at = start;
-    loop {
-        match line.get(at)? {
-            b'"' => at = string_end(line, at + 1)?,
-            b'[' | b'{' => {
-                depth += 1;
-                at += 1;
-            }
-            b']' | b'}' => {
-                depth = depth.checked_sub(1)?;
-                at += 1;
-            }
-            // Within arrays and maps everything else goes by; a scalar ends where something follows it.
-            _ if depth > 0 => at += 1,
-            _ => at += line[at..].iter().position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\n' | b'\r'))?,
-        }
-        if depth == 0 {
-            return Some(at);
-        }
-    }
 }

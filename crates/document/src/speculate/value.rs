@@ -6,8 +6,7 @@
 use std::sync::Arc;
 
 use super::names::{NESTED, Names};
-use super::scan::{digits, plain_end, skip_space, unescape};
-use super::template::value_end;
+use super::scan::{digits, plain_end, skip_space, unescape, value_end};
 use crate::compare::rank;
 use crate::encoding::{ARRAY, FALSE, MAP, NEGATIVE, NULL, POSITIVE, SHAPED, STRING, TRUE, encode, put_head};
 use crate::json::{Parser, parse_number};
@@ -100,7 +99,6 @@ impl Values {
             }
         }
         let shape = self.names.node(node).shape.as_ref()?;
-        self.table.touch(shape);
         note_shape(shape, &mut self.new_shapes);
         let (number, len) = (u64::from(shape.number()), row.len() - head - 1);
         insert_head(row, head, |row| {

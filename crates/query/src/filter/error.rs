@@ -1,5 +1,7 @@
 //! Why a filter is refused.
 
+use crate::code::ErrorCode;
+
 /// Why a filter is refused, with MongoDB's code for it. The message says which operator and field, and what is right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -13,9 +15,9 @@ pub enum FilterError {
     /// An operand is of a type that its operator does not take; of most operators this is [`FilterError::BadValue`].
     #[error("{0}")]
     TypeMismatch(String),
-    /// A regular expression has options of its own and others beside it; and MongoDB's number for it.
+    /// A regular expression has options of its own and others beside it; and MongoDB's code for it.
     #[error("{0}")]
-    OptionsTwice(String, i32),
+    OptionsTwice(String, ErrorCode),
     /// An operator of MongoDB that Alluvium does not have. The message names it.
     #[error("{0}")]
     NotSupported(String),
@@ -34,27 +36,18 @@ pub enum FilterError {
 }
 
 impl FilterError {
-    /// MongoDB's number for the error.
-    pub fn code(&self) -> i32 {
-        self.number_and_name().0
-    }
-
-    /// MongoDB's name for the error.
-    pub fn code_name(&self) -> &'static str {
-        self.number_and_name().1
-    }
-
-    fn number_and_name(&self) -> (i32, &'static str) {
+    /// MongoDB's code for the error.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::BadValue(_) => (2, "BadValue"),
-            Self::FailedToParse(_) => (9, "FailedToParse"),
-            Self::TypeMismatch(_) => (14, "TypeMismatch"),
-            Self::OptionsTwice(_, code) => (*code, crate::location::name(*code)),
-            Self::TooDeep(_) => (15, "Overflow"),
-            Self::NotSupported(_) => (238, "NotImplemented"),
-            Self::TooLarge(_) => (10334, "BSONObjectTooLarge"),
-            Self::InvalidRegex(_) => (51091, "Location51091"),
-            Self::InvalidRegexOptions(_) => (51108, "Location51108"),
+            Self::BadValue(_) => ErrorCode::BadValue,
+            Self::FailedToParse(_) => ErrorCode::FailedToParse,
+            Self::TypeMismatch(_) => ErrorCode::TypeMismatch,
+            Self::OptionsTwice(_, code) => *code,
+            Self::TooDeep(_) => ErrorCode::Overflow,
+            Self::NotSupported(_) => ErrorCode::NotImplemented,
+            Self::TooLarge(_) => ErrorCode::BSONObjectTooLarge,
+            Self::InvalidRegex(_) => ErrorCode::Location51091,
+            Self::InvalidRegexOptions(_) => ErrorCode::Location51108,
         }
     }
 

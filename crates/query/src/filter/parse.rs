@@ -9,7 +9,8 @@ use super::pattern::{Pattern, Patterns};
 use super::tree::{Clause, Comparison, Condition, Demands, In, Operand, Path, Test};
 use super::types::TypeSet;
 use super::{ElementFilter, Filter, FilterError, Form};
-use crate::location::is_reference_name;
+use crate::code::ErrorCode;
+use crate::dollar::is_reference_name;
 
 /// Operators of MongoDB that are not made here; all others are unknown there, too.
 const UNSUPPORTED: [&str; 21] = [
@@ -412,8 +413,12 @@ fn regex(operand: &Value, map: &Map, patterns: &Patterns) -> Result<Test> {
     // Options of its own count before $options even if those that follow are empty, as in MongoDB.
     let first = map.entries.iter().find_map(|(name, _)| name.as_str().filter(|name| REGEX.contains(name)));
     let twice = match (operand, options) {
-        (Value::Regex(regex), Some(_)) if !regex.options.is_empty() && first == Some(REGEX[0]) => Some(51075),
-        (Value::Regex(regex), Some(others)) if !regex.options.is_empty() && !others.is_empty() => Some(51074),
+        (Value::Regex(regex), Some(_)) if !regex.options.is_empty() && first == Some(REGEX[0]) => {
+            Some(ErrorCode::Location51075)
+        }
+        (Value::Regex(regex), Some(others)) if !regex.options.is_empty() && !others.is_empty() => {
+            Some(ErrorCode::Location51074)
+        }
         _ => None,
     };
     if let Some(code) = twice {

@@ -1,6 +1,7 @@
 //! What an index is over.
 
 use super::{IndexError, MAX_NAME_BYTES, MAX_PARTIAL_LEVELS, MAX_PARTS};
+use crate::code::ErrorCode;
 use crate::filter::{Filter, FilterError};
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};
@@ -272,11 +273,14 @@ impl Definition {
         }
         let hashed = self.parts.iter().filter(|part| part.order == Order::Hashed).count();
         if hashed > 1 {
-            return Err(IndexError::InvalidParts("an index has one hashed part at most".to_owned(), 31303));
+            return Err(IndexError::InvalidParts(
+                "an index has one hashed part at most".to_owned(),
+                ErrorCode::Location31303,
+            ));
         }
         if hashed > 0 && self.unique {
             let what = "a hashed index cannot be unique: different values may have one hash";
-            return Err(IndexError::InvalidParts(what.to_owned(), 16764));
+            return Err(IndexError::InvalidParts(what.to_owned(), ErrorCode::Location16764));
         }
         if self.expire_after_s.is_some() && (self.parts.len() > 1 || hashed > 0) {
             return bad("expireAfterSeconds needs an index with one part, which is not hashed");
@@ -350,13 +354,16 @@ fn parts(keys: &Map) -> Result<Vec<Part>, IndexError> {
         return bad("an index needs a key: {field: 1}");
     }
     if keys.len() > MAX_PARTS {
-        return Err(IndexError::InvalidParts(format!("an index has at most {MAX_PARTS} parts"), 13103));
+        return Err(IndexError::InvalidParts(
+            format!("an index has at most {MAX_PARTS} parts"),
+            ErrorCode::Location13103,
+        ));
     }
     let mut parts: Vec<Part> = Vec::with_capacity(keys.len());
     for (name, order) in keys.iter() {
         let Some(name) = name.as_str() else { return bad("the paths of an index are strings") };
         // The fields of references have such names, and lie in other fields.
-        let refused = name.starts_with('$') || name.split('.').any(crate::location::is_dollar_name);
+        let refused = name.starts_with('$') || name.split('.').any(crate::dollar::is_dollar_name);
         if refused && !name.ends_with(".$**") && name != "$**" {
             return bad(format!("the path {name} of an index has a name that begins with a dollar sign"));
         }

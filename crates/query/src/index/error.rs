@@ -2,6 +2,7 @@
 
 use alluvium_document::row::RowError;
 
+use crate::code::ErrorCode;
 use crate::filter::FilterError;
 
 /// Why an index, or a document under an index, is refused, with MongoDB's code for it.
@@ -20,9 +21,9 @@ pub enum IndexError {
     /// An option is unknown, or does not go with the index on `_id`.
     #[error("{0}")]
     InvalidOption(String),
-    /// More parts than an index may have, or hashed ones where they cannot be; and MongoDB's number for it.
+    /// More parts than an index may have, or hashed ones where they cannot be; and MongoDB's code for it.
     #[error("{0}")]
-    InvalidParts(String, i32),
+    InvalidParts(String, ErrorCode),
     /// A partial filter is no filter.
     #[error("the partialFilterExpression is wrong: {0}")]
     Filter(FilterError),
@@ -48,30 +49,21 @@ pub enum IndexError {
 }
 
 impl IndexError {
-    /// MongoDB's number for the error.
-    pub fn code(&self) -> i32 {
-        self.number_and_name().0
-    }
-
-    /// MongoDB's name for the error.
-    pub fn code_name(&self) -> &'static str {
-        self.number_and_name().1
-    }
-
-    fn number_and_name(&self) -> (i32, &'static str) {
+    /// MongoDB's code for the error.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::CannotCreateIndex(_) => (67, "CannotCreateIndex"),
-            Self::CannotDropId => (72, "InvalidOptions"),
-            Self::TypeMismatch(_) => (14, "TypeMismatch"),
-            Self::BadValue(_) => (2, "BadValue"),
-            Self::InvalidOption(_) => (197, "InvalidIndexSpecificationOption"),
-            Self::InvalidParts(_, code) => (*code, crate::location::name(*code)),
-            Self::Filter(error) => (error.code(), error.code_name()),
-            Self::ParallelArrays(_) => (171, "CannotIndexParallelArrays"),
-            Self::HashedArray(_) => (16766, "Location16766"),
-            Self::AmbiguousPath(_) => (16746, "Location16746"),
-            Self::KeyTooLong(_) => (17280, "KeyTooLong"),
-            Self::Damaged(_) => (1, "InternalError"),
+            Self::CannotCreateIndex(_) => ErrorCode::CannotCreateIndex,
+            Self::CannotDropId => ErrorCode::InvalidOptions,
+            Self::TypeMismatch(_) => ErrorCode::TypeMismatch,
+            Self::BadValue(_) => ErrorCode::BadValue,
+            Self::InvalidOption(_) => ErrorCode::InvalidIndexSpecificationOption,
+            Self::InvalidParts(_, code) => *code,
+            Self::Filter(error) => error.code(),
+            Self::ParallelArrays(_) => ErrorCode::CannotIndexParallelArrays,
+            Self::HashedArray(_) => ErrorCode::Location16766,
+            Self::AmbiguousPath(_) => ErrorCode::Location16746,
+            Self::KeyTooLong(_) => ErrorCode::KeyTooLong,
+            Self::Damaged(_) => ErrorCode::InternalError,
         }
     }
 }

@@ -5,11 +5,13 @@ use alluvium_document::Value;
 use super::access::{AccessPath, Rejected, Rejection, Unusable};
 use super::bounds::{Bounds, Of};
 use super::budget::{Budget, weight};
-use super::cost::{self, Cost, Met, Shares};
+use super::cost::{self, Cost, ScanEstimate};
 use super::interval::Intervals;
-use super::said::{Paths, Said, bit, spoken_of};
-use super::scan::{self, Bounded};
-use super::{Collection, Hint, Index, IndexScan, Needs, Node, PartBounds, Plan, PlanError, Query, implies};
+use super::predicates::{Paths, Predicates, bit, indexes_of};
+use super::ranges::PartBounds;
+use super::scan::{self, Bounded, IndexScan};
+use super::selectivity::{Shares, selectivity};
+use super::{Collection, Hint, Index, Needs, Node, Plan, PlanError, Query, implies};
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Condition, Test};
 use crate::index::{Order, Part};
@@ -79,7 +81,7 @@ fn fill(mut node: Node, rest: &Filter) -> Node {
 struct Scanned<'i> {
     index: &'i Index<'i>,
     bounded: Bounded,
-    met: Met,
+    met: ScanEstimate,
 }
 
 /// The candidates for a filter, and the indexes that cannot serve it.
@@ -97,15 +99,15 @@ pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, Plan
     let unseen = Collection { estimator: None, ..collection.clone() };
     let paths = Paths::of(collection.indexes);
     let planner = Planner { query, collection, unseen, paths, budget: Budget::default() };
-    let said = Said::new(query.filter, &planner.paths);
+    let predicates = Predicates::new(query.filter, &planner.paths);
     let candidates = match &query.hint {
-        Some(hint) => planner.hinted(hint, &said)?,
-        None => planner.candidates(&said, DEPTH_MAX),
+        Some(hint) => planner.hinted(hint, &predicates)?,
+        None => planner.candidates(&predicates, DEPTH_MAX),
     };
     if finds_nothing(query.filter) {
         return Ok(Plan::nothing(candidates.unusable));
     }
-    let guess = collection.documents as f64 * cost::selectivity(query.filter, &Shares::of(collection));
+    let guess = collection.documents as f64 * selectivity(query.filter, &Shares::of(collection));
     let found = candidates.usable.iter().map(|candidate| candidate.most).fold(guess, f64::min);
     let mut finished: Vec<Candidate> =
         candidates.usable.into_iter().map(|candidate| planner.finish(candidate, found)).collect();
@@ -149,16 +151,16 @@ struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     /// All candidates for a filter; the last is the scan of all documents.
-    fn candidates<'f>(&self, said: &Said<'f>, depth: usize) -> Candidates
+    fn candidates<'f>(&self, predicates: &Predicates<'f>, depth: usize) -> Candidates
     where
         'a: 'f,
     {
         let mut found = Candidates::default();
         let mut scans = Vec::new();
-        found.usable.extend(self.lookup(said));
+        found.usable.extend(self.lookup(predicates));
         for (at, index) in self.collection.indexes.iter().enumerate() {
-            let candidate = if self.may_serve(index, said.speaks_of(at)) {
-                self.index(said, index, false, &mut scans)
+            let candidate = if self.may_serve(index, predicates.concerns(at)) {
+                self.index(predicates, index, false, &mut scans)
             } else if depth == DEPTH_MAX {
                 Err(Unusable::NoBounds)
             } else {
@@ -174,21 +176,21 @@ impl<'a> Planner<'a> {
         }
         found.usable.extend(self.intersection(scans));
         if let Some(depth) = depth.checked_sub(1) {
-            let choices = self.choices(said.filter, depth).into_iter();
-            found.usable.extend(choices.filter_map(|at| self.union(said.filter, at, depth)));
+            let choices = self.choices(predicates.filter, depth).into_iter();
+            found.usable.extend(choices.filter_map(|at| self.union(predicates.filter, at, depth)));
         }
-        found.usable.push(self.scan(said, None));
+        found.usable.push(self.scan(predicates, None));
         found
     }
 
     /// False if an index serves for nothing, for the filter does not speak of it.
-    fn may_serve(&self, index: &Index<'_>, spoken_of: bool) -> bool {
+    fn may_serve(&self, index: &Index<'_>, concerned: bool) -> bool {
         let has_few = index.definition.is_sparse() || index.definition.partial_filter().is_some();
         let asks_more = !self.query.sort.is_empty() || self.query.needs != Needs::Documents;
-        spoken_of || has_few || asks_more
+        concerned || has_few || asks_more
     }
 
-    fn hinted<'f>(&self, hint: &Hint<'_>, said: &Said<'f>) -> Result<Candidates, PlanError>
+    fn hinted<'f>(&self, hint: &Hint<'_>, predicates: &Predicates<'f>) -> Result<Candidates, PlanError>
     where
         'a: 'f,
     {
@@ -196,10 +198,10 @@ impl<'a> Planner<'a> {
         let only = |candidate| Ok(Candidates { usable: vec![candidate], unusable: Vec::new() });
         let all = self.collection.indexes.iter();
         let named: Vec<&Index<'_>> = match hint {
-            Hint::Natural { backward } => return only(self.scan(said, Some(*backward))),
-            Hint::Name("_id_") => return only(self.lookup(said).unwrap_or_else(|| self.scan(said, None))),
+            Hint::Natural { backward } => return only(self.scan(predicates, Some(*backward))),
+            Hint::Name("_id_") => return only(self.lookup(predicates).unwrap_or_else(|| self.scan(predicates, None))),
             Hint::Keys(keys) if is_id(keys) => {
-                return only(self.lookup(said).unwrap_or_else(|| self.scan(said, None)));
+                return only(self.lookup(predicates).unwrap_or_else(|| self.scan(predicates, None)));
             }
             Hint::Name(name) => all.filter(|index| index.definition.name() == *name).collect(),
             Hint::Keys(keys) => all.filter(|index| same_keys(&index.definition.keys_map(), keys)).collect(),
@@ -207,11 +209,11 @@ impl<'a> Planner<'a> {
         // Several may have the same keys, and not the same documents: the cheapest of those that can answer is taken.
         let (mut usable, mut refused) = (Vec::new(), None);
         for index in named {
-            match self.index(said, index, true, &mut Vec::new()) {
+            match self.index(predicates, index, true, &mut Vec::new()) {
                 Ok(candidate) => usable.push(candidate),
                 Err(why) => {
-                    let name = index.definition.name();
-                    refused = Some(PlanError::HintCannotAnswer(format!("the hint names the index {name}: {why}")));
+                    let index = index.definition.name().to_owned();
+                    refused = Some(PlanError::HintCannotAnswer { index, why });
                 }
             }
         }
@@ -227,16 +229,16 @@ impl<'a> Planner<'a> {
         match (usable.is_empty(), refused) {
             (false, _) => Ok(Candidates { usable, unusable: Vec::new() }),
             (true, Some(why)) => Err(why),
-            (true, None) => Err(PlanError::BadHint(format!("the hint names the index {what}, which is not there"))),
+            (true, None) => Err(PlanError::UnknownIndex(what)),
         }
     }
 
     /// The intervals of `_id` that the filter leaves, and the clauses that are met by them.
-    fn ids(&self, said: &Said<'_>) -> (Intervals, Vec<usize>) {
+    fn ids(&self, predicates: &Predicates<'_>) -> (Intervals, Vec<usize>) {
         // An _id is always there, and never an array.
         let of = Of::Value;
         let (mut set, mut proved) = (Intervals::all(), Vec::new());
-        for (at, condition) in said.conditions("_id") {
+        for (at, condition) in predicates.conditions("_id") {
             let bounds = Bounds::of_condition(condition, of);
             set = set.intersection(&bounds.set);
             if bounds.exact {
@@ -247,8 +249,8 @@ impl<'a> Planner<'a> {
     }
 
     /// A scan of all documents, or of those between bounds of `_id`.
-    fn scan(&self, said: &Said<'_>, backward: Option<bool>) -> Candidate {
-        let (set, proved) = self.ids(said);
+    fn scan(&self, predicates: &Predicates<'_>, backward: Option<bool>) -> Candidate {
+        let (set, proved) = self.ids(predicates);
         let sort = self.query.sort.first().filter(|part| part.path.as_str() == "_id");
         let backward = backward.unwrap_or(sort.is_some_and(|part| part.is_descending()));
         let ordered = self.query.sort.is_empty() || sort.is_some_and(|part| part.is_descending() == backward);
@@ -262,8 +264,8 @@ impl<'a> Planner<'a> {
         Candidate { access, node, proved: Some(proved), cost, ordered, most: documents }
     }
 
-    fn lookup(&self, said: &Said<'_>) -> Option<Candidate> {
-        let (set, proved) = self.ids(said);
+    fn lookup(&self, predicates: &Predicates<'_>) -> Option<Candidate> {
+        let (set, proved) = self.ids(predicates);
         if !set.is_points() || set.0.len() > LOOKUPS_MAX {
             return None;
         }
@@ -285,16 +287,16 @@ impl<'a> Planner<'a> {
     /// A scan of an index, and the fetch of the documents if it takes one. If the first part has bounds, `scans` is told.
     fn index<'f>(
         &self,
-        said: &Said<'f>,
+        predicates: &Predicates<'f>,
         index: &'f Index<'f>,
         hinted: bool,
         scans: &mut Vec<Scanned<'f>>,
     ) -> Result<Candidate, Unusable> {
-        self.usable(said, index)?;
-        let bounded = scan::bounded(said, index);
+        self.usable(predicates, index)?;
+        let bounded = scan::bounded(predicates, index);
         let backward = order(&bounded, index, self.query.sort);
         let ordered = self.query.sort.is_empty() || backward.is_some();
-        let is_covered = self.covers(said.filter, &bounded, index);
+        let is_covered = self.covers(predicates.filter, &bounded, index);
         if bounded.bounds.iter().any(|part| part.intervals.is_empty()) {
             return Ok(Candidate::nothing(access_by(index)));
         }
@@ -304,7 +306,7 @@ impl<'a> Planner<'a> {
             return Err(Unusable::NoBounds);
         }
         let looks = self.budget.take_look();
-        let met = Met::of(&bounded.bounds, index, if looks { self.collection } else { &self.unseen });
+        let met = ScanEstimate::of(&bounded.bounds, index, if looks { self.collection } else { &self.unseen });
         let scan = IndexScan {
             index: index.definition.name().to_owned(),
             bounds: bounded.bounds.clone(),
@@ -316,8 +318,8 @@ impl<'a> Planner<'a> {
         };
         let (access, proved) = (access_by(index), Some(bounded.proved.clone()));
         let (mut most, mut cost) = (met.documents, self.of_scan(&met, index));
-        let asked = index.definition.parts().iter().flat_map(|part| said.conditions(part.path.as_str()));
-        let shares = asked.filter_map(|(at, _)| scan.asks(said.filter.clauses.get(at)?)).reduce(|a, b| a * b);
+        let asked = index.definition.parts().iter().flat_map(|part| predicates.conditions(part.path.as_str()));
+        let shares = asked.filter_map(|(at, _)| scan.asks(predicates.filter.clauses.get(at)?)).reduce(|a, b| a * b);
         let mut node = Node::Index(scan);
         if !is_covered {
             if let Some(share) = shares {
@@ -334,20 +336,20 @@ impl<'a> Planner<'a> {
     }
 
     /// An index is used only if every document that matches has entries in it.
-    fn usable<'f>(&self, said: &Said<'f>, index: &Index<'f>) -> Result<(), Unusable> {
+    fn usable<'f>(&self, predicates: &Predicates<'f>, index: &Index<'f>) -> Result<(), Unusable> {
         let definition = index.definition;
         if let Some(partial) = definition.partial_filter()
-            && !implies::implies(said.filter, partial, &self.budget)
+            && !implies::implies(predicates.filter, partial, &self.budget)
         {
             return Err(Unusable::Partial(partial.clone()));
         }
-        if definition.is_sparse() && !said.has_all(definition) {
+        if definition.is_sparse() && !predicates.has_all(definition) {
             return Err(Unusable::Sparse);
         }
         Ok(())
     }
 
-    fn of_scan(&self, met: &Met, index: &Index<'_>) -> Cost {
+    fn of_scan(&self, met: &ScanEstimate, index: &Index<'_>) -> Cost {
         let seeks = met.seeks * f64::from(self.collection.partitions) * cost::SEEK_US;
         Cost { time_us: seeks + met.entries * cost::scan_entry_us(index), entries: met.entries, documents: 0.0 }
     }
@@ -441,9 +443,9 @@ impl<'a> Planner<'a> {
         let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return 0 };
         let always = self.collection.indexes.iter().enumerate().filter(|(_, index)| self.may_serve(index, false));
         let others = [&filter.clauses[..at], &filter.clauses[at + 1..]];
-        let others = others.into_iter().fold(0, |all, clauses| all | spoken_of(clauses, &self.paths));
+        let others = others.into_iter().fold(0, |all, clauses| all | indexes_of(clauses, &self.paths));
         let all = always.fold(others, |all, (at, _)| all | bit(at));
-        let of_branch = |branch: &Filter| (all | spoken_of(&branch.clauses, &self.paths)).count_ones() as usize;
+        let of_branch = |branch: &Filter| (all | indexes_of(&branch.clauses, &self.paths)).count_ones() as usize;
         branches.iter().map(of_branch).sum()
     }
 
@@ -462,9 +464,9 @@ impl<'a> Planner<'a> {
             }
             let clauses = branch.clauses.iter().chain(&others.clauses).cloned().collect();
             let branch = Filter { clauses, ..Filter::default() };
-            let said = Said::new(&branch, &self.paths);
+            let predicates = Predicates::new(&branch, &self.paths);
             let is_narrow = |candidate: &Candidate| !matches!(&candidate.node, Node::Scan { ids, .. } if Intervals(ids.clone()).is_all());
-            let candidates = self.candidates(&said, depth).usable.into_iter().filter(is_narrow);
+            let candidates = self.candidates(&predicates, depth).usable.into_iter().filter(is_narrow);
             let best = candidates.min_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us))?;
             let ids = Cost::of_time(best.cost.documents * cost::DEDUPLICATE_US);
             cost = cost.add(best.cost).add(ids);
@@ -536,7 +538,7 @@ fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool
     let mut parts = bounded.bounds.iter().enumerate().peekable();
     let mut backward = None;
     for wanted in sort {
-        let is_fixed = |(at, part): (usize, &super::PartBounds)| {
+        let is_fixed = |(at, part): (usize, &PartBounds)| {
             part.part.path == wanted.path && part.is_point() && single(at) && part.part.order != Order::Hashed
         };
         if bounded.bounds.iter().enumerate().any(is_fixed) {

@@ -1,31 +1,39 @@
 //! Why there is no plan.
 
-/// Why there is no plan, with MongoDB's code for it.
+use super::access::Unusable;
+use crate::code::ErrorCode;
+
+/// Why there is no plan for a query, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The hint names an index that is not there.
+    /// The hint is wrong.
     #[error("{0}")]
     BadHint(String),
-    /// The index that the hint names does not have every document that the filter may match.
-    #[error("{0}")]
-    HintCannotAnswer(String),
+    /// The hint names an index that does not exist.
+    #[error("the hint names the index {0}, which is not there")]
+    UnknownIndex(String),
+    /// The index in the hint does not have an entry for every document that the filter may match.
+    #[error("the hint names the index {index}: {why}")]
+    HintCannotAnswer {
+        /// The name of the index.
+        index: String,
+        /// Why it cannot serve the query.
+        why: Unusable,
+    },
 }
 
 impl PlanError {
-    /// MongoDB's number for the error.
-    pub fn code(&self) -> i32 {
+    /// MongoDB's code for the error.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::BadHint(_) => 2,
-            Self::HintCannotAnswer(_) => 291,
+            Self::BadHint(_) | Self::UnknownIndex(_) => ErrorCode::BadValue,
+            Self::HintCannotAnswer { .. } => ErrorCode::NoQueryExecutionPlans,
         }
     }
 
-    /// MongoDB's name for the error.
-    pub fn code_name(&self) -> &'static str {
-        match self {
-            Self::BadHint(_) => "BadValue",
-            Self::HintCannotAnswer(_) => "NoQueryExecutionPlans",
-        }
+    /// True if the hint names an index that does not exist.
+    pub fn is_unknown_index(&self) -> bool {
+        matches!(self, Self::UnknownIndex(_))
     }
 }

@@ -7,7 +7,9 @@ use alluvium_document::{Map, Value};
 use super::access::Rejected;
 use super::cost::Cost;
 use super::interval::{Interval, text};
-use super::{IndexScan, Node, PartBounds, Plan};
+use super::ranges::PartBounds;
+use super::scan::IndexScan;
+use super::{Node, Plan};
 use crate::filter::Filter;
 use crate::sort::SortPart;
 

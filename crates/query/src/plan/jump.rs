@@ -1,10 +1,9 @@
 //! Where, from an entry that lies outside the bounds of a scan, the next one within them may be: what a reader seeks, instead
 //! of looking at each entry in between.
 
-use alluvium_document::key;
-
-use super::scan::{IndexScan, PartBounds, after};
-use crate::index::{MAX_PARTS, Order};
+use super::ranges::after;
+use super::scan::IndexScan;
+use crate::index::MAX_PARTS;
 
 /// Where an entry stands to the bounds of a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +46,7 @@ impl IndexScan {
         let mut parts = Parts { entry, ends: [0; MAX_PARTS] };
         let mut rest = entry;
         for (at, part) in self.bounds.iter().enumerate() {
-            if !skip(part, &mut rest) {
+            if !part.skip(&mut rest) {
                 // What is no key has one place only.
                 return Place::Outside(if self.backward { entry.to_vec() } else { [entry, &[0]].concat() });
             }
@@ -64,7 +63,7 @@ impl IndexScan {
     /// can be none.
     pub fn behind(&self, entry: &[u8], part: usize) -> Option<Vec<u8>> {
         let mut rest = entry;
-        if !self.bounds.iter().take(part + 1).all(|part| skip(part, &mut rest)) {
+        if !self.bounds.iter().take(part + 1).all(|part| part.skip(&mut rest)) {
             return None;
         }
         let same = entry[..entry.len() - rest.len()].to_vec();
@@ -116,13 +115,5 @@ impl IndexScan {
             return Some(key);
         }
         None
-    }
-}
-
-/// Passes over the bytes of a part; false if there are none.
-pub(super) fn skip(part: &PartBounds, rest: &mut &[u8]) -> bool {
-    match part.part.order {
-        Order::Hashed => rest.get(8..).map(|behind| *rest = behind).is_some(),
-        order => key::skip(rest, order == Order::Descending).is_ok(),
     }
 }

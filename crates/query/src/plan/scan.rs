@@ -1,20 +1,15 @@
 //! Scans of indexes: what bounds a filter gives their parts, and the bytes between which their entries lie.
 
-use std::sync::Arc;
-
 use alluvium_document::{Map, Value};
 
 use super::Index;
-use super::cost::within_bounds;
-use super::interval::{Edge, Interval, Intervals};
-use super::jump::skip;
-use super::said::{Candidate, Said};
+use super::interval::Intervals;
+use super::predicates::{ClauseBounds, Predicates};
+use super::ranges::{KeyRange, PartBounds, ranges_of};
+use super::selectivity::within_bounds;
 use crate::filter::Filter;
 use crate::filter::tree::Clause;
 use crate::index::{Order, Part};
-
-/// The most ranges that a scan is taken apart into. What bounds beyond it ask is asked of entries ([`IndexScan::place`]).
-const RANGES_MAX: usize = 4096;
 
 /// Entries of an index within bounds.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,80 +32,6 @@ pub struct IndexScan {
     pub(super) tells: u64,
 }
 
-/// The values of one part that a scan looks at.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PartBounds {
-    /// The part.
-    pub part: Part,
-    /// In ascending order of values, whatever the part's order; for a hashed part single values, or all.
-    pub intervals: Arc<[Interval]>,
-    /// The intervals as bytes of this part's keys, ascending.
-    pub(super) ranges: Arc<[KeyRange]>,
-    /// Each is a single value.
-    pub(super) points: bool,
-    /// The share of values that they leave, where nothing is known of these.
-    pub(super) width: f64,
-}
-
-/// Keys from `from` on, up to but without `to`; without it, to the end.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct KeyRange {
-    /// The first bytes.
-    pub from: Vec<u8>,
-    /// The bytes that lie behind.
-    pub to: Option<Vec<u8>>,
-}
-
-impl KeyRange {
-    /// True if the bytes lie within.
-    pub fn contains(&self, bytes: &[u8]) -> bool {
-        self.from.as_slice() <= bytes && self.to.as_deref().is_none_or(|to| bytes < to)
-    }
-
-    fn behind(&self, prefix: &[u8]) -> Self {
-        let from = [prefix, &self.from].concat();
-        let to = match &self.to {
-            Some(to) => Some([prefix, to].concat()),
-            None => after(prefix.to_vec()),
-        };
-        Self { from, to }
-    }
-}
-
-impl PartBounds {
-    pub(super) fn new(part: &Part, set: &Intervals) -> Self {
-        let all = Intervals::all();
-        let set = if part.order == Order::Hashed && !set.is_points() { &all } else { set };
-        let mut ranges: Vec<KeyRange> = set.0.iter().map(|interval| range(interval, part.order)).collect();
-        ranges.sort_by(|a, b| a.from.cmp(&b.from));
-        // Values that differ may have one hash.
-        ranges.dedup();
-        let points = set.is_points();
-        let (intervals, width) = (set.0.as_slice().into(), super::cost::width(set));
-        Self { part: part.clone(), intervals, ranges: ranges.into(), points, width }
-    }
-
-    /// True if all values are looked at.
-    pub fn is_all(&self) -> bool {
-        matches!(&self.intervals[..], [only] if only.is_all())
-    }
-
-    /// True if one value is looked at.
-    pub fn is_point(&self) -> bool {
-        matches!(&self.intervals[..], [only] if only.is_point())
-    }
-
-    /// True if single values are looked at.
-    pub fn is_points(&self) -> bool {
-        self.points
-    }
-
-    pub(super) fn admits(&self, bytes: &[u8]) -> bool {
-        let at = self.ranges.partition_point(|range| range.from.as_slice() <= bytes);
-        at.checked_sub(1).is_some_and(|at| self.ranges[at].contains(bytes))
-    }
-}
-
 impl IndexScan {
     /// The ranges of bytes that the entries lie in, in the order of the bytes, none meeting another: one for each way to
     /// take single values for the first parts, and an interval of the next. For a backward scan they are to be taken from
@@ -125,7 +46,7 @@ impl IndexScan {
         let mut rest = entry;
         self.bounds.iter().all(|part| {
             let whole = rest;
-            skip(part, &mut rest) && part.admits(&whole[..whole.len() - rest.len()])
+            part.skip(&mut rest) && part.admits(&whole[..whole.len() - rest.len()])
         })
     }
 
@@ -156,23 +77,6 @@ impl IndexScan {
     }
 }
 
-/// As [`IndexScan::ranges`].
-pub(super) fn ranges_of(bounds: &[PartBounds]) -> Vec<KeyRange> {
-    let mut prefixes: Vec<Vec<u8>> = vec![Vec::new()];
-    for part in bounds {
-        let many = prefixes.len().saturating_mul(part.ranges.len());
-        if many > RANGES_MAX {
-            break;
-        }
-        let ranges = || prefixes.iter().flat_map(|prefix| part.ranges.iter().map(|range| range.behind(prefix)));
-        if !part.is_points() {
-            return ranges().collect();
-        }
-        prefixes = ranges().map(|range| range.from).collect();
-    }
-    prefixes.into_iter().map(|from| KeyRange { to: after(from.clone()), from }).collect()
-}
-
 fn put(map: &mut Map, names: &[&str], value: &Value) {
     match names {
         [] => {}
@@ -186,44 +90,6 @@ fn put(map: &mut Map, names: &[&str], value: &Value) {
             }
         }
     }
-}
-
-/// The bytes of a part's keys for the values of an interval.
-fn range(interval: &Interval, order: Order) -> KeyRange {
-    let bytes = |edge: &Edge| {
-        let mut bytes = Vec::new();
-        crate::index::put_part(&edge.value, order, &mut bytes);
-        bytes
-    };
-    let (low, high) = (&interval.low, &interval.high);
-    match order {
-        Order::Ascending | Order::Hashed => {
-            let from = if low.after { after(bytes(low)).unwrap_or_default() } else { bytes(low) };
-            let to = if high.after { after(bytes(high)) } else { Some(bytes(high)) };
-            if interval.is_all() { KeyRange { from: Vec::new(), to: None } } else { KeyRange { from, to } }
-        }
-        Order::Descending => {
-            let from = if high.after { bytes(high) } else { after(bytes(high)).unwrap_or_default() };
-            let to = if low.after { Some(bytes(low)) } else { after(bytes(low)) };
-            if interval.is_all() { KeyRange { from: Vec::new(), to: None } } else { KeyRange { from, to } }
-        }
-    }
-}
-
-/// The ranges of keys of `_id` for intervals of it, in order.
-pub fn id_ranges(ids: &[Interval]) -> Vec<KeyRange> {
-    ids.iter().map(|interval| range(interval, Order::Ascending)).collect()
-}
-
-/// The least bytes above all that begin with these; none if there are none.
-pub(super) fn after(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
-    while let Some(last) = bytes.pop() {
-        if last < 0xff {
-            bytes.push(last + 1);
-            return Some(bytes);
-        }
-    }
-    None
 }
 
 /// What a filter says of an index.
@@ -243,17 +109,17 @@ struct Taken<'a> {
 }
 
 /// The bounds that the clauses of a filter give the parts of an index.
-pub(super) fn bounded<'f>(said: &Said<'f>, index: &Index<'f>) -> Bounded {
+pub(super) fn bounded<'f>(predicates: &Predicates<'f>, index: &Index<'f>) -> Bounded {
     let mut found = Bounded { bounds: Vec::new(), proved: Vec::new() };
     let mut taken: Vec<Taken<'_>> = Vec::new();
     for (at, part) in index.definition.parts().iter().enumerate() {
         let multikey = index.multikey >> at & 1 == 1;
-        let of_path = said.of_part(part, multikey);
+        let of_path = predicates.of_part(part, multikey);
         let bounds = if multikey {
             // Without a value there is no entry, and so none that shows a null in another element.
-            let shows = |one: &&Candidate| one.positive || !index.definition.is_sparse();
-            let agrees = |one: &&Candidate| taken.iter().all(|before| agree(before, one, part));
-            let candidates = of_path.candidates.iter().filter(shows).filter(agrees);
+            let shows = |one: &&ClauseBounds| one.positive || !index.definition.is_sparse();
+            let agrees = |one: &&ClauseBounds| taken.iter().all(|before| agree(before, one, part));
+            let candidates = of_path.clauses.iter().filter(shows).filter(agrees);
             // Of several conditions each may be met by another element: one of them gives the bounds.
             let best = candidates.min_by(|a, b| a.width.total_cmp(&b.width));
             match best.filter(|best| !best.set.values.is_all()) {
@@ -280,7 +146,7 @@ pub(super) fn bounded<'f>(said: &Said<'f>, index: &Index<'f>) -> Bounded {
 
 /// True if an entry that a document has for the one condition is one that it has for the other: their paths lead through
 /// no array together, or to one element of it.
-fn agree(before: &Taken<'_>, candidate: &Candidate, part: &Part) -> bool {
+fn agree(before: &Taken<'_>, candidate: &ClauseBounds, part: &Part) -> bool {
     fn first(path: &str) -> &str {
         path.split('.').next().unwrap_or_default()
     }

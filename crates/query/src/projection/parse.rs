@@ -6,8 +6,9 @@ use alluvium_document::{Map, Value};
 
 use super::tree::{Child, Collision, Node, Slice};
 use super::{ElemMatch, Kind, Projection, ProjectionError};
+use crate::code::ErrorCode;
+use crate::dollar::is_dollar_name;
 use crate::filter::{ElementFilter, Patterns};
-use crate::location;
 
 type Result<T> = std::result::Result<T, ProjectionError>;
 
@@ -37,10 +38,10 @@ pub(super) fn projection(projection: &Map) -> Result<Projection> {
 }
 
 fn name_of(name: &Value) -> Result<&str> {
-    name.as_str().ok_or_else(|| invalid(location::DOLLAR, "a path in a projection is a string"))
+    name.as_str().ok_or_else(|| invalid(ErrorCode::DOLLAR, "a path in a projection is a string"))
 }
 
-fn invalid(code: i32, message: impl Into<String>) -> ProjectionError {
+fn invalid(code: ErrorCode, message: impl Into<String>) -> ProjectionError {
     ProjectionError::Invalid(message.into(), code)
 }
 
@@ -48,10 +49,10 @@ fn invalid(code: i32, message: impl Into<String>) -> ProjectionError {
 fn path(text: &str) -> Result<FieldPath> {
     let path: FieldPath = text
         .parse()
-        .map_err(|error| invalid(location::of_path(text), format!("{text:?} cannot be in a projection: {error}")))?;
-    if let Some(name) = path.names().find(|name| location::is_dollar_name(name)) {
+        .map_err(|error| invalid(ErrorCode::of_path(text), format!("{text:?} cannot be in a projection: {error}")))?;
+    if let Some(name) = path.names().find(|name| is_dollar_name(name)) {
         let message = format!("the name '{name}' in the projection '{text}' begins with a dollar sign");
-        return Err(invalid(location::DOLLAR, message));
+        return Err(invalid(ErrorCode::DOLLAR, message));
     }
     Ok(path)
 }
@@ -70,18 +71,21 @@ impl Parser {
             value => value.as_f64().map(|number| number != 0.0),
         };
         match (value, is_true) {
-            (Value::Map(_), _) if is_position => {
-                Err(invalid(31271, format!("the positional projection '{full}' takes true, and no expression")))
-            }
+            (Value::Map(_), _) if is_position => Err(invalid(
+                ErrorCode::Location31271,
+                format!("the positional projection '{full}' takes true, and no expression"),
+            )),
             (Value::Map(map), _) => self.map(parent, &full, map),
             (_, Some(true)) if is_position => self.position(&full),
-            (_, Some(false)) if is_position => {
-                Err(invalid(31395, format!("the positional projection '{full}' cannot exclude: leave '.$' out")))
-            }
+            (_, Some(false)) if is_position => Err(invalid(
+                ErrorCode::Location31395,
+                format!("the positional projection '{full}' cannot exclude: leave '.$' out"),
+            )),
             (_, Some(included)) => self.field(&full, included),
-            (_, None) if is_position => {
-                Err(invalid(31308, format!("the positional projection '{full}' takes true, and no constant")))
-            }
+            (_, None) if is_position => Err(invalid(
+                ErrorCode::Location31308,
+                format!("the positional projection '{full}' takes true, and no constant"),
+            )),
             (_, None) => Err(ProjectionError::NotSupported(format!(
                 "the constant of type {} for '{full}' is not supported in a projection: write 1 or 0",
                 value.type_name()
@@ -105,11 +109,11 @@ impl Parser {
         }
         match (self.kind, included) {
             (Some(Kind::Exclusion), true) => Err(invalid(
-                31253,
+                ErrorCode::Location31253,
                 format!("the projection includes '{full}' and excludes other fields: do one of both"),
             )),
             (Some(Kind::Inclusion), false) => Err(invalid(
-                31254,
+                ErrorCode::Location31254,
                 format!("the projection excludes '{full}' and includes other fields: do one of both"),
             )),
             (_, included) => {
@@ -121,21 +125,24 @@ impl Parser {
 
     fn position(&mut self, full: &str) -> Result<()> {
         if self.position.is_some() {
-            return Err(invalid(31276, "a projection has one positional operator '.$' at most"));
+            return Err(invalid(ErrorCode::Location31276, "a projection has one positional operator '.$' at most"));
         }
         if !self.elem_matches.is_empty() {
-            return Err(invalid(31256, "a projection cannot have a positional operator and $elemMatch"));
+            return Err(invalid(
+                ErrorCode::Location31256,
+                "a projection cannot have a positional operator and $elemMatch",
+            ));
         }
         if full.contains(".$.") {
             let message =
                 format!("the positional operator in the projection '{full}' stands at the end, as in 'a.b.$'");
-            return Err(invalid(31394, message));
+            return Err(invalid(ErrorCode::Location31394, message));
         }
         let path = path(full.strip_suffix('$').and_then(|path| path.strip_suffix('.')).unwrap_or_default())?;
         self.add(&path, Child::Position)?;
         if self.kind == Some(Kind::Exclusion) {
             return Err(invalid(
-                31253,
+                ErrorCode::Location31253,
                 format!("the projection includes '{full}' and excludes other fields: do one of both"),
             ));
         }
@@ -150,7 +157,7 @@ impl Parser {
         match map.entries.as_slice() {
             [] => {
                 return Err(invalid(
-                    51270,
+                    ErrorCode::Location51270,
                     format!("the projection of '{full}' is an empty map: write 1 for all of it"),
                 ));
             }
@@ -160,7 +167,7 @@ impl Parser {
                     return self.add(&path, Child::Slice(slice(full, operand)?));
                 }
                 Some("$elemMatch") => return self.elem_match(parent, path, operand),
-                Some(operator) if location::is_dollar_name(operator) => {
+                Some(operator) if is_dollar_name(operator) => {
                     let message = format!("the expression {operator} for '{full}' is not supported in a projection");
                     return Err(ProjectionError::NotSupported(message));
                 }
@@ -176,14 +183,20 @@ impl Parser {
     fn elem_match(&mut self, parent: &str, path: FieldPath, operand: &Value) -> Result<()> {
         if !matches!(operand, Value::Map(_)) {
             let found = operand.type_name();
-            return Err(invalid(31274, format!("$elemMatch of '{path}' takes a map, this is of type {found}")));
+            return Err(invalid(
+                ErrorCode::Location31274,
+                format!("$elemMatch of '{path}' takes a map, this is of type {found}"),
+            ));
         }
         if self.position.is_some() {
-            return Err(invalid(31255, "a projection cannot have a positional operator and $elemMatch"));
+            return Err(invalid(
+                ErrorCode::Location31255,
+                "a projection cannot have a positional operator and $elemMatch",
+            ));
         }
         if !parent.is_empty() || path.depth() > 1 {
             let message = format!("$elemMatch of '{path}' is not on a field of the document itself");
-            return Err(invalid(31275, message));
+            return Err(invalid(ErrorCode::Location31275, message));
         }
         let filter = ElementFilter::parse_with(operand, &self.patterns)?;
         self.add(&path, Child::Whole)?;
@@ -219,12 +232,15 @@ fn rest_of(path: &FieldPath) -> Collision {
 
 fn collision(path: &FieldPath, collision: &Collision) -> ProjectionError {
     match collision {
-        Collision::AtEnd => invalid(31250, format!("the projection speaks of '{path}', or of something in it, twice")),
+        Collision::AtEnd => invalid(
+            ErrorCode::Location31250,
+            format!("the projection speaks of '{path}', or of something in it, twice"),
+        ),
         Collision::At(rest) => {
             let text = path.as_str();
             let around = text[..text.len() - rest.len()].trim_end_matches('.');
             let message = format!("the projection of '{path}' collides with that of '{around}', in which it lies");
-            invalid(31249, message)
+            invalid(ErrorCode::Location31249, message)
         }
     }
 }
@@ -239,13 +255,13 @@ fn slice(full: &str, operand: &Value) -> Result<Slice> {
         Value::Array(both) => match both.as_slice() {
             [skip, limit] => match (integer(skip), integer(limit)) {
                 (Some(skip), Some(limit)) if limit > 0 => Ok(Slice { skip: Some(skip), limit }),
-                _ => Err(invalid(28724, format!("$slice of '{full}' takes {wanted}"))),
+                _ => Err(invalid(ErrorCode::Location28724, format!("$slice of '{full}' takes {wanted}"))),
             },
-            _ => Err(invalid(28667, format!("$slice of '{full}' takes {wanted}"))),
+            _ => Err(invalid(ErrorCode::Location28667, format!("$slice of '{full}' takes {wanted}"))),
         },
         number => match integer(number) {
             Some(limit) => Ok(Slice { skip: None, limit }),
-            None => Err(invalid(28667, format!("$slice of '{full}' takes {wanted}"))),
+            None => Err(invalid(ErrorCode::Location28667, format!("$slice of '{full}' takes {wanted}"))),
         },
     }
 }

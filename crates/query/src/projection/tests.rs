@@ -34,12 +34,12 @@ fn the_fields_that_are_enough() {
 #[test]
 fn names_that_are_no_strings_and_paths_that_are_too_long_are_refused() {
     let number = Map { entries: vec![(Value::from(1), Value::from(1))] };
-    assert_eq!(Projection::parse(&number).unwrap_err().code(), 16410);
-    assert_eq!(Projection::parse(&Map::from([("a", number)])).unwrap_err().code(), 16410);
+    assert_eq!(Projection::parse(&number).unwrap_err().code().number(), 16410);
+    assert_eq!(Projection::parse(&Map::from([("a", number)])).unwrap_err().code().number(), 16410);
     let deep = |levels: usize| (1..levels).fold(Map::from([("a", 1)]), |inner, _| Map::from([("a", inner)]));
     assert!(Projection::parse(&deep(100)).is_ok());
-    assert_eq!(Projection::parse(&deep(101)).unwrap_err().code(), 5_984_700);
-    assert_eq!(Projection::parse(&deep(5000)).unwrap_err().code(), 5_984_700);
+    assert_eq!(Projection::parse(&deep(101)).unwrap_err().code().number(), 5_984_700);
+    assert_eq!(Projection::parse(&deep(5000)).unwrap_err().code().number(), 5_984_700);
 }
 
 /// Keys that are no strings are neither included nor excluded.
@@ -61,5 +61,5 @@ fn patterns_of_a_projection_have_a_limit_together() {
         (format!("a{n}"), Map::from([("$elemMatch", pattern)]))
     };
     Projection::parse(&(0..10).map(field).collect()).unwrap();
-    assert_eq!(Projection::parse(&(0..1500).map(field).collect()).unwrap_err().code(), 51091);
+    assert_eq!(Projection::parse(&(0..1500).map(field).collect()).unwrap_err().code().number(), 51091);
 }

@@ -2,7 +2,7 @@
 
 use alluvium_document::row::RowError;
 
-use crate::location;
+use crate::code::ErrorCode;
 
 /// Why a sort is refused, or a document cannot be sorted by it, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +16,7 @@ pub enum SortError {
     NotADirection(String),
     /// A path is none; beside the message MongoDB's code.
     #[error("{0}")]
-    Path(String, i32),
+    Path(String, ErrorCode),
     /// A path comes twice.
     #[error("{0}")]
     Duplicate(String),
@@ -49,28 +49,19 @@ pub enum SortError {
 }
 
 impl SortError {
-    /// MongoDB's number for the error.
-    pub fn code(&self) -> i32 {
-        self.number_and_name().0
-    }
-
-    /// MongoDB's name for the error.
-    pub fn code_name(&self) -> &'static str {
-        self.number_and_name().1
-    }
-
-    fn number_and_name(&self) -> (i32, &'static str) {
+    /// MongoDB's code for the error.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Direction(_) => (15974, "Location15974"),
-            Self::NotADirection(_) => (15975, "Location15975"),
-            Self::Path(_, code) => (*code, location::name(*code)),
-            Self::Duplicate(_) => (7_472_500, "Location7472500"),
-            Self::TooManyParts => (13103, "Location13103"),
-            Self::Unsupported(_) => (9, "FailedToParse"),
-            Self::ParallelArrays(..) | Self::TooManyKeys(_) => (2, "BadValue"),
-            Self::AmbiguousName(..) => (16746, "Location16746"),
-            Self::Memory { .. } => (292, "QueryExceededMemoryLimitNoDiskUseAllowed"),
-            Self::Damaged(_) => (301, "DataCorruptionDetected"),
+            Self::Direction(_) => ErrorCode::Location15974,
+            Self::NotADirection(_) => ErrorCode::Location15975,
+            Self::Path(_, code) => *code,
+            Self::Duplicate(_) => ErrorCode::Location7472500,
+            Self::TooManyParts => ErrorCode::Location13103,
+            Self::Unsupported(_) => ErrorCode::FailedToParse,
+            Self::ParallelArrays(..) | Self::TooManyKeys(_) => ErrorCode::BadValue,
+            Self::AmbiguousName(..) => ErrorCode::Location16746,
+            Self::Memory { .. } => ErrorCode::QueryExceededMemoryLimitNoDiskUseAllowed,
+            Self::Damaged(_) => ErrorCode::DataCorruptionDetected,
         }
     }
 }

@@ -3,7 +3,6 @@
 //! A document yields keys as it would yield entries of an index on the parts of the sort: one for each element of the
 //! arrays in the way. The least of them is the sort key.
 
-use alluvium_document::key::encode_ref;
 use alluvium_document::path::array_index;
 use alluvium_document::row::{ArrayRef, MapRef, ValueRef};
 use alluvium_document::{Document, Value};
@@ -32,7 +31,7 @@ pub(super) fn put(parts: &[SortPart], document: &Document, out: &mut Vec<u8>) ->
 
 fn put_part(part: &SortPart, value: &ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), SortError> {
     let start = out.len();
-    encode_ref(value, out)?;
+    value.encode_key(out)?;
     if part.direction == Direction::Descending {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }

@@ -39,20 +39,20 @@ fn what_is_no_sort_is_refused() {
     for (text, code) in cases {
         let error = Sort::parse(&map(text)).unwrap_err();
         assert_eq!(
-            (error.code(), error.code_name().ends_with(&code.to_string())),
+            (error.code().number(), error.code().name().ends_with(&code.to_string())),
             (code, code > 100),
             "{text}: {error}"
         );
     }
     let duplicate = Map::from([("a", 1), ("b", 1), ("a", -1)]);
-    assert_eq!(Sort::parse(&duplicate).unwrap_err().code(), 7_472_500);
+    assert_eq!(Sort::parse(&duplicate).unwrap_err().code().number(), 7_472_500);
     let number = Map { entries: vec![(Value::from(1), Value::from(1))] };
-    assert_eq!(Sort::parse(&number).unwrap_err().code(), 15974);
+    assert_eq!(Sort::parse(&number).unwrap_err().code().number(), 15974);
     let names: Vec<String> = (0..33).map(|n| format!("f{n}")).collect();
     let many = |n: usize| Sort::parse(&names[..n].iter().map(|name| (name.as_str(), 1)).collect());
     assert_eq!(many(32).unwrap().parts().len(), 32);
     assert_eq!(many(33), Err(SortError::TooManyParts));
-    assert_eq!(Sort::parse(&Map::from([(vec!["a"; 101].join("."), 1)])).unwrap_err().code(), 5_984_700);
+    assert_eq!(Sort::parse(&Map::from([(vec!["a"; 101].join("."), 1)])).unwrap_err().code().number(), 5_984_700);
 }
 
 #[test]
@@ -120,5 +120,5 @@ fn what_is_kept_counts_its_bytes_and_no_more_are_kept() {
     assert_eq!(all.bound(), None);
     let offered = (0..100).find(|n| all.offer(&[1], 36, || *n).is_err());
     assert_eq!(offered, Some(9));
-    assert_eq!(SortError::Memory { limit: 1 }.code(), 292);
+    assert_eq!(SortError::Memory { limit: 1 }.code().number(), 292);
 }

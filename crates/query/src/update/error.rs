@@ -3,6 +3,7 @@
 use alluvium_document::path::PathError;
 use alluvium_document::row::RowError;
 
+use crate::code::ErrorCode;
 use crate::filter::FilterError;
 
 /// Why an update is refused, with MongoDB's code for it. The message says which operator and field.
@@ -58,33 +59,24 @@ pub enum UpdateError {
 }
 
 impl UpdateError {
-    /// MongoDB's number for the error.
-    pub fn code(&self) -> i32 {
-        self.number_and_name().0
-    }
-
-    /// MongoDB's name for the error.
-    pub fn code_name(&self) -> &'static str {
-        self.number_and_name().1
-    }
-
-    fn number_and_name(&self) -> (i32, &'static str) {
+    /// MongoDB's code for the error.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::BadValue(_) => (2, "BadValue"),
-            Self::FailedToParse(_) => (9, "FailedToParse"),
-            Self::TypeMismatch(_) => (14, "TypeMismatch"),
-            Self::Overflow(_) => (15, "Overflow"),
-            Self::PathNotViable(_) => (28, "PathNotViable"),
-            Self::CannotBackfillArray(_) => (34, "CannotBackfillArray"),
-            Self::ConflictingUpdateOperators(_) => (40, "ConflictingUpdateOperators"),
-            Self::DollarPrefixedFieldName(_) => (52, "DollarPrefixedFieldName"),
-            Self::NotSingleValueField(_) => (54, "NotSingleValueField"),
-            Self::NotExactValueField(_) => (55, "NotExactValueField"),
-            Self::EmptyFieldName(_) => (56, "EmptyFieldName"),
-            Self::ImmutableField(_) => (66, "ImmutableField"),
-            Self::Filter(error) => (error.code(), error.code_name()),
-            Self::Damaged(_) => (301, "DataCorruptionDetected"),
-            Self::TooLarge(_) => (10334, "BSONObjectTooLarge"),
+            Self::BadValue(_) => ErrorCode::BadValue,
+            Self::FailedToParse(_) => ErrorCode::FailedToParse,
+            Self::TypeMismatch(_) => ErrorCode::TypeMismatch,
+            Self::Overflow(_) => ErrorCode::Overflow,
+            Self::PathNotViable(_) => ErrorCode::PathNotViable,
+            Self::CannotBackfillArray(_) => ErrorCode::CannotBackfillArray,
+            Self::ConflictingUpdateOperators(_) => ErrorCode::ConflictingUpdateOperators,
+            Self::DollarPrefixedFieldName(_) => ErrorCode::DollarPrefixedFieldName,
+            Self::NotSingleValueField(_) => ErrorCode::NotSingleValueField,
+            Self::NotExactValueField(_) => ErrorCode::NotExactValueField,
+            Self::EmptyFieldName(_) => ErrorCode::EmptyFieldName,
+            Self::ImmutableField(_) => ErrorCode::ImmutableField,
+            Self::Filter(error) => error.code(),
+            Self::Damaged(_) => ErrorCode::DataCorruptionDetected,
+            Self::TooLarge(_) => ErrorCode::BSONObjectTooLarge,
         }
     }
 

@@ -7,7 +7,7 @@ use alluvium_document::path::{FieldPath, array_index};
 use alluvium_document::row::ID;
 use alluvium_document::{Map, Value, bson};
 
-use super::walk::Fields;
+use super::fields::Fields;
 use super::{Change, Context, Update, UpdateError, order};
 use crate::filter::{Filter, MAX_FILTER_BYTES, Patterns};
 
@@ -168,7 +168,7 @@ impl Update {
             let steps = count(&change.path);
             let from = located.positions.len();
             if steps == 0 {
-                located.places.push((index, from));
+                located.places.push(Place { change: index, positions_at: from });
                 continue;
             }
             let names: Vec<&str> = change.path.names().collect();
@@ -178,7 +178,8 @@ impl Update {
                 Some(first) => finder.find(document.field(first)?.map(|value| &*value), &mut located.positions)?,
                 None => {}
             }
-            let found = (from..located.positions.len()).step_by(steps).map(|at| (index, at));
+            let found =
+                (from..located.positions.len()).step_by(steps).map(|at| Place { change: index, positions_at: at });
             located.places.extend(found);
         }
         if self.mixes() {
@@ -253,29 +254,43 @@ pub(super) fn no_position(change: &Change) -> UpdateError {
 /// The places of changes: the elements that their names stand for.
 #[derive(Debug, Default)]
 pub(super) struct Located {
-    /// A change, and where its positions begin.
-    places: Vec<(usize, usize)>,
+    places: Vec<Place>,
     positions: Vec<usize>,
 }
 
+/// An index into the changes of the update, and one into [`Located::positions`], where the positions of the change begin.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    change: usize,
+    positions_at: usize,
+}
+
+/// A change, and the positions in arrays for the names that stand for several elements.
+#[derive(Clone, Copy)]
+pub(super) struct LocatedChange<'a> {
+    pub change: &'a Change,
+    pub positions: &'a [usize],
+}
+
 impl Located {
-    /// The changes in the order in which they are made, and their positions in arrays.
-    pub fn iter<'a>(&'a self, changes: &'a [Change]) -> impl Iterator<Item = (&'a Change, &'a [usize])> {
-        self.places.iter().map(|place| self.place(changes, *place))
+    /// The changes in the order in which they are made.
+    pub fn iter<'a>(&'a self, changes: &'a [Change]) -> impl Iterator<Item = LocatedChange<'a>> {
+        self.places.iter().map(|place| self.change_at(changes, *place))
     }
 
-    fn place<'a>(&'a self, changes: &'a [Change], (change, from): (usize, usize)) -> (&'a Change, &'a [usize]) {
+    fn change_at<'a>(&'a self, changes: &'a [Change], Place { change, positions_at }: Place) -> LocatedChange<'a> {
         let change = &changes[change];
-        (change, &self.positions[from..from + count(&change.path)])
+        LocatedChange { change, positions: &self.positions[positions_at..positions_at + count(&change.path)] }
     }
 
     /// Puts them in the order of their positions, and refuses those that mean the same.
     fn sort(&mut self, changes: &[Change]) -> Result<(), UpdateError> {
         let mut places = std::mem::take(&mut self.places);
-        places.sort_by(|a, b| compare(self.place(changes, *a), self.place(changes, *b)));
-        let meet = places.windows(2).find(|pair| leads_to(self.place(changes, pair[0]), self.place(changes, pair[1])));
+        places.sort_by(|a, b| self.change_at(changes, *a).compare(self.change_at(changes, *b)));
+        let leads = |pair: &&[Place]| self.change_at(changes, pair[0]).leads_to(self.change_at(changes, pair[1]));
+        let meet = places.windows(2).find(leads);
         if let Some(pair) = meet {
-            let [a, b] = [pair[0], pair[1]].map(|place| &self.place(changes, place).0.path);
+            let [a, b] = [pair[0], pair[1]].map(|place| &self.change_at(changes, place).change.path);
             let message = format!("updating the path '{b}' would conflict with updating '{a}' in one element");
             return Err(UpdateError::ConflictingUpdateOperators(message));
         }
@@ -290,28 +305,30 @@ enum Step<'a> {
     Name(&'a str),
 }
 
-fn steps<'a>((change, positions): (&'a Change, &'a [usize])) -> impl Iterator<Item = Step<'a>> {
-    let mut positions = positions.iter();
-    change.path.names().map(move |name| match is_several(name) {
-        true => positions.next().map_or(Step::Name(name), |at| Step::At(*at)),
-        false => Step::Name(name),
-    })
-}
+impl<'a> LocatedChange<'a> {
+    fn steps(self) -> impl Iterator<Item = Step<'a>> {
+        let mut positions = self.positions.iter();
+        self.change.path.names().map(move |name| match is_several(name) {
+            true => positions.next().map_or(Step::Name(name), |at| Step::At(*at)),
+            false => Step::Name(name),
+        })
+    }
 
-fn compare(a: (&Change, &[usize]), b: (&Change, &[usize])) -> Ordering {
-    let one = |(a, b): (Step<'_>, Step<'_>)| match (a, b) {
-        (Step::At(a), Step::At(b)) => a.cmp(&b),
-        (Step::Name(a), Step::Name(b)) => order::compare_names(a, b),
-        (Step::At(_), Step::Name(_)) => Ordering::Less,
-        (Step::Name(_), Step::At(_)) => Ordering::Greater,
-    };
-    let order = steps(a).zip(steps(b)).map(one).find(|order| order.is_ne());
-    order.unwrap_or_else(|| a.0.path.depth().cmp(&b.0.path.depth()))
-}
+    fn compare(self, other: Self) -> Ordering {
+        let one = |(a, b): (Step<'_>, Step<'_>)| match (a, b) {
+            (Step::At(a), Step::At(b)) => a.cmp(&b),
+            (Step::Name(a), Step::Name(b)) => order::compare_names(a, b),
+            (Step::At(_), Step::Name(_)) => Ordering::Less,
+            (Step::Name(_), Step::At(_)) => Ordering::Greater,
+        };
+        let order = self.steps().zip(other.steps()).map(one).find(|order| order.is_ne());
+        order.unwrap_or_else(|| self.change.path.depth().cmp(&other.change.path.depth()))
+    }
 
-/// True if `b` is, or lies in, what `a` is.
-fn leads_to(a: (&Change, &[usize]), b: (&Change, &[usize])) -> bool {
-    a.0.path.depth() <= b.0.path.depth() && steps(a).zip(steps(b)).all(|(a, b)| a == b)
+    /// True if the other change is of the same value, or of one inside it.
+    fn leads_to(self, other: Self) -> bool {
+        self.change.path.depth() <= other.change.path.depth() && self.steps().zip(other.steps()).all(|(a, b)| a == b)
+    }
 }
 
 /// Finds the elements that a path stands for.

@@ -5,8 +5,8 @@ use alluvium_document::{Map, Value};
 
 use super::UpdateError;
 use super::place::check_canonical;
+use crate::dollar::is_reference_name;
 use crate::filter::{Filter, FilterError, Patterns};
-use crate::location::is_reference_name;
 
 /// The name under which an element stands in a filter of elements.
 const ELEMENT: &str = "element";

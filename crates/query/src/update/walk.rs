@@ -3,65 +3,15 @@
 use alluvium_document::compare::equal;
 use alluvium_document::path::{FieldPath, array_index};
 use alluvium_document::row::ID;
-use alluvium_document::{Draft, MAX_DEPTH, Map, Value};
+use alluvium_document::{MAX_DEPTH, Map, Value};
 
 use super::action::{Action, Outcome, nests_too_deep};
+use super::fields::Fields;
 use super::place::is_several;
 use super::{Change, Context, UpdateError};
 
 /// The most nulls that an array is filled up with, so that a position far behind its end can be set. MongoDB's limit.
 const MAX_PADDING: usize = 1_500_000;
-
-/// The fields of a document.
-pub(super) trait Fields {
-    /// The value of a field, to be changed in place.
-    fn field(&mut self, name: &str) -> Result<Option<&mut Value>, UpdateError>;
-    /// Appends a field that is not there.
-    fn append(&mut self, name: &str, value: Value) -> Result<(), UpdateError>;
-    /// Removes a field.
-    fn remove(&mut self, name: &str) -> Result<(), UpdateError>;
-    /// The value of a field, not to be changed.
-    fn copy(&self, name: &str) -> Result<Option<Value>, UpdateError>;
-}
-
-impl Fields for Map {
-    fn field(&mut self, name: &str) -> Result<Option<&mut Value>, UpdateError> {
-        Ok(self.get_mut(name))
-    }
-
-    fn append(&mut self, name: &str, value: Value) -> Result<(), UpdateError> {
-        self.push(name, value);
-        Ok(())
-    }
-
-    fn remove(&mut self, name: &str) -> Result<(), UpdateError> {
-        Map::remove(self, name);
-        Ok(())
-    }
-
-    fn copy(&self, name: &str) -> Result<Option<Value>, UpdateError> {
-        Ok(self.get(name).cloned())
-    }
-}
-
-impl Fields for Draft {
-    fn field(&mut self, name: &str) -> Result<Option<&mut Value>, UpdateError> {
-        Ok(self.get_mut(name)?)
-    }
-
-    fn append(&mut self, name: &str, value: Value) -> Result<(), UpdateError> {
-        Ok(self.set(name, value)?)
-    }
-
-    fn remove(&mut self, name: &str) -> Result<(), UpdateError> {
-        Draft::remove(self, name)?;
-        Ok(())
-    }
-
-    fn copy(&self, name: &str) -> Result<Option<Value>, UpdateError> {
-        Ok(self.get(name)?)
-    }
-}
 
 /// Makes one change; `positions` are those for the names that stand for several elements. Whether the document is another
 /// one now. On an error it is as it was.

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::template::value_end;
+use super::value_end;
 use super::*;
 
 fn naive_end(line: &[u8], start: usize) -> (usize, bool) {

@@ -84,18 +84,19 @@ fn what_is_no_index_is_refused() {
     ];
     for (keys, options, code) in cases {
         let error = Definition::parse(&map(keys), &map(options)).unwrap_err();
-        assert_eq!(error.code(), code, "{keys} {options}: {error}");
+        assert_eq!(error.code().number(), code, "{keys} {options}: {error}");
         assert!(!error.to_string().is_empty());
     }
     let many: Map = (0..33).map(|n| (format!("f{n}"), 1)).collect();
-    assert_eq!(Definition::parse(&many, &Map::new()).unwrap_err().code(), 13103);
+    assert_eq!(Definition::parse(&many, &Map::new()).unwrap_err().code().number(), 13103);
     assert!(Definition::from_map(&map("{'name':'a'}")).is_err());
 }
 
 #[test]
 fn the_index_on_id_is_known_by_its_keys() {
-    let on_id =
-        |keys: &str, options: &str| Definition::is_on_id(&map(keys), &map(options)).map_err(|error| error.code());
+    let on_id = |keys: &str, options: &str| {
+        Definition::is_on_id(&map(keys), &map(options)).map_err(|error| error.code().number())
+    };
     assert_eq!(on_id("{'_id':1}", "{}"), Ok(true));
     assert_eq!(on_id("{'_id':1.0}", "{'v':2,'name':'mine','background':true}"), Ok(true));
     for option in ["sparse", "unique", "expireAfterSeconds", "partialFilterExpression", "foo"] {
@@ -118,7 +119,7 @@ fn names_that_are_made_of_keys_may_be_long() {
     assert_eq!(named(MAX_NAME_BYTES).unwrap().name().len(), MAX_NAME_BYTES);
     for error in [named(MAX_NAME_BYTES + 1), Definition::parse(&keys(32, 3000), &Map::new())] {
         let error = error.unwrap_err();
-        assert_eq!(error.code(), 67);
+        assert_eq!(error.code().number(), 67);
         assert!(error.to_string().contains("1 to 65536 bytes"), "{error}");
     }
     // With a name, the paths may be as long as they are.
@@ -132,7 +133,8 @@ fn a_deep_filter_of_an_index_that_is_there_is_read() {
         let value = (0..levels - 1).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
         Map::from([("key", Map::from([("a", 1)])), ("partialFilterExpression", Map::from([("b", value)]))])
     };
-    let new = |levels: usize| Definition::from_map(&deep(levels)).map_err(|error| (error.code(), error.to_string()));
+    let new =
+        |levels: usize| Definition::from_map(&deep(levels)).map_err(|error| (error.code().number(), error.to_string()));
     assert!(new(MAX_PARTIAL_LEVELS).is_ok());
     let said =
         "the partialFilterExpression is wrong: it nests deeper than 90 levels: index more documents by a simpler one";

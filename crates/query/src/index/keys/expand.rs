@@ -67,8 +67,8 @@ pub(super) struct Expansion<'d> {
     /// The bytes of the keys found, equal ones included.
     bytes: usize,
     most: Most,
-    /// Equal keys are put together when there are more than so many keys, or bytes.
-    room: (usize, usize),
+    /// Equal keys are merged when the keys, or their bytes, are more than this.
+    room: Most,
 }
 
 /// The most keys of a document, and the most bytes of them.
@@ -89,8 +89,7 @@ impl Most {
 impl<'d> Expansion<'d> {
     /// The keys of a document, ascending, each once.
     pub(super) fn of(index: &'d Definition, document: &Map, most: Most) -> Result<Keys, IndexError> {
-        let room = (most.keys, most.bytes);
-        let mut expansion = Self { index, found: Keys::default(), bytes: 0, most, room };
+        let mut expansion = Self { index, found: Keys::default(), bytes: 0, most, room: most };
         expansion.expand(&vec![At::Open(0); index.parts().len()], Some(document))?;
         expansion.distinct();
         expansion.check()?;
@@ -113,7 +112,8 @@ impl<'d> Expansion<'d> {
         self.distinct();
         self.check()?;
         let (keys, bytes) = (self.found.keys.len(), self.bytes);
-        self.room = (self.most.keys.max(keys + keys / 2), self.most.bytes.max(bytes + bytes / 2));
+        let Most { keys: keys_max, bytes: bytes_max } = self.most;
+        self.room = Most { keys: keys_max.max(keys + keys / 2), bytes: bytes_max.max(bytes + bytes / 2) };
         Ok(())
     }
 
@@ -262,7 +262,7 @@ impl<'d> Expansion<'d> {
         }
         self.bytes += bytes.len() + values.len();
         self.found.keys.push(IndexKey { bytes, values });
-        match self.found.keys.len() > self.room.0 || self.bytes > self.room.1 {
+        match self.found.keys.len() > self.room.keys || self.bytes > self.room.bytes {
             true => self.make_room(),
             false => Ok(()),
         }

@@ -10,9 +10,9 @@ use alluvium_document::row::ID;
 
 use super::Index;
 use super::bounds::{Bounds, Of};
-use super::cost::width;
 use super::interval::Intervals;
-use super::scan::PartBounds;
+use super::ranges::PartBounds;
+use super::selectivity::width;
 use crate::filter::tree::{Clause, Condition, Test};
 use crate::filter::{Filter, Form};
 use crate::index::{Definition, Order, Part};
@@ -67,12 +67,12 @@ fn fields_of(condition: &Condition) -> Option<&Filter> {
 }
 
 /// The indexes, as bits, that have a path which a clause speaks of.
-pub(super) fn spoken_of(clauses: &[Clause], paths: &Paths<'_>) -> u64 {
+pub(super) fn indexes_of(clauses: &[Clause], paths: &Paths<'_>) -> u64 {
     clauses.iter().fold(0, |all, clause| all | paths.indexes(clause))
 }
 
 /// What a filter says.
-pub(super) struct Said<'f> {
+pub(super) struct Predicates<'f> {
     pub filter: &'f Filter,
     /// The clauses at each path that an index has.
     at: BTreeMap<&'f str, Vec<usize>>,
@@ -80,13 +80,13 @@ pub(super) struct Said<'f> {
     of_elements: Vec<usize>,
     /// The indexes, as bits, that it speaks of.
     indexes: u64,
-    known: RefCell<BTreeMap<(&'f str, bool), Rc<OfPath>>>,
+    known: RefCell<BTreeMap<(&'f str, bool), Rc<PathPredicates>>>,
 }
 
 /// What the clauses say of a path.
-pub(super) struct OfPath {
+pub(super) struct PathPredicates {
     /// Each by itself.
-    pub candidates: Vec<Candidate>,
+    pub clauses: Vec<ClauseBounds>,
     /// All of them.
     pub together: Set,
     /// The clauses that a key within all of them proves.
@@ -94,7 +94,7 @@ pub(super) struct OfPath {
 }
 
 /// What a clause says of a path.
-pub(super) struct Candidate {
+pub(super) struct ClauseBounds {
     pub clause: usize,
     pub set: Set,
     /// A key within proves the clause.
@@ -129,7 +129,7 @@ impl Set {
     }
 }
 
-impl Candidate {
+impl ClauseBounds {
     fn new(clause: usize, condition: &Condition, of: Of, element_of: Option<&str>) -> Self {
         let bounds = Bounds::of_condition(condition, of);
         Self {
@@ -143,7 +143,7 @@ impl Candidate {
     }
 }
 
-impl<'f> Said<'f> {
+impl<'f> Predicates<'f> {
     pub fn new(filter: &'f Filter, paths: &Paths<'_>) -> Self {
         let mut at: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         let mut of_elements = Vec::new();
@@ -165,7 +165,7 @@ impl<'f> Said<'f> {
     }
 
     /// True if there may be bounds for the index at this place of the list.
-    pub fn speaks_of(&self, index: usize) -> bool {
+    pub fn concerns(&self, index: usize) -> bool {
         self.indexes & bit(index) != 0
     }
 
@@ -179,25 +179,25 @@ impl<'f> Said<'f> {
     }
 
     /// What is said of a part's path.
-    pub fn of_part(&self, part: &'f Part, multikey: bool) -> Rc<OfPath> {
+    pub fn of_part(&self, part: &'f Part, multikey: bool) -> Rc<PathPredicates> {
         let path = part.path.as_str();
         if let Some(known) = self.known.borrow().get(&(path, multikey)) {
             return known.clone();
         }
-        let candidates = self.candidates(part, multikey);
-        let together = candidates.iter().fold(Intervals::all(), |all, one| all.intersection(&one.set.values));
-        let proved = candidates.iter().filter(|one| one.exact).map(|one| one.clause).collect();
-        let found = Rc::new(OfPath { candidates, together: Set::new(together), proved });
+        let clauses = self.clauses(part, multikey);
+        let together = clauses.iter().fold(Intervals::all(), |all, one| all.intersection(&one.set.values));
+        let proved = clauses.iter().filter(|one| one.exact).map(|one| one.clause).collect();
+        let found = Rc::new(PathPredicates { clauses, together: Set::new(together), proved });
         self.known.borrow_mut().insert((path, multikey), found.clone());
         found
     }
 
-    fn candidates(&self, part: &Part, multikey: bool) -> Vec<Candidate> {
+    fn clauses(&self, part: &Part, multikey: bool) -> Vec<ClauseBounds> {
         let path = part.path.as_str();
         let positions = part.path.names().any(|name| array_index(name).is_some());
         let of = Of::Path { multikey, dotted: part.path.depth() > 1, positions };
-        let mut found: Vec<Candidate> =
-            self.conditions(path).map(|(clause, condition)| Candidate::new(clause, condition, of, None)).collect();
+        let mut found: Vec<ClauseBounds> =
+            self.conditions(path).map(|(clause, condition)| ClauseBounds::new(clause, condition, of, None)).collect();
         if positions {
             return found;
         }
@@ -210,17 +210,17 @@ impl<'f> Said<'f> {
                 _ => None,
             });
             let of = Of::Path { multikey: true, dotted: rest.contains('.'), positions };
-            let one = |condition| Candidate::new(*clause, condition, of, Some(&array.text));
+            let one = |condition| ClauseBounds::new(*clause, condition, of, Some(&array.text));
             found.extend(inner.map(one).take(CONDITIONS_MAX.saturating_sub(found.len())));
         }
         // As they stand in the filter.
-        found.sort_by_key(|candidate| candidate.clause);
+        found.sort_by_key(|one| one.clause);
         found
     }
 
     /// Whether each document that the filter may match has entries in an index that is sparse.
     pub fn has_all(&self, definition: &'f Definition) -> bool {
-        definition.parts().iter().any(|part| self.of_part(part, true).candidates.iter().any(|one| one.positive))
+        definition.parts().iter().any(|part| self.of_part(part, true).clauses.iter().any(|one| one.positive))
     }
 }
 

@@ -1,0 +1,12 @@
+//! Names of fields that begin with a dollar sign.
+
+/// True if the name begins with a dollar sign and is none of the fields of MongoDB's references to documents of other
+/// collections, the only ones that may.
+pub(crate) fn is_dollar_name(name: &str) -> bool {
+    name.starts_with('$') && !is_reference_name(name)
+}
+
+/// True for the fields of MongoDB's references to documents of other collections.
+pub(crate) fn is_reference_name(name: &str) -> bool {
+    ["$id", "$ref", "$db"].contains(&name)
+}
