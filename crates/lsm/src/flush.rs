@@ -1,6 +1,6 @@
 //! Flush: writes one immutable memtable to sorted files.
 
-use crate::compaction::copy::Copy;
+use crate::compaction::copy::Copier;
 use crate::compaction::job;
 use crate::compaction::output::{Output, Plan, remove_outputs};
 use crate::counters::Counters;
@@ -91,8 +91,8 @@ impl Partition {
         let mut output = Output::new(&self.home, Plan::new(run, Vec::new(), version));
         // Older memtables were flushed before this one, so older entries are in runs.
         let at_bottom = |key: &[u8]| version.nothing_below(run, key);
-        let copy = Copy::new(retention, policies, &mut output, &at_bottom);
-        let copied = copy.run(&mut memtable.iter(), &|| false)?;
+        let copier = Copier::new(retention, policies, &mut output, &at_bottom);
+        let copied = copier.run(&mut memtable.iter(), &|| false)?;
         let mut files = output.finish()?;
         self.note_refused(copied.refused);
         mark_clean(&mut files, &[&ranges, &version.ranges], oldest.min(last_seq));

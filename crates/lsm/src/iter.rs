@@ -14,7 +14,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 /// A source of a merging iterator.
-pub(crate) enum Source {
+pub(crate) enum IterSource {
     Memtable(MemtableIter),
     Run(RunIter),
 }
@@ -22,13 +22,13 @@ pub(crate) enum Source {
 macro_rules! each_source {
     ($self:expr, $inner:ident => $do:expr) => {
         match $self {
-            Source::Memtable($inner) => $do,
-            Source::Run($inner) => $do,
+            IterSource::Memtable($inner) => $do,
+            IterSource::Run($inner) => $do,
         }
     };
 }
 
-impl Pass for Source {
+impl Pass for IterSource {
     fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> Result<()> {
         each_source!(self, inner => inner.pass_forward(cover, high))
     }
@@ -37,7 +37,7 @@ impl Pass for Source {
     }
 }
 
-impl EntryIter for Source {
+impl EntryIter for IterSource {
     type Error = Error;
 
     fn seek_first(&mut self) -> Result<()> {
@@ -101,7 +101,7 @@ enum Position {
 /// Holds the memtables and files that it reads until it is dropped. Not positioned when new; after
 /// an error, or a move off either end, it is not valid until the next seek.
 pub struct PartitionIter {
-    merge: Merge<Source>,
+    merge: Merge<IterSource>,
     policies: Arc<Policies>,
     seq: Seq,
     lower: Bound<Vec<u8>>,
@@ -149,13 +149,13 @@ impl PartitionIter {
         let mut sources = Vec::with_capacity(1 + view.immutable.len() + view.version.runs.len());
         for memtable in view.memtables() {
             if memtable.first_seq() <= seq && !memtable.is_empty() {
-                sources.push(Source::Memtable(memtable.iter()));
+                sources.push(IterSource::Memtable(memtable.iter()));
             }
         }
         for run in &view.version.runs {
             let (Some(first), Some(last)) = (run.files.first(), run.files.last()) else { continue };
             if overlaps(&first.meta.smallest, &last.meta.largest, lower, upper) {
-                sources.push(Source::Run(RunIter::new(run.clone(), true)));
+                sources.push(IterSource::Run(RunIter::new(run.clone(), true)));
             }
         }
         Self {

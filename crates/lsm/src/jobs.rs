@@ -69,7 +69,7 @@ impl Jobs {
     }
 
     /// `None` if jobs run; else a number that changes with each job.
-    pub fn quiet(&self) -> Option<u64> {
+    pub fn idle_epoch(&self) -> Option<u64> {
         let running = self.state.lock();
         (running.spans.is_empty() && running.busy.is_empty()).then_some(running.next)
     }

@@ -301,7 +301,7 @@ pub fn pick(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
             let too_many = layout.range_bytes > rules.max_range_bytes;
             apply_ranges(layout, if too_many { u64::MAX } else { rules.spotless_below })
         })
-        .or_else(|| bury_tombstones(layout, rules))
+        .or_else(|| merge_tombstones(layout, rules))
         .or_else(|| {
             if layout.upper().len() > rules.soft_upper_runs { merge_runs(layout, rules, Why::Tiers) } else { None }
         })
@@ -482,7 +482,7 @@ fn collect_garbage(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
 /// Merges a part into the base in which the entries that tombstones may hide are at most
 /// [`GARBAGE_PART`] times as many as the tombstones: then the rewritten bytes are few relative to
 /// the removed ones.
-fn bury_tombstones(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
+fn merge_tombstones(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     let mut best: Option<(f64, Vec<u64>)> = None;
     for from in 0..layout.upper().len() {
         for part in components(layout, &layout.runs[from..]) {

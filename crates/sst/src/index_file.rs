@@ -17,7 +17,7 @@ use crate::block_cache::BlockCache;
 use crate::filter;
 use crate::footer::{self, FORMAT_VERSION, Footer, Unreadable};
 use crate::meta::FileMeta;
-use crate::source::Source;
+use crate::source::BlockSource;
 use crate::stored::{Handle, Role};
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::get_number;
@@ -83,7 +83,7 @@ pub fn is_index_file(env: &Env, path: &Path) -> Result<bool> {
     file.read_exact_at(&mut tail, tail_at)?;
     let number = tail.get(8..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let Ok((footer, _)) = Footer::decode(&tail, file_len, number) else { return Ok(false) };
-    let aux = Source::new(&*file, number).read(footer.aux, Role::Aux, None);
+    let aux = BlockSource::new(&*file, number).read(footer.aux, Role::Aux, None);
     Ok(aux.is_ok_and(|aux| aux.starts_with(TAG)))
 }
 
@@ -126,7 +126,7 @@ impl IndexFile {
         if footer.bytes != meta.bytes || checksum != meta.footer_checksum {
             return Err(Error::corrupt(path, 0, "this is not the index file that was written with the data"));
         }
-        let source = Source::new(&*file, meta.number).with_bytes(&tail, tail_at);
+        let source = BlockSource::new(&*file, meta.number).with_bytes(&tail, tail_at);
         let mut aux = source.read(footer.aux, Role::Aux, None)?;
         aux.truncate(aux.len() - PADDING);
         if aux != writer::aux(meta.interval, data) {
@@ -238,7 +238,7 @@ impl IndexFile {
     /// Partition `at` from the file, and its checksum.
     fn read_partition(&self, at: usize) -> Result<(Block, u32)> {
         let handle = self.partition_handle(at);
-        let source = Source::new(&*self.file, self.meta.number);
+        let source = BlockSource::new(&*self.file, self.meta.number);
         let (content, checksum) = source.read_with_checksum(handle, Role::Partition, None)?;
         let block =
             Block::decode(content, Shape::Partition).map_err(|error| self.corrupt(handle.offset, error.to_string()))?;

@@ -9,7 +9,7 @@ use crate::held::Held;
 use crate::index::{self, TopIndex};
 use crate::meta::FileMeta;
 use crate::properties::Properties;
-use crate::source::Source;
+use crate::source::BlockSource;
 use crate::stored::{Handle, Role};
 use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
 use alluvium_env::{Env, Error, File, OpenMode, Result};
@@ -88,7 +88,7 @@ impl Reader {
             Unreadable::Damaged(what) => Error::corrupt(path, file_len.saturating_sub(footer::LEN as u64), what),
             Unreadable::Newer(found) => Error::NewerFormat { path: path.to_owned(), found, supported: FORMAT_VERSION },
         })?;
-        let source = Source::new(&*file, number).with_bytes(&tail, tail_at);
+        let source = BlockSource::new(&*file, number).with_bytes(&tail, tail_at);
         let content = source.read(footer.index, Role::Index, None)?;
         let top = TopIndex::decode(content, footer.data_end())
             .map_err(|error| Error::corrupt(path, footer.index.offset, error.to_string()))?;
@@ -157,9 +157,9 @@ impl Reader {
         if lower >= upper {
             return Ok(0);
         }
-        // The place of a higher key is never before that of a lower one, even if bounds and entries
+        // The position of a higher key is never before that of a lower one, even if bounds and entries
         // are out of order.
-        let (from, to) = (self.place(lower)?, self.place(upper)?);
+        let (from, to) = (self.position(lower)?, self.position(upper)?);
         if (from.partition, from.block) == (to.partition, to.block) {
             return Ok((to.before - from.before) as u64);
         }
@@ -172,8 +172,8 @@ impl Reader {
         Ok((from.entries - from.before + blocks * typical + to.before) as u64)
     }
 
-    /// The number of entries of a block about halfway between two places in different blocks.
-    fn entries_in_the_middle(&self, from: &Place, to: &Place) -> Result<usize> {
+    /// The number of entries of a block about halfway between two positions in different blocks.
+    fn entries_in_the_middle(&self, from: &EntryPosition, to: &EntryPosition) -> Result<usize> {
         let index = (from.partition + to.partition).div_ceil(2);
         let partition = self.partition(index)?;
         let block = match (index == from.partition, index == to.partition) {
@@ -185,15 +185,21 @@ impl Reader {
         Ok(self.cached(handle, Role::Data, Shape::Entries)?.len())
     }
 
-    /// The place of the first entry at or above `key`.
-    fn place(&self, key: &[u8]) -> Result<Place> {
+    /// The position of the first entry at or above `key`.
+    fn position(&self, key: &[u8]) -> Result<EntryPosition> {
         let partition_index = self.top.find(key, MAX_SEQ).unwrap_or(0);
         let partition = self.partition(partition_index)?;
         let index = partition.floor(key, MAX_SEQ).unwrap_or(0);
         let handle = self.data_handle(partition_index, &partition, index)?;
         let block = self.cached(handle, Role::Data, Shape::Entries)?;
         let before = block.count_below(key);
-        Ok(Place { partition: partition_index, block: index, blocks: partition.len(), before, entries: block.len() })
+        Ok(EntryPosition {
+            partition: partition_index,
+            block: index,
+            blocks: partition.len(),
+            before,
+            entries: block.len(),
+        })
     }
 
     /// The memory that the reader holds itself, in bytes: the top-level index and keys. The
@@ -241,8 +247,8 @@ impl Reader {
         Ok(content)
     }
 
-    pub(crate) fn source(&self) -> Source<'_> {
-        Source::new(&*self.file, self.meta.number)
+    pub(crate) fn source(&self) -> BlockSource<'_> {
+        BlockSource::new(&*self.file, self.meta.number)
     }
 
     pub(crate) fn corrupt(&self, offset: u64, what: impl Into<String>) -> Error {
@@ -339,7 +345,7 @@ impl Reader {
 }
 
 /// A position among the entries of a file.
-struct Place {
+struct EntryPosition {
     /// The index partition, the block in it, and its number of blocks.
     partition: usize,
     block: usize,

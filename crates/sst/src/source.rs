@@ -9,14 +9,14 @@ use alluvium_env::{Error, File, Result};
 
 /// A file from which blocks are read, and some of its bytes that are in memory already.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct BlockSource<'a> {
     file: &'a dyn File,
     number: u64,
     /// Bytes of the file in memory, and their offset.
     tail: (&'a [u8], u64),
 }
 
-impl<'a> Source<'a> {
+impl<'a> BlockSource<'a> {
     /// The file `number`.
     pub(crate) fn new(file: &'a dyn File, number: u64) -> Self {
         Self { file, number, tail: (&[], 0) }
@@ -32,7 +32,7 @@ impl<'a> Source<'a> {
         self.read_with_checksum(at, role, dictionary).map(|(content, _)| content)
     }
 
-    /// [`Source::read`], and the block's checksum.
+    /// [`BlockSource::read`], and the block's checksum.
     pub(crate) fn read_with_checksum(
         &self,
         at: Handle,

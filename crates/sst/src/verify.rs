@@ -4,7 +4,7 @@ use crate::block::{Block, Cursor, Shape};
 use crate::filter;
 use crate::meta::{FileCheck, FileMeta};
 use crate::reader::Reader;
-use crate::source::Source;
+use crate::source::BlockSource;
 use crate::stored::{self, Handle, Role};
 use alluvium_codec::entry::{Kind, MAX_SEQ, Seq, compare};
 use alluvium_env::Result;
@@ -90,7 +90,7 @@ impl Reader {
         Ok(())
     }
 
-    fn verify_block(&self, source: &Source<'_>, at: Handle, role: Role, shape: Shape) -> Result<(Block, u32)> {
+    fn verify_block(&self, source: &BlockSource<'_>, at: Handle, role: Role, shape: Shape) -> Result<(Block, u32)> {
         let (content, checksum) = source.read_with_checksum(at, role, self.dictionary.as_deref())?;
         Ok((self.decode(content, shape, at)?, checksum))
     }

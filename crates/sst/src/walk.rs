@@ -243,7 +243,7 @@ impl Walker<'_> {
         }
         if self.is_index_file(footer)? {
             self.index_partitions(footer)?;
-            return self.parts_behind(footer);
+            return self.sections_after_data(footer);
         }
         let top = self.content_padded(footer.index, Role::Index)?;
         match top.ok().and_then(|content| TopIndex::decode(content, footer.data_end()).ok()) {
@@ -254,11 +254,11 @@ impl Walker<'_> {
             }
             None => self.by_trial(0, footer.data_end(), None)?,
         }
-        self.parts_behind(footer)
+        self.sections_after_data(footer)
     }
 
     /// The sections after the data, or after the partitions of an index file.
-    fn parts_behind(&mut self, footer: &Footer) -> Result<()> {
+    fn sections_after_data(&mut self, footer: &Footer) -> Result<()> {
         for (at, role) in [
             (footer.dictionary, Role::Dictionary),
             (footer.aux, Role::Aux),
@@ -299,7 +299,7 @@ impl Walker<'_> {
     /// bounds of lost entries.
     fn block(&mut self, at: Handle, role: Role, bounds: Option<(Vec<u8>, Option<Vec<u8>>)>) -> Result<()> {
         let why = match self.content_padded(at, role)? {
-            Ok(content) => match self.decoded(at, role, content)? {
+            Ok(content) => match self.pass_block(at, role, content)? {
                 None => return Ok(()),
                 Some(why) => why,
             },
@@ -313,7 +313,7 @@ impl Walker<'_> {
     }
 
     /// Passes a block to `visit`; returns a description of the damage if it cannot be decoded.
-    fn decoded(&mut self, at: Handle, role: Role, content: Vec<u8>) -> Result<Option<String>> {
+    fn pass_block(&mut self, at: Handle, role: Role, content: Vec<u8>) -> Result<Option<String>> {
         let raw_bytes = (content.len() - PADDING) as u64;
         let shape = match role {
             Role::Data | Role::Columns | Role::Index => Some(Shape::Entries),

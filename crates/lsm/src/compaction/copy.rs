@@ -30,7 +30,8 @@ pub struct Drops<'a> {
     pub may_go: &'a (dyn Fn(&[u8], Seq) -> bool + 'a),
 }
 
-pub(crate) struct Copy<'a, 'o> {
+/// Copies the entries of a sorted source to an output.
+pub(crate) struct Copier<'a, 'o> {
     retention: Retention,
     policies: &'a Policies,
     output: &'a mut Output<'o>,
@@ -53,7 +54,7 @@ pub(crate) struct Copy<'a, 'o> {
 }
 
 /// The result of a copy.
-pub(crate) struct Copied {
+pub(crate) struct CopyResult {
     /// False if the copy was stopped.
     pub whole: bool,
     /// Deltas that could not apply.
@@ -66,7 +67,7 @@ pub(crate) struct Copied {
     pub superseded: Superseded,
 }
 
-impl<'a, 'o> Copy<'a, 'o> {
+impl<'a, 'o> Copier<'a, 'o> {
     pub fn new(
         retention: Retention,
         policies: &'a Policies,
@@ -102,13 +103,13 @@ impl<'a, 'o> Copy<'a, 'o> {
             && self.drops.is_some_and(|drops| drops.tree == tree_of(entry.key) && (drops.may_go)(entry.key, entry.seq))
     }
 
-    fn copied(self, whole: bool) -> Copied {
+    fn copied(self, whole: bool) -> CopyResult {
         let Self { refused, folds: folded, dropped, superseded, .. } = self;
-        Copied { whole, refused, folded, dropped, superseded }
+        CopyResult { whole, refused, folded, dropped, superseded }
     }
 
     /// Copies the entries that a reader may still see, until `stop` returns true.
-    pub fn run<I: Pass<Error = Error>>(mut self, source: &mut I, stop: &dyn Fn() -> bool) -> Result<Copied> {
+    pub fn run<I: Pass<Error = Error>>(mut self, source: &mut I, stop: &dyn Fn() -> bool) -> Result<CopyResult> {
         let now = self.retention.visible();
         let mut tree = None;
         let mut since_poll = 0;

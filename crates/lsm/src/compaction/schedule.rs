@@ -1,6 +1,6 @@
 //! Picking and running the compactions of a partition.
 
-use super::copy::{Copy, Drops};
+use super::copy::{Copier, Drops};
 use super::job::{self, CompactionJob, Outcome, spans_of};
 use super::output::{Output, Plan, remove_outputs};
 use crate::counters::Counters;
@@ -118,7 +118,7 @@ impl Partition {
     ) -> std::result::Result<Outcome, (Error, Option<u64>)> {
         self.check_poisoned().map_err(|error| (error, None))?;
         let outcome = self.execute(&job, &|| self.closing() || should_yield()).map_err(|error| {
-            let unread = unread_of(&job.inputs, &error).map(|file| {
+            let unread = file_of_error(&job.inputs, &error).map(|file| {
                 file.note_unread(self.shared().env.clock.now());
                 file.meta.number
             });
@@ -188,8 +188,8 @@ impl Partition {
         let failed_syncs = self.home.failed_syncs();
         let mut output = Output::new(&self.home, Plan::new(out, files.to_vec(), version));
         let mut source = Merge::new(sources(&job.inputs));
-        let copy = Copy::new(retention, policies, &mut output, &at_bottom).without(drops);
-        let copied = copy.run(&mut source, should_yield)?;
+        let copier = Copier::new(retention, policies, &mut output, &at_bottom).without(drops);
+        let copied = copier.run(&mut source, should_yield)?;
         if dead_among(job, liveness) > dead_before {
             marks::DROP_DURING_MERGE.hit();
         }
@@ -261,7 +261,7 @@ impl Partition {
             if stop() {
                 return Ok(false);
             }
-            let before = self.jobs.quiet();
+            let before = self.jobs.idle_epoch();
             if let Some(job) = self.pick_with(&rules, newer, &|file| unread.contains(&file.meta.number)) {
                 match self.run_noting(job, stop) {
                     Ok(_) => {}
@@ -274,7 +274,7 @@ impl Partition {
                 continue;
             }
             // No job was running when there was nothing to pick, and none has run since.
-            if before.is_some() && before == self.jobs.quiet() {
+            if before.is_some() && before == self.jobs.idle_epoch() {
                 return failed.map_or(Ok(true), Err);
             }
             // The end of a running job may leave files to pick.
@@ -381,7 +381,7 @@ fn superseded_by(inputs: &[(u64, Arc<FileHandle>)], policies: &Policies) -> Supe
 }
 
 /// The input file that an error is about.
-fn unread_of<'a>(inputs: &'a [(u64, Arc<FileHandle>)], error: &Error) -> Option<&'a FileHandle> {
+fn file_of_error<'a>(inputs: &'a [(u64, Arc<FileHandle>)], error: &Error) -> Option<&'a FileHandle> {
     let (Error::Corrupt { path, .. } | Error::Io { path, .. } | Error::NewerFormat { path, .. }) = error else {
         return None;
     };

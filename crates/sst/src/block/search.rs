@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 /// The result of a search: the first entry at or after the target.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct LowerBound {
     /// The entry's index; the number of entries if all are before the target.
     pub(crate) index: usize,
     /// The offset of the entry's value.
@@ -18,11 +18,11 @@ pub(crate) struct Found {
 impl Block {
     /// The first entry at or after (`key`, `seq`).
     #[inline]
-    pub(crate) fn lower_bound(&self, key: &[u8], seq: Seq) -> Found {
+    pub(crate) fn lower_bound(&self, key: &[u8], seq: Seq) -> LowerBound {
         let prefix = self.prefix();
         let Some(suffix) = key.strip_prefix(prefix) else {
             let index = if key < prefix { 0 } else { self.len() };
-            return Found { index, value_at: 0, exact: None };
+            return LowerBound { index, value_at: 0, exact: None };
         };
         if self.restart_log == 0 { self.search_direct(suffix, seq) } else { self.search_groups(suffix, seq) }
     }
@@ -79,7 +79,7 @@ impl Block {
         }
     }
 
-    /// The first restart point at or after (`suffix`, `seq`), and `exact` of [`Found`] for it.
+    /// The first restart point at or after (`suffix`, `seq`), and `exact` of [`LowerBound`] for it.
     #[inline]
     fn search_restarts(&self, suffix: &[u8], seq: Seq) -> (usize, Option<bool>) {
         let (mut low, mut high) = (0, self.restarts.len());
@@ -98,10 +98,10 @@ impl Block {
     }
 
     #[inline]
-    fn search_direct(&self, suffix: &[u8], seq: Seq) -> Found {
+    fn search_direct(&self, suffix: &[u8], seq: Seq) -> LowerBound {
         let (index, exact) = self.search_restarts(suffix, seq);
         let value_at = self.restarts.get(index).map_or(0, |restart| restart.value as usize);
-        Found { index, value_at, exact }
+        LowerBound { index, value_at, exact }
     }
 
     /// The search where a restart point heads a group of entries. Within the group, keys are
@@ -109,9 +109,9 @@ impl Block {
     /// less) shares with the target. An entry that shares more than that with the previous one is
     /// less too; one that shares less is greater; only if it shares exactly that much its own bytes
     /// decide.
-    fn search_groups(&self, suffix: &[u8], seq: Seq) -> Found {
+    fn search_groups(&self, suffix: &[u8], seq: Seq) -> LowerBound {
         let (after, exact) = self.search_restarts(suffix, seq);
-        let behind = Found {
+        let behind = LowerBound {
             index: (after << self.restart_log).min(self.len()),
             value_at: self.restarts.get(after).map_or(0, |restart| restart.value as usize),
             exact,
@@ -127,7 +127,7 @@ impl Block {
             let part = &self.bytes[key_at..key_at + len];
             key_at += len;
             if shared < matched {
-                return Found { index, value_at, exact: None };
+                return LowerBound { index, value_at, exact: None };
             }
             if shared == matched {
                 let rest = &suffix[matched..];
@@ -141,7 +141,7 @@ impl Block {
                     order => (order, None),
                 };
                 if order != Ordering::Less {
-                    return Found { index, value_at, exact };
+                    return LowerBound { index, value_at, exact };
                 }
                 matched += common;
             }

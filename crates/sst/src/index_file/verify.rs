@@ -4,7 +4,7 @@ use super::{Extent, IndexFile, writer};
 use crate::block::{Block, Cursor};
 use crate::filter;
 use crate::reader::Reader;
-use crate::source::Source;
+use crate::source::BlockSource;
 use crate::stored::{Handle, Role};
 use alluvium_codec::entry::{MAX_SEQ, Seq, compare};
 use alluvium_env::Result;
@@ -109,7 +109,7 @@ impl IndexFile {
         for (at, role) in
             [(self.footer.aux, Role::Aux), (self.footer.properties, Role::Properties), (self.footer.index, Role::Index)]
         {
-            let source = Source::new(&*self.file, self.meta.number);
+            let source = BlockSource::new(&*self.file, self.meta.number);
             let (_, checksum) = source.read_with_checksum(at, role, None)?;
             digest = writer::digest(digest, checksum);
         }
