@@ -15,10 +15,9 @@ help:
 	@echo "make sanitize run tests under AddressSanitizer; make races: ThreadSanitizer; make miri: the interpreter (nightly)"
 	@echo "make mutants  put known mistakes in, one by one; fails unless the tests find each"
 
-# Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together).
+# Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together); DOCS=100000 makes less of it.
 demo:
-	$(CARGO) build --release --locked -p alluvium-cli
-	$(CARGO) run -q --release --locked -p alluvium-cli -- demo
+	$(CARGO) run --release --locked -p alluvium-workbench -- demo $(if $(DOCS),--docs $(DOCS))
 
 # Without network or rustup this changes nothing: the tools may be there already.
 setup:

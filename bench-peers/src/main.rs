@@ -3,7 +3,7 @@
 mod rocksdb;
 mod wiredtiger;
 
-use alluvium_bench::iibench::{self, Engine, Failure, MAX_INDEXES, Report, Settings, ours};
+use alluvium_workbench::iibench::{self, Engine, Failure, MAX_INDEXES, Report, Settings, ours};
 use clap::{Parser, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};

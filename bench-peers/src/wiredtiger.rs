@@ -2,7 +2,7 @@
 
 mod ffi;
 
-use alluvium_bench::iibench::{Engine, Failure, Pairs, Row, Session, Settings, Sizes, row_key};
+use alluvium_workbench::iibench::{Engine, Failure, Pairs, Row, Session, Settings, Sizes, row_key};
 use ffi::{Connection, RawTrees};
 use std::path::{Path, PathBuf};
 

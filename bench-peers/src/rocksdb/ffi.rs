@@ -7,7 +7,7 @@
 //! is a string that ends with 0 and is given back to `rocksdb_free`.
 #![allow(unsafe_code)]
 
-use alluvium_bench::iibench::Failure;
+use alluvium_workbench::iibench::Failure;
 use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_void};
 use std::marker::PhantomData;
 use std::path::Path;

@@ -7,7 +7,7 @@
 //! stay as they are until their cursor moves, which the borrow of the session forbids while they are looked at.
 #![allow(unsafe_code)]
 
-use alluvium_bench::iibench::Failure;
+use alluvium_workbench::iibench::Failure;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::path::Path;

@@ -16,7 +16,7 @@ const THRESHOLDS: [(usize, i32); 2] = [(64 << 20, 256 << 10), (1 << 30, 4 << 20)
 const BYTES_OF_ARENA: usize = 256 << 20;
 
 /// Prepares the allocator for a database with this memory budget in bytes.
-pub(crate) fn prepare(memory_bytes: usize) {
+pub fn prepare(memory_bytes: usize) {
     limit_arenas((memory_bytes / BYTES_OF_ARENA).clamp(1, 1024));
     if let Some((_, threshold)) = THRESHOLDS.iter().find(|(most, _)| memory_bytes <= *most) {
         fix_threshold(*threshold);

@@ -1,6 +1,5 @@
 //! The registry of commands; each has a file of its own.
 
-mod bench;
 mod build;
 mod checkpoint;
 mod collections;
@@ -9,18 +8,16 @@ mod completions;
 mod config;
 mod count;
 mod delete;
-mod demo;
 mod distinct;
 mod drop;
 mod dump;
 mod expire;
 mod export;
 mod find;
-mod generate;
 mod get;
 mod index;
 mod inspect;
-mod load;
+pub mod load;
 mod man;
 mod multivalue;
 mod put;
@@ -39,9 +36,6 @@ use crate::exit::Outcome;
 /// One command with its arguments. In the order of the alphabet.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Measure: bulk load, random gets, updates, key/value mixes
-    #[command(subcommand)]
-    Bench(bench::Command),
     /// Build a read-only store, which many processes may read at once
     Build(build::Args),
     /// Make a checkpoint: a whole copy of a database, of links where that is possible
@@ -59,8 +53,6 @@ pub(crate) enum Command {
     Count(count::Args),
     /// Delete documents by _id or by filter
     Delete(delete::Args),
-    /// Generate, load, read, change, kill, resume and verify a million documents; print a table
-    Demo(demo::Args),
     /// Print the distinct values of a field
     Distinct(distinct::Args),
     /// Drop a collection with all its documents
@@ -73,9 +65,6 @@ pub(crate) enum Command {
     Export(export::Args),
     /// Print documents that match a filter
     Find(find::Args),
-    /// Generate data for trials
-    #[command(subcommand)]
-    Gen(generate::Command),
     /// Print documents by _id
     Get(get::Args),
     /// Make, list and drop indexes
@@ -114,7 +103,6 @@ impl Command {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config) -> Outcome {
         match self {
-            Self::Bench(command) => command.run(),
             Self::Build(args) => args.run(),
             Self::Checkpoint(args) => args.run(),
             Self::Collections(args) => args.run(),
@@ -123,14 +111,12 @@ impl Command {
             Self::Config(command) => command.run(config),
             Self::Count(args) => args.run(),
             Self::Delete(args) => args.run(),
-            Self::Demo(args) => args.run(),
             Self::Distinct(args) => args.run(),
             Self::Drop(args) => args.run(),
             Self::Dump(args) => args.run(),
             Self::Expire(args) => args.run(),
             Self::Export(args) => args.run(),
             Self::Find(args) => args.run(),
-            Self::Gen(command) => command.run(),
             Self::Get(args) => args.run(),
             Self::Index(command) => command.run(),
             Self::Inspect(args) => args.run(),

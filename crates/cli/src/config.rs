@@ -44,9 +44,6 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting { name: "writers", default: "1", check: count },
 ];
 
-/// Commands whose figures depend on what their own line says and on nothing else.
-const UNTOUCHED: &[&str] = &["bench", "demo"];
-
 /// The least that a database can do with.
 pub(crate) const LEAST_MEMORY: u64 = 8 << 20;
 
@@ -152,7 +149,7 @@ impl Config {
     pub(crate) fn defaults_of(&self, command: clap::Command) -> clap::Command {
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         let mut command = self.onto(command);
-        for name in names.iter().filter(|name| !UNTOUCHED.contains(&name.as_str())) {
+        for name in &names {
             command = command.mut_subcommand(name, |sub| self.defaults_of(sub));
         }
         command

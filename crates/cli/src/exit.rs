@@ -9,11 +9,11 @@ use std::fmt;
 use std::io;
 
 /// All went well.
-pub(crate) const OK: u8 = 0;
+pub const OK: u8 = 0;
 /// Something failed that has no code of its own.
 pub(crate) const FAILURE: u8 = 1;
 /// The arguments are wrong.
-pub(crate) const USAGE: u8 = 2;
+pub const USAGE: u8 = 2;
 /// A document, collection, index, database or input does not exist.
 pub(crate) const NOT_FOUND: u8 = 3;
 /// An `_id`, or a key of a unique index, is taken.
@@ -44,7 +44,7 @@ Exit codes:
 
 /// Why a command ends early.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The library's error, with what the user can do beyond its message.
     Library {
         /// The error.
@@ -78,7 +78,7 @@ pub(crate) enum Failure {
 }
 
 /// How a command or a step of it ends.
-pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
     /// The library's error, and what the user can do.
@@ -97,7 +97,7 @@ impl Failure {
     }
 
     /// A file operation that failed.
-    pub(crate) fn io(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
+    pub fn io(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
         let text = format!("cannot {what} {}: {error}", path.display());
         match error.kind() {
             io::ErrorKind::NotFound => Self::NotFound(text),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
     clippy::disallowed_types,
     reason = "output for the user, no part of a database: it streams, and needs no power cuts"
 )]
-pub(crate) fn create(path: &Path) -> Outcome<impl Write + Send + 'static> {
+pub fn create(path: &Path) -> Outcome<impl Write + Send + 'static> {
     std::fs::File::create(path).map_err(|error| Failure::io("create", path, &error))
 }
 
@@ -44,7 +44,7 @@ fn real(path: &Path) -> PathBuf {
 }
 
 /// Refuses to write to a file or directory that lies within a database.
-pub(crate) fn refuse_inside(env: &Env, path: &Path) -> Outcome {
+pub fn refuse_inside(env: &Env, path: &Path) -> Outcome {
     for above in real(path).ancestors().skip(1) {
         if env.fs.exists(&above.join(SUPERBLOCK))? {
             let (path, above) = (path.display(), above.display());
@@ -56,7 +56,7 @@ pub(crate) fn refuse_inside(env: &Env, path: &Path) -> Outcome {
 
 /// Refuses to write to a file that lies within a database, or that is there already, unless it is to be replaced. Pipes and
 /// devices are always there.
-pub(crate) fn refuse_taken(env: &Env, path: &Path, replace: bool) -> Outcome {
+pub fn refuse_taken(env: &Env, path: &Path, replace: bool) -> Outcome {
     if is_stream(path) {
         return Ok(());
     }
@@ -131,7 +131,7 @@ pub(crate) fn bytes_below(env: &Env, dir: &Path) -> Outcome<u64> {
 }
 
 /// Removes a directory and all that is in it.
-pub(crate) fn remove_below(env: &Env, dir: &Path) -> Outcome {
+pub fn remove_below(env: &Env, dir: &Path) -> Outcome {
     for entry in env.fs.list(dir)? {
         let path = dir.join(&entry.name);
         if entry.is_dir {

@@ -1,30 +1,34 @@
 //! The `alluvium` command: arguments become settings, and settings run one command of the library.
 //!
-//! The program is [`main`]; the rest is its own. What fuzzers drive is public too.
+//! The program is [`main`]. The public modules are the parts that another program of this kind shares with it
+//! (`alluvium-bench`, crate `alluvium-workbench`): arguments and exit codes, output and errors, signals, figures of the
+//! process. What fuzzers drive is public too.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod advice;
-mod allocator;
+pub mod allocator;
 mod app;
 mod commands;
 mod config;
-mod exit;
-mod files;
+pub mod exit;
+pub mod files;
 #[doc(hidden)]
 pub mod fuzz;
-mod logging;
+pub mod logging;
 mod notes;
 mod operators;
-mod output;
-mod process;
+pub mod output;
+pub mod process;
 mod progress;
 mod relaxed;
+pub mod report;
 mod session;
-mod settings;
-mod signals;
+pub mod settings;
+pub mod signals;
 mod suggestions;
-mod text;
+pub mod text;
 
 pub use app::main;
+pub use commands::load;

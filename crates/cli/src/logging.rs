@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Level {
+pub enum Level {
     /// Nothing
     Off,
     /// What keeps the database from working: damage, no more writes
@@ -57,7 +57,7 @@ impl log::Log for Lines {
 }
 
 /// Begins to write events of this level and above.
-pub(crate) fn start(env: &Env, level: Level) {
+pub fn start(env: &Env, level: Level) {
     let lines = Lines { clock: env.clock.clone(), began: env.clock.now() };
     if log::set_boxed_logger(Box::new(lines)).is_ok() {
         log::set_max_level(level.into());

@@ -12,7 +12,7 @@ mod paint;
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// Standard output. What is not [`Output::finish`]ed may be lost.
-pub(crate) struct Output {
+pub struct Output {
     out: BufWriter<StdoutLock<'static>>,
     line: Vec<u8>,
     /// Documents with a field a line are in colours.
@@ -21,15 +21,16 @@ pub(crate) struct Output {
 
 /// True if what is printed may have colours: on a terminal that has them, unless the user wants none
 /// (<https://no-color.org>).
-pub(crate) fn has_colours() -> bool {
+pub fn has_colours() -> bool {
     std::io::stdout().is_terminal()
         && crate::config::variable("NO_COLOR").is_none()
         && crate::config::variable("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 
 impl Output {
-    /// Takes standard output for this thread.
-    pub(crate) fn new() -> Self {
+    /// Locks standard output for this thread.
+    #[allow(clippy::new_without_default, reason = "it takes a lock")]
+    pub fn new() -> Self {
         let out = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock());
         Self { out, line: Vec::new(), colours: has_colours() }
     }
@@ -55,17 +56,17 @@ impl Output {
     }
 
     /// Figures as one line of JSON.
-    pub(crate) fn json(&mut self, value: &serde_json::Value) -> Outcome {
+    pub fn json(&mut self, value: &serde_json::Value) -> Outcome {
         self.text(&format!("{value}\n"))
     }
 
     /// Text as it is.
-    pub(crate) fn text(&mut self, text: &str) -> Outcome {
+    pub fn text(&mut self, text: &str) -> Outcome {
         self.bytes(text.as_bytes())
     }
 
     /// Bytes as they are.
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Outcome {
+    pub fn bytes(&mut self, bytes: &[u8]) -> Outcome {
         self.out.write_all(bytes).map_err(|error| Failure::stdout(&error))
     }
 
@@ -80,7 +81,7 @@ impl Output {
     }
 
     /// Hands over what is buffered, at the end.
-    pub(crate) fn finish(mut self) -> Outcome {
+    pub fn finish(mut self) -> Outcome {
         self.flush()
     }
 }

@@ -17,13 +17,13 @@ pub(crate) fn check() -> Outcome {
 
 /// Set by the first signal.
 #[derive(Debug, Clone)]
-pub(crate) struct Stop {
+pub struct Stop {
     flag: Arc<AtomicBool>,
 }
 
 impl Stop {
     /// Takes over the signals: the first one sets the flag, the next ends the process.
-    pub(crate) fn on_signals() -> Outcome<Self> {
+    pub fn on_signals() -> Outcome<Self> {
         if let Some(stop) = session::stop() {
             return Ok(stop);
         }
@@ -37,7 +37,7 @@ impl Stop {
     /// Takes over the signals: the first one ends the process, with the exit code of all others. For
     /// commands that only read, or whose work the next open throws away or finishes. In a shell, which
     /// goes on, the first one sets the flag, as ever.
-    pub(crate) fn at_once() -> Outcome<Self> {
+    pub fn at_once() -> Outcome<Self> {
         if let Some(stop) = session::stop() {
             return Ok(stop);
         }
@@ -58,7 +58,7 @@ impl Stop {
     }
 
     /// A flag that no signal sets.
-    pub(crate) fn never() -> Self {
+    pub fn never() -> Self {
         Self { flag: Arc::new(AtomicBool::new(false)) }
     }
 
@@ -83,7 +83,7 @@ impl Stop {
     }
 
     /// Ends a command between two steps.
-    pub(crate) fn check(&self) -> Outcome {
+    pub fn check(&self) -> Outcome {
         if self.is_set() { Err(Failure::Interrupted(String::new())) } else { Ok(()) }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn count(n: u64) -> String {
+pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -16,12 +16,12 @@ pub(crate) fn count(n: u64) -> String {
 }
 
 /// `1 document`, `2 documents`.
-pub(crate) fn counted(n: u64, what: &str) -> String {
+pub fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
 /// Bytes with three figures or so, in powers of 1000: `1.27 GB`.
-pub(crate) fn bytes(n: u64) -> String {
+pub fn bytes(n: u64) -> String {
     let (mut value, mut unit) = (n as f64, "B");
     for larger in ["kB", "MB", "GB", "TB"] {
         if value < 999.5 {
@@ -39,7 +39,7 @@ pub(crate) fn bytes(n: u64) -> String {
 }
 
 /// `12.3 s`, `4.56 ms`.
-pub(crate) fn duration(time: Duration) -> String {
+pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
         s if s >= 100.0 => format!("{s:.0} s"),
@@ -61,7 +61,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// Pairs in two columns, the names aligned.
-pub(crate) fn columns(rows: &[(String, String)]) -> String {
+pub fn columns(rows: &[(String, String)]) -> String {
     let rows: Vec<(String, String)> = rows.iter().map(|(name, value)| (plain(name), plain(value))).collect();
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let line = |(name, value): &(String, String)| format!("{name:width$}  {value}\n");

@@ -47,8 +47,8 @@ fn a_database_has_no_other_things_within() {
     place.good(&["checkpoint", "db", "checkpoint"]);
     let before = files(&place.path("db"));
     for arguments in [
-        vec!["gen", "comments", "--docs", "3", "-o", "db/new", "--force"],
-        vec!["gen", "keys", "--keys", "3", "-o", "db/ALLUVIUM", "--force"],
+        vec!["export", "db", "c", "-o", "db/new", "--force"],
+        vec!["load", "new", "c", "in.jsonl", "--progress-json", "db/progress"],
         vec!["man", "db", "--force"],
         vec!["man", "db/p000/pages/man1"],
         vec!["build", "db/new", "c", "in.jsonl", "--skip-bad"],
@@ -61,19 +61,11 @@ fn a_database_has_no_other_things_within() {
         vec!["mv", "put", "db/new", "m", "k", "v"],
         vec!["repair", "db", "--to", "db/new"],
         vec!["restore", "checkpoint", "db/new"],
-        vec!["bench", "load", "db/new", "c", "--docs", "10"],
-        vec!["bench", "load", "new", "c", "--docs", "10", "--progress-json", "db/progress"],
-        vec!["bench", "kv", "db/new", "--seconds", "0.1"],
-        vec!["bench", "multivalue", "db/new", "--entries", "10"],
-        vec!["bench", "readonly", "db/new"],
-        vec!["bench", "iibench", "db/new", "--rows", "10"],
-        vec!["demo", "--docs", "100000", "--dir", "db/p000"],
     ] {
         let said = place.bad(2, &arguments);
         assert!(said.contains("lies within the database"), "{arguments:?}: {said}");
     }
-    let inside =
-        place.command(&["gen", "comments", "--docs", "3", "-o", "new"]).current_dir(place.path("db/p000")).status();
+    let inside = place.command(&["export", "../../db", "c", "-o", "new"]).current_dir(place.path("db/p000")).status();
     assert_eq!(inside.expect("the binary").code(), Some(2));
     assert_eq!(files(&place.path("db")), before);
     place.good(&["verify", "db"]);
@@ -99,12 +91,7 @@ fn a_file_is_replaced_only_by_force() {
     place.write("mine", "mine\n");
     std::fs::create_dir(place.path("man1")).expect("a directory");
     place.write("man1/alluvium-load.1", "mine\n");
-    for arguments in [
-        vec!["gen", "comments", "--docs", "3", "-o", "mine"],
-        vec!["gen", "keys", "--keys", "3", "-o", "mine"],
-        vec!["export", "db", "c", "-o", "mine"],
-        vec!["man", "man1"],
-    ] {
+    for arguments in [vec!["export", "db", "c", "-o", "mine"], vec!["man", "man1"]] {
         let said = place.bad(1, &arguments);
         assert!(said.contains("exists") && said.contains("--force"), "{arguments:?}: {said}");
         assert_eq!((place.read("mine"), place.read("man1/alluvium-load.1")), ("mine\n".into(), "mine\n".into()));

@@ -19,13 +19,13 @@ const HOUSE: [(&str, &[&str]); 16] = [
     ("alluvium", &["store", "readonly", "query"]),
     ("wire", &["document"]),
     ("server", &["alluvium", "wire"]),
-    ("bench", &["alluvium"]),
-    ("cli", &["server", "bench"]),
+    ("cli", &["server"]),
+    ("workbench", &["cli"]),
     ("testkit", &["cli"]),
 ];
 
 /// May be used by all, but only by their tests.
-const FOR_TESTS: &str = "testkit";
+const FOR_TESTS: [&str; 2] = ["testkit", "workbench"];
 
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
     for (dir, manifest) in repo.packages() {
@@ -58,7 +58,7 @@ fn dependencies(name: &str, manifest: &SourceFile, findings: &mut Vec<Finding>) 
     for line in sections(&manifest.text) {
         let Some(used) = dependency(&line) else { continue };
         let for_tests = line.section.ends_with("dev-dependencies");
-        if used != name && !allowed.contains(used) && !(for_tests && used == FOR_TESTS) {
+        if used != name && !allowed.contains(used) && !(for_tests && FOR_TESTS.contains(&used)) {
             let what = format!("{name} must not use {used}, which is not below it (DESIGN, \"The house\")");
             findings.push(Finding::new(&manifest.path, line.number, what));
         }

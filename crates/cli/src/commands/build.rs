@@ -193,7 +193,7 @@ impl Args {
         let watched = meter.watch(progress.clone());
         let mut load_all = || -> Outcome {
             for source in sources {
-                let (opened, _) = source.open(env, stop)?;
+                let (input, _) = source.open(env, stop)?;
                 let defaults = LoadOptions::default();
                 let options = LoadOptions {
                     format: source.format().clone(),
@@ -205,7 +205,7 @@ impl Args {
                     progress: progress.clone(),
                     ..defaults
                 };
-                let report = opened.build(&mut build, options);
+                let report = build.load(input, options);
                 if stop.is_set() {
                     return Err(stopped());
                 }

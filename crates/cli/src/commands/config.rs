@@ -18,7 +18,7 @@ pub(crate) enum Command {
 Each setting is an option of the commands that use it (--memory 1G), a variable of the environment (ALLUVIUM_MEMORY=1G), \
 and a line of the configuration file (memory = \"1G\"). An option goes before the variable, that before the file, that \
 before the default. The file is that of --config, or of ALLUVIUM_CONFIG, or $XDG_CONFIG_HOME/alluvium/config.toml, \
-which is mostly ~/.config/alluvium/config.toml. The commands bench and demo heed their options alone.
+which is mostly ~/.config/alluvium/config.toml.
 
 Example: alluvium config show --json")]
 pub(crate) struct ShowArgs {

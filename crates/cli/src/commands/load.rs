@@ -9,21 +9,22 @@ mod summary;
 mod watch;
 
 pub(crate) use format::FormatArgs;
-use input::Opened;
-pub(crate) use input::{Source, open_unpacked};
+pub use input::Source;
+pub(crate) use input::open_unpacked;
 pub(crate) use rejects::Rejects;
-pub(crate) use settings::{Args, Duplicate, Loading, Settings};
+pub use settings::Loading;
+pub(crate) use settings::{Args, Duplicate, Settings};
 
 use super::collections;
 use crate::exit::{Failure, Outcome};
 use crate::files;
+use crate::process;
 use crate::session;
-use crate::settings::database::DatabaseArgs;
+use crate::settings::database::{CollectionArgs, DatabaseArgs};
 use crate::signals::Stop;
 use crate::text;
-use alluvium::load::{Format, LoadOptions, LoadReport, Metadata, Outcome as Ended, Progress};
+use alluvium::load::{Format, Input, LoadOptions, LoadReport, Metadata, OnDuplicate, Outcome as Ended, Progress};
 use alluvium::{Collection, Database, Error, ErrorKind};
-use alluvium_bench::process;
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
 use std::path::Path;
@@ -39,10 +40,33 @@ const TOO_LARGE: [&str; 2] = ["bytes as BSON; the limit is", "the next document 
 /// How long a signal may go unnoticed.
 pub(crate) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
+/// What [`Loading::run`] needs to know beside its own arguments.
+pub struct SourceSettings {
+    /// The field whose value becomes the `_id`.
+    pub id_field: String,
+    /// What to do with a document whose `_id` is taken.
+    pub on_duplicate: OnDuplicate,
+    /// Print the figures as JSON.
+    pub json: bool,
+}
+
 impl Args {
     /// Loads the inputs one after the other, and prints what was done.
     pub(crate) fn run(&self) -> Outcome {
         self.resolve(&Env::os())?.run(&self.collection.database)
+    }
+}
+
+impl Loading {
+    /// Loads a source into a collection, and prints what was done. The source is not one that the arguments name.
+    ///
+    /// # Errors
+    /// Those of `load`.
+    pub fn run(&self, collection: &CollectionArgs, source: Source, more: SourceSettings) -> Outcome {
+        let SourceSettings { id_field, on_duplicate, json } = more;
+        let settings = self.resolve(collection)?;
+        let settings = Settings { sources: vec![source], id_field, on_duplicate, json, ..settings };
+        settings.run(&collection.database)
     }
 }
 
@@ -158,21 +182,29 @@ fn load_into(
     collection: &Collection,
     settings: &Settings,
     source: &Source,
-    input: Opened,
+    input: Input,
     options: LoadOptions,
     stop: &Stop,
 ) -> Outcome<LoadReport> {
     let progress = options.progress.clone();
     if let Some((_, metadata)) = source.metadata()
-        && !input.is_done(collection, &options)?
+        && !is_done(&input, collection, &options)?
     {
         // Before the documents: each is indexed as it comes.
         collection.create_indexes_of(metadata)?;
     }
-    input.load(collection, options).map_err(|error| {
+    collection.load(input, options).map_err(|error| {
         let rejects = settings.rejects.as_ref().and_then(Rejects::failure);
         rejects.unwrap_or_else(|| explain(error, source, &progress, stop))
     })
+}
+
+/// True if the input was loaded to its end before, so that a load changes nothing.
+fn is_done(input: &Input, collection: &Collection, options: &LoadOptions) -> Outcome<bool> {
+    match options.again {
+        true => Ok(false),
+        false => Ok(collection.loaded_before(input, options)?.is_some_and(|before| before.finished)),
+    }
 }
 
 /// What the metadata of a dump say that is not kept.

@@ -5,9 +5,9 @@ mod definition;
 mod history;
 mod words;
 
-use crate::app::{complain, complain_as_json, wants_json};
 use crate::config::Config;
 use crate::exit::{Failure, INTERRUPTED, Outcome};
+use crate::report::{complain, complain_as_json, wants_json};
 use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
@@ -23,6 +23,9 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use words::Split;
+
+/// Begins each error.
+const NAME: &str = "alluvium";
 
 /// Arguments of `shell`.
 #[derive(Debug, clap::Args)]
@@ -252,8 +255,8 @@ impl Reader {
 fn tell(failure: &Failure, command: &str, line: Option<u64>) {
     match line {
         _ if prints_json(command) => complain_as_json(failure, line),
-        Some(line) => complain(&Failure::Other(format!("line {line}: {failure}"))),
-        None => complain(failure),
+        Some(line) => complain(NAME, &Failure::Other(format!("line {line}: {failure}"))),
+        None => complain(NAME, failure),
     }
 }
 

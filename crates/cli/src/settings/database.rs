@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Which database.
 #[derive(Debug, clap::Args)]
-pub(crate) struct DatabaseArgs {
+pub struct DatabaseArgs {
     /// The database, a directory
     #[arg(value_name = "DB")]
     path: PathBuf,
@@ -36,17 +36,18 @@ pub(crate) struct DatabaseArgs {
 
 /// Which collection of which database.
 #[derive(Debug, clap::Args)]
-pub(crate) struct CollectionArgs {
+pub struct CollectionArgs {
+    /// The database.
     #[command(flatten)]
-    pub(crate) database: DatabaseArgs,
+    pub database: DatabaseArgs,
     /// The collection: a name, or LOGICAL.NAME (`main` is the default logical database)
     #[arg(value_name = "COLLECTION")]
-    pub(crate) name: String,
+    pub name: String,
 }
 
 /// When writes are acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Acknowledge {
+pub enum Acknowledge {
     /// After the log is synced to the disk
     Sync,
     /// At once; the log is synced every 100 ms
@@ -67,7 +68,7 @@ impl From<Acknowledge> for Durability {
 
 impl DatabaseArgs {
     /// The directory.
-    pub(crate) fn path(&self) -> &std::path::Path {
+    pub fn path(&self) -> &std::path::Path {
         &self.path
     }
 
@@ -107,7 +108,7 @@ impl DatabaseArgs {
     }
 
     /// The memory budget that was asked for.
-    pub(crate) fn memory_bytes(&self) -> Outcome<Option<usize>> {
+    pub fn memory_bytes(&self) -> Outcome<Option<usize>> {
         if self.memory.is_some_and(|bytes| bytes < LEAST_MEMORY) {
             return Err(Failure::Usage("--memory: a database needs at least 8M".to_owned()));
         }
@@ -116,7 +117,7 @@ impl DatabaseArgs {
     }
 
     /// Opens the database, runs the step, and closes it.
-    pub(crate) fn with<T>(&self, step: impl FnOnce(&Database) -> Outcome<T>) -> Outcome<T> {
+    pub fn with<T>(&self, step: impl FnOnce(&Database) -> Outcome<T>) -> Outcome<T> {
         self.with_builder(self.builder()?, step)
     }
 

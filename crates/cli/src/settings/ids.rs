@@ -112,7 +112,7 @@ pub(crate) fn fields_of(document: &Document, paths: &[&str]) -> Outcome<Map> {
 }
 
 /// An id as text for messages: as it would be written on the command line with all its types.
-pub(crate) fn show(id: &Value) -> String {
+pub fn show(id: &Value) -> String {
     json::to_string(id, json::Format::RELAXED).unwrap_or_else(|_| "(not printable)".to_owned())
 }
 

@@ -4,7 +4,7 @@
 ///
 /// # Errors
 /// A sentence that says what a size looks like.
-pub(crate) fn parse(text: &str) -> Result<u64, String> {
+pub fn parse(text: &str) -> Result<u64, String> {
     let lower = text.trim().to_ascii_lowercase();
     let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &lower[digits.len()..] {

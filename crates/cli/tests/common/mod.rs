@@ -1,4 +1,5 @@
-//! Running the real binary, each test in a directory of its own.
+//! Running the real binary, each test in a directory of its own. The tests of `alluvium-bench` (crates/workbench) include
+//! this file, too.
 
 // Each test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
@@ -9,6 +10,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// The program under test.
+const PROGRAM: &str = match (option_env!("CARGO_BIN_EXE_alluvium"), option_env!("CARGO_BIN_EXE_alluvium-bench")) {
+    (Some(program), _) | (None, Some(program)) => program,
+    (None, None) => panic!("cargo names the programs of a package to its tests"),
+};
 
 /// A directory for one test.
 pub struct Place {
@@ -44,7 +51,7 @@ impl Place {
 
     /// A command that runs in the directory.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_alluvium"));
+        let mut command = Command::new(PROGRAM);
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
         // Whatever the user has set.
         command.env("XDG_CONFIG_HOME", self.dir.path()).env("XDG_STATE_HOME", self.dir.path());
@@ -94,7 +101,10 @@ impl Place {
 
     /// Writes so many generated comments to a file and returns its lines.
     pub fn comments(&self, name: &str, docs: usize) -> Vec<String> {
-        self.good(&["gen", "comments", "--docs", &docs.to_string(), "-o", name]);
+        let mut comments = alluvium_workbench::comments::Generator::new(1);
+        let mut lines = Vec::new();
+        (0..docs).for_each(|_| comments.write_line(&mut lines));
+        self.write(name, lines);
         self.read(name).lines().map(str::to_owned).collect()
     }
 

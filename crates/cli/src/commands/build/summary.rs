@@ -3,9 +3,9 @@
 use super::Args;
 use crate::exit::Outcome;
 use crate::output::Output;
+use crate::process;
 use crate::text::{self, ratio};
 use alluvium::BuildReport;
-use alluvium_bench::process;
 use std::time::Duration;
 
 #[derive(Default)]

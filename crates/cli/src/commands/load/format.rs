@@ -62,6 +62,11 @@ fn parse_type(text: &str) -> Result<(String, FieldType), String> {
 }
 
 impl FormatArgs {
+    /// JSON lines, whatever the file's name is.
+    pub(super) fn json_lines() -> Self {
+        Self { format: Some(FormatName::JsonLines), ..Self::default() }
+    }
+
     /// Each field of one large object is a document.
     pub(crate) fn splits(&self) -> bool {
         self.split_object

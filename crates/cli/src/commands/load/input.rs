@@ -5,8 +5,8 @@ use super::format::FormatArgs;
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::signals::Stop;
-use alluvium::load::{Format, Identity, Input, LoadOptions, LoadReport, Metadata};
-use alluvium::{Collection, Packing, ReadOnlyBuild};
+use alluvium::Packing;
+use alluvium::load::{Format, Identity, Input, Metadata};
 use alluvium_env::{Env, FileReader, OpenMode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read};
@@ -18,8 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const LOOK_BYTES: u64 = 1 << 20;
 
 /// One input.
-#[derive(Debug)]
-pub(crate) struct Source {
+pub struct Source {
     name: String,
     kind: Kind,
     format: Format,
@@ -27,14 +26,10 @@ pub(crate) struct Source {
     metadata: Option<(PathBuf, Metadata)>,
 }
 
-#[derive(Debug)]
 enum Kind {
     Stdin,
-    /// Comments that are made while they are loaded.
-    Generated {
-        docs: u64,
-        seed: u64,
-    },
+    /// JSON lines that are made while they are loaded.
+    Generated(Generate),
     /// A pipe or device with a name.
     Stream(PathBuf),
     File {
@@ -45,44 +40,8 @@ enum Kind {
     },
 }
 
-/// A source, opened.
-pub(crate) enum Opened {
-    Input(Input),
-    Generated { docs: u64, seed: u64 },
-}
-
-impl Opened {
-    /// Adds it to a read-only store.
-    pub(crate) fn build(self, build: &mut ReadOnlyBuild, options: LoadOptions) -> alluvium::Result<LoadReport> {
-        match self {
-            Self::Input(input) => build.load(input, options),
-            Self::Generated { docs, seed } => {
-                let options = LoadOptions { id_field: "id".to_owned(), ..options };
-                build.load(alluvium_bench::scenarios::documents::comments(docs, seed), options)
-            }
-        }
-    }
-
-    /// True if it was loaded to its end before, so that a load changes nothing.
-    pub(crate) fn is_done(&self, collection: &Collection, options: &LoadOptions) -> alluvium::Result<bool> {
-        match self {
-            Self::Input(input) if !options.again => {
-                Ok(collection.loaded_before(input, options)?.is_some_and(|before| before.finished))
-            }
-            _ => Ok(false),
-        }
-    }
-
-    /// Loads it.
-    pub(crate) fn load(self, collection: &Collection, options: LoadOptions) -> alluvium::Result<LoadReport> {
-        match self {
-            Self::Input(input) => collection.load(input, options),
-            Self::Generated { docs, seed } => {
-                alluvium_bench::scenarios::documents::load(collection, docs, seed, options)
-            }
-        }
-    }
-}
+/// Begins to generate an input.
+type Generate = Box<dyn Fn() -> Input>;
 
 /// How far a load has read a source, in bytes as they lie on disk.
 #[derive(Debug, Clone)]
@@ -125,10 +84,18 @@ impl Source {
         Ok(Self { name, kind: Kind::File { path: path.to_owned(), bytes, packing }, format, metadata })
     }
 
-    /// Generated comments.
-    pub(crate) fn generated(docs: u64, seed: u64) -> Self {
-        let (name, kind) = ("generated comments".to_owned(), Kind::Generated { docs, seed });
-        Self { name, kind, format: Format::JsonLines, metadata: None }
+    /// A file of JSON lines.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn json_lines(env: &Env, path: &Path) -> Outcome<Self> {
+        Self::find(env, path, &FormatArgs::json_lines())
+    }
+
+    /// JSON lines that `generate` makes while they are loaded.
+    pub fn generated(name: &str, generate: impl Fn() -> Input + 'static) -> Self {
+        let kind = Kind::Generated(Box::new(generate));
+        Self { name: name.to_owned(), kind, format: Format::JsonLines, metadata: None }
     }
 
     /// How the documents stand in it.
@@ -175,7 +142,7 @@ impl Source {
     }
 
     /// Opens it for loading.
-    pub(crate) fn open(&self, env: &Env, stop: &Stop) -> Outcome<(Opened, Consumed)> {
+    pub(crate) fn open(&self, env: &Env, stop: &Stop) -> Outcome<(Input, Consumed)> {
         let cannot = |error: io::Error| Failure::Other(format!("cannot read {}: {error}", self.name));
         let (input, consumed) = match &self.kind {
             Kind::File { path, packing: Packing::Plain, .. } => (Input::file(env, path)?, Consumed::AsLoaded),
@@ -188,11 +155,9 @@ impl Source {
             }
             Kind::Stdin => (self.stream(Stdin { stop: stop.clone() }).map_err(cannot)?, Consumed::Unknown),
             Kind::Stream(path) => (self.stream(files::open_stream(path)?).map_err(cannot)?, Consumed::Unknown),
-            Kind::Generated { docs, seed } => {
-                return Ok((Opened::Generated { docs: *docs, seed: *seed }, Consumed::Unknown));
-            }
+            Kind::Generated(generate) => (generate(), Consumed::Unknown),
         };
-        Ok((Opened::Input(input), consumed))
+        Ok((input, consumed))
     }
 
     fn stream(&self, stream: impl Read + Send + 'static) -> io::Result<Input> {
@@ -209,7 +174,7 @@ impl Source {
             }
             Kind::Stdin => unpacked(Stdin { stop: stop.clone() }).map_err(cannot),
             Kind::Stream(path) => unpacked(files::open_stream(path)?).map_err(cannot),
-            Kind::Generated { .. } => Err(Failure::Usage("generated comments are no stream".to_owned())),
+            Kind::Generated(_) => Err(Failure::Usage(format!("{} have no bytes to read", self.name))),
         }
     }
 }

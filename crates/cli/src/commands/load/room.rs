@@ -1,6 +1,6 @@
 //! Is there room on the disk for what is to be loaded?
 
-use super::input::{Opened, Source};
+use super::input::Source;
 use super::settings::Settings;
 use crate::exit::{self, Outcome};
 use crate::signals::Stop;
@@ -51,7 +51,7 @@ fn loaded_before(
     if settings.again {
         return Ok((0, false));
     }
-    let (Opened::Input(input), _) = source.open(env, stop)? else { return Ok((0, false)) };
+    let (input, _) = source.open(env, stop)?;
     let options =
         LoadOptions { format: source.format().clone(), id_field: settings.id_field.clone(), ..LoadOptions::default() };
     let before = database.collection(&settings.collection).loaded_before(&input, &options)?;

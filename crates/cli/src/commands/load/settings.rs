@@ -55,7 +55,7 @@ pub(crate) struct Args {
 
 /// How a load runs, whatever it loads.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Loading {
+pub struct Loading {
     /// Threads that parse; the default is one for each core
     #[arg(long, value_name = "N")]
     readers: Option<usize>,

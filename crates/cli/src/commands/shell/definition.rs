@@ -9,7 +9,7 @@ use clap::{ArgMatches, FromArgMatches};
 use std::path::Path;
 
 /// Commands that make no sense within a shell.
-const NOT_HERE: &[&str] = &["bench", "build", "demo", "shell"];
+const NOT_HERE: &[&str] = &["build", "shell"];
 /// The arguments that name database and collection, where a command has them.
 const DATABASE: (&str, &str) = ("path", "DB");
 const COLLECTION: (&str, &str) = ("name", "COLLECTION");

@@ -37,9 +37,7 @@ fn commands_are_read_without_what_the_shell_knows() {
 
 #[test]
 fn what_is_not_for_the_shell_is_refused() {
-    for line in
-        ["demo", "shell my.db", "bench load my.db c", "gen comments", "build my.ro c x", "config show", "nonsense"]
-    {
+    for line in ["shell my.db", "man pages", "completions bash", "build my.ro c x", "config show", "nonsense"] {
         assert!(refused(None, line).contains("unrecognized subcommand"), "{line}");
     }
     let memory = refused(None, "count pets --memory 1G");
@@ -67,7 +65,7 @@ fn help_shows_no_pipes() {
 fn help_shows_no_database() {
     let mut definition = commands(None);
     let help = definition.render_help().to_string();
-    assert!(help.contains("count") && help.contains("use [COLLECTION]") && !help.contains("demo"), "{help}");
+    assert!(help.contains("count") && help.contains("use [COLLECTION]") && !help.contains("completions"), "{help}");
     let load = definition.find_subcommand_mut("load").expect("a command").render_long_help().to_string();
     assert!(
         load.contains("  load airports airports.csv") && !load.contains("--memory") && !load.contains("DB"),

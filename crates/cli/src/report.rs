@@ -1,0 +1,88 @@
+//! How a program reports on standard error why it fails, and with which exit code it ends.
+
+use crate::exit::{self, Failure};
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// True if the command is to print JSON.
+pub fn wants_json(arguments: impl IntoIterator<Item = impl PartialEq<str>>) -> bool {
+    arguments.into_iter().take_while(|argument| *argument != *"--").any(|argument| argument == *"--json")
+}
+
+/// A program by its name, and how its errors are printed.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
+    /// Begins each error.
+    name: &'static str,
+    /// Errors are printed as JSON.
+    json: bool,
+}
+
+impl Program {
+    /// The program that was started with these arguments.
+    pub fn new(name: &'static str, arguments: &[OsString]) -> Self {
+        Self { name, json: wants_json(arguments.iter().cloned()) }
+    }
+
+    /// Ends the program.
+    pub fn end(self, result: exit::Outcome) -> ExitCode {
+        match result {
+            Ok(()) => ExitCode::from(exit::OK),
+            Err(failure) => {
+                if self.json {
+                    complain_as_json(&failure, None);
+                } else {
+                    complain(self.name, &failure);
+                }
+                ExitCode::from(failure.exit_code())
+            }
+        }
+    }
+
+    /// Ends the program whose arguments the parser refused, or answered with help.
+    pub fn end_unparsed(self, error: &clap::Error) -> ExitCode {
+        if self.json && error.use_stderr() {
+            return self.end(Err(refused(error)));
+        }
+        // A closed pipe is no error here either: `alluvium help | head`.
+        let _closed = error.print();
+        ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK })
+    }
+}
+
+/// Arguments that the parser refuses: the reason without the usage.
+fn refused(error: &clap::Error) -> Failure {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let end = ["\n\nUsage:", "\n\nFor more information"].iter().filter_map(|help| text.find(help)).min();
+    Failure::Usage(text[..end.unwrap_or(text.len())].trim_end().to_owned())
+}
+
+/// Writes the failure to standard error as a line of JSON, with MongoDB's code where it has one, and with its line in a
+/// script where it has one.
+pub(crate) fn complain_as_json(failure: &Failure, line: Option<u64>) {
+    let text = failure.to_string();
+    if text.is_empty() {
+        return;
+    }
+    let mut error = serde_json::json!({ "error": text, "exit_code": failure.exit_code() });
+    if let Some((code, name)) = failure.code() {
+        error["code"] = code.into();
+        error["code_name"] = name.into();
+    }
+    if let Some(line) = line {
+        error["line"] = line.into();
+    }
+    // Nothing can be reported if standard error is closed.
+    let _closed = writeln!(std::io::stderr(), "{error}");
+}
+
+/// Writes the failure to standard error, after the program's name, if it has a text.
+pub(crate) fn complain(program: &str, failure: &Failure) {
+    let text = failure.to_string();
+    if !text.is_empty() {
+        // Nothing can be reported if standard error is closed.
+        let _closed = writeln!(std::io::stderr(), "{program}: {text}");
+    }
+}

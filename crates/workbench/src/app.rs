@@ -1,0 +1,54 @@
+//! From the command line to the exit code.
+
+use crate::commands::Command;
+use alluvium_cli::logging::{self, Level};
+use alluvium_cli::report::Program;
+use alluvium_env::Env;
+use clap::Parser;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Generates data for Alluvium, measures it, and shows what it does.
+#[derive(Debug, Parser)]
+#[command(
+    name = "alluvium-bench",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+The figures depend on the arguments alone: settings of `alluvium` in the environment or a file are not read. The exit \
+codes are those of `alluvium`.
+
+`alluvium-bench help <command>` shows a command's options and an example."
+)]
+struct Cli {
+    /// Log events of the database to standard error: off, error, warn (the default), info, debug
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "LEVEL",
+        hide_possible_values = true,
+        help_heading = "Global options"
+    )]
+    log: Option<Level>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The program: parses the arguments, runs the command, reports what went wrong, and gives the exit code.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let program = Program::new("alluvium-bench", &arguments);
+    match Cli::try_parse_from(arguments) {
+        Err(error) => program.end_unparsed(&error),
+        Ok(cli) => {
+            logging::start(&Env::os(), cli.log.unwrap_or(Level::Warn));
+            program.end(cli.command.run())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

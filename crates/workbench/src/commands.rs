@@ -1,0 +1,62 @@
+//! The registry of commands; each has a file of its own.
+
+mod demo;
+mod documents;
+mod find;
+mod generate;
+mod iibench;
+mod index;
+mod kv;
+mod load;
+mod multivalue;
+mod readonly;
+mod scenario;
+
+use alluvium_cli::exit::Outcome;
+
+/// One command with its arguments, in alphabetical order.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Generate, load, read, change, kill, resume and verify a million documents; print a table
+    Demo(demo::Args),
+    /// Measure queries by index, range, order and `$in`; again after documents were rewritten. Creates the indexes
+    Find(find::Args),
+    /// Generate data
+    #[command(subcommand)]
+    Gen(generate::Command),
+    /// Measure gets of random documents
+    Get(documents::GetArgs),
+    /// Measure inserts of rows in key order under indexes on random values, from several loaders; then range queries
+    Iibench(iibench::Args),
+    /// Measure an index build beside a writer: how long it takes, and how it slows the writer
+    Index(index::Args),
+    /// Measure random keys of the key/value store: puts, gets and deletes in fixed shares
+    Kv(kv::Args),
+    /// Measure a load of generated comments (generating them is part of the time)
+    Load(load::Args),
+    /// Measure many values under a key: comment ids by author or by subreddit, put and read back
+    Multivalue(multivalue::Args),
+    /// Measure random gets from read-only stores: combinations of parameters in trials of random order
+    Readonly(readonly::Args),
+    /// Measure updates of random documents: score + 1, by get and put, checked or blind
+    Update(documents::UpdateArgs),
+}
+
+impl Command {
+    /// Runs the command.
+    pub(crate) fn run(&self) -> Outcome {
+        match self {
+            Self::Demo(args) => args.run(),
+            Self::Find(args) => args.run(),
+            Self::Gen(command) => command.run(),
+            Self::Get(args) => args.run(),
+            Self::Iibench(args) => args.run(),
+            Self::Index(args) => args.run(),
+            Self::Kv(args) => args.run(),
+            Self::Load(args) => args.run(),
+            Self::Multivalue(args) => args.run(),
+            Self::Readonly(args) => args.run(),
+            Self::Update(args) => args.run(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! `alluvium-bench demo`: the whole way of a million documents, with a kill in the middle and a table at
+//! the end.
+
+mod child;
+mod expected;
+mod operations;
+mod steps;
+mod table;
+
+use alluvium_cli::exit::{Failure, Outcome};
+use alluvium_cli::files;
+use alluvium_cli::settings::size;
+use alluvium_cli::signals::Stop;
+use alluvium_cli::text;
+use alluvium_env::Env;
+use std::path::PathBuf;
+
+/// With fewer a load is over before it can be killed.
+const LEAST_DOCS: u64 = 20_000;
+
+/// Arguments of `demo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium-bench demo --docs 100000")]
+pub(crate) struct Args {
+    /// How many documents, at least 20000: a load of fewer is over before it can be killed
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    docs: u64,
+    /// Another seed gives other documents
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Memory budget of the database
+    #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = size::parse)]
+    memory: u64,
+    /// Where comments.jsonl and demo.alluvium go; what has these names there is replaced
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+}
+
+/// What the demo is about, resolved.
+struct Demo {
+    env: Env,
+    docs: u64,
+    seed: u64,
+    memory_bytes: u64,
+    comments: PathBuf,
+    database: PathBuf,
+    progress: PathBuf,
+}
+
+impl Args {
+    /// Runs all steps; ends at the first that is not as it should be.
+    pub(crate) fn run(&self) -> Outcome {
+        Stop::at_once()?;
+        if self.docs < LEAST_DOCS {
+            let least = text::count(LEAST_DOCS);
+            let what =
+                format!("the demo needs at least {least} documents: a load of fewer is over before it can be killed");
+            return Err(Failure::Usage(what));
+        }
+        let env = Env::os();
+        files::refuse_inside(&env, &self.dir.join("comments.jsonl"))?;
+        let demo = Demo {
+            env: env.clone(),
+            docs: self.docs,
+            seed: self.seed,
+            memory_bytes: self.memory,
+            comments: self.dir.join("comments.jsonl"),
+            database: self.dir.join("demo.alluvium"),
+            progress: self.dir.join("demo.progress.jsonl"),
+        };
+        demo.clear()?;
+        let result = demo.run();
+        if env.fs.exists(&demo.progress)? {
+            env.fs.remove(&demo.progress)?;
+        }
+        result
+    }
+}
+
+impl Demo {
+    /// Removes what an earlier demo left, but nothing else.
+    fn clear(&self) -> Outcome {
+        let fs = &self.env.fs;
+        if fs.exists(&self.database)? {
+            let is_ours =
+                ["ALLUVIUM", "ALLUVIUM.tmp"].iter().any(|name| fs.exists(&self.database.join(name)).is_ok_and(|is| is));
+            if !is_ours && !fs.list(&self.database)?.is_empty() {
+                let path = self.database.display();
+                return Err(Failure::Other(format!("{path} is no database: the demo will not remove it")));
+            }
+            files::remove_below(&self.env, &self.database)?;
+        }
+        Ok(())
+    }
+}

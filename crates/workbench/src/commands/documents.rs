@@ -1,0 +1,90 @@
+//! `alluvium-bench get` and `alluvium-bench update`.
+
+use super::scenario::{RunArgs, describe, print};
+use crate::scenarios::documents::{self, Settings};
+use alluvium_cli::exit::Outcome;
+use alluvium_cli::settings::database::CollectionArgs;
+use alluvium_cli::signals::Stop;
+
+/// Arguments of `get`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium-bench get trial.db comments --threads 4 --seconds 10 --memory 512M")]
+pub(crate) struct GetArgs {
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+}
+
+/// Arguments of `update`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: alluvium-bench update trial.db comments --threads 4 --seconds 10")]
+pub(crate) struct UpdateArgs {
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// How the score grows
+    #[arg(long, value_enum, default_value_t = How::GetPut)]
+    how: How,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum How {
+    /// Get, score + 1, put, as one step
+    GetPut,
+    /// `{"$inc": {"score": 1}}`, read and checked
+    Checked,
+    /// The same as a delta, without reading
+    Blind,
+}
+
+#[derive(Debug, clap::Args)]
+struct ScenarioArgs {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    #[command(flatten)]
+    run: RunArgs,
+    /// End after so many operations, if that is earlier
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    operations: u64,
+}
+
+impl GetArgs {
+    /// Gets, and prints the figures.
+    pub(super) fn run(&self) -> Outcome {
+        self.scenario.run(documents::get)
+    }
+}
+
+impl UpdateArgs {
+    /// Updates, and prints the figures.
+    pub(super) fn run(&self) -> Outcome {
+        self.scenario.run(match self.how {
+            How::GetPut => documents::update,
+            How::Checked => documents::update_checked,
+            How::Blind => documents::update_blind,
+        })
+    }
+}
+
+type Scenario = fn(
+    &alluvium::Database,
+    &alluvium::Collection,
+    &[alluvium::Value],
+    &Settings,
+) -> alluvium::Result<crate::scenarios::Outcome>;
+
+impl ScenarioArgs {
+    fn run(&self, scenario: Scenario) -> Outcome {
+        Stop::at_once()?;
+        let settings = Settings {
+            threads: self.run.threads,
+            duration: self.run.duration()?,
+            operations: self.operations,
+            find_rate: self.run.find_rate(1.0)?,
+            seed: self.run.seed,
+        };
+        self.collection.database.with(|database| {
+            let collection = database.collection(&self.collection.name);
+            let ids = documents::sample_ids(&collection, settings.seed)?;
+            print(&scenario(database, &collection, &ids, &settings)?, self.run.json, describe)
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! Figures taken while others work.
+
+use super::engine::Failure;
+use super::report::Cost;
+use alluvium_cli::process::{self, Io, Usage};
+use alluvium_env::Clock;
+use alluvium_env::sync::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What the loaders tell the meter, and each other.
+#[derive(Default)]
+pub(super) struct Tally {
+    inserted: AtomicU64,
+    harness_ns: AtomicU64,
+    insert_ns: AtomicU64,
+    /// No loader begins another batch.
+    stopped: AtomicBool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The loaders' threads, as the kernel names them.
+    threads: Vec<u32>,
+    finished: usize,
+    /// The last figures are taken: the threads may end.
+    released: bool,
+    failure: Option<Failure>,
+}
+
+impl Tally {
+    /// A loader begins.
+    pub fn enter(&self) {
+        self.state.lock().threads.push(process::thread_id());
+    }
+
+    /// A loader has inserted rows: the processor time that making them took, and that of inserting.
+    pub fn add(&self, rows: u64, harness: Duration, insert: Duration, interval: u64) {
+        self.harness_ns.fetch_add(harness.as_nanos() as u64, Ordering::Relaxed);
+        self.insert_ns.fetch_add(insert.as_nanos() as u64, Ordering::Relaxed);
+        let before = self.inserted.fetch_add(rows, Ordering::Relaxed);
+        if before / interval != (before + rows) / interval {
+            let _state = self.state.lock();
+            self.changed.notify_all();
+        }
+    }
+
+    pub fn inserted(&self) -> u64 {
+        self.inserted.load(Ordering::Relaxed)
+    }
+
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// A loader has ended; it waits until the last figures are taken, since its own go with it.
+    pub fn leave(&self, result: Result<(), Failure>) {
+        let mut state = self.state.lock();
+        if let Err(failure) = result {
+            self.stop();
+            state.failure.get_or_insert(failure);
+        }
+        state.finished += 1;
+        self.changed.notify_all();
+        while !state.released {
+            self.changed.wait(&mut state);
+        }
+    }
+
+    /// Waits until so many rows are in, or all loaders have ended, or the time is over; true in the second case.
+    pub fn wait(&self, mark: u64, loaders: usize, timeout: Option<Duration>) -> bool {
+        let mut state = self.state.lock();
+        while state.finished < loaders && self.inserted() < mark {
+            match timeout {
+                Some(left) => {
+                    self.changed.wait_for(&mut state, left);
+                    break;
+                }
+                None => self.changed.wait(&mut state),
+            }
+        }
+        state.finished == loaders
+    }
+
+    /// Lets the loaders' threads end.
+    pub fn release(&self) {
+        self.state.lock().released = true;
+        self.changed.notify_all();
+    }
+
+    pub fn take_failure(&self) -> Option<Failure> {
+        self.state.lock().failure.take()
+    }
+}
+
+/// What stood on the counters at a moment.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reading {
+    at: Duration,
+    pub inserted: u64,
+    usage: Usage,
+    foreground: Io,
+    harness: Duration,
+    insert: Duration,
+}
+
+/// Reads the counters. It belongs to one thread, whose own calls are not counted.
+pub(super) struct Meter {
+    clock: Arc<dyn Clock>,
+    thread: u32,
+}
+
+impl Meter {
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, thread: process::thread_id() }
+    }
+
+    pub fn read(&self, tally: &Tally) -> Reading {
+        let threads = tally.state.lock().threads.clone();
+        let foreground = threads.iter().map(|thread| process::thread_io(*thread)).fold(Io::default(), Io::plus);
+        let own = process::thread_io(self.thread);
+        let mut usage = Usage::now();
+        usage.read_calls = usage.read_calls.saturating_sub(own.read_calls);
+        Reading {
+            at: self.clock.now(),
+            inserted: tally.inserted(),
+            usage,
+            foreground,
+            harness: Duration::from_nanos(tally.harness_ns.load(Ordering::Relaxed)),
+            insert: Duration::from_nanos(tally.insert_ns.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+impl Reading {
+    /// What happened from `before` on.
+    pub fn since(&self, before: &Self) -> Cost {
+        let usage = self.usage.since(&before.usage);
+        let foreground = self.foreground.since(&before.foreground);
+        Cost {
+            inserts: self.inserted - before.inserted,
+            seconds: self.at.saturating_sub(before.at).as_secs_f64(),
+            cpu_seconds: usage.cpu_seconds,
+            harness_cpu_seconds: self.harness.saturating_sub(before.harness).as_secs_f64(),
+            foreground_cpu_seconds: self.insert.saturating_sub(before.insert).as_secs_f64(),
+            voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+            written_kb: usage.written_bytes / 1024,
+            read_kb: usage.read_bytes / 1024,
+            read_calls: usage.read_calls,
+            write_calls: usage.write_calls,
+            foreground_read_calls: foreground.read_calls,
+            foreground_read_kb: foreground.read_bytes / 1024,
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The harness.
+
+use super::engine::{Engine, Failure, Session};
+use super::meter::{Meter, Tally};
+use super::report::{Interval, Query, Report};
+use super::row::Row;
+use alluvium_cli::process::{load_average, peak_resident_bytes, thread_cpu_time};
+use alluvium_env::{Env, Fs};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Entries that a query walks.
+const QUERY_ENTRIES: usize = 10;
+
+/// The parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Rows to insert.
+    pub rows: u64,
+    /// Threads that insert.
+    pub loaders: usize,
+    /// Rows in a transaction.
+    pub batch: u64,
+    /// Secondary indexes, at most [`super::MAX_INDEXES`].
+    pub indexes: usize,
+    /// Letters of padding in a row.
+    pub padding: usize,
+    /// Rows between two lines of figures.
+    pub interval: u64,
+    /// Queries over each index at the end.
+    pub queries: u64,
+    /// After so many seconds no further batch is begun; 0: however long it takes.
+    pub limit_seconds: f64,
+    /// For repeatable rows.
+    pub seed: u64,
+    /// The engine's memory budget in bytes.
+    pub memory_bytes: u64,
+    /// Of Alluvium's documents: a partition's memtable is sealed at so many bytes of keys and values, whatever the budget.
+    pub memtable_bytes: Option<u64>,
+    /// The engine keeps out of the system's page cache.
+    pub direct: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            rows: 1_000_000,
+            loaders: 2,
+            batch: 1_000,
+            indexes: super::MAX_INDEXES,
+            padding: 10,
+            interval: 200_000,
+            queries: 1_000,
+            limit_seconds: 0.0,
+            seed: 1,
+            memory_bytes: 256 << 20,
+            memtable_bytes: None,
+            direct: false,
+        }
+    }
+}
+
+/// Runs the benchmark over an empty engine, whose files are in the directory `dir`, and closes it. `line` is told each
+/// interval as it ends.
+///
+/// # Errors
+/// What the engine says.
+pub fn run(
+    name: &str,
+    engine: Box<dyn Engine>,
+    dir: &Path,
+    settings: &Settings,
+    line: &mut dyn FnMut(&Interval),
+) -> Result<Report, Failure> {
+    let env = Env::os();
+    let load_before = load_average();
+    let mut report = Report { engine: name.to_owned(), settings: settings.clone(), ..Report::default() };
+    let tally = Tally::default();
+    let meter = Meter::new(env.clock.clone());
+    load(&*engine, settings, &env, &tally, &meter, &mut report, line)?;
+    // Not on this thread, whose own reads the meter does not count.
+    let before = meter.read(&tally);
+    apart(|| engine.settle())?;
+    report.settle = meter.read(&tally).since(&before);
+    report.sizes = apart(|| engine.sizes())?;
+    report.disk_bytes = disk_bytes(&*env.fs, dir)?;
+    let indexes = if report.rows == 0 { 0 } else { settings.indexes + 1 };
+    for index in 0..indexes {
+        // The rows by `_id` are all there is to fetch.
+        for fetch in [false, true].into_iter().take(if index == 0 { 1 } else { 2 }) {
+            if let Some(query) = queries(&*engine, settings, report.rows, (index, fetch), &meter, &tally)? {
+                report.queries.push(query);
+            }
+        }
+    }
+    report.peak_memory_bytes = peak_resident_bytes().unwrap_or(0);
+    report.load_average = (load_before, load_average());
+    engine.close()?;
+    Ok(report)
+}
+
+/// Runs `act` on a thread of its own.
+fn apart<T: Send>(act: impl FnOnce() -> T + Send) -> T {
+    alluvium_env::thread::scope(|scope| {
+        let thread = scope.spawn(act);
+        match thread.join() {
+            Ok(value) => value,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn load(
+    engine: &dyn Engine,
+    settings: &Settings,
+    env: &Env,
+    tally: &Tally,
+    meter: &Meter,
+    report: &mut Report,
+    line: &mut dyn FnMut(&Interval),
+) -> Result<(), Failure> {
+    let next = AtomicU64::new(0);
+    let first = meter.read(tally);
+    let started = env.clock.now();
+    alluvium_env::thread::scope(|scope| {
+        for _ in 0..settings.loaders {
+            let next = &next;
+            scope.spawn(move || {
+                tally.enter();
+                tally.leave(load_batches(engine, settings, tally, next));
+            });
+        }
+        let mut last = first.clone();
+        let mut mark = settings.interval;
+        loop {
+            let limit = (settings.limit_seconds > 0.0).then(|| Duration::from_secs_f64(settings.limit_seconds));
+            let left = limit.map(|limit| (started + limit).saturating_sub(env.clock.now()));
+            if left == Some(Duration::ZERO) {
+                tally.stop();
+            }
+            let ended = tally.wait(mark, settings.loaders, left.filter(|_| !tally.is_stopped()));
+            if tally.inserted() >= mark || ended {
+                let now = meter.read(tally);
+                if now.inserted > last.inserted {
+                    let interval = Interval { rows: now.inserted, cost: now.since(&last) };
+                    line(&interval);
+                    report.intervals.push(interval);
+                }
+                mark = (now.inserted / settings.interval + 1) * settings.interval;
+                last = now;
+            }
+            if ended {
+                report.load = last.since(&first);
+                report.rows = last.inserted;
+                tally.release();
+                return;
+            }
+        }
+    });
+    tally.take_failure().map_or(Ok(()), Err)
+}
+
+/// One loader: takes the next batch of numbers, until there are none.
+fn load_batches(engine: &dyn Engine, settings: &Settings, tally: &Tally, next: &AtomicU64) -> Result<(), Failure> {
+    let mut session = engine.session()?;
+    let mut rows = Vec::new();
+    while !tally.is_stopped() {
+        let from = next.fetch_add(settings.batch, Ordering::Relaxed);
+        let to = (from + settings.batch).min(settings.rows);
+        if from >= to {
+            break;
+        }
+        let began = thread_cpu_time();
+        rows.clear();
+        rows.extend((from..to).map(|id| Row::new(settings.seed, id, settings.padding)));
+        session.prepare(&rows);
+        let made = thread_cpu_time();
+        session.insert()?;
+        let inserted = thread_cpu_time();
+        tally.add(to - from, made.saturating_sub(began), inserted.saturating_sub(made), settings.interval);
+    }
+    Ok(())
+}
+
+/// Range queries from entries at random; `None` if the engine has no such index.
+fn queries(
+    engine: &dyn Engine,
+    settings: &Settings,
+    rows: u64,
+    (index, fetch): (usize, bool),
+    meter: &Meter,
+    tally: &Tally,
+) -> Result<Option<Query>, Failure> {
+    let count = settings.queries;
+    if count == 0 {
+        return Ok(None);
+    }
+    let before = meter.read(tally);
+    let found = apart(|| {
+        let mut random = fastrand::Rng::with_seed(settings.seed ^ index as u64);
+        let mut session = engine.session()?;
+        query_all(&mut *session, count, index, fetch, &mut || {
+            Row::new(settings.seed, random.u64(0..rows), settings.padding)
+        })
+    })?;
+    let cost = meter.read(tally).since(&before);
+    let each = |all: f64| all / count as f64;
+    Ok(found.map(|(entries, cpu)| Query {
+        index,
+        fetched: fetch,
+        entries: each(entries as f64),
+        cpu_us: each(cpu.as_secs_f64() * 1e6),
+        wall_us: each(cost.seconds * 1e6),
+        read_calls: each(cost.read_calls as f64),
+        read_kb: each(cost.read_kb as f64),
+    }))
+}
+
+/// Entries that were found, and processor time.
+fn query_all(
+    session: &mut dyn Session,
+    count: u64,
+    index: usize,
+    fetch: bool,
+    next: &mut dyn FnMut() -> Row,
+) -> Result<Option<(usize, Duration)>, Failure> {
+    let (mut all, mut cpu) = (0, Duration::ZERO);
+    for _ in 0..count {
+        let from = next();
+        let began = thread_cpu_time();
+        let Some(entries) = session.query(index, &from, QUERY_ENTRIES, fetch)? else { return Ok(None) };
+        cpu += thread_cpu_time().saturating_sub(began);
+        if entries == 0 {
+            return Err(format!("the row {} was inserted, and index {index} does not have it", from.id).into());
+        }
+        all += entries;
+    }
+    Ok(Some((all, cpu)))
+}
+
+/// Bytes of all files below a directory.
+fn disk_bytes(fs: &dyn Fs, dir: &Path) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for entry in fs.list(dir)? {
+        bytes += if entry.is_dir { disk_bytes(fs, &dir.join(&entry.name))? } else { entry.len };
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,307 @@
+//! Threads, counters, samples: what the scenarios have in common.
+
+use alluvium_cli::process::{Usage, peak_resident_bytes, resident_bytes};
+use alluvium_env::Clock;
+use alluvium_env::sync::{Condvar, Mutex};
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What happened in one second. Counts are of that second.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Sample {
+    /// Seconds since the start.
+    pub seconds: f64,
+    /// Puts (documents loaded, or updated).
+    pub put: u64,
+    /// Deletes.
+    pub delete: u64,
+    /// Deletes of keys that were there.
+    pub delete_found: u64,
+    /// Gets.
+    pub get: u64,
+    /// Gets of keys that were there.
+    pub get_found: u64,
+    /// Bytes of all files now.
+    pub file_bytes: u64,
+    /// Debt now, 0 to 1.
+    pub debt: f64,
+    /// Bytes of resident memory now.
+    pub memory_bytes: u64,
+}
+
+impl Sample {
+    /// Operations of the second.
+    pub fn operations(&self) -> u64 {
+        self.put + self.delete + self.get
+    }
+}
+
+/// Latencies in microseconds.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Latency {
+    /// Half are faster.
+    pub p50: f64,
+    /// Nine in ten are faster.
+    pub p90: f64,
+    /// 99 in 100.
+    pub p99: f64,
+    /// 999 in 1000.
+    pub p999: f64,
+    /// The slowest.
+    pub max: f64,
+}
+
+/// What a scenario found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outcome {
+    /// Its name.
+    pub scenario: String,
+    /// Operations of all kinds.
+    pub operations: u64,
+    /// Seconds of wall clock.
+    pub seconds: f64,
+    /// Operations a second.
+    pub rate: f64,
+    /// Processor time for each operation in microseconds, background work included.
+    pub cpu_us: f64,
+    /// The worst whole second's operations over the median second's.
+    pub worst_over_median: f64,
+    /// The latency of an operation.
+    pub latency: Latency,
+    /// What the process used.
+    pub usage: Usage,
+    /// The most bytes of memory resident.
+    pub peak_memory_bytes: u64,
+    /// A sample for each second.
+    pub samples: Vec<Sample>,
+}
+
+/// Counters of all threads.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub put: AtomicU64,
+    pub delete: AtomicU64,
+    pub delete_found: AtomicU64,
+    pub get: AtomicU64,
+    pub get_found: AtomicU64,
+}
+
+impl Counters {
+    pub fn add(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn sample(&self) -> Sample {
+        let get = |c: &AtomicU64| c.load(Ordering::Relaxed);
+        Sample {
+            put: get(&self.put),
+            delete: get(&self.delete),
+            delete_found: get(&self.delete_found),
+            get: get(&self.get),
+            get_found: get(&self.get_found),
+            ..Sample::default()
+        }
+    }
+}
+
+/// How long a scenario runs.
+pub(crate) struct Plan {
+    pub name: String,
+    pub threads: usize,
+    pub duration: Duration,
+    /// Operations after which it ends before its time; 0 for no such number.
+    pub operations: u64,
+}
+
+/// What a thread is given.
+pub(crate) struct Worker<'a> {
+    pub counters: &'a Counters,
+    pub index: usize,
+    stop: &'a AtomicBool,
+    left: &'a AtomicU64,
+    clock: &'a dyn Clock,
+    latencies: Histogram<u64>,
+}
+
+impl Worker<'_> {
+    /// True while there is another operation to do.
+    pub fn goes_on(&self) -> bool {
+        if self.stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+
+    /// Runs one operation and takes its time.
+    pub fn timed<T>(&mut self, operation: impl FnOnce() -> T) -> T {
+        let start = self.clock.now();
+        let result = operation();
+        let took = self.clock.now().saturating_sub(start);
+        self.latencies.saturating_record(took.as_nanos() as u64);
+        result
+    }
+}
+
+/// Ends the sampler when the threads have ended.
+#[derive(Default)]
+struct Ended {
+    ended: Mutex<bool>,
+    told: Condvar,
+}
+
+/// Runs `body` on each thread and samples once a second; `state` gives file bytes and debt.
+pub(crate) fn run<E: Send>(
+    plan: &Plan,
+    clock: &Arc<dyn Clock>,
+    state: &(dyn Fn() -> (u64, f64) + Sync),
+    body: &(dyn Fn(&mut Worker<'_>) -> Result<(), E> + Sync),
+) -> Result<Outcome, E> {
+    let (counters, stop) = (Counters::default(), AtomicBool::new(false));
+    let left = AtomicU64::new(if plan.operations == 0 { u64::MAX } else { plan.operations });
+    let all = Mutex::new(histogram());
+    let failure = Mutex::new(None);
+    let samples = Mutex::new(Vec::new());
+    let ended = Ended::default();
+    let before = Usage::now();
+    let start = clock.now();
+    let mut usage = Usage::default();
+    alluvium_env::thread::scope(|scope| {
+        scope.spawn(|| sample(plan, &**clock, &counters, &stop, state, &samples, &ended));
+        let threads: Vec<_> = (0..plan.threads)
+            .map(|index| {
+                let (counters, stop, left) = (&counters, &stop, &left);
+                let (all, failure, clock) = (&all, &failure, &**clock);
+                scope.spawn(move || {
+                    let latencies = histogram();
+                    let mut worker = Worker { counters, index, stop, left, clock, latencies };
+                    if let Err(error) = body(&mut worker) {
+                        stop.store(true, Ordering::Relaxed);
+                        failure.lock().get_or_insert(error);
+                    }
+                    // Both have the same bounds, so adding cannot fail.
+                    let _added = all.lock().add(&worker.latencies);
+                })
+            })
+            .collect();
+        for thread in threads {
+            // A panic of a thread is passed on by the scope.
+            let _joined = thread.join();
+        }
+        usage = Usage::now().since(&before);
+        *ended.ended.lock() = true;
+        ended.told.notify_all();
+    });
+    if let Some(error) = failure.into_inner() {
+        return Err(error);
+    }
+    let seconds = clock.now().saturating_sub(start).as_secs_f64();
+    Ok(outcome(plan, seconds, &counters, usage, &all.into_inner(), samples.into_inner()))
+}
+
+/// Nanoseconds up to a minute, three digits.
+pub(crate) fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap_or_else(|_| unreachable_histogram())
+}
+
+/// The bounds above are constants that the library takes; a histogram of its defaults otherwise.
+fn unreachable_histogram() -> Histogram<u64> {
+    Histogram::new(0).unwrap_or_else(|_| unreachable_histogram())
+}
+
+fn sample(
+    plan: &Plan,
+    clock: &dyn Clock,
+    counters: &Counters,
+    stop: &AtomicBool,
+    state: &(dyn Fn() -> (u64, f64) + Sync),
+    samples: &Mutex<Vec<Sample>>,
+    ended: &Ended,
+) {
+    let start = clock.now();
+    let mut last = Sample::default();
+    let mut due = Duration::from_secs(1);
+    loop {
+        let mut over = ended.ended.lock();
+        let now = clock.now().saturating_sub(start);
+        if !*over && now < due {
+            ended.told.wait_for(&mut over, due.saturating_sub(now));
+        }
+        if *over {
+            return;
+        }
+        drop(over);
+        let now = clock.now().saturating_sub(start);
+        if now < due {
+            continue;
+        }
+        due += Duration::from_secs(1);
+        let sum = counters.sample();
+        let (file_bytes, debt) = state();
+        samples.lock().push(Sample {
+            seconds: now.as_secs_f64(),
+            put: sum.put - last.put,
+            delete: sum.delete - last.delete,
+            delete_found: sum.delete_found - last.delete_found,
+            get: sum.get - last.get,
+            get_found: sum.get_found - last.get_found,
+            file_bytes,
+            debt,
+            memory_bytes: resident_bytes().unwrap_or(0),
+        });
+        last = sum;
+        if now >= plan.duration {
+            stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn outcome(
+    plan: &Plan,
+    seconds: f64,
+    counters: &Counters,
+    usage: Usage,
+    latencies: &Histogram<u64>,
+    samples: Vec<Sample>,
+) -> Outcome {
+    let operations = counters.sample().operations();
+    Outcome {
+        scenario: plan.name.clone(),
+        operations,
+        seconds,
+        rate: operations as f64 / seconds,
+        cpu_us: usage.cpu_seconds * 1e6 / operations.max(1) as f64,
+        worst_over_median: worst_over_median(&samples),
+        latency: latency_of(latencies),
+        usage,
+        peak_memory_bytes: peak_resident_bytes().unwrap_or(0),
+        samples,
+    }
+}
+
+/// The quantiles of times in nanoseconds.
+pub(crate) fn latency_of(times: &Histogram<u64>) -> Latency {
+    let micros = |quantile| times.value_at_quantile(quantile) as f64 / 1000.0;
+    Latency {
+        p50: micros(0.5),
+        p90: micros(0.9),
+        p99: micros(0.99),
+        p999: micros(0.999),
+        max: times.max() as f64 / 1000.0,
+    }
+}
+
+/// The worst second over the median one, without the first, in which threads start.
+fn worst_over_median(samples: &[Sample]) -> f64 {
+    let mut counts: Vec<u64> = samples.iter().skip(1).map(Sample::operations).collect();
+    counts.sort_unstable();
+    match (counts.first(), counts.get(counts.len() / 2)) {
+        (Some(worst), Some(median)) if *median > 0 => *worst as f64 / *median as f64,
+        _ => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests;
