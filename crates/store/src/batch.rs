@@ -5,7 +5,7 @@
 
 mod record;
 
-use crate::multivalue;
+use crate::keys::{self, ValueRange, lock_hash, partition_of};
 use crate::trees::TreeId;
 use alluvium_codec::entry::{Entry, Kind, Seq};
 use alluvium_codec::varint;
@@ -51,20 +51,15 @@ pub(crate) struct Op {
     pub partition: u16,
 }
 
+/// The lock of an operation and its partition.
+struct Place {
+    /// [`lock_hash`] of tree and key.
+    lock: u64,
+    partition: u16,
+}
+
 /// On an operation's kind: it is an index entry, and has the number of the operation before it.
 const ENTRY: u8 = 0x80;
-
-/// The hash that the lock table knows a key by.
-pub(crate) fn lock_hash(tree: u32, key_hash: u64) -> u64 {
-    key_hash ^ u64::from(tree).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// The partition of a key with this hash.
-#[inline]
-pub(crate) fn partition_of(hash: u64, partitions: u32) -> u32 {
-    // The high half, so that filters (which use the low bits) stay independent of the partition.
-    ((u64::from((hash >> 32) as u32) * u64::from(partitions)) >> 32) as u32
-}
 
 impl WriteBatch {
     pub(crate) fn new(partitions: u32) -> Self {
@@ -308,8 +303,8 @@ impl WriteBatch {
     /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn delete_values(&mut self, tree: TreeId, key: &[u8]) {
-        let (from, to, routing) = multivalue::internal_range(key);
-        self.push_range(tree.0, partition_of(routing, self.partitions), &from, &to);
+        let ValueRange { from, to, hash } = keys::of_values(key);
+        self.push_range(tree.0, partition_of(hash, self.partitions), &from, &to);
     }
 
     fn push_range(&mut self, tree: u32, partition: u32, from: &[u8], to: &[u8]) {
@@ -317,28 +312,28 @@ impl WriteBatch {
             return;
         }
         let end = [&tree.to_be_bytes(), to].concat();
-        let lock = lock_hash(tree, alluvium_codec::hash64(from));
-        self.push_at(Kind::RangeDelete, tree, (lock, partition), from, &end);
+        let place = Place { lock: lock_hash(tree, alluvium_codec::hash64(from)), partition: partition as u16 };
+        self.push_at(place, Kind::RangeDelete, tree, from, &end);
         self.ranges = true;
     }
 
     fn push_value(&mut self, kind: Kind, tree: TreeId, key: &[u8], value: &[u8]) {
-        let (internal, routing) = multivalue::internal_key(key, value);
-        let lock = lock_hash(tree.0, alluvium_codec::hash64(&internal));
-        self.push_at(kind, tree.0, (lock, partition_of(routing, self.partitions)), &internal, &[]);
+        let stored = keys::of_value(key, value);
+        let partition = partition_of(alluvium_codec::hash64(key), self.partitions) as u16;
+        let place = Place { lock: lock_hash(tree.0, alluvium_codec::hash64(&stored)), partition };
+        self.push_at(place, kind, tree.0, &stored, &[]);
     }
 
     fn push(&mut self, kind: Kind, tree: u32, key: &[u8], value: &[u8]) {
         let hash = alluvium_codec::hash64(key);
-        // The system tree is small and read at open: it lives in partition 0.
-        let partition = if tree == 0 { 0 } else { partition_of(hash, self.partitions) };
-        self.push_at(kind, tree, (lock_hash(tree, hash), partition), key, value);
+        // The system tree is small and read at open: it is in partition 0.
+        let partition = if tree == 0 { 0 } else { partition_of(hash, self.partitions) as u16 };
+        self.push_at(Place { lock: lock_hash(tree, hash), partition }, kind, tree, key, value);
     }
 
-    /// Adds an operation with the hash that its lock goes by, and its partition.
-    fn push_at(&mut self, kind: Kind, tree: u32, (hash, partition): (u64, u32), key: &[u8], value: &[u8]) {
-        let (at, partition) = (self.bytes.len() as u32, partition as u16);
-        self.ops.push(Op { hash, at, number: self.numbers, partition });
+    fn push_at(&mut self, place: Place, kind: Kind, tree: u32, key: &[u8], value: &[u8]) {
+        let Place { lock: hash, partition } = place;
+        self.ops.push(Op { hash, at: self.bytes.len() as u32, number: self.numbers, partition });
         self.numbers += 1;
         self.push_bytes(kind as u8, tree, partition, key, value);
     }

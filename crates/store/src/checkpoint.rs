@@ -8,25 +8,25 @@
 //! While it is made, views keep the files, and a hold keeps the log.
 
 pub(crate) mod building;
-pub(crate) mod check;
-pub(crate) mod listing;
 pub(crate) mod log;
 
 use crate::batch::encode_flushed;
 use crate::commit::Work;
-use crate::open::LOG_DIR;
-use crate::store::{Inner, Store};
-use crate::{Durability, Error, Result, superblock};
+use crate::error::{Error, Result, check_stop};
+use crate::files::listing::{self, FileChecksum, ListedFile, Listing};
+use crate::files::{LOG_DIR, partition_dir};
+use crate::options::Durability;
+use crate::partitions;
+use crate::store::Store;
 use alluvium_codec::entry::Seq;
 use alluvium_env::{Env, OpenMode};
 use alluvium_lsm::View;
 use building::{Building, Placed};
-use listing::{FileChecksum, ListedFile, Listing};
 use log::LogCopy;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How to make a checkpoint.
@@ -66,14 +66,13 @@ pub struct CheckpointReport {
     pub took: Duration,
 }
 
-/// The versions of one moment, and what of the log makes them whole.
-struct Pinned<'a> {
+/// The views of one moment, and the part of the log that completes them.
+struct Pinned {
     views: Vec<Arc<View>>,
     /// The first number of the log that is needed.
     from: Seq,
-    /// The number of the note.
+    /// The number of a note above everything in the views.
     seq: Seq,
-    _hold: crate::holds::Hold<'a>,
 }
 
 impl Store {
@@ -110,98 +109,44 @@ impl Store {
     /// [`Error::ForeignBase`] for the base, [`Error::InUse`] if another makes it, [`Error::NoSpace`],
     /// [`Error::Stopped`], and what writing says. Nothing has the name `dir` then, and the store goes on.
     pub fn checkpoint(&self, dir: &Path, options: &CheckpointOptions) -> Result<CheckpointReport> {
-        let inner = &*self.inner;
-        inner.writable()?;
-        let started = inner.env.clock.now();
-        let base = options.base.as_deref().map(|path| Base::read(inner, path)).transpose()?;
-        // A log that had damage has gaps, which a copy has not.
+        self.health.check_writable()?;
+        let started = self.env.clock.now();
+        let base = options.base.as_deref().map(|path| Base::read(self, path)).transpose()?;
+        // A log that had damage has gaps, and its copy must not have any.
         self.discard_damage()?;
-        let mut building = Building::begin(&inner.env, dir, inner.options.disk_reserve(), options.stop.clone())?;
-        building.reserve_beside(&inner.path);
-        let id = inner.env.rng.next_u64();
-        let made = inner.pin().and_then(|pinned| inner.fill(&building, id, pinned, base.as_ref(), options.copy));
-        match inner.ended(made) {
+        let mut building = Building::begin(&self.env, dir, self.options.disk_reserve(), options.stop.clone())?;
+        building.reserve_beside(self.path());
+        let made = self.fill_checkpoint(&building, base.as_ref(), options.copy);
+        match self.poison.after_work(made) {
             Ok(mut report) => {
                 building.finish()?;
-                report.took = inner.env.clock.now().saturating_sub(started);
+                report.took = self.env.clock.now().saturating_sub(started);
                 Ok(report)
             }
             Err(error) => {
                 building.abandon();
-                Err(no_space(error))
+                Err(error.named_if_full())
             }
         }
     }
-}
 
-/// [`Error::Stopped`] if somebody has asked for it.
-pub(crate) fn unless_stopped(stop: &AtomicBool) -> Result<()> {
-    if stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
-}
-
-/// A full disk under its own name.
-pub(crate) fn no_space(error: Error) -> Error {
-    match error {
-        Error::Storage(cause) if cause.is_no_space() => Error::NoSpace(Box::new(Error::Storage(cause))),
-        error => error,
-    }
-}
-
-impl Inner {
-    fn pin(&self) -> Result<Pinned<'_>> {
+    fn fill_checkpoint(&self, building: &Building<'_>, base: Option<&Base>, copy: bool) -> Result<CheckpointReport> {
+        let id = self.env.rng.next_u64();
         let hold = self.holds.hold();
-        loop {
-            // What is ingested is not in the log, but what is noted about it is: the views must not lack any of it.
-            let ingested = self.holds.ingested();
-            let (views, from, seq) = self.pin_views()?;
-            if self.holds.ingested() == ingested {
-                return Ok(Pinned { views, from, seq, _hold: hold });
-            }
-        }
-    }
-
-    /// The views of one moment, the first number of the log that is needed, and the number of a note above all of it.
-    fn pin_views(&self) -> Result<(Vec<Arc<View>>, Seq, Seq)> {
-        // First the visible number: what is above it may be on its way into a memtable that still looks
-        // empty. The log still has everything from its oldest segment on, and nothing older is needed.
-        let visible = self.visibility.visible();
-        let views = self.views();
-        let unflushed = views.iter().filter_map(|view| view.oldest_unflushed()).min().unwrap_or(Seq::MAX);
-        let from = unflushed.min(visible + 1).max(self.wal.oldest_seq());
-        let flushed = views.iter().enumerate().map(|(at, view)| (at as u32, view.flushed_seq()));
-        let note = encode_flushed(from, flushed);
-        // Its number is above all that the views hold, and everything below is applied when it is visible.
-        let seq = self.commit(Work::Note(note), Durability::Sync)?;
-        Ok((views, from, seq))
-    }
-
-    fn fill(
-        &self,
-        building: &Building<'_>,
-        id: u64,
-        pinned: Pinned<'_>,
-        base: Option<&Base>,
-        copy: bool,
-    ) -> Result<CheckpointReport> {
-        let mut filling = Filling {
-            inner: self,
-            building,
-            base,
-            copy,
-            listing: Listing {
-                id,
-                database_id: self.superblock.database_id,
-                seq: pinned.seq,
-                partitions: self.superblock.partitions,
-                base: base.map(|base| base.listing.id),
-                files: Vec::new(),
-            },
-            report: CheckpointReport { id, seq: pinned.seq, ..CheckpointReport::default() },
+        let Pinned { views, from, seq } = Pinned::take(self)?;
+        let listing = Listing {
+            id,
+            database_id: self.superblock.database_id,
+            seq,
+            partitions: self.superblock.partitions,
+            base: base.map(|base| base.listing.id),
+            files: Vec::new(),
         };
-        // The log first: the views hold the files, and while files are copied the log is free again.
-        filling.log(&pinned)?;
-        let Pinned { views, _hold, .. } = pinned;
-        drop(_hold);
+        let report = CheckpointReport { id, seq, ..CheckpointReport::default() };
+        let mut filling = Filling { store: self, building, base, copy, listing, report };
+        // The log first: the views hold the files, and the log is released while files are copied.
+        filling.log(from, seq)?;
+        drop(hold);
         let log = std::mem::take(&mut filling.listing.files);
         for (index, view) in (0..).zip(&views) {
             filling.partition(index, view)?;
@@ -215,8 +160,37 @@ impl Inner {
     }
 }
 
+impl Pinned {
+    /// Pins the views. The caller holds the log.
+    fn take(store: &Store) -> Result<Self> {
+        loop {
+            // An ingested run is not in the log, but notes about it are: the views must not lack it.
+            let ingested = store.holds.ingested();
+            let pinned = Self::try_take(store)?;
+            if store.holds.ingested() == ingested {
+                return Ok(pinned);
+            }
+        }
+    }
+
+    fn try_take(store: &Store) -> Result<Self> {
+        // First the visible number: what is above it may be on its way into a memtable that still looks
+        // empty. The log still has everything from its oldest segment on, and nothing older is needed.
+        let visible = store.visibility.visible();
+        let views = partitions::views(&store.partitions);
+        let unflushed = views.iter().filter_map(|view| view.oldest_unflushed()).min().unwrap_or(Seq::MAX);
+        let from = unflushed.min(visible + 1).max(store.wal.oldest_seq());
+        let flushed = views.iter().enumerate().map(|(at, view)| (at as u32, view.flushed_seq()));
+        let note = encode_flushed(from, flushed);
+        // Its number is above all that the views hold, and everything below is applied when it is visible.
+        let seq = store.commit.commit(Work::Note(note), Durability::Sync)?;
+        Ok(Self { views, from, seq })
+    }
+}
+
+/// Fills the directory of a checkpoint.
 struct Filling<'a> {
-    inner: &'a Inner,
+    store: &'a Store,
     building: &'a Building<'a>,
     base: Option<&'a Base>,
     copy: bool,
@@ -226,16 +200,16 @@ struct Filling<'a> {
 
 impl Filling<'_> {
     fn partition(&mut self, index: u32, view: &View) -> Result<()> {
-        let inner = self.inner;
-        let name = format!("p{index:03}");
-        let (from, to) = (inner.path.join(&name), self.building.directory(&name)?);
-        let version = view.edit(inner.shared.file_number_bound());
+        let store = self.store;
+        let name = partition_dir(index);
+        let (from, to) = (store.path().join(&name), self.building.directory(&name)?);
+        let version = view.edit(store.shared.file_number_bound());
         let mut numbers: Vec<_> = version.added.iter().map(|file| &file.meta).collect();
         numbers.sort_by_key(|meta| meta.number);
         for meta in numbers {
-            // Another may have the directory then, and remove files.
-            inner.open_for_reads()?;
-            unless_stopped(&self.building.stop)?;
+            // After the store is closed another process may have the directory, and remove files.
+            store.health.check_open()?;
+            check_stop(&self.building.stop)?;
             let path = format!("{name}/{:08}.sst", meta.number);
             let checksum = FileChecksum::Footer(meta.footer_checksum);
             let mut file = ListedFile { path, bytes: meta.bytes, checksum, in_base: false };
@@ -243,7 +217,7 @@ impl Filling<'_> {
             self.listing.files.push(file);
         }
         // This makes the links durable too: it syncs the directory when the manifest has its name.
-        let manifest = alluvium_lsm::image::write_manifest(&inner.env, &to, self.listing.id, index, &version)?;
+        let manifest = alluvium_lsm::image::write_manifest(&store.env, &to, self.listing.id, index, &version)?;
         self.list_content(&name, &manifest)?;
         Ok(())
     }
@@ -252,11 +226,11 @@ impl Filling<'_> {
     fn place(&mut self, file: &ListedFile, original: &Path) -> Result<bool> {
         let (to, report) = (self.building.dir.join(&file.path), &mut self.report);
         let in_base = match self.base {
-            Some(base) => base.path_of(&self.inner.env, file)?,
+            Some(base) => base.path_of(&self.store.env, file)?,
             None => None,
         };
         let linked = match &in_base {
-            Some(path) => self.inner.env.fs.hard_link(path, &to).is_ok(),
+            Some(path) => self.store.env.fs.hard_link(path, &to).is_ok(),
             None => false,
         };
         if !linked && self.building.place(original, &to, !self.copy)? == Placed::Copied {
@@ -271,17 +245,17 @@ impl Filling<'_> {
     }
 
     /// Copies what is needed of the log.
-    fn log(&mut self, pinned: &Pinned<'_>) -> Result<()> {
-        let inner = self.inner;
+    fn log(&mut self, from: Seq, seq: Seq) -> Result<()> {
+        let store = self.store;
         let dir = self.building.directory(LOG_DIR)?;
         // Not what is reserved behind the end of the log: a segment of the copy is no longer than what it gets.
-        let used = inner.wal.bytes_used();
+        let used = store.wal.bytes_used();
         self.building.need(used)?;
-        let segment = inner.options.log_segment_bytes().min(used);
-        let mut copy = LogCopy::new(&inner.env, &dir, self.listing.id, segment, Some(pinned.seq));
-        inner.wal.read_back(pinned.from, pinned.seq, &mut |record| copy.take(record))?;
+        let segment = store.options.log_segment_bytes().min(used);
+        let mut copy = LogCopy::new(&store.env, &dir, self.listing.id, segment, Some(seq));
+        store.wal.read_back(from, seq, &mut |record| copy.take(record))?;
         copy.finish()?;
-        for (_, path) in alluvium_wal::list_segments(&inner.env, &dir)? {
+        for (_, path) in alluvium_wal::list_segments(&store.env, &dir)? {
             self.report.log_bytes += self.list_content(LOG_DIR, &path)?;
         }
         Ok(())
@@ -290,28 +264,11 @@ impl Filling<'_> {
     /// Lists a file with the checksum of its content; says how many bytes it has.
     fn list_content(&mut self, dir: &str, path: &Path) -> Result<u64> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let (bytes, sum) = content_checksum(&self.inner.env, path, &self.building.stop)?;
+        let (bytes, sum) = listing::content_checksum(&self.store.env, path, &self.building.stop)?;
         let checksum = FileChecksum::Content(sum);
         self.listing.files.push(ListedFile { path: format!("{dir}/{name}"), bytes, checksum, in_base: false });
         Ok(bytes)
     }
-}
-
-/// The length of a file, and the XXH3-64 of its bytes.
-pub(crate) fn content_checksum(env: &Env, path: &Path, stop: &AtomicBool) -> Result<(u64, u64)> {
-    let file = env.fs.open(path, OpenMode::Read)?;
-    let len = file.len()?;
-    let mut hasher = alluvium_codec::Hasher64::default();
-    let mut piece = vec![0; (1 << 20).min(len as usize)];
-    let mut at = 0;
-    while at < len {
-        unless_stopped(stop)?;
-        let piece = &mut piece[..(1 << 20).min((len - at) as usize)];
-        file.read_exact_at(piece, at)?;
-        hasher.add(piece);
-        at += piece.len() as u64;
-    }
-    Ok((len, hasher.finish()))
 }
 
 /// The checkpoint that was named as base.
@@ -322,10 +279,10 @@ struct Base {
 }
 
 impl Base {
-    fn read(inner: &Inner, dir: &Path) -> Result<Self> {
-        let listing = Listing::read(&inner.env, dir)?;
-        if listing.database_id != inner.superblock.database_id {
-            return Err(Error::ForeignBase { base: dir.to_owned(), database: inner.path.clone() });
+    fn read(store: &Store, dir: &Path) -> Result<Self> {
+        let listing = Listing::read(&store.env, dir)?;
+        if listing.database_id != store.superblock.database_id {
+            return Err(Error::ForeignBase { base: dir.to_owned(), database: store.path().to_owned() });
         }
         let files = listing.files.iter().map(|file| (file.path.clone(), (file.bytes, file.checksum))).collect();
         Ok(Self { dir: dir.to_owned(), listing, files })
@@ -341,15 +298,4 @@ impl Base {
         let whole = env.fs.exists(&path)? && env.fs.open(&path, OpenMode::Read)?.len()? == file.bytes;
         Ok(whole.then_some(path))
     }
-}
-
-/// Refuses a directory within a database: it would be removed with it, or taken for a part of it.
-fn refuse_inside(env: &Env, dir: &Path) -> Result<()> {
-    for above in dir.ancestors().skip(1) {
-        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-        if env.fs.exists(&above.join(superblock::NAME))? || env.fs.exists(&above.join(listing::NAME))? {
-            return Err(Error::InsideDatabase { dir: dir.to_owned(), above: above.to_owned() });
-        }
-    }
-    Ok(())
 }

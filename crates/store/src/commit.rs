@@ -1,48 +1,75 @@
-//! The commit queue: one leader numbers the waiting batches, writes them to the log as one
-//! group, and every thread applies its own batch to the memtables (DESIGN 4.3, 4.4).
+//! The commit queue: one leader numbers the waiting batches and writes them to the log as one group; every thread then
+//! applies its own batch to the memtables.
 //!
-//! Leadership is a role, not a thread: the first batch that finds nobody leading takes it, and
-//! hands it to the front of the queue when its group is in the log. Only the leader numbers,
-//! appends, seals memtables and changes the set of live trees, so all of these are in one order.
+//! Leadership is a role, not a thread: the first batch that finds no leader takes it, and hands it to the front of the
+//! queue when its group is in the log. Only the leader numbers, appends, seals memtables and changes the set of live
+//! trees, so all of these are in one order.
 //!
 //! Lock order: `queue`, then a request's `state`. Neither is held while the log is written.
 
+use crate::admission::Admission;
 use crate::batch::WriteBatch;
+use crate::durability::Syncer;
+use crate::error::{Error, Result};
+use crate::holds::Holds;
 use crate::marks;
-use crate::store::Inner;
-use crate::trees::SchemaChange;
-use crate::visibility::Ticket;
-use crate::{Durability, Error, Result};
+use crate::options::{Durability, Options};
+use crate::partitions::{self, Partitions};
+use crate::poison::Poison;
+use crate::trees::{SchemaChange, Trees};
+use crate::visibility::{Ticket, Visibility};
+use crate::work::WorkSignal;
 use alluvium_codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 use alluvium_codec::ranges::RangeSet;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Condvar, Mutex, spin_until};
 use alluvium_memtable::Memtable;
-use alluvium_wal::{Position, Purpose, Record};
+use alluvium_wal::{Position, Purpose, Record, Wal};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A group takes waiting batches up to this many bytes (and at least one batch).
 const GROUP_BYTES: usize = 1 << 20;
-/// A chain of so many deltas of a key in one memtable is folded.
+/// A chain of this many deltas of a key in one memtable is folded.
 const LONG_CHAIN: usize = 32;
-/// One delta in so many looks how long its chain is.
+/// One delta in this many looks how long its chain is.
 const LOOK_EVERY: Seq = 16;
 
-/// The queue and the number to be given next.
+/// The way of a write into the log and the memtables.
 pub(crate) struct Commit {
-    queue: Mutex<Queue>,
-    /// The number of the next operation. Written by the leader only.
+    pub options: Arc<Options>,
+    pub wal: Arc<Wal>,
+    pub partitions: Partitions,
+    pub trees: Arc<Trees>,
+    pub visibility: Arc<Visibility>,
+    pub admission: Arc<Admission>,
+    pub holds: Arc<Holds>,
+    pub work: Arc<WorkSignal>,
+    pub poison: Arc<Poison>,
+    pub syncer: Arc<Syncer>,
+    pub queue: CommitQueue,
+}
+
+/// The waiting requests, and the number of the next operation.
+pub(crate) struct CommitQueue {
+    requests: Mutex<Requests>,
+    /// Written by the leader only.
     next_seq: AtomicU64,
 }
 
+impl CommitQueue {
+    pub fn new(next_seq: Seq) -> Self {
+        Self { requests: Mutex::new(Requests::default()), next_seq: AtomicU64::new(next_seq) }
+    }
+}
+
 #[derive(Default)]
-struct Queue {
+struct Requests {
     waiting: VecDeque<Arc<Request>>,
     led: bool,
 }
 
-/// What the leader is asked for.
+/// A request to the leader.
 pub(crate) enum Work {
     /// Number, log and place a batch; with it, a change of the set of trees.
     Batch(WriteBatch, Option<Box<SchemaChange>>),
@@ -53,7 +80,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// What a new segment must leave free for it.
+    /// Decides how much of the disk a new segment must leave free for it.
     fn purpose(&self) -> Purpose {
         match self {
             Self::Note(_) | Self::Rotate(_) => Purpose::Upkeep,
@@ -68,7 +95,7 @@ struct Request {
     work: Work,
     state: Mutex<State>,
     changed: Condvar,
-    /// No longer queued: a hint for whoever looks before it sleeps.
+    /// No longer queued: a hint for a thread that looks before it sleeps.
     called: AtomicBool,
 }
 
@@ -100,10 +127,10 @@ impl Request {
     }
 }
 
-/// A numbered batch on its way into its memtables. If the thread panics there, others must not wait
-/// for it, and no flush may write half of the batch down: the store is poisoned.
+/// A numbered batch that is being applied to its memtables. If the thread panics there, others must not wait for it, and
+/// no flush may write half of the batch: the store is poisoned.
 struct Applying<'a> {
-    store: &'a Inner,
+    poison: &'a Poison,
     left: &'a [(u16, Arc<Memtable>)],
 }
 
@@ -112,7 +139,7 @@ impl Drop for Applying<'_> {
         if self.left.is_empty() {
             return;
         }
-        self.store.poison(Error::WorkerFailed("a writer panicked while it applied a batch".to_owned()));
+        self.poison.poison(Error::WorkerFailed("a writer panicked while it applied a batch".to_owned()));
         for (_, memtable) in self.left {
             memtable.finish_writer();
         }
@@ -120,16 +147,10 @@ impl Drop for Applying<'_> {
 }
 
 impl Commit {
-    pub fn new(next_seq: Seq) -> Self {
-        Self { queue: Mutex::new(Queue::default()), next_seq: AtomicU64::new(next_seq) }
-    }
-}
-
-impl Inner {
-    /// Brings work through the log and the memtables; returns the number of the batch's last
-    /// operation once it is visible, and durable if that was asked for.
-    pub(crate) fn commit(&self, work: Work, durability: Durability) -> Result<Seq> {
-        self.writable()?;
+    /// Takes work through the log and the memtables; returns the number of the batch's last operation once the batch is
+    /// visible, and as durable as `durability` demands.
+    pub fn commit(&self, work: Work, durability: Durability) -> Result<Seq> {
+        self.poison.health.check_writable()?;
         let request = Request::new(work);
         let placed = self.wait_for_place(&request)?;
         let count = self.apply(&request, &placed);
@@ -137,18 +158,23 @@ impl Inner {
             self.visibility.applied(ticket)?;
         }
         if let Some(end) = placed.end {
-            self.acknowledge(end, durability)?;
+            self.syncer.acknowledge(end, durability)?;
         }
         Ok(placed.first + count.max(1) - 1)
     }
 
-    /// Returns when every request that was queued before has been through the log or refused.
-    pub(crate) fn commit_barrier(&self) {
+    /// Seals every memtable that has entries; returns a number above all of theirs.
+    pub fn seal_all(&self) -> Result<Seq> {
+        self.commit(Work::Rotate(partitions::all(&self.partitions)), Durability::Bulk)
+    }
+
+    /// Returns when every request that was queued before was logged or refused.
+    pub fn barrier(&self) {
         let _refused_or_done = self.wait_for_place(&Request::new(Work::Rotate(Vec::new())));
     }
 
     fn wait_for_place(&self, request: &Arc<Request>) -> Result<Placed> {
-        let mut queue = self.commit.queue.lock();
+        let mut queue = self.queue.requests.lock();
         queue.waiting.push_back(request.clone());
         let lead = !queue.led;
         queue.led = true;
@@ -176,7 +202,7 @@ impl Inner {
     fn lead(&self) {
         let group = self.take_group();
         let outcomes = self.number_and_log(&group);
-        let mut queue = self.commit.queue.lock();
+        let mut queue = self.queue.requests.lock();
         match queue.waiting.front() {
             Some(next) => next.call(State::Leading),
             None => queue.led = false,
@@ -191,7 +217,7 @@ impl Inner {
     /// Where space is short, so are deletes: what may not take the reserve must not keep them out.
     fn take_group(&self) -> Vec<Arc<Request>> {
         let short = self.wal.is_short();
-        let mut queue = self.commit.queue.lock();
+        let mut queue = self.queue.requests.lock();
         let mut group = Vec::new();
         let mut bytes = 0;
         while let Some(next) = queue.waiting.front() {
@@ -215,10 +241,10 @@ impl Inner {
 
     /// Numbers a group and writes it to the log. Returns an outcome for each request.
     fn number_and_log(&self, group: &[Arc<Request>]) -> Vec<Result<Placed>> {
-        if let Err(error) = self.writable() {
+        if let Err(error) = self.poison.health.check_writable() {
             return group.iter().map(|_| Err(error.clone())).collect();
         }
-        let first = self.commit.next_seq.load(Ordering::Relaxed);
+        let first = self.queue.next_seq.load(Ordering::Relaxed);
         self.rotate_where_due(group, first);
         let mut next = first;
         let mut records = Vec::with_capacity(group.len());
@@ -233,7 +259,7 @@ impl Inner {
         match self.wal.append_for(purpose, &records) {
             Ok(end) => {
                 self.enter(group, &mut outcomes, end);
-                self.sync_ahead();
+                self.syncer.sync_ahead();
             }
             Err(error) => self.unplace(&mut outcomes, error),
         }
@@ -272,7 +298,7 @@ impl Inner {
 
     /// The group is in the log: enter its batches into the order of visibility.
     fn enter(&self, group: &[Arc<Request>], outcomes: &mut [Result<Placed>], end: Position) {
-        let mut next = self.commit.next_seq.load(Ordering::Relaxed);
+        let mut next = self.queue.next_seq.load(Ordering::Relaxed);
         for (request, outcome) in group.iter().zip(outcomes) {
             let Ok(placed) = outcome else { continue };
             if placed.ticket.is_none() {
@@ -295,7 +321,7 @@ impl Inner {
             placed.ticket = Some(self.visibility.enter(next - 1));
             placed.end = Some(end);
         }
-        self.commit.next_seq.store(next, Ordering::Release);
+        self.queue.next_seq.store(next, Ordering::Release);
     }
 
     /// The group did not get into the log: take back what was placed.
@@ -303,12 +329,12 @@ impl Inner {
         let full = cause.is_no_space();
         let cause = Error::Storage(cause);
         let error = if self.wal.poisoned().is_some() {
-            self.poison(cause.clone());
+            self.poison.poison(cause.clone());
             Error::OutcomeUnknown(Box::new(cause))
         } else if full {
             marks::WRITE_WITHOUT_SPACE.hit();
             // What the log holds is flushed now, so that it can go: see `relieve_log`.
-            self.workers.signal();
+            self.work.signal();
             Error::NoSpace(Box::new(cause))
         } else {
             // No segment could be begun, for want of descriptors, say: the log is as it was.
@@ -327,7 +353,7 @@ impl Inner {
     /// Puts a batch into its memtables; returns the number of its operations.
     fn apply(&self, request: &Request, placed: &Placed) -> Seq {
         let Work::Batch(batch, _) = &request.work else { return 1 };
-        let mut applying = Applying { store: self, left: &placed.memtables };
+        let mut applying = Applying { poison: &self.poison, left: &placed.memtables };
         while let Some(((partition, memtable), left)) = applying.left.split_first() {
             memtable.apply_some_ordered(batch.marked_entries(*partition, placed.first));
             if batch.ranges {
@@ -396,16 +422,16 @@ impl Inner {
 
     fn seal(&self, partition: usize, next: Seq) {
         if self.partitions[partition].rotate(next) {
-            self.measure_debt();
-            self.workers.signal();
+            self.admission.measure_debt();
+            self.work.signal();
         }
     }
 
     /// If the log is over its limit: the partition whose active memtable pins its oldest part.
     fn log_pinned_by_active(&self) -> Option<usize> {
-        // What is held or damaged does not go, however much is flushed.
-        let stays = || self.holds.held() || self.damaged.load(Ordering::SeqCst);
-        if self.wal.bytes_on_disk() <= self.options.log_limit_bytes() || stays() {
+        // A log that is held or damaged is kept, however much is flushed.
+        let kept = || self.holds.keep_all();
+        if self.wal.bytes_on_disk() <= self.options.log_limit_bytes() || kept() {
             return None;
         }
         let pins = self.partitions.iter().map(|p| p.view().oldest_unflushed());

@@ -1,8 +1,7 @@
 //! What values need to be understood, kept in every sorted file that holds such values: so that what is
 //! left of a damaged store can be read though the tree with the definitions is lost.
 
-use crate::TreeId;
-use crate::store::Inner;
+use crate::trees::TreeId;
 use alluvium_codec::varint;
 use alluvium_lsm::Used;
 use std::collections::BTreeMap;
@@ -28,10 +27,11 @@ pub trait Definitions: Send + Sync + std::fmt::Debug {
 /// Definitions by the tree whose values use them, and by number. A tree may have none that are used.
 pub(crate) type Defined = BTreeMap<u32, BTreeMap<u32, Vec<u8>>>;
 
-/// Finds the definitions that the values of a file use, and packs them. What cannot be found is left out.
+/// Finds the definitions that the values of a file use, and packs them. A definition that is neither at hand, nor
+/// returned by `visible` (the visible value of a key), nor in `older` files is left out.
 pub(crate) fn gather(
     definitions: &dyn Definitions,
-    inner: Option<&Inner>,
+    visible: impl Fn(TreeId, &[u8]) -> Option<Vec<u8>>,
     used: &[(u32, Used)],
     describe: &dyn Fn(TreeId) -> Option<Vec<u8>>,
     older: &dyn Fn() -> Vec<Vec<u8>>,
@@ -41,7 +41,7 @@ pub(crate) fn gather(
         let kept_in = describe(TreeId(*tree)).and_then(|description| definitions.kept_in(&description));
         let of_tree = found.entry(*tree).or_default();
         for number in numbers.iter() {
-            let visible = || read(inner?, kept_in?, &definitions.key(number));
+            let visible = || visible(kept_in?, &definitions.key(number));
             match definitions.at_hand(TreeId(*tree), number).or_else(visible) {
                 Some(definition) => drop(of_tree.insert(number, definition)),
                 None => missing.push((*tree, number)),
@@ -57,17 +57,6 @@ pub(crate) fn gather(
         }
     }
     pack(&found)
-}
-
-/// The value of a key as it is visible now; `None` if there is none, or it cannot be read.
-fn read(inner: &Inner, tree: TreeId, key: &[u8]) -> Option<Vec<u8>> {
-    let mut value = Vec::new();
-    let found = inner.with_internal_key(tree, key, |internal, partition| {
-        // The view first, then the number: see `Partition::view`.
-        let view = inner.partitions[partition].view();
-        Ok(view.get(internal, inner.visibility.visible(), &mut value)?)
-    });
-    found.is_ok_and(|found| found).then_some(value)
 }
 
 fn pack(defined: &Defined) -> Vec<u8> {

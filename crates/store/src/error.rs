@@ -1,6 +1,7 @@
 //! The store's errors.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a store can answer instead of a result.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -142,4 +143,17 @@ impl Error {
             _ => false,
         }
     }
+
+    /// The same error; that of a full disk as [`Error::NoSpace`].
+    pub(crate) fn named_if_full(self) -> Self {
+        match self {
+            Self::Storage(cause) if cause.is_no_space() => Self::NoSpace(Box::new(Self::Storage(cause))),
+            error => error,
+        }
+    }
+}
+
+/// [`Error::Stopped`] if `stop` is set.
+pub(crate) fn check_stop(stop: &AtomicBool) -> Result<()> {
+    if stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
 }

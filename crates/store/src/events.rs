@@ -4,8 +4,8 @@
 //! Errors and warnings are what somebody should look at; information is what happens seldom (open, recovery, close);
 //! flushes, compactions and slow operations have figures at the level of debugging, but warn when they are very slow.
 
-use crate::store::Inner;
-use crate::{Error, OpenReport};
+use crate::error::Error;
+use crate::report::OpenReport;
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ const SLOW: Duration = Duration::from_millis(200);
 const VERY_SLOW: Duration = Duration::from_secs(5);
 
 /// The store is open; what was found.
-pub(crate) fn opened(inner: &Inner) {
-    let (path, report) = (inner.path.display(), &inner.report);
+pub(crate) fn opened(path: &Path, partitions: usize, report: &OpenReport) {
+    let path = path.display();
     let took_ms = report.took.as_millis();
     match (report.created, report.clean) {
-        (true, _) => log::info!(target: TARGET, "created {path} with {} partitions", inner.partitions.len()),
+        (true, _) => log::info!(target: TARGET, "created {path} with {partitions} partitions"),
         (_, true) => log::info!(target: TARGET, "opened {path}, which had been closed cleanly, in {took_ms} ms"),
         _ => log::info!(target: TARGET,
             "opened {path}, which had not been closed, in {took_ms} ms: {} records of the log replayed, {} bytes",

@@ -1,6 +1,6 @@
 //! What deltas do to values: told by whoever writes them.
 
-use crate::TreeId;
+use crate::trees::TreeId;
 
 /// Why a fold failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

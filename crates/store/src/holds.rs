@@ -1,9 +1,9 @@
-//! Who needs the log as it is: while a checkpoint reads it, no segment is let go.
+//! What keeps the log: no segment is removed while a checkpoint reads the log, or after opening accepted its damage.
 //!
-//! Lock order: the lock in here is a leaf. Nobody holds it while segments are removed; who wants to hold
-//! the log waits until those who remove are done.
+//! Lock order: the lock in here is a leaf. No thread holds it while it removes segments; a thread that takes a hold
+//! waits until running removals have ended.
 
-use alluvium_env::sync::atomic::{AtomicU64, Ordering};
+use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Condvar, Mutex};
 
 /// Holds on the log, and removals under way.
@@ -12,6 +12,8 @@ pub(crate) struct Holds {
     state: Mutex<State>,
     changed: Condvar,
     ingested: AtomicU64,
+    /// The log was damaged when the store was opened: see [`crate::Store::discard_damage`].
+    damaged: AtomicBool,
 }
 
 #[derive(Default)]
@@ -23,11 +25,15 @@ struct State {
 /// Keeps the log until it is dropped.
 pub(crate) struct Hold<'a>(&'a Holds);
 
-/// Somebody lets segments go, until it is dropped.
+/// The right to remove segments, until it is dropped.
 pub(crate) struct Removing<'a>(&'a Holds);
 
 impl Holds {
-    /// Keeps every segment that is there when this returns.
+    pub fn new(damaged: bool) -> Self {
+        Self { damaged: AtomicBool::new(damaged), ..Self::default() }
+    }
+
+    /// Keeps every segment that exists when this returns.
     pub fn hold(&self) -> Hold<'_> {
         let mut state = self.state.lock();
         state.holds += 1;
@@ -37,7 +43,7 @@ impl Holds {
         Hold(self)
     }
 
-    /// Allows to let segments go; `None` while the log is held.
+    /// Allows the removal of segments; `None` while the log is held.
     pub fn removing(&self) -> Option<Removing<'_>> {
         let mut state = self.state.lock();
         if state.holds > 0 {
@@ -47,19 +53,29 @@ impl Holds {
         Some(Removing(self))
     }
 
-    /// So many runs were ingested: they are in no log, so whoever copies files and log compares.
+    /// The number of runs ingested so far. They are in no log, so a thread that copies files and log compares it.
     pub fn ingested(&self) -> u64 {
         self.ingested.load(Ordering::SeqCst)
     }
 
-    /// A run is there, and will be noted in the log.
+    /// Notes that a run was ingested, before the log mentions it.
     pub fn note_ingest(&self) {
         self.ingested.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// True while the log is held.
-    pub fn held(&self) -> bool {
-        self.state.lock().holds > 0
+    /// True while the log is damaged, and all of it is kept.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::SeqCst)
+    }
+
+    /// Sets whether the log is damaged; returns whether it was.
+    pub fn set_damaged(&self, damaged: bool) -> bool {
+        self.damaged.swap(damaged, Ordering::SeqCst)
+    }
+
+    /// True while no segment may be removed, however much is flushed.
+    pub fn keep_all(&self) -> bool {
+        self.state.lock().holds > 0 || self.is_damaged()
     }
 }
 

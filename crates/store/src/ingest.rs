@@ -1,7 +1,9 @@
 //! Index entries of documents that are older than their index: gathered, sorted, and put beside what was written since.
 
-use crate::scan::Scan;
-use crate::{Bounds, Error, Result, Snapshot, Store, TreeId};
+use crate::error::{Error, Result};
+use crate::keys::key_of;
+use crate::store::Store;
+use crate::trees::TreeId;
 use alluvium_codec::entry::{Entry, Kind, Seq};
 
 /// Entries of one tree, gathered in memory to become a sorted run of one partition: see [`Store::ingest`].
@@ -164,28 +166,27 @@ impl Store {
     /// # Errors
     /// As [`Store::write`]; [`Error::NoSuchTree`] if the tree was dropped.
     pub fn ingest(&self, partition: u32, run: &mut EntryRun) -> Result<()> {
-        let inner = &*self.inner;
-        inner.writable()?;
-        inner.trees.check_live(&[run.tree.0])?;
+        self.health.check_writable()?;
+        self.trees.check_live(&[run.tree.0])?;
         if run.is_empty() {
             return Ok(());
         }
-        let Some(partition) = inner.partitions.get(partition as usize) else {
+        let Some(partition) = self.partitions.get(partition as usize) else {
             return Err(Error::InvalidOption { name: "partition", must_be: "one that the store has" });
         };
         self.need_space(run.bytes() as u64)?;
         let done = partition.ingest(run.sorted()).map_err(Error::from);
-        // Before anybody can note that it is there: see `Inner::pin`.
-        inner.holds.note_ingest();
-        inner.measure_debt();
-        inner.workers.signal();
-        inner.ended(done)
+        // Before the log can mention the run: see `checkpoint::pin`.
+        self.holds.note_ingest();
+        self.admission.measure_debt();
+        self.work.signal();
+        self.poison.after_work(done)
     }
 
     /// Refuses files of so many bytes that do not come from the log, if they took the reserve that flushes and compactions
     /// need: the log keeps to it by itself.
     fn need_space(&self, bytes: u64) -> Result<()> {
-        let (env, path, kept) = (&self.inner.env, &self.inner.path, self.disk_reserve_bytes());
+        let (env, path, kept) = (&self.env, self.path(), self.options.disk_reserve());
         // Where nobody knows how much is free, writing will tell.
         let Ok(free) = env.fs.available_bytes(path) else { return Ok(()) };
         if kept == 0 || free >= bytes.saturating_add(kept) {
@@ -197,52 +198,6 @@ impl Store {
         );
         let full = std::io::Error::new(std::io::ErrorKind::StorageFull, what);
         Err(Error::NoSpace(Box::new(alluvium_env::Error::io("make a run of sorted files in", path, full).into())))
-    }
-
-    /// As [`Store::scan`], over one partition.
-    ///
-    /// ```
-    /// # use alluvium_store::{Durability, Options, Store};
-    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
-    /// # let pets = store.create_trees(&[b"pets"])?[0];
-    /// # let mut batch = store.batch();
-    /// # batch.put(pets, b"rex", b"dog");
-    /// # batch.put(pets, b"tom", b"cat");
-    /// # store.write(batch, Durability::Periodic)?;
-    /// let (snapshot, mut found) = (store.snapshot(), 0);
-    /// for partition in 0..store.partitions() {
-    ///     let mut scan = store.scan_partition(pets, partition, alluvium_store::Bounds::all(), &snapshot)?;
-    ///     while let Some((key, _)) = scan.next()? {
-    ///         assert_eq!(store.partition_of(key), partition);
-    ///         found += 1;
-    ///     }
-    /// }
-    /// assert_eq!(found, 2);
-    /// # alluvium_store::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Store::scan`].
-    pub fn scan_partition(&self, tree: TreeId, partition: u32, bounds: Bounds, snapshot: &Snapshot) -> Result<Scan> {
-        self.inner.open_for_reads()?;
-        Scan::over(&self.inner, tree, bounds, snapshot.clone(), Some(partition))
-    }
-
-    /// The numbers that reads may use: those of live snapshots, and *visible*, ascending.
-    ///
-    /// ```
-    /// # use alluvium_store::{Durability, Options, Store};
-    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
-    /// # let pets = store.create_trees(&[b"pets"])?[0];
-    /// let snapshot = store.snapshot();
-    /// let mut batch = store.batch();
-    /// batch.put(pets, b"rex", b"dog");
-    /// store.write(batch, Durability::Periodic)?;
-    /// assert_eq!(store.live_snapshots(), [snapshot.seq(), store.visible()]);
-    /// # alluvium_store::Result::Ok(())
-    /// ```
-    pub fn live_snapshots(&self) -> Vec<Seq> {
-        self.inner.visibility.live()
     }
 
     /// Rewrites the files of a tree in one partition without the entries that `may_go` says true of, by their keys and
@@ -280,11 +235,10 @@ impl Store {
         may_go: &dyn Fn(&[u8], Seq) -> bool,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<u64> {
-        let inner = &*self.inner;
-        inner.writable()?;
-        let Some(partition) = inner.partitions.get(partition as usize) else { return Ok(0) };
-        let may_go = |key: &[u8], seq: Seq| key.get(4..).is_some_and(|key| may_go(key, seq));
+        self.health.check_writable()?;
+        let Some(partition) = self.partitions.get(partition as usize) else { return Ok(0) };
+        let may_go = |internal: &[u8], seq: Seq| may_go(key_of(internal), seq);
         let swept = partition.sweep(&alluvium_lsm::Drops { tree: tree.0, may_go: &may_go }, max_seq, should_stop);
-        Ok(inner.ended(swept.map_err(Error::from))?.dropped)
+        Ok(self.poison.after_work(swept.map_err(Error::from))?.dropped)
     }
 }

@@ -1,40 +1,17 @@
 //! Many sorted values under one key.
 //!
-//! Key and value together are the key of an ordinary entry without content: the key with its end
-//! marked ([`alluvium_codec::key::put_bytes`], which keeps order), then the value. All values of a key live in the
-//! partition that the key's hash names, so a stream of them reads one partition, in order, and holds no
-//! more than a block of it in memory.
+//! All values of a key are in one partition, in order, so a stream of them reads that partition alone and holds no more
+//! than a block of it in memory.
 
-use crate::batch::partition_of;
-use crate::{Bounds, Durability, Result, Scan, Snapshot, Store, TreeId};
+use crate::error::{Error, Result};
+use crate::keys;
+use crate::options::Durability;
+use crate::scan::{Bounds, Scan};
+use crate::store::Store;
+use crate::trees::TreeId;
+use crate::visibility::Snapshot;
 use alluvium_codec::entry::Seq;
 use std::ops::Bound;
-
-/// The key under which a value is stored, and the hash that names its partition.
-pub(crate) fn internal_key(key: &[u8], value: &[u8]) -> (Vec<u8>, u64) {
-    let mut internal = Vec::with_capacity(key.len() + value.len() + 4);
-    alluvium_codec::key::put_bytes(&mut internal, key);
-    internal.extend_from_slice(value);
-    (internal, alluvium_codec::hash64(key))
-}
-
-/// The key in an [`internal_key`], if it is one.
-pub(crate) fn key_of(internal: &[u8]) -> Option<Vec<u8>> {
-    let (mut input, mut key) = (internal, Vec::new());
-    alluvium_codec::key::get_bytes(&mut input, &mut key).ok()?;
-    Some(key)
-}
-
-/// The range of the keys under which the values of `key` are stored, and the hash that names its partition.
-pub(crate) fn internal_range(key: &[u8]) -> (Vec<u8>, Vec<u8>, u64) {
-    let (from, routing) = internal_key(key, &[]);
-    let mut to = from.clone();
-    // The end mark is 00 01; nothing but values of this key lies below 00 02.
-    if let Some(last) = to.last_mut() {
-        *last += 1;
-    }
-    (from, to, routing)
-}
 
 /// The keys and values of a multivalue tree; made by [`Store::multivalue`].
 #[derive(Clone, Copy)]
@@ -153,7 +130,7 @@ impl<'a> ValuesOf<'a> {
     }
 
     fn bounds(&self) -> Bounds {
-        let (prefix, end, _) = internal_range(self.key);
+        let keys::ValueRange { from: prefix, to: end, .. } = keys::of_values(self.key);
         let with = |value: &[u8]| [prefix.as_slice(), value].concat();
         let lower = match &self.lower {
             Bound::Included(value) | Bound::Excluded(value) => with(value),
@@ -167,11 +144,32 @@ impl<'a> ValuesOf<'a> {
     }
 }
 
-impl<'a> Multivalue<'a> {
-    pub(crate) fn new(store: &'a Store, tree: TreeId) -> Self {
-        Self { store, tree }
+impl Store {
+    /// The keys and values of a tree made by [`Store::create_multivalue_tree`].
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// let by_owner = store.create_multivalue_tree(b"pets by owner")?;
+    /// let pets = store.multivalue(by_owner)?;
+    /// pets.put(b"ada", b"rex", Durability::Periodic)?;
+    /// assert_eq!(pets.values(ValuesOf::key(b"ada"))?.next()?, Some(&b"rex"[..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTree`] if there is no such multivalue tree.
+    pub fn multivalue(&self, tree: TreeId) -> Result<Multivalue<'_>> {
+        match self.trees.is_multivalue(tree) {
+            true => Ok(Multivalue { store: self, tree }),
+            false => Err(Error::NoSuchTree(tree.0)),
+        }
     }
+}
 
+impl Multivalue<'_> {
     /// Adds a value to those under `key`. Reads nothing; once more has no effect.
     ///
     /// ```
@@ -278,14 +276,13 @@ impl<'a> Multivalue<'a> {
     /// # Errors
     /// As [`Store::scan`].
     pub fn values(&self, wanted: ValuesOf<'_>) -> Result<Values> {
-        let inner = &self.store.inner;
-        inner.open_for_reads()?;
+        let store = self.store;
         let bounds = wanted.bounds();
-        let partition = partition_of(alluvium_codec::hash64(wanted.key), inner.superblock.partitions);
-        let estimate = inner.estimate(partition, self.tree, &bounds)?;
-        let snapshot = wanted.snapshot.clone().unwrap_or_else(|| inner.visibility.snapshot());
-        let scan = Scan::over(inner, self.tree, bounds, snapshot, Some(partition))?;
-        Ok(Values { scan, prefix: internal_key(wanted.key, &[]).0.len(), estimate })
+        let partition = store.partition_of(wanted.key);
+        let estimate = store.estimate(self.tree, partition, &bounds)?;
+        let snapshot = wanted.snapshot.clone().unwrap_or_else(|| store.snapshot());
+        let scan = Scan::new(&store.reads, self.tree, bounds, snapshot, Some(partition))?;
+        Ok(Values { scan, prefix: keys::of_value(wanted.key, &[]).len(), estimate })
     }
 
     /// About how many values are under `key`; see [`Values::estimate`].
@@ -305,10 +302,7 @@ impl<'a> Multivalue<'a> {
     /// # Errors
     /// As [`Store::scan`].
     pub fn estimate(&self, key: &[u8]) -> Result<u64> {
-        let inner = &self.store.inner;
-        inner.open_for_reads()?;
-        let partition = partition_of(alluvium_codec::hash64(key), inner.superblock.partitions);
-        inner.estimate(partition, self.tree, &ValuesOf::key(key).bounds())
+        self.store.estimate(self.tree, self.store.partition_of(key), &ValuesOf::key(key).bounds())
     }
 
     /// The keys that have values, in order. Walks all values.

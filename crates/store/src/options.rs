@@ -1,6 +1,9 @@
 //! What can be set when a store is opened.
 
-use crate::{Definitions, Error, Fold, Result, Tuning};
+use crate::definitions::Definitions;
+use crate::error::{Error, Result};
+use crate::fold::Fold;
+use crate::tuning::Tuning;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -198,5 +201,28 @@ impl Options {
     pub(crate) fn log_limit_bytes(&self) -> u64 {
         let usual = (self.memory_bytes as u64 / 2).max(2 * self.log_segment_bytes());
         self.tuning.log_limit_bytes.unwrap_or(usual)
+    }
+
+    /// The options of the partitions.
+    pub(crate) fn lsm(&self, database_id: u64, partitions: u32) -> alluvium_lsm::Options {
+        let mut lsm = alluvium_lsm::Options { database_id, ..alluvium_lsm::Options::default() };
+        lsm.writer.block_bytes = self.block_bytes;
+        lsm.writer.filter_bits_per_key = self.filter_bits_per_key;
+        lsm.writer.compression = match self.compression {
+            Compression::None => alluvium_sst::Compression::None,
+            Compression::Lz4 => alluvium_sst::Compression::Lz4,
+            Compression::Zstd(level) => alluvium_sst::Compression::Zstd { level },
+        };
+        // A job holds this much until it knows whether its output is worth a dictionary, so a small budget
+        // gives smaller files a smaller one; 64 to 1, so that the copy in each file costs some 4%.
+        lsm.dictionary_file_bytes = (self.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
+        lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
+        lsm.target_file_bytes = self.sorted_file_bytes();
+        lsm.direct_io = self.direct_io;
+        // Far below where an edit is refused.
+        let most = alluvium_codec::limits::FULL_RANGE_BYTES as u64 / 4;
+        lsm.max_range_bytes = (self.memory_bytes as u64 / 32 / u64::from(partitions)).clamp(64 << 10, most);
+        self.tuning.apply(&mut lsm);
+        lsm
     }
 }

@@ -1,42 +1,25 @@
-//! What the partitions cannot know, answered from above: snapshots, live trees, the log.
+//! The implementations of the traits by which partitions ask the store: live snapshots and trees, the log, the meaning
+//! of values.
 
-use crate::store::Inner;
-use crate::trees::Trees;
+use crate::definitions::{self, Definitions};
+use crate::fold::Fold;
+use crate::reads::Reads;
+use crate::trees::{TreeId, Trees};
 use crate::visibility::Visibility;
-use crate::{Definitions, Fold, Options, TreeId, definitions};
 use alluvium_codec::entry::{self, Entry, Kind, Seq};
-use alluvium_lsm::Used;
+use alluvium_env::{Error, Result};
+use alluvium_lsm::{DefinitionUse, DeltaFold, Liveness, LogBarrier, TreeProperties, Used};
 use alluvium_wal::Wal;
+use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// The store's answers to `lsm`.
-pub(crate) struct StorePolicy {
+/// The snapshots and trees of the store.
+pub(crate) struct LiveState {
     pub visibility: Arc<Visibility>,
     pub trees: Arc<Trees>,
-    pub fold: Option<Arc<dyn Fold>>,
-    pub definitions: Option<Arc<dyn Definitions>>,
-    /// Set once the store is open; definitions are read from it.
-    pub inner: OnceLock<Weak<Inner>>,
-    /// Set once recovery has opened the log. A flush *during* recovery writes entries that
-    /// recovery has synced before it handed them out, so it needs no log.
-    pub wal: OnceLock<Arc<Wal>>,
 }
 
-impl StorePolicy {
-    /// The answers while a store is being opened.
-    pub fn new(visibility: &Arc<Visibility>, trees: &Arc<Trees>, options: &Options) -> Self {
-        Self {
-            visibility: visibility.clone(),
-            trees: trees.clone(),
-            fold: options.fold.clone(),
-            definitions: options.definitions.clone(),
-            inner: OnceLock::new(),
-            wal: OnceLock::new(),
-        }
-    }
-}
-
-impl alluvium_lsm::Liveness for StorePolicy {
+impl Liveness for LiveState {
     fn snapshots(&self) -> Vec<Seq> {
         self.visibility.live()
     }
@@ -46,29 +29,85 @@ impl alluvium_lsm::Liveness for StorePolicy {
     }
 }
 
-impl alluvium_lsm::TreeProperties for StorePolicy {
+impl TreeProperties for Trees {
     fn wants_filter(&self, tree: u32) -> bool {
         let tree = TreeId(tree);
-        !self.trees.is_multivalue(tree) && !self.trees.is_index(tree)
+        !self.is_multivalue(tree) && !self.is_index(tree)
     }
 
     fn needs_numbers(&self, tree: u32) -> bool {
-        !self.trees.is_multivalue(TreeId(tree))
+        !self.is_multivalue(TreeId(tree))
     }
 }
 
-impl alluvium_lsm::DeltaFold for StorePolicy {
-    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> alluvium_env::Result<Option<u64>> {
-        let (Some(fold), Some((tree, rest))) = (&self.fold, key.split_first_chunk()) else { return Ok(None) };
+/// The log, ahead of every flush.
+pub(crate) struct SyncedLog {
+    visibility: Arc<Visibility>,
+    /// Set once recovery has opened the log. A flush *during* recovery writes entries that recovery has synced before it
+    /// handed them out, so it needs no log.
+    wal: OnceLock<Arc<Wal>>,
+}
+
+impl SyncedLog {
+    pub fn new(visibility: &Arc<Visibility>) -> Arc<Self> {
+        Arc::new(Self { visibility: visibility.clone(), wal: OnceLock::new() })
+    }
+
+    /// Sets the log, once.
+    pub fn set_wal(&self, wal: &Arc<Wal>) {
+        let _first = self.wal.set(wal.clone());
+    }
+}
+
+impl LogBarrier for SyncedLog {
+    fn sync_past(&self, _max_seq: Seq) -> Result<()> {
+        // After a poison a memtable may hold half of a batch: it must not become durable.
+        if let Some(cause) = self.visibility.failure() {
+            let cause = std::io::Error::other(cause.to_string());
+            return Err(Error::io("flush into", Path::new("a poisoned database"), cause));
+        }
+        match self.wal.get() {
+            // Everything in a sealed memtable was appended before it was applied, so the end of the log is after it.
+            Some(wal) => wal.sync_to(wal.end()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The fold of the layer above, if it has one.
+pub(crate) struct OwnerFold(pub Option<Arc<dyn Fold>>);
+
+impl DeltaFold for OwnerFold {
+    fn fold(&self, key: &[u8], base: &[u8], deltas: &[&[u8]], out: &mut Vec<u8>) -> Result<Option<u64>> {
+        let (Some(fold), Some((tree, rest))) = (&self.0, key.split_first_chunk()) else { return Ok(None) };
         let tree = TreeId(u32::from_be_bytes(*tree));
         fold.fold(tree, rest, base, deltas, out).map_err(|error| {
             let what = format!("deltas of key {rest:02x?}: {error}");
-            alluvium_env::Error::corrupt(std::path::Path::new(&format!("tree {}", tree.0)), 0, what)
+            Error::corrupt(Path::new(&format!("tree {}", tree.0)), 0, what)
         })
     }
 }
 
-impl alluvium_lsm::DefinitionUse for StorePolicy {
+/// The definitions of the layer above, if it has some.
+pub(crate) struct OwnerDefinitions {
+    definitions: Option<Arc<dyn Definitions>>,
+    trees: Arc<Trees>,
+    /// Set once the store is open; definitions are read by it.
+    reads: OnceLock<Weak<Reads>>,
+}
+
+impl OwnerDefinitions {
+    pub fn new(definitions: Option<Arc<dyn Definitions>>, trees: &Arc<Trees>) -> Arc<Self> {
+        Arc::new(Self { definitions, trees: trees.clone(), reads: OnceLock::new() })
+    }
+
+    /// Sets the reader of definitions, once.
+    pub fn set_reads(&self, reads: &Arc<Reads>) {
+        let _first = self.reads.set(Arc::downgrade(reads));
+    }
+}
+
+impl DefinitionUse for OwnerDefinitions {
     fn uses_definitions(&self, tree: u32) -> bool {
         let Some(definitions) = &self.definitions else { return false };
         self.trees.description(TreeId(tree)).is_some_and(|description| definitions.kept_in(&description).is_some())
@@ -86,23 +125,8 @@ impl alluvium_lsm::DefinitionUse for StorePolicy {
 
     fn aux(&self, used: &[(u32, Used)], older: &dyn Fn() -> Vec<Vec<u8>>) -> Vec<u8> {
         let Some(definitions) = &self.definitions else { return Vec::new() };
-        let inner = self.inner.get().and_then(Weak::upgrade);
-        definitions::gather(&**definitions, inner.as_deref(), used, &|tree| self.trees.description(tree), older)
-    }
-}
-
-impl alluvium_lsm::LogBarrier for StorePolicy {
-    fn sync_past(&self, _max_seq: Seq) -> alluvium_env::Result<()> {
-        // After a poison a memtable may hold half of a batch: it must not become durable.
-        if let Some(cause) = self.visibility.failure() {
-            let cause = std::io::Error::other(cause.to_string());
-            return Err(alluvium_env::Error::io("flush into", std::path::Path::new("a poisoned database"), cause));
-        }
-        match self.wal.get() {
-            // Everything in a sealed memtable was appended before it was applied, so the end of
-            // the log now lies behind it.
-            Some(wal) => wal.sync_to(wal.end()),
-            None => Ok(()),
-        }
+        let reads = self.reads.get().and_then(Weak::upgrade);
+        let visible = |tree, key: &[u8]| reads.as_ref()?.get_if_readable(tree, key);
+        definitions::gather(&**definitions, visible, used, &|tree| self.trees.description(tree), older)
     }
 }

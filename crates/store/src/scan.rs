@@ -1,11 +1,14 @@
 //! Scans: the keys of one tree in order, merged over the partitions.
 
+use crate::error::{Error, Result};
 use crate::marks;
-use crate::store::Inner;
-use crate::trees::TreeId;
-use crate::{Error, Result, Snapshot};
+use crate::partitions;
+use crate::reads::Reads;
+use crate::trees::{SYSTEM, TreeId};
+use crate::visibility::Snapshot;
 use alluvium_codec::bounds::Bounds;
-use alluvium_lsm::PartitionIter;
+use alluvium_codec::entry::Seq;
+use alluvium_lsm::{Partition, PartitionIter};
 use std::ops::Bound;
 
 /// A scan under way. It holds its snapshot, and with it the files it reads, until it is dropped.
@@ -51,38 +54,29 @@ fn internal_range(tree: TreeId, bounds: &Bounds) -> (Vec<u8>, Vec<u8>) {
     (low, high)
 }
 
-impl Inner {
-    /// About how many keys of a range are in one partition.
-    pub(crate) fn estimate(&self, partition: u32, tree: TreeId, bounds: &Bounds) -> Result<u64> {
-        let (low, high) = internal_range(tree, bounds);
-        match self.partitions.get(partition as usize) {
-            Some(partition) => Ok(partition.view().estimate(&low, &high)?),
-            None => Ok(0),
-        }
-    }
+/// About how many keys of a range are in a partition.
+pub(crate) fn estimate(partition: &Partition, tree: TreeId, bounds: &Bounds) -> Result<u64> {
+    let (low, high) = internal_range(tree, bounds);
+    Ok(partition.view().estimate(&low, &high)?)
 }
 
 impl Scan {
-    pub(crate) fn new(store: &Inner, tree: TreeId, bounds: Bounds, snapshot: Snapshot) -> Result<Self> {
-        Self::over(store, tree, bounds, snapshot, None)
-    }
-
-    /// A scan over all partitions, or one.
-    pub(crate) fn over(
-        store: &Inner,
+    /// A scan over all partitions, or over one.
+    pub(crate) fn new(
+        reads: &Reads,
         tree: TreeId,
         bounds: Bounds,
         snapshot: Snapshot,
         only: Option<u32>,
     ) -> Result<Self> {
-        let views = store.views();
-        // Views first, then the check: what they hold, the snapshot needs no more.
-        store.readable_at(tree, &snapshot)?;
+        let views = partitions::views(&reads.partitions);
+        // Views first, then the check: the snapshot no longer needs what they hold.
+        reads.check_readable(tree, &snapshot)?;
         let (low, high) = internal_range(tree, &bounds);
         let (lower, upper) = (Bound::Included(low.as_slice()), Bound::Excluded(high.as_slice()));
-        let only = if tree == crate::trees::SYSTEM { Some(0) } else { only };
+        let only = if tree == SYSTEM { Some(0) } else { only };
         let mut iters = Vec::with_capacity(views.len());
-        for (at, (partition, view)) in store.partitions.iter().zip(views).enumerate() {
+        for (at, (partition, view)) in reads.partitions.iter().zip(views).enumerate() {
             if only.is_none_or(|only| only as usize == at) {
                 iters.push(partition.iter(view, snapshot.seq(), lower, upper));
             }
@@ -150,7 +144,7 @@ impl Scan {
     /// assert!(scan.version() > 0 && scan.version() <= written);
     /// # alluvium_store::Result::Ok(())
     /// ```
-    pub fn version(&self) -> alluvium_codec::entry::Seq {
+    pub fn version(&self) -> Seq {
         self.order.last().map_or(0, |&at| self.iters[at].seq())
     }
 
@@ -169,7 +163,7 @@ impl Scan {
     /// assert_eq!(scan.full_version(), scan.version()); // no delta came behind it
     /// # alluvium_store::Result::Ok(())
     /// ```
-    pub fn full_version(&self) -> alluvium_codec::entry::Seq {
+    pub fn full_version(&self) -> Seq {
         self.order.last().map_or(0, |&at| self.iters[at].full_seq())
     }
 

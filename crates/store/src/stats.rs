@@ -1,8 +1,10 @@
 //! Figures of a running store.
 
-use crate::store::{Inner, Store};
-use crate::{Bounds, Result, TreeId};
-use alluvium_lsm::Charge;
+use crate::error::Result;
+use crate::scan::{self, Bounds};
+use crate::store::Store;
+use crate::trees::TreeId;
+use alluvium_lsm::{Charge, Owner, Partition, Shared};
 use std::time::Duration;
 
 /// Figures of a store. Bytes and counts since it was opened, unless they say "now".
@@ -192,7 +194,7 @@ impl Store {
     /// # }
     /// ```
     pub fn disk_reserve_bytes(&self) -> u64 {
-        self.inner.options.disk_reserve()
+        self.options.disk_reserve()
     }
 
     /// Figures of the running store. Costs microseconds, not I/O.
@@ -206,7 +208,27 @@ impl Store {
     /// # }
     /// ```
     pub fn stats(&self) -> Stats {
-        self.inner.stats()
+        let waits = self.admission.waits();
+        let oldest = self.visibility.oldest();
+        let mut stats = Stats {
+            log_bytes: self.wal.bytes_on_disk(),
+            log_bytes_written: self.wal.bytes_written(),
+            memory_budget_bytes: self.options.memory_bytes,
+            debt: self.admission.debt(),
+            admission_waits: waits.count,
+            admission_waited: waits.time,
+            snapshots: self.visibility.snapshot_count(),
+            oldest_snapshot_age: oldest.map(|(_, age)| age),
+            oldest_snapshot_seq: oldest.map(|(seq, _)| seq),
+            snapshot_debt_bytes: self.upkeep.snapshot_debt(),
+            visible: self.visibility.visible(),
+            background_error: self.upkeep.last_failure().as_ref().map(ToString::to_string),
+            ..Stats::default()
+        };
+        self.partitions.iter().for_each(|partition| stats.add_partition(partition));
+        stats.add_budget(&self.shared);
+        stats.disk_bytes += stats.log_bytes;
+        stats
     }
 
     /// Takes memory out of the budget for what a reader holds, a sort for instance, until the charge is dropped. The
@@ -220,7 +242,7 @@ impl Store {
     /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn charge(&self, bytes: usize) -> Charge {
-        self.inner.shared.budget.charge(alluvium_lsm::Owner::Jobs, bytes)
+        self.shared.budget.charge(Owner::Jobs, bytes)
     }
 
     /// About how many keys of a tree lie within bounds, memtables included: told from a few blocks of each run.
@@ -246,8 +268,11 @@ impl Store {
     /// # Errors
     /// As [`Store::get`].
     pub fn estimate(&self, tree: TreeId, partition: u32, bounds: &Bounds) -> Result<u64> {
-        self.inner.open_for_reads()?;
-        self.inner.estimate(partition, tree, bounds)
+        self.health.check_open()?;
+        match self.partitions.get(partition as usize) {
+            Some(partition) => scan::estimate(partition, tree, bounds),
+            None => Ok(0),
+        }
     }
 
     /// Figures of one tree. Reads a few blocks of each sorted run.
@@ -265,12 +290,11 @@ impl Store {
     /// # Errors
     /// [`crate::Error::NoSuchTree`], or as [`Store::get`].
     pub fn tree_stats(&self, tree: TreeId) -> Result<TreeStats> {
-        let inner = &*self.inner;
-        inner.open_for_reads()?;
-        inner.trees.check_live(&[tree.0])?;
+        self.health.check_open()?;
+        self.trees.check_live(&[tree.0])?;
         let mut stats = TreeStats::default();
-        for (at, partition) in inner.partitions.iter().enumerate() {
-            stats.keys += inner.estimate(at as u32, tree, &Bounds::all())?;
+        for partition in &*self.partitions {
+            stats.keys += scan::estimate(partition, tree, &Bounds::all())?;
             for file in partition.files().iter().filter(|file| file.trees.contains(&tree.0)) {
                 if file.trees.len() > 1 {
                     stats.shared_files += 1;
@@ -366,79 +390,51 @@ impl Stats {
     pub fn read_amplification(&self) -> usize {
         self.partitions.iter().map(PartitionStats::read_amplification).max().unwrap_or(0)
     }
-}
 
-impl Inner {
-    fn stats(&self) -> Stats {
-        let (admission_waits, admission_waited) = self.admission.waits();
-        let oldest = self.visibility.oldest();
-        let mut stats = Stats {
-            log_bytes: self.wal.bytes_on_disk(),
-            log_bytes_written: self.wal.bytes_written(),
-            memory_budget_bytes: self.options.memory_bytes,
-            debt: self.debt(),
-            admission_waits,
-            admission_waited,
-            snapshots: self.visibility.snapshot_count(),
-            oldest_snapshot_age: oldest.map(|(_, age)| age),
-            oldest_snapshot_seq: oldest.map(|(seq, _)| seq),
-            snapshot_debt_bytes: self.snapshot_debt(),
-            visible: self.visibility.visible(),
-            background_error: self.background_error.lock().as_ref().map(ToString::to_string),
-            ..Stats::default()
-        };
-        self.add_partitions(&mut stats);
-        self.add_budget(&mut stats);
-        stats.disk_bytes += stats.log_bytes;
-        stats
+    fn add_budget(&mut self, shared: &Shared) {
+        let budget = &shared.budget;
+        self.cache_bytes = budget.used(Owner::Cache);
+        self.gets = shared.cache.gets();
+        self.blocks_read_by_gets = shared.cache.reads_by_gets();
+        self.dictionary_bytes = budget.used(Owner::Dictionaries);
+        self.job_bytes = budget.used(Owner::Jobs);
+        self.pinned_bytes = budget.used(Owner::Pinned) + self.dictionary_bytes;
     }
 
-    fn add_budget(&self, stats: &mut Stats) {
-        let budget = &self.shared.budget;
-        stats.cache_bytes = budget.used(alluvium_lsm::Owner::Cache);
-        stats.gets = self.shared.cache.gets();
-        stats.blocks_read_by_gets = self.shared.cache.reads_by_gets();
-        stats.dictionary_bytes = budget.used(alluvium_lsm::Owner::Dictionaries);
-        stats.job_bytes = budget.used(alluvium_lsm::Owner::Jobs);
-        stats.pinned_bytes = budget.used(alluvium_lsm::Owner::Pinned) + budget.used(alluvium_lsm::Owner::Dictionaries);
-    }
-
-    fn add_partitions(&self, stats: &mut Stats) {
-        for partition in &self.partitions {
-            let from = partition.stats();
-            stats.disk_bytes += from.bytes;
-            stats.flushed_bytes += from.bytes_flushed;
-            stats.compacted_bytes += from.bytes_compacted;
-            stats.deltas_refused += from.deltas_refused;
-            stats.memtable_bytes += (from.active_bytes + from.immutable_bytes) as usize;
-            stats.sealed_memtable_bytes += from.immutable_bytes as usize;
-            stats.files_held += from.files_held;
-            stats.cache_hits = from.cache_hits;
-            stats.cache_misses = from.cache_misses;
-            stats.compaction_debt_bytes += partition.debt().compaction_bytes;
-            stats.partitions.push(PartitionStats {
-                runs: from.runs,
-                files: from.files,
-                bytes: from.bytes,
-                raw_bytes: from.raw_bytes,
-                entries: from.entries,
-                tombstones: from.tombstones,
-                ranges: from.ranges,
-                range_bytes: from.range_bytes,
-                trivial_moves: from.trivial_moves,
-                base_bytes: from.base_bytes,
-                live_bytes: from.live_bytes,
-                memtable_bytes: from.active_bytes,
-                sealed_memtables: from.immutable_memtables,
-                sealed_memtable_bytes: from.immutable_bytes,
-                flushes: from.flushes,
-                taken_bytes: from.bytes_taken,
-                flushed_bytes: from.bytes_flushed,
-                compactions: from.compactions,
-                compacted_bytes: from.bytes_compacted,
-                compaction_debt_bytes: partition.debt().compaction_bytes,
-                files_held: from.files_held,
-            });
-        }
+    fn add_partition(&mut self, partition: &Partition) {
+        let from = partition.stats();
+        self.disk_bytes += from.bytes;
+        self.flushed_bytes += from.bytes_flushed;
+        self.compacted_bytes += from.bytes_compacted;
+        self.deltas_refused += from.deltas_refused;
+        self.memtable_bytes += (from.active_bytes + from.immutable_bytes) as usize;
+        self.sealed_memtable_bytes += from.immutable_bytes as usize;
+        self.files_held += from.files_held;
+        self.cache_hits = from.cache_hits;
+        self.cache_misses = from.cache_misses;
+        self.compaction_debt_bytes += partition.debt().compaction_bytes;
+        self.partitions.push(PartitionStats {
+            runs: from.runs,
+            files: from.files,
+            bytes: from.bytes,
+            raw_bytes: from.raw_bytes,
+            entries: from.entries,
+            tombstones: from.tombstones,
+            ranges: from.ranges,
+            range_bytes: from.range_bytes,
+            trivial_moves: from.trivial_moves,
+            base_bytes: from.base_bytes,
+            live_bytes: from.live_bytes,
+            memtable_bytes: from.active_bytes,
+            sealed_memtables: from.immutable_memtables,
+            sealed_memtable_bytes: from.immutable_bytes,
+            flushes: from.flushes,
+            taken_bytes: from.bytes_taken,
+            flushed_bytes: from.bytes_flushed,
+            compactions: from.compactions,
+            compacted_bytes: from.bytes_compacted,
+            compaction_debt_bytes: partition.debt().compaction_bytes,
+            files_held: from.files_held,
+        });
     }
 }

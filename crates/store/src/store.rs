@@ -1,29 +1,38 @@
-//! The store itself: what its users call.
+//! The store itself: the parts that it is composed of, opening, closing, and the calls of its users.
 
+mod maintenance;
+mod open;
 mod read;
 mod schema;
 mod write;
 
 use crate::admission::Admission;
-use crate::batch::partition_of;
+use crate::batch::WriteBatch;
 use crate::commit::Commit;
 use crate::durability::Syncer;
+use crate::error::{Error, Result};
+use crate::files::superblock::Superblock;
+use crate::health::Health;
 use crate::holds::Holds;
+use crate::keys;
 use crate::locks::LockTable;
-use crate::open::OpenReport;
-use crate::superblock::Superblock;
-use crate::trees::{SYSTEM, TreeId, Trees};
+use crate::options::Options;
+use crate::partitions::Partitions;
+use crate::poison::Poison;
+use crate::reads::Reads;
+use crate::report::OpenReport;
+use crate::trees::Trees;
+use crate::upkeep::Upkeep;
 use crate::visibility::Visibility;
-use crate::workers::Workers;
-use crate::{Error, Options, Result, Snapshot, WriteBatch};
-use alluvium_codec::entry::Seq;
+use crate::work::WorkSignal;
 use alluvium_env::sync::Mutex;
-use alluvium_env::sync::atomic::{AtomicBool, Ordering};
+use alluvium_env::thread::JoinHandle;
 use alluvium_env::{Env, FileLock};
-use alluvium_lsm::{Partition, View};
+use alluvium_lsm::Shared;
 use alluvium_wal::Wal;
+pub use schema::TreeChanges;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// An open key/value store. `Send + Sync`; share it behind an `Arc` or by reference.
 ///
@@ -71,48 +80,38 @@ use std::sync::{Arc, OnceLock};
 /// # }
 /// ```
 pub struct Store {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) env: Env,
+    path: PathBuf,
+    pub(crate) options: Arc<Options>,
+    pub(crate) superblock: Superblock,
+    pub(crate) partitions: Partitions,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) wal: Arc<Wal>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) poison: Arc<Poison>,
+    pub(crate) visibility: Arc<Visibility>,
+    pub(crate) trees: Arc<Trees>,
+    pub(crate) holds: Arc<Holds>,
+    pub(crate) reads: Arc<Reads>,
+    pub(crate) admission: Arc<Admission>,
+    pub(crate) commit: Arc<Commit>,
+    pub(crate) work: Arc<WorkSignal>,
+    pub(crate) upkeep: Arc<Upkeep>,
+    syncer: Arc<Syncer>,
+    locks: Arc<LockTable>,
+    report: OpenReport,
+    /// Held while the set of trees changes, so that ids and descriptions are written in order.
+    schema: Mutex<()>,
+    /// The lock of the directory, until the store is closed.
+    lock: Mutex<Option<Box<dyn FileLock>>>,
     closing: Mutex<Closing>,
 }
 
-/// What closing needs and leaves.
+/// The threads to join, and the outcome of closing.
+#[derive(Default)]
 struct Closing {
-    threads: Vec<alluvium_env::thread::JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
     outcome: Option<Result<()>>,
-}
-
-/// What all threads of a store share.
-pub(crate) struct Inner {
-    pub env: Env,
-    pub path: PathBuf,
-    pub options: Options,
-    pub superblock: Superblock,
-    pub partitions: Vec<Arc<Partition>>,
-    pub shared: Arc<alluvium_lsm::Shared>,
-    pub wal: Arc<Wal>,
-    pub visibility: Arc<Visibility>,
-    pub trees: Arc<Trees>,
-    pub locks: Arc<LockTable>,
-    pub commit: Commit,
-    pub admission: Admission,
-    pub workers: Workers,
-    pub syncer: Syncer,
-    /// Who keeps the log from letting segments go.
-    pub holds: Holds,
-    pub poisoned: OnceLock<Error>,
-    /// No file is touched any more, or shortly.
-    pub closed: AtomicBool,
-    /// Held while the set of trees changes, so that ids and descriptions are written in order.
-    pub schema: Mutex<()>,
-    /// The last failure of background work that did not poison.
-    pub background_error: Mutex<Option<Error>>,
-    /// The log was damaged, and nothing of it is let go: see [`Store::discard_damage`].
-    pub damaged: AtomicBool,
-    /// Letting that log go has failed and is to be tried again.
-    pub discard_wanted: AtomicBool,
-    pub report: OpenReport,
-    /// The directory's lock, until the store is closed.
-    pub lock: Mutex<Option<Box<dyn FileLock>>>,
 }
 
 impl Store {
@@ -133,15 +132,12 @@ impl Store {
     /// [`Error::PartitionCount`], [`Error::InvalidOption`], and [`Error::Storage`] for damage, a
     /// newer format, or what the operating system refuses.
     pub fn open(env: Env, path: &Path, options: Options) -> Result<Self> {
-        let inner =
-            crate::open::open(env, path, options).inspect_err(|error| crate::events::not_opened(path, error))?;
-        crate::events::opened(&inner);
-        let mut threads = Vec::new();
-        let started = crate::open::start_threads(&inner, &mut threads);
-        // If one cannot be had, those that run end with it.
-        let store = Self { inner, closing: Mutex::new(Closing { threads, outcome: None }) };
-        started.inspect_err(|error| crate::events::not_opened(path, error))?;
-        Ok(store)
+        let opened = open::open(env, path, options).and_then(|store| {
+            crate::events::opened(path, store.partitions.len(), &store.report);
+            store.start_threads()?;
+            Ok(store)
+        });
+        opened.inspect_err(|error| crate::events::not_opened(path, error))
     }
 
     /// What opening found: whether the last close was clean, and what was lost.
@@ -155,7 +151,7 @@ impl Store {
     /// # }
     /// ```
     pub fn report(&self) -> &OpenReport {
-        &self.inner.report
+        &self.report
     }
 
     /// The directory.
@@ -169,7 +165,7 @@ impl Store {
     /// # }
     /// ```
     pub fn path(&self) -> &Path {
-        &self.inner.path
+        &self.path
     }
 
     /// The options that the store runs with.
@@ -183,7 +179,7 @@ impl Store {
     /// # }
     /// ```
     pub fn options(&self) -> &Options {
-        &self.inner.options
+        &self.options
     }
 
     /// Partitions of the store.
@@ -197,7 +193,7 @@ impl Store {
     /// # }
     /// ```
     pub fn partitions(&self) -> u32 {
-        self.inner.superblock.partitions
+        self.superblock.partitions
     }
 
     /// An empty batch.
@@ -214,7 +210,7 @@ impl Store {
     /// # }
     /// ```
     pub fn batch(&self) -> WriteBatch {
-        WriteBatch::new(self.inner.superblock.partitions)
+        WriteBatch::new(self.superblock.partitions)
     }
 
     /// The partition that holds `key`.
@@ -228,7 +224,7 @@ impl Store {
     /// # }
     /// ```
     pub fn partition_of(&self, key: &[u8]) -> u32 {
-        partition_of(alluvium_codec::hash64(key), self.inner.superblock.partitions)
+        keys::partition_of(alluvium_codec::hash64(key), self.superblock.partitions)
     }
 
     /// Closes the store: ends the threads and what others do to its files, syncs and seals the log,
@@ -255,7 +251,7 @@ impl Store {
     pub fn close(&self) -> Result<()> {
         let mut closing = self.closing.lock();
         let threads = std::mem::take(&mut closing.threads);
-        closing.outcome.get_or_insert_with(|| self.inner.close(threads)).clone()
+        closing.outcome.get_or_insert_with(|| self.close_with(threads)).clone()
     }
 
     /// Errors if the store was closed.
@@ -274,7 +270,7 @@ impl Store {
     /// # Errors
     /// [`Error::Closed`].
     pub fn check_open(&self) -> Result<()> {
-        self.inner.open_for_reads()
+        self.health.check_open()
     }
 
     /// Errors if the store takes no writes any more.
@@ -291,107 +287,23 @@ impl Store {
     /// # Errors
     /// [`Error::Closed`], [`Error::Poisoned`].
     pub fn check_writable(&self) -> Result<()> {
-        self.inner.writable()
-    }
-}
-
-impl Drop for Store {
-    fn drop(&mut self) {
-        // Nobody is left to tell; the next open recovers.
-        let _unsealed = self.close();
-    }
-}
-
-impl Inner {
-    /// Reads the latest moment of a partition under a snapshot, again if that was ended meanwhile.
-    fn read_registered<T>(
-        &self,
-        partition: usize,
-        read: impl FnMut(&View, Seq) -> alluvium_env::Result<T>,
-    ) -> Result<T> {
-        let mut read = read;
-        loop {
-            let snapshot = self.visibility.snapshot();
-            let view = self.partitions[partition].view();
-            let found = self.read(read(&view, snapshot.seq()))?;
-            match snapshot.check() {
-                Ok(()) => return Ok(found),
-                Err(Error::SnapshotTooOld) => {}
-                Err(error) => return Err(error),
-            }
-        }
+        self.health.check_writable()
     }
 
-    /// Calls `f` with the internal key and its partition, on the stack where it fits.
-    pub(crate) fn with_internal_key<T>(
-        &self,
-        tree: TreeId,
-        key: &[u8],
-        f: impl FnOnce(&[u8], usize) -> Result<T>,
-    ) -> Result<T> {
-        let partition = match tree {
-            SYSTEM => 0,
-            _ => {
-                let hash = alluvium_codec::hash64(key);
-                self.shared.cache.count_get();
-                partition_of(hash, self.superblock.partitions) as usize
-            }
-        };
-        let mut short = [0u8; 128];
-        let len = key.len() + 4;
-        if let Some(buffer) = short.get_mut(..len) {
-            buffer[..4].copy_from_slice(&tree.0.to_be_bytes());
-            buffer[4..].copy_from_slice(key);
-            return f(buffer, partition);
-        }
-        let mut long = tree.0.to_be_bytes().to_vec();
-        long.extend_from_slice(key);
-        f(&long, partition)
-    }
-
-    /// Errors if the store was closed. A poisoned store still reads.
-    pub(crate) fn open_for_reads(&self) -> Result<()> {
-        if self.closed.load(Ordering::Acquire) { Err(Error::Closed) } else { Ok(()) }
-    }
-
-    /// Errors if the tree cannot be read at the snapshot. Asked after views were pinned: what they hold,
-    /// the snapshot needs no more.
-    pub(crate) fn readable_at(&self, tree: TreeId, snapshot: &Snapshot) -> Result<()> {
-        snapshot.check()?;
-        // Ended in between, it holds no dropped tree any more.
-        let readable = self.trees.check_readable(tree, snapshot.seq());
-        readable.map_err(|gone| snapshot.check().err().unwrap_or(gone))
-    }
-
-    /// A read that failed because the store was closed meanwhile says so: another may remove files then.
-    pub(crate) fn read<T>(&self, result: alluvium_env::Result<T>) -> Result<T> {
-        result.map_err(|error| self.open_for_reads().err().unwrap_or(error.into()))
-    }
-
-    /// Calls it closed if work failed because the store was closed meanwhile. Not every failure ends writing; one that broke
-    /// the log or a manifest does, also where the work at hand was done before it.
-    pub(crate) fn ended<T>(&self, result: Result<T>) -> Result<T> {
-        let closed = result.is_err().then(|| self.open_for_reads().err()).flatten();
-        if closed.is_none() {
-            self.poison_if_broken();
-        }
-        result.map_err(|error| closed.unwrap_or(error))
-    }
-
-    fn close(&self, threads: Vec<alluvium_env::thread::JoinHandle<()>>) -> Result<()> {
-        self.workers.stop();
+    fn close_with(&self, threads: Vec<JoinHandle<()>>) -> Result<()> {
+        self.work.stop();
         self.syncer.stop();
         self.admission.wake();
         for thread in threads {
             // A worker that panicked has poisoned the store already.
             let _panicked = thread.join();
         }
-        let writable = self.writable();
-        self.closed.store(true, Ordering::Release);
+        let writable = self.health.check_writable();
+        self.health.set_closed();
         self.admission.wake();
         if writable.is_ok() {
             // Batches that were being written when the store was closed end before the seal.
-            self.commit_barrier();
+            self.commit.barrier();
         }
         self.visibility.close();
         // Flushes and compactions on the callers' threads still need the log.
@@ -402,9 +314,11 @@ impl Inner {
         crate::events::closed(&self.path, outcome.as_ref().err());
         outcome
     }
+}
 
-    /// A view of every partition.
-    pub(crate) fn views(&self) -> Vec<Arc<View>> {
-        self.partitions.iter().map(|p| p.view()).collect()
+impl Drop for Store {
+    fn drop(&mut self) {
+        // There is no caller to return an error to; the next open recovers.
+        let _unsealed = self.close();
     }
 }

@@ -5,11 +5,13 @@
 //! index, key `n` the next id. Ids are never reused. In memory it is changed by the commit leader only, in number order
 //! with the batches that it governs.
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 use alluvium_codec::entry::Seq;
 use alluvium_env::sync::RwLock;
+use alluvium_lsm::Partition;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 /// The id of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,7 +69,7 @@ pub(crate) struct SchemaChange {
 
 /// What recovery found of the registry.
 #[derive(Debug, Default)]
-pub(crate) struct Recovered {
+struct Recovered {
     pub live: BTreeMap<TreeId, Vec<u8>>,
     pub multivalue: BTreeSet<TreeId>,
     pub indexes: BTreeSet<TreeId>,
@@ -104,13 +106,50 @@ impl Trees {
         Self { inner: RwLock::new(inner) }
     }
 
-    /// Fills the registry from what recovery found.
-    pub fn recovered(&self, found: Recovered) {
+    fn recovered(&self, found: Recovered) {
         let mut inner = self.inner.write();
         inner.next = found.next;
         inner.live = found.live;
         inner.multivalue = found.multivalue;
         inner.indexes = found.indexes;
+    }
+
+    /// Reads the registry from partition 0, at number `last`. New ids begin above all that it names, and above `highest`.
+    pub fn load(&self, partition: &Partition, last: Seq, highest: u32) -> Result<()> {
+        // No further than the system tree: later trees may have deltas, which cannot be folded yet.
+        let end = (SYSTEM.0 + 1).to_be_bytes();
+        let mut iter = partition.iter(partition.view(), last, Bound::Unbounded, Bound::Excluded(&end));
+        let mut found = Recovered { next: 1, ..Recovered::default() };
+        iter.seek(&SYSTEM.0.to_be_bytes())?;
+        while iter.valid() && iter.key().starts_with(&SYSTEM.0.to_be_bytes()) {
+            let key = iter.key().get(4..).unwrap_or(&[]);
+            let id = key.get(1..).and_then(|id| id.first_chunk()).map(|id| TreeId(u32::from_be_bytes(*id)));
+            match (key.first(), id) {
+                (Some(b't'), Some(id)) => {
+                    let what = |_| {
+                        alluvium_env::Error::corrupt(
+                            partition.dir(),
+                            0,
+                            "the registry of trees names one that cannot be",
+                        )
+                    };
+                    alluvium_codec::limits::tree_of(&id.0.to_be_bytes()).map_err(what)?;
+                    found.live.insert(id, iter.value().to_vec());
+                }
+                (Some(b'm'), Some(id)) => drop(found.multivalue.insert(id)),
+                (Some(b'i'), Some(id)) => drop(found.indexes.insert(id)),
+                _ => {
+                    if let (NEXT_KEY, Ok(bytes)) = (key, <[u8; 4]>::try_from(iter.value())) {
+                        found.next = u32::from_le_bytes(bytes);
+                    }
+                }
+            }
+            iter.next()?;
+        }
+        let above = found.live.keys().next_back().map_or(highest, |id| id.0.max(highest)).saturating_add(1);
+        found.next = found.next.max(above);
+        self.recovered(found);
+        Ok(())
     }
 
     /// True for a live tree of index entries.

@@ -4,7 +4,11 @@
 //! serializer must keep order: comparing the bytes compares the keys. The layers below merge,
 //! move and compact values as bytes, without any serializer.
 
-use crate::{Bounds, Durability, Error, Result, Scan, Store, TreeId};
+use crate::error::{Error, Result};
+use crate::options::Durability;
+use crate::scan::{Bounds, Scan};
+use crate::store::Store;
+use crate::trees::TreeId;
 use std::sync::Arc;
 
 /// Writes and reads values of one type.

@@ -4,8 +4,8 @@
 //! One lock covers all three, so whoever drops old versions sees a list of snapshots and a
 //! visible number of one moment (DESIGN 4.7). Lock order: this lock is a leaf.
 
+use crate::error::{Error, Result};
 use crate::marks;
-use crate::{Error, Result};
 use alluvium_codec::entry::Seq;
 use alluvium_env::Clock;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};

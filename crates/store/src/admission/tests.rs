@@ -1,4 +1,6 @@
 use super::*;
+use alluvium_env::ManualClock;
+use alluvium_lsm::Budget;
 
 #[test]
 fn the_rate_falls_evenly_and_meets_the_drain_between_free_and_full() {
@@ -16,28 +18,28 @@ fn the_rate_falls_evenly_and_meets_the_drain_between_free_and_full() {
 }
 
 #[test]
-fn a_failed_compaction_refuses_nobody_who_waits_for_a_flush() {
-    let admission = Admission::new(1 << 20);
+fn a_failed_compaction_refuses_no_writer_that_waits_for_a_flush() {
+    let debt = Debt::new(Arc::from([]), Budget::with_shares(8 << 20, 2 << 20, 0), 8 << 20, 2 << 20);
+    let admission = Admission::new(Arc::default(), Arc::new(ManualClock::new()), debt, 1 << 20);
     let set = |sealed: f64, runs: f64| {
-        admission.sealed_debt.store(sealed.to_bits(), Ordering::Relaxed);
-        admission.run_debt.store(runs.to_bits(), Ordering::Relaxed);
+        admission.debt.set(sealed, runs);
     };
     let refused = || admission.in_vain(&admission.state.lock(), 100).map(|cause| cause.to_string());
     let failed = |what: &str| Error::WorkerFailed(what.to_owned());
-    admission.blocked(Upkeep::Compaction, failed("merging"));
+    admission.blocked(BackgroundWork::Compaction, failed("merging"));
     set(2.0, 0.5);
-    assert_eq!(refused(), None, "the flush goes on");
+    assert_eq!(refused(), None, "the flush makes progress");
     set(0.5, 1.0);
     assert_eq!(refused(), Some(failed("merging").to_string()));
-    admission.blocked(Upkeep::Flush, failed("flushing"));
+    admission.blocked(BackgroundWork::Flush, failed("flushing"));
     set(0.5, 0.5);
     assert_eq!(refused(), None, "there is room");
     set(2.0, 0.5);
     assert_eq!(refused(), Some(failed("flushing").to_string()));
     admission.compacted();
     set(0.5, 1.0);
-    assert_eq!(refused(), None, "a later compaction came to its end");
+    assert_eq!(refused(), None, "a later compaction succeeded");
     set(2.0, 0.5);
     admission.flushed(1, Duration::from_secs(1));
-    assert_eq!(refused(), None, "a later flush came to its end");
+    assert_eq!(refused(), None, "a later flush succeeded");
 }

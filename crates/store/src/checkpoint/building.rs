@@ -3,9 +3,8 @@
 //! What is made for `DIR` is made in `DIR.incomplete` beside it, under a lock, and renamed in the end. A
 //! process that dies before leaves `DIR.incomplete`; the next attempt for the same `DIR` clears it.
 
-use crate::checkpoint::listing;
-use crate::open::{LOCK_NAME, LOG_DIR, make_directory, remove_tree};
-use crate::{Error, Result, superblock};
+use crate::error::{Error, Result, check_stop};
+use crate::files::{self, LOCK_NAME, LOG_DIR, listing, superblock};
 use alluvium_env::parent_of;
 use alluvium_env::{Env, FileLock, OpenMode};
 use std::io::ErrorKind;
@@ -42,7 +41,7 @@ pub(crate) struct Building<'a> {
 impl<'a> Building<'a> {
     /// Begins to make `target`, which must not exist, or be an empty directory.
     pub fn begin(env: &'a Env, target: &Path, reserve: u64, stop: Arc<AtomicBool>) -> Result<Self> {
-        super::refuse_inside(env, target)?;
+        refuse_inside(env, target)?;
         check_target(env, target)?;
         let Some(name) = target.file_name() else { return Err(Error::TargetExists(target.to_owned())) };
         let mut name = name.to_owned();
@@ -51,13 +50,13 @@ impl<'a> Building<'a> {
         if env.fs.exists(&dir)? {
             check_ours(env, &dir)?;
         }
-        make_directory(env, &dir)?;
+        files::make_directory(env, &dir)?;
         let lock = env.fs.try_lock(&dir.join(LOCK_NAME))?.ok_or_else(|| Error::InUse(dir.clone()))?;
         // Another may have finished in between.
         check_target(env, target)?;
         check_ours(env, &dir)?;
         for entry in env.fs.list(&dir)?.iter().filter(|entry| entry.name != LOCK_NAME) {
-            remove_tree(env, &dir.join(&entry.name), entry.is_dir)?;
+            files::remove_all(env, &dir.join(&entry.name), entry.is_dir)?;
         }
         Ok(Self { env, target: target.to_owned(), dir, reserve, stop, _lock: lock })
     }
@@ -99,7 +98,7 @@ impl<'a> Building<'a> {
         let mut buffer = vec![0; COPY_BYTES.min(len as usize).max(1)];
         let mut at = 0;
         while at < len {
-            super::unless_stopped(&self.stop)?;
+            check_stop(&self.stop)?;
             let piece = &mut buffer[..COPY_BYTES.min((len - at) as usize)];
             source.read_exact_at(piece, at)?;
             copy.write_at(piece, at)?;
@@ -155,10 +154,10 @@ impl<'a> Building<'a> {
         // The lock goes last: until then nobody else begins there.
         for entry in self.env.fs.list(&self.dir).unwrap_or_default() {
             if entry.name != LOCK_NAME {
-                let _left = remove_tree(self.env, &self.dir.join(&entry.name), entry.is_dir);
+                let _left = files::remove_all(self.env, &self.dir.join(&entry.name), entry.is_dir);
             }
         }
-        let _left = remove_tree(self.env, &self.dir, true);
+        let _left = files::remove_all(self.env, &self.dir, true);
     }
 }
 
@@ -189,6 +188,17 @@ pub fn make_whole<T, E: From<Error>>(
     }
 }
 
+/// Refuses a directory within a database: it would be removed with it, or taken for a part of it.
+fn refuse_inside(env: &Env, dir: &Path) -> Result<()> {
+    for above in dir.ancestors().skip(1) {
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        if env.fs.exists(&above.join(superblock::NAME))? || env.fs.exists(&above.join(listing::NAME))? {
+            return Err(Error::InsideDatabase { dir: dir.to_owned(), above: above.to_owned() });
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a name that is taken.
 fn check_target(env: &Env, target: &Path) -> Result<()> {
     if !env.fs.exists(target)? {
@@ -204,8 +214,8 @@ fn check_target(env: &Env, target: &Path) -> Result<()> {
 fn check_ours(env: &Env, dir: &Path) -> Result<()> {
     let superblocks = [superblock::NAME, superblock::TEMPORARY, superblock::NEXT];
     let names = [&[INNER, LOCK_NAME, LOG_DIR, listing::NAME, listing::TEMPORARY][..], &superblocks].concat();
-    let partition = |name: &str| name.strip_prefix('p').is_some_and(|n| n.len() == 3 && n.parse::<u16>().is_ok());
-    match env.fs.list(dir)?.iter().any(|entry| !names.contains(&entry.name.as_str()) && !partition(&entry.name)) {
+    let ours = |name: &str| names.contains(&name) || files::partition_of_dir(name).is_some();
+    match env.fs.list(dir)?.iter().any(|entry| !ours(&entry.name)) {
         true => Err(Error::ForeignDirectory(dir.to_owned())),
         false => Ok(()),
     }

@@ -1,5 +1,8 @@
 use super::*;
-use crate::{Bounds, Options, Store, TreeId};
+use crate::options::Options;
+use crate::scan::Bounds;
+use crate::store::Store;
+use crate::trees::TreeId;
 use alluvium_env::fault::{Fault, FaultFs};
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, ManualClock, SeededRng};
@@ -28,7 +31,7 @@ fn state(store: &Store, tree: TreeId) -> (Vec<Vec<u8>>, u64, bool) {
     while let Some((key, _)) = scan.next().expect("a key") {
         keys.push(key.to_vec());
     }
-    let looks = store.inner.partitions.iter().any(|partition| partition.view().needs_snapshot());
+    let looks = store.partitions.iter().any(|partition| partition.view().needs_snapshot());
     (keys, store.visible(), looks)
 }
 

@@ -1,6 +1,11 @@
-//! Reading: the latest, or what a snapshot sees.
+//! Reading: the latest visible state, or what a snapshot sees.
 
-use crate::{Bounds, Error, Result, Scan, Seq, Snapshot, Store, TreeId};
+use super::Store;
+use crate::error::{Error, Result};
+use crate::scan::{Bounds, Scan};
+use crate::trees::TreeId;
+use crate::visibility::Snapshot;
+use alluvium_codec::entry::Seq;
 
 impl Store {
     /// Reads the latest visible value of a key into `value`; false if there is none.
@@ -43,17 +48,7 @@ impl Store {
     /// # Errors
     /// As [`Store::get`].
     pub fn get_chained(&self, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<Option<usize>> {
-        let inner = &*self.inner;
-        inner.open_for_reads()?;
-        inner.with_internal_key(tree, key, |internal, partition| {
-            // The view first, then the number: see `Partition::view`.
-            let view = inner.partitions[partition].pin();
-            let seq = inner.visibility.visible();
-            if view.needs_snapshot() {
-                return inner.read_registered(partition, |view, seq| view.get_chained(internal, seq, value));
-            }
-            inner.read(view.get_chained(internal, seq, value))
-        })
+        self.reads.get(tree, key, value)
     }
 
     /// Reads a key's value at a snapshot into `value`; false if there is none.
@@ -76,17 +71,37 @@ impl Store {
     /// As [`Store::get`]; [`Error::SnapshotTooOld`], and [`Error::NoSuchTree`] if the tree was
     /// dropped before the snapshot.
     pub fn get_at(&self, snapshot: &Snapshot, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        let inner = &*self.inner;
-        inner.open_for_reads()?;
-        inner.with_internal_key(tree, key, |internal, partition| {
-            let view = inner.partitions[partition].view();
-            inner.readable_at(tree, snapshot)?;
-            let found = self.inner.read(view.get(internal, snapshot.seq(), value))?;
-            // Range tombstones in memory are thinned under a reader whose snapshot has ended.
-            if view.needs_snapshot() {
-                snapshot.check()?;
-            }
-            Ok(found)
+        self.reads.at_snapshot(snapshot, tree, key, |view, internal| view.get(internal, snapshot.seq(), value))
+    }
+
+    /// Reads a key's value at a snapshot into `value`: the number of the operation that wrote it last, deltas too. `None`
+    /// if there is no value.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// let written = store.write(batch, Durability::Periodic)?;
+    /// let mut value = Vec::new();
+    /// assert_eq!(store.get_numbered_at(&store.snapshot(), pets, b"rex", &mut value)?, Some(written));
+    /// assert_eq!(value, b"dog");
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::get_at`].
+    pub fn get_numbered_at(
+        &self,
+        snapshot: &Snapshot,
+        tree: TreeId,
+        key: &[u8],
+        value: &mut Vec<u8>,
+    ) -> Result<Option<Seq>> {
+        self.reads.at_snapshot(snapshot, tree, key, |view, internal| {
+            let found = view.get_numbered(internal, snapshot.seq(), value)?;
+            Ok(found.map(|(seq, _)| seq))
         })
     }
 
@@ -109,7 +124,7 @@ impl Store {
     /// # Errors
     /// [`Error::SnapshotTooOld`].
     pub fn is_readable_at(&self, snapshot: &Snapshot, tree: TreeId) -> Result<bool> {
-        match self.inner.readable_at(tree, snapshot) {
+        match self.reads.check_readable(tree, snapshot) {
             Ok(()) => Ok(true),
             Err(Error::NoSuchTree(_)) => Ok(false),
             Err(other) => Err(other),
@@ -135,18 +150,7 @@ impl Store {
     /// # Errors
     /// As [`Store::get`].
     pub fn version(&self, tree: TreeId, key: &[u8]) -> Result<Option<Seq>> {
-        let inner = &*self.inner;
-        inner.open_for_reads()?;
-        inner.with_internal_key(tree, key, |internal, partition| {
-            // The view first, then the number, as in `Store::get`.
-            let view = inner.partitions[partition].view();
-            let seq = inner.visibility.visible();
-            if view.needs_snapshot() {
-                let found = inner.read_registered(partition, |view, seq| view.find(internal, seq, &mut Vec::new()))?;
-                return Ok(found.map(|(seq, _)| seq));
-            }
-            Ok(view.find(internal, seq, &mut Vec::new())?.map(|(seq, _)| seq))
-        })
+        self.reads.version(tree, key)
     }
 
     /// [`Store::version`] as of a snapshot.
@@ -204,21 +208,13 @@ impl Store {
         key: &[u8],
         expected: Option<Seq>,
     ) -> Result<Option<Seq>> {
-        let inner = &*self.inner;
-        inner.open_for_reads()?;
-        inner.with_internal_key(tree, key, |internal, partition| {
-            let view = inner.partitions[partition].view();
-            snapshot.check()?;
-            inner.trees.check_readable(tree, snapshot.seq())?;
+        self.reads.at_snapshot(snapshot, tree, key, |view, internal| {
             if let Some(expected) = expected
                 && view.stands_alone(internal, expected)?
             {
                 return Ok(Some(expected));
             }
             let found = view.find(internal, snapshot.seq(), &mut Vec::new())?;
-            if view.needs_snapshot() {
-                snapshot.check()?;
-            }
             Ok(found.map(|(seq, _)| seq))
         })
     }
@@ -262,9 +258,55 @@ impl Store {
     /// # Errors
     /// As [`Store::get_at`]; [`Error::NoSuchTree`] if it was dropped before the snapshot.
     pub fn scan(&self, tree: TreeId, bounds: Bounds, snapshot: Option<&Snapshot>) -> Result<Scan> {
-        self.inner.open_for_reads()?;
-        let snapshot = snapshot.cloned().unwrap_or_else(|| self.inner.visibility.snapshot());
-        Scan::new(&self.inner, tree, bounds, snapshot)
+        self.health.check_open()?;
+        let snapshot = snapshot.cloned().unwrap_or_else(|| self.snapshot());
+        Scan::new(&self.reads, tree, bounds, snapshot, None)
+    }
+
+    /// As [`Store::scan`], over one partition.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # batch.put(pets, b"tom", b"cat");
+    /// # store.write(batch, Durability::Periodic)?;
+    /// let (snapshot, mut found) = (store.snapshot(), 0);
+    /// for partition in 0..store.partitions() {
+    ///     let mut scan = store.scan_partition(pets, partition, alluvium_store::Bounds::all(), &snapshot)?;
+    ///     while let Some((key, _)) = scan.next()? {
+    ///         assert_eq!(store.partition_of(key), partition);
+    ///         found += 1;
+    ///     }
+    /// }
+    /// assert_eq!(found, 2);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::scan`].
+    pub fn scan_partition(&self, tree: TreeId, partition: u32, bounds: Bounds, snapshot: &Snapshot) -> Result<Scan> {
+        self.health.check_open()?;
+        Scan::new(&self.reads, tree, bounds, snapshot.clone(), Some(partition))
+    }
+
+    /// The numbers that reads may use: those of live snapshots, and *visible*, ascending.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let snapshot = store.snapshot();
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Periodic)?;
+    /// assert_eq!(store.live_snapshots(), [snapshot.seq(), store.visible()]);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn live_snapshots(&self) -> Vec<Seq> {
+        self.visibility.live()
     }
 
     /// Takes a snapshot: the latest visible moment of the whole store.
@@ -279,7 +321,7 @@ impl Store {
     /// # }
     /// ```
     pub fn snapshot(&self) -> Snapshot {
-        self.inner.visibility.snapshot()
+        self.visibility.snapshot()
     }
 
     /// The number of the last visible operation.
@@ -298,6 +340,6 @@ impl Store {
     /// # }
     /// ```
     pub fn visible(&self) -> Seq {
-        self.inner.visibility.visible()
+        self.visibility.visible()
     }
 }

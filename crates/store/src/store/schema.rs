@@ -1,8 +1,23 @@
 //! The trees of a store: making, describing and dropping them.
 
+use super::Store;
 use crate::commit::Work;
-use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, described_tree, index_key, multivalue_key, tree_key};
-use crate::{Bounds, Error, Multivalue, Result, Snapshot, Store, TreeId};
+use crate::error::Result;
+use crate::scan::Bounds;
+use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, TreeId, described_tree, index_key, multivalue_key, tree_key};
+use crate::visibility::Snapshot;
+use alluvium_codec::entry::Seq;
+
+/// What happens to trees in one batch.
+#[derive(Debug, Clone, Default)]
+pub struct TreeChanges {
+    /// The descriptions of new trees of index entries, in the order of their ids.
+    pub create: Vec<Vec<u8>>,
+    /// Trees, and what is said of them from now on.
+    pub describe: Vec<(TreeId, Vec<u8>)>,
+    /// Trees that are dropped with all their keys.
+    pub drop: Vec<TreeId>,
+}
 
 impl Store {
     /// Makes trees, one for each description. Their ids were never used before.
@@ -45,8 +60,8 @@ impl Store {
         count: u32,
         describe: impl FnOnce(&[TreeId]) -> Vec<Vec<u8>>,
     ) -> Result<Vec<TreeId>> {
-        let _schema = self.inner.schema.lock();
-        let ids = self.inner.trees.allocate(count)?;
+        let _schema = self.schema.lock();
+        let ids = self.trees.allocate(count)?;
         let create = ids.iter().copied().zip(describe(&ids)).collect();
         self.change_schema(SchemaChange { create, ..SchemaChange::default() })?;
         Ok(ids)
@@ -68,34 +83,66 @@ impl Store {
     /// # Errors
     /// As [`Store::write`].
     pub fn create_multivalue_tree(&self, description: &[u8]) -> Result<TreeId> {
-        let _schema = self.inner.schema.lock();
-        let ids = self.inner.trees.allocate(1)?;
+        let _schema = self.schema.lock();
+        let ids = self.trees.allocate(1)?;
         let create = vec![(ids[0], description.to_vec())];
         self.change_schema(SchemaChange { create, multivalue: ids.clone(), ..SchemaChange::default() })?;
         Ok(ids[0])
     }
 
-    /// The keys and values of a tree made by [`Store::create_multivalue_tree`].
+    /// Makes `indexes` trees of index entries, describes and drops others, all in one batch. `plan` is given the ids of
+    /// the new ones. Returns them.
     ///
     /// ```
-    /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
     /// # fn main() -> alluvium_store::Result<()> {
-    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
-    /// let by_owner = store.create_multivalue_tree(b"pets by owner")?;
-    /// let pets = store.multivalue(by_owner)?;
-    /// pets.put(b"ada", b"rex", Durability::Periodic)?;
-    /// assert_eq!(pets.values(ValuesOf::key(b"ada"))?.next()?, Some(&b"rex"[..]));
+    /// use alluvium_store::{Durability, Options, Store, TreeChanges};
+    /// let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// let pets = store.create_trees(&[b"pets"])?[0];
+    /// let ages = store.change_trees(1, |ids| TreeChanges {
+    ///     create: vec![b"ages of pets".to_vec()],
+    ///     describe: vec![(pets, format!("pets, indexed by {}", ids[0].0).into_bytes())],
+    ///     ..TreeChanges::default()
+    /// })?[0];
+    /// let mut batch = store.batch();
+    /// batch.expect_schema(pets, store.schema(pets));
+    /// batch.put(pets, b"rex", b"3");
+    /// batch.put_entry(ages, b"3rex", b"");
+    /// store.write(batch, Durability::Periodic)?;
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoSuchTree`] if there is no such multivalue tree.
-    pub fn multivalue(&self, tree: TreeId) -> Result<Multivalue<'_>> {
-        match self.inner.trees.is_multivalue(tree) {
-            true => Ok(Multivalue::new(self, tree)),
-            false => Err(Error::NoSuchTree(tree.0)),
+    /// As [`Store::write`]; [`crate::Error::NoSuchTree`] if one of those described or dropped was dropped.
+    pub fn change_trees(&self, indexes: u32, plan: impl FnOnce(&[TreeId]) -> TreeChanges) -> Result<Vec<TreeId>> {
+        let _schema = self.schema.lock();
+        let ids = self.trees.allocate(indexes)?;
+        let TreeChanges { create, describe, drop } = plan(&ids);
+        let named = describe.iter().map(|(id, _)| id).chain(&drop);
+        self.trees.check_live(&named.map(|id| id.0).collect::<Vec<_>>())?;
+        let dropping = !drop.is_empty();
+        let create = ids.iter().copied().zip(create).collect();
+        self.change_schema(SchemaChange { create, indexes: ids.clone(), describe, drop, ..SchemaChange::default() })?;
+        if dropping {
+            self.work.signal();
         }
+        Ok(ids)
+    }
+
+    /// The number of the last change of a tree's description since the store was opened; 0 if there was none. For
+    /// [`crate::WriteBatch::expect_schema`].
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let before = store.schema(pets);
+    /// store.describe_trees(&[(pets, b"pets, but otherwise")])?;
+    /// assert!(store.schema(pets) > before);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn schema(&self, tree: TreeId) -> Seq {
+        self.trees.schema(tree)
     }
 
     /// Replaces the description of trees.
@@ -114,8 +161,8 @@ impl Store {
     /// # Errors
     /// As [`Store::write`]; [`Error::NoSuchTree`] if one was dropped.
     pub fn describe_trees(&self, trees: &[(TreeId, &[u8])]) -> Result<()> {
-        let _schema = self.inner.schema.lock();
-        self.inner.trees.check_live(&trees.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
+        let _schema = self.schema.lock();
+        self.trees.check_live(&trees.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
         let describe = trees.iter().map(|(id, d)| (*id, d.to_vec())).collect();
         self.change_schema(SchemaChange { describe, ..SchemaChange::default() })
     }
@@ -137,10 +184,10 @@ impl Store {
     /// # Errors
     /// As [`Store::write`]; [`Error::NoSuchTree`] if one was dropped already.
     pub fn drop_trees(&self, trees: &[TreeId]) -> Result<()> {
-        let _schema = self.inner.schema.lock();
-        self.inner.trees.check_live(&trees.iter().map(|id| id.0).collect::<Vec<_>>())?;
+        let _schema = self.schema.lock();
+        self.trees.check_live(&trees.iter().map(|id| id.0).collect::<Vec<_>>())?;
         self.change_schema(SchemaChange { drop: trees.to_vec(), ..SchemaChange::default() })?;
-        self.inner.workers.signal();
+        self.work.signal();
         Ok(())
     }
 
@@ -156,7 +203,7 @@ impl Store {
     /// # }
     /// ```
     pub fn trees(&self) -> Vec<(TreeId, Vec<u8>)> {
-        self.inner.trees.live()
+        self.trees.live()
     }
 
     /// The trees and their descriptions as they were at a snapshot, by id.
@@ -196,10 +243,10 @@ impl Store {
     /// # }
     /// ```
     pub fn description(&self, tree: TreeId) -> Option<Vec<u8>> {
-        self.inner.trees.description(tree)
+        self.trees.description(tree)
     }
 
-    pub(crate) fn change_schema(&self, change: SchemaChange) -> Result<()> {
+    fn change_schema(&self, change: SchemaChange) -> Result<()> {
         let mut batch = self.batch();
         for (id, description) in change.create.iter().chain(&change.describe) {
             batch.put(SYSTEM, &tree_key(*id), description);
@@ -212,16 +259,16 @@ impl Store {
         }
         for id in &change.drop {
             batch.delete(SYSTEM, &tree_key(*id));
-            if self.inner.trees.is_index(*id) {
+            if self.trees.is_index(*id) {
                 batch.delete(SYSTEM, &index_key(*id));
             }
-            if self.inner.trees.is_multivalue(*id) {
+            if self.trees.is_multivalue(*id) {
                 batch.delete(SYSTEM, &multivalue_key(*id));
             }
         }
-        batch.put(SYSTEM, NEXT_KEY, &self.inner.trees.next().to_le_bytes());
-        let _admitted = self.inner.admit(batch.encoded_bytes())?;
-        self.inner.commit(Work::Batch(batch, Some(Box::new(change))), self.inner.options.durability)?;
+        batch.put(SYSTEM, NEXT_KEY, &self.trees.next().to_le_bytes());
+        let _admitted = self.admit_batch(batch.encoded_bytes())?;
+        self.commit.commit(Work::Batch(batch, Some(Box::new(change))), self.options.durability)?;
         Ok(())
     }
 }

@@ -1,9 +1,15 @@
 //! Writing: batches, and the locks on their keys.
 
+use super::Store;
 use crate::admission::Admitted;
-use crate::batch::lock_hash;
+use crate::batch::WriteBatch;
 use crate::commit::Work;
-use crate::{Durability, LockGuard, LockMode, Result, Seq, Store, TreeId, WriteBatch};
+use crate::error::Result;
+use crate::keys::lock_hash;
+use crate::locks::{LockGuard, LockMode};
+use crate::options::Durability;
+use crate::trees::TreeId;
+use alluvium_codec::entry::Seq;
 
 impl Store {
     /// Writes a batch whose operations read nothing: takes shared locks on its keys.
@@ -25,13 +31,13 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BatchTooLarge`], [`Error::NoSuchTree`], [`Error::NoSpace`], [`Error::Poisoned`]:
-    /// nothing was written. [`Error::OutcomeUnknown`]: the log failed under way.
+    /// [`crate::Error::BatchTooLarge`], [`crate::Error::NoSuchTree`], [`crate::Error::NoSpace`], [`crate::Error::Poisoned`]:
+    /// nothing was written. [`crate::Error::OutcomeUnknown`]: the log failed under way.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
-        let _admitted = self.inner.admit(batch.encoded_bytes())?;
+        let _admitted = self.admit_batch(batch.encoded_bytes())?;
         let keys = batch.ops.iter().map(|op| (op.hash, LockMode::Shared)).collect();
-        let _locks = self.inner.locks.acquire(keys);
-        self.inner.commit(Work::Batch(batch, None), durability)
+        let _locks = self.locks.acquire(keys);
+        self.commit.commit(Work::Batch(batch, None), durability)
     }
 
     /// Removes the keys of a tree from `from` to below `to`; see [`WriteBatch::delete_range`].
@@ -83,8 +89,24 @@ impl Store {
     /// # Errors
     /// As [`Store::write`].
     pub fn admit(&self, bytes: usize) -> Result<Admitted<'_>> {
-        self.inner.open_for_reads()?;
-        self.inner.admit(bytes)
+        self.health.check_open()?;
+        self.admit_batch(bytes)
+    }
+
+    /// Admits a batch of `bytes`: waits as long as the debt demands, and reserves its memory.
+    pub(super) fn admit_batch(&self, bytes: usize) -> Result<Admitted<'_>> {
+        let admission = &*self.admission;
+        if self.options.background {
+            return admission.admit(bytes);
+        }
+        admission.check_size(bytes)?;
+        if !self.wal.is_short()
+            && let Some(admitted) = admission.try_admit(bytes)
+        {
+            return Ok(admitted);
+        }
+        self.upkeep.work_off()?;
+        Ok(admission.reserve(bytes))
     }
 
     /// Writes a batch for whose keys the caller holds locks, after [`Store::admit`].
@@ -107,7 +129,7 @@ impl Store {
     /// # Errors
     /// As [`Store::write`].
     pub fn write_locked(&self, batch: WriteBatch, durability: Durability, _locks: &LockGuard) -> Result<Seq> {
-        self.inner.commit(Work::Batch(batch, None), durability)
+        self.commit.commit(Work::Batch(batch, None), durability)
     }
 
     /// Locks keys of a tree, waiting as needed. All keys of one write in one call.
@@ -125,7 +147,7 @@ impl Store {
     /// ```
     pub fn lock<'a>(&self, tree: TreeId, keys: impl IntoIterator<Item = &'a [u8]>, mode: LockMode) -> LockGuard {
         let wanted = keys.into_iter().map(|k| (lock_hash(tree.0, alluvium_codec::hash64(k)), mode));
-        self.inner.locks.acquire(wanted.collect())
+        self.locks.acquire(wanted.collect())
     }
 
     /// Locks keys of several trees, as [`Store::lock`].
@@ -143,7 +165,7 @@ impl Store {
     /// ```
     pub fn lock_all<'a>(&self, keys: impl IntoIterator<Item = (TreeId, &'a [u8], LockMode)>) -> LockGuard {
         let wanted = keys.into_iter().map(|(t, k, m)| (lock_hash(t.0, alluvium_codec::hash64(k)), m));
-        self.inner.locks.acquire(wanted.collect())
+        self.locks.acquire(wanted.collect())
     }
 
     /// The most bytes of a batch that the memory budget allows.
@@ -157,6 +179,6 @@ impl Store {
     /// # }
     /// ```
     pub fn max_batch_bytes(&self) -> usize {
-        self.inner.options.max_batch_bytes()
+        self.options.max_batch_bytes()
     }
 }

@@ -1,8 +1,8 @@
 //! What is left of a damaged file: where its whole blocks stand.
 
-use super::files::tree_of;
-use super::merge::{KeyRange, OwnedEntry};
-use crate::Result;
+use super::entry::{KeyRange, OwnedEntry};
+use crate::error::Result;
+use crate::keys::tree_of;
 use alluvium_env::Env;
 use alluvium_sst::{BlockReader, Dictionary, DictionaryRegistry, WalkedFile};
 use std::collections::BTreeSet;

@@ -1,13 +1,15 @@
 //! What is whole of the sorted files, and which of them count.
 
+use super::entry::{KeyRange, OwnedEntry, index_of, most_frequent, readable};
 use super::left::LeftFile;
-use super::log::{SalvagedLog, most_frequent, readable};
-use super::merge::{self, Content, KeyRange, OwnedEntry, Source, Visit};
+use super::log::SalvagedLog;
+use super::merge::{self, Content, Source, Visit};
 use super::{Loss, Version};
-use crate::Result;
-use crate::checkpoint::unless_stopped;
 use crate::definitions::{Defined, unpack};
-use crate::trees::{SYSTEM, indexed_tree};
+use crate::error::{Result, check_stop};
+use crate::files::partition_dir;
+use crate::keys::tree_of;
+use crate::trees::SYSTEM;
 use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
 use alluvium_codec::ranges::RangeSet;
 use alluvium_env::Env;
@@ -96,15 +98,6 @@ impl SalvagedPartition {
     }
 }
 
-/// The tree of an index that an internal key is the mark of. Ids are never given again, so it was one if it is dropped, too.
-pub(super) fn index_of(key: &[u8]) -> Option<u32> {
-    indexed_tree(key.strip_prefix(&SYSTEM.0.to_be_bytes())?).map(|tree| tree.0)
-}
-
-pub(super) fn tree_of(key: &[u8]) -> u32 {
-    key.first_chunk().map_or(0, |tree| u32::from_be_bytes(*tree))
-}
-
 /// Why a file is left out.
 const OTHER: &str = "this is another file than the manifest names, and is left out";
 
@@ -130,7 +123,7 @@ pub(super) struct Found {
 pub(super) fn id_of(env: &Env, dir: &Path, partitions: u32) -> Result<Option<u64>> {
     let mut ids = Vec::new();
     for index in 0..partitions {
-        for path in manifests(env, &dir.join(format!("p{index:03}")))? {
+        for path in manifests(env, &dir.join(partition_dir(index)))? {
             ids.extend(
                 readable(alluvium_lsm::image::walk_manifest(env, &path, None))?.map(|walked| walked.database_id),
             );
@@ -155,7 +148,7 @@ fn manifests(env: &Env, dir: &Path) -> Result<Vec<PathBuf>> {
 pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log: &SalvagedLog) -> Result<Found> {
     let mut found = Found::default();
     for index in 0..partitions {
-        let dir = dir.join(format!("p{index:03}"));
+        let dir = dir.join(partition_dir(index));
         let noted = log.flushed.get(index as usize).copied().unwrap_or(0);
         let version = known_version(env, &dir, id, index, log, &mut found)?;
         let mut reading = Reading {
@@ -291,7 +284,7 @@ fn has_newer(env: &Env, stop: &AtomicBool, dir: &Path, version: &VersionEdit) ->
         if version.added.iter().any(|file| file.meta.number == number) {
             continue;
         }
-        unless_stopped(stop)?;
+        check_stop(stop)?;
         let path = alluvium_lsm::image::sst_path(dir, number);
         let walked =
             readable(alluvium_sst::walk_file(env, &path, number, &DictionaryRegistry::new(), &mut |_| Ok(())))?;
@@ -472,7 +465,7 @@ impl Reading<'_> {
     }
 
     fn walk(&mut self, path: &Path, number: u64) -> Result<std::result::Result<WalkedFile, String>> {
-        unless_stopped(self.stop)?;
+        check_stop(self.stop)?;
         let walked = match readable(alluvium_sst::walk_file(self.env, path, number, &self.registry, &mut |_| Ok(())))? {
             Ok(walked) => walked,
             Err(why) => return Ok(Err(why)),
@@ -489,7 +482,7 @@ impl Reading<'_> {
 
     /// Looks what is left of a damaged file.
     fn left_of(&self, path: &Path, number: u64) -> Result<std::result::Result<(WalkedFile, LeftFile), String>> {
-        unless_stopped(self.stop)?;
+        check_stop(self.stop)?;
         readable(LeftFile::read(self.env, path, number, &self.registry))
     }
 

@@ -1,10 +1,12 @@
 //! Checking a whole store: every block, every reference, every count.
 
-use crate::batch::{LogRecord, decode_record, partition_of};
-use crate::store::{Inner, Store};
-use crate::superblock::Superblock;
-use crate::trees::SYSTEM;
-use crate::{Error, Result, TreeId, multivalue};
+use crate::batch::{LogRecord, decode_record};
+use crate::error::{Error, Result};
+use crate::files::LOG_DIR;
+use crate::files::superblock::{self, Superblock};
+use crate::keys::{self, partition_of};
+use crate::store::Store;
+use crate::trees::{SYSTEM, TreeId};
 use alluvium_codec::entry::Kind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,33 +49,29 @@ impl Store {
     /// As [`Store::verify`].
     pub fn verify_unless(&self, stop: &AtomicBool) -> Result<Vec<Error>> {
         let stop = || stop.load(Ordering::Relaxed);
-        let inner = &*self.inner;
-        inner.open_for_reads()?;
+        self.health.check_open()?;
         let mut damage = Vec::new();
-        if let Err(error) = inner.verify_superblock() {
+        if let Err(error) = self.verify_superblock() {
             damage.push(error);
         }
-        for (index, partition) in (0..).zip(&inner.partitions) {
-            let found = partition.verify_with(&mut |key, kind| inner.misplaced(index, key, kind), &stop);
+        for (index, partition) in (0..).zip(&*self.partitions) {
+            let found = partition.verify_with(&mut |key, kind| self.misplaced(index, key, kind), &stop);
             damage.extend(found.damage.into_iter().map(Error::Storage));
             // Another may remove files then.
-            inner.open_for_reads()?;
+            self.health.check_open()?;
         }
         if !stop()
-            && let Err(error) = inner.verify_log(&mut damage)
+            && let Err(error) = self.verify_log(&mut damage)
         {
             damage.push(error);
         }
-        inner.open_for_reads()?;
+        self.health.check_open()?;
         Ok(damage)
     }
-}
 
-impl Inner {
     fn verify_superblock(&self) -> Result<()> {
-        let damaged =
-            |what| Error::from(alluvium_env::Error::corrupt(&self.path.join(crate::superblock::NAME), 0, what));
-        match Superblock::read(&self.env, &self.path)? {
+        let damaged = |what| Error::from(alluvium_env::Error::corrupt(&self.path().join(superblock::NAME), 0, what));
+        match Superblock::read(&self.env, self.path())? {
             None => Err(damaged("the superblock is gone: without it the database cannot be opened again")),
             Some(found) if found != self.superblock => Err(damaged("it is not that of the database that is open")),
             Some(_) => Ok(()),
@@ -91,7 +89,7 @@ impl Inner {
             // Entries lie where their documents do; only who knows what is in their keys can tell.
             return None;
         }
-        let hash = match multivalue::key_of(rest).filter(|_| self.trees.is_multivalue(tree)) {
+        let hash = match keys::of_multivalue(rest).filter(|_| self.trees.is_multivalue(tree)) {
             Some(key) => alluvium_codec::hash64(&key),
             None => alluvium_codec::hash64(rest),
         };
@@ -105,7 +103,7 @@ impl Inner {
     /// Reads what the log holds still, up to what is visible.
     fn verify_log(&self, damage: &mut Vec<Error>) -> Result<()> {
         let _hold = self.holds.hold();
-        if self.damaged.load(Ordering::SeqCst) || self.wal.poisoned().is_some() {
+        if self.holds.is_damaged() || self.wal.poisoned().is_some() {
             // It was accepted as it is, or ends nobody knows where.
             return Ok(());
         }
@@ -113,7 +111,7 @@ impl Inner {
         if to < from {
             return Ok(());
         }
-        let dir = self.path.join(crate::open::LOG_DIR);
+        let dir = self.path().join(LOG_DIR);
         let read = self.wal.read_back(from, to, &mut |record| {
             let bad =
                 |what: String| alluvium_env::Error::corrupt(&dir, 0, format!("number {}: {what}", record.first_seq));

@@ -3,9 +3,9 @@
 mod log;
 mod sorted;
 
-use crate::checkpoint::listing::{self, FileChecksum, Listing};
-use crate::superblock::{self, Superblock};
-use crate::{Error, Result};
+use crate::error::{Error, Result};
+use crate::files::listing::{self, FileChecksum, Listing};
+use crate::files::superblock::{self, Superblock};
 use alluvium_env::{Env, OpenMode};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -2,10 +2,14 @@
 //! the log say of each other is compared before anything is changed.
 
 use crate::batch::{LogRecord, decode_record};
+use crate::error::Result;
+use crate::files::superblock::Superblock;
+use crate::files::{LOG_DIR, partition_dir};
+use crate::keys::tree_of;
 use crate::marks;
-use crate::open::{LOG_DIR, OpenReport};
-use crate::superblock::Superblock;
-use crate::{Options, Result};
+use crate::options::Options;
+use crate::partitions::Partitions;
+use crate::report::OpenReport;
 use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
 use alluvium_env::Env;
 use alluvium_lsm::Partition;
@@ -14,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// What was read of the log.
-pub(crate) struct Replayed {
+pub(super) struct Replayed {
     /// The log, without a segment to write to yet.
     pub log: Recovered,
     pub report: OpenReport,
@@ -27,65 +31,60 @@ pub(crate) struct Replayed {
     pub damaged: bool,
 }
 
-/// Replays the log into the partitions.
-pub(crate) fn replay(
-    env: &Env,
-    path: &Path,
-    options: &Options,
-    superblock: Superblock,
-    partitions: &[Arc<Partition>],
-    created: bool,
-) -> Result<Replayed> {
-    let dir = path.join(LOG_DIR);
-    env.fs.create_dir_all(&dir)?;
-    env.fs.sync_dir(path)?;
-    let flushed: Vec<Seq> = partitions.iter().map(|p| p.flushed_seq()).collect();
-    // Of an index that was built, files may have numbers beyond what is flushed: none is given out twice.
-    let highest_seq = || partitions.iter().map(|p| p.highest_seq()).max().unwrap_or(0);
-    let highest = highest_seq();
-    let wal_options = alluvium_wal::Options {
-        segment_bytes: options.log_segment_bytes(),
-        database_id: superblock.database_id,
-        on_damage: if options.accept_log_damage { OnDamage::Skip } else { OnDamage::Refuse },
-        next_seq: highest + 1,
-        must_exist: !created,
-        reserve_bytes: options.disk_reserve(),
-    };
-    let highest_tree = partitions.iter().map(|p| p.highest_tree()).max().unwrap_or(0);
-    let (dir, wal_options) = (&dir, &wal_options);
-    let mut reading =
-        Reading { env, path, dir, options, wal_options, partitions, flushed, highest, highest_tree, needed: 0 };
-    let log = Wal::read(env, dir, wal_options.clone(), &mut |record| reading.record(record))?;
-    let found = log.recovery();
-    let lost = reading.lost(found)?;
-    let report = OpenReport {
-        clean: found.clean,
-        replayed_records: found.records,
-        replayed_bytes: found.bytes,
-        dropped: found.dropped.as_ref().map(|d| (d.path.clone(), d.offset, d.bytes)),
-        lost: found.lost.iter().map(|l| (l.first, l.last)).chain(lost.iter().copied()).collect(),
-        ..OpenReport::default()
-    };
-    let damaged = found.damaged || !lost.is_empty();
-    let last = highest_seq().max(found.next_seq() - 1);
-    Ok(Replayed { report, last, highest_tree: reading.highest_tree, damaged, log })
+/// The replay of a log into the partitions.
+pub(super) struct Replay<'a> {
+    pub env: &'a Env,
+    pub path: &'a Path,
+    pub options: &'a Options,
+    pub superblock: Superblock,
+    pub partitions: &'a Partitions,
+    /// The database is being created.
+    pub created: bool,
 }
 
-/// Lets partitions that were opened in vain be as they were found.
-pub(crate) fn withdraw(partitions: &[Arc<Partition>]) {
-    for partition in partitions {
-        // What cannot be taken back is in nobody's way; the error that counts is another.
-        let _left = partition.withdraw();
+impl Replay<'_> {
+    /// Replays the log.
+    pub fn run(&self) -> Result<Replayed> {
+        let Self { env, options, partitions, .. } = *self;
+        let dir = &self.path.join(LOG_DIR);
+        env.fs.create_dir_all(dir)?;
+        env.fs.sync_dir(self.path)?;
+        let flushed: Vec<Seq> = partitions.iter().map(|p| p.flushed_seq()).collect();
+        // The files of a built index may have numbers above what is flushed: none is given out twice.
+        let highest_seq = || partitions.iter().map(|p| p.highest_seq()).max().unwrap_or(0);
+        let highest = highest_seq();
+        let wal_options = &alluvium_wal::Options {
+            segment_bytes: options.log_segment_bytes(),
+            database_id: self.superblock.database_id,
+            on_damage: if options.accept_log_damage { OnDamage::Skip } else { OnDamage::Refuse },
+            next_seq: highest + 1,
+            must_exist: !self.created,
+            reserve_bytes: options.disk_reserve(),
+        };
+        let highest_tree = partitions.iter().map(|p| p.highest_tree()).max().unwrap_or(0);
+        let mut reading = Reading { replay: self, dir, wal_options, flushed, highest, highest_tree, needed: 0 };
+        let log = Wal::read(env, dir, wal_options.clone(), &mut |record| reading.record(record))?;
+        let found = log.recovery();
+        let lost = reading.lost(found)?;
+        let report = OpenReport {
+            clean: found.clean,
+            replayed_records: found.records,
+            replayed_bytes: found.bytes,
+            dropped: found.dropped.as_ref().map(|d| (d.path.clone(), d.offset, d.bytes)),
+            lost: found.lost.iter().map(|l| (l.first, l.last)).chain(lost.iter().copied()).collect(),
+            ..OpenReport::default()
+        };
+        let damaged = found.damaged || !lost.is_empty();
+        let last = highest_seq().max(found.next_seq() - 1);
+        Ok(Replayed { report, last, highest_tree: reading.highest_tree, damaged, log })
     }
 }
 
 struct Reading<'a> {
-    env: &'a Env,
-    path: &'a Path,
+    replay: &'a Replay<'a>,
+    /// The directory of the log.
     dir: &'a Path,
-    options: &'a Options,
     wal_options: &'a alluvium_wal::Options,
-    partitions: &'a [Arc<Partition>],
     /// Up to where each partition was flushed when it was opened.
     flushed: Vec<Seq>,
     /// The highest number in files then, also of those that no flush has written.
@@ -111,7 +110,7 @@ impl Reading<'_> {
             None => Ok(()),
             Some((at, seq)) => {
                 let what = format!("the manifest of partition {at} lost a flush: it is written up to {seq}");
-                Err(alluvium_env::Error::corrupt(&self.path.join(format!("p{at:03}")), 0, what))
+                Err(alluvium_env::Error::corrupt(&self.replay.path.join(partition_dir(*at)), 0, what))
             }
         }
     }
@@ -121,10 +120,12 @@ impl Reading<'_> {
             LogRecord::Batch(ops) => {
                 for (partition, entry) in ops {
                     let at = partition as usize;
-                    let found =
-                        self.partitions.get(at).ok_or_else(|| self.bad(&record, format!("no partition {at}")))?;
-                    let tree = entry.key.first_chunk().map_or(0, |id| u32::from_be_bytes(*id));
-                    self.highest_tree = self.highest_tree.max(tree);
+                    let found = self
+                        .replay
+                        .partitions
+                        .get(at)
+                        .ok_or_else(|| self.bad(&record, format!("no partition {at}")))?;
+                    self.highest_tree = self.highest_tree.max(tree_of(entry.key));
                     if entry.seq > self.flushed[at] {
                         match entry.kind {
                             // There are no snapshots: the newest is all that anybody reads.
@@ -145,15 +146,15 @@ impl Reading<'_> {
     fn flush_if_large(&self, last: Seq) -> alluvium_env::Result<()> {
         let charged = |p: &Arc<Partition>| p.active().charged_bytes();
         let raw = |p: &Arc<Partition>| p.active().raw_bytes();
-        let many = |limit: u64| self.partitions.iter().map(raw).sum::<u64>() > limit.saturating_mul(4);
-        let large = self.partitions.iter().map(charged).sum::<usize>() > self.options.memtable_bytes();
-        let full = self.partitions.iter().any(|partition| charged(partition) > alluvium_memtable::FULL_BYTES);
-        if !large && !full && !self.options.tuning.memtable_bytes.is_some_and(many) {
+        let many = |limit: u64| self.replay.partitions.iter().map(raw).sum::<u64>() > limit.saturating_mul(4);
+        let large = self.replay.partitions.iter().map(charged).sum::<usize>() > self.replay.options.memtable_bytes();
+        let full = self.replay.partitions.iter().any(|partition| charged(partition) > alluvium_memtable::FULL_BYTES);
+        if !large && !full && !self.replay.options.tuning.memtable_bytes.is_some_and(many) {
             return Ok(());
         }
         marks::FLUSH_DURING_REPLAY.hit();
         let flush = || {
-            for partition in self.partitions {
+            for partition in &**self.replay.partitions {
                 partition.rotate(last + 1);
                 while partition.flush_oldest()? {}
             }
@@ -163,7 +164,7 @@ impl Reading<'_> {
             // What a crash has left may be what fills the disk.
             Err(error) if alluvium_env::Error::is_no_space(&error) => {
                 self.check_log()?;
-                self.partitions.iter().try_for_each(|p| p.remove_left_overs())?;
+                self.replay.partitions.iter().try_for_each(|p| p.remove_left_overs())?;
                 flush()
             }
             done => done,
@@ -174,11 +175,12 @@ impl Reading<'_> {
     /// it was read so far.
     fn check_log(&self) -> alluvium_env::Result<()> {
         let mut ahead = Reading { flushed: self.flushed.clone(), needed: 0, ..*self };
-        let log =
-            Wal::read(self.env, self.dir, self.wal_options.clone(), &mut |record| match ahead.decode(&record)? {
-                LogRecord::Flushed { needed, flushed } => ahead.note(needed, &flushed),
-                LogRecord::Batch(_) => Ok(()),
-            })?;
+        let log = Wal::read(self.replay.env, self.dir, self.wal_options.clone(), &mut |record| match ahead
+            .decode(&record)?
+        {
+            LogRecord::Flushed { needed, flushed } => ahead.note(needed, &flushed),
+            LogRecord::Batch(_) => Ok(()),
+        })?;
         ahead.lost(log.recovery()).map(drop)
     }
 
@@ -216,7 +218,7 @@ impl Reading<'_> {
     }
 
     fn refuse(&self, what: String) -> alluvium_env::Result<()> {
-        match self.options.accept_log_damage {
+        match self.replay.options.accept_log_damage {
             true => Ok(()),
             false => Err(alluvium_env::Error::corrupt(self.dir, 0, what)),
         }

@@ -1,13 +1,14 @@
 //! The file `CHECKPOINT`: what a checkpoint is of, and its files with sizes and checksums. Text, so that
 //! any tool can read it; drawn in `docs/format/checkpoint.md`.
 
-use crate::{Error, Result};
+use crate::error::{Error, Result, check_stop};
 use alluvium_codec::checksum64;
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER};
 use alluvium_env::{Env, OpenMode};
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// The name of the file.
 pub(crate) const NAME: &str = "CHECKPOINT";
@@ -209,6 +210,23 @@ impl Listing {
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
+}
+
+/// The length of a file, and the XXH3-64 of its bytes.
+pub(crate) fn content_checksum(env: &Env, path: &Path, stop: &AtomicBool) -> Result<(u64, u64)> {
+    let file = env.fs.open(path, OpenMode::Read)?;
+    let len = file.len()?;
+    let mut hasher = alluvium_codec::Hasher64::default();
+    let mut piece = vec![0; (1 << 20).min(len as usize)];
+    let mut at = 0;
+    while at < len {
+        check_stop(stop)?;
+        let piece = &mut piece[..(1 << 20).min((len - at) as usize)];
+        file.read_exact_at(piece, at)?;
+        hasher.add(piece);
+        at += piece.len() as u64;
+    }
+    Ok((len, hasher.finish()))
 }
 
 /// Sixteen digits as they are written: no capitals, no sign.

@@ -4,15 +4,14 @@
 //! that the checkpoint was taken of may both go on, and no incremental checkpoint mixes them up. Its
 //! numbers go on where the checkpoint ends.
 
+use super::check::{check_checkpoint_unless, read_versions};
 use crate::checkpoint::building::{Building, Placed};
-use crate::checkpoint::check::{check_checkpoint_unless, read_versions};
-use crate::checkpoint::listing::Listing;
 use crate::checkpoint::log::LogCopy;
-use crate::checkpoint::{no_space, unless_stopped};
+use crate::error::{Error, Result, check_stop};
+use crate::files::listing::Listing;
+use crate::files::superblock::Superblock;
+use crate::files::{LOG_DIR, partition_dir};
 use crate::marks;
-use crate::open::LOG_DIR;
-use crate::superblock::Superblock;
-use crate::{Error, Result};
 use alluvium_codec::entry::Seq;
 use alluvium_env::Env;
 use std::path::Path;
@@ -55,22 +54,6 @@ pub struct RestoreReport {
     pub took: Duration,
 }
 
-/// True if the directory holds a checkpoint.
-///
-/// # Errors
-/// What looking for it says.
-pub fn is_checkpoint(env: &Env, dir: &Path) -> Result<bool> {
-    Ok(env.fs.exists(&dir.join(crate::checkpoint::listing::NAME))?)
-}
-
-/// True if a store is in the directory, whole or damaged: its superblock is there.
-///
-/// # Errors
-/// What looking for it says.
-pub fn is_store(env: &Env, dir: &Path) -> Result<bool> {
-    Ok(env.fs.exists(&dir.join(crate::superblock::NAME))?)
-}
-
 /// Checks the checkpoint in `from` and makes a database of it in `to`, which must not exist or be empty.
 /// The checkpoint is not changed. Nothing has the name `to` until all of it is durable.
 ///
@@ -94,7 +77,7 @@ pub fn restore_checkpoint(env: &Env, from: &Path, to: &Path, options: RestoreOpt
         }
         Err(error) => {
             building.abandon();
-            Err(no_space(error))
+            Err(error.named_if_full())
         }
     }
 }
@@ -119,10 +102,10 @@ impl Restoring<'_> {
         };
         superblock.begin(env, &self.building.dir)?;
         for (index, version) in (0..).zip(read_versions(env, self.from, listing)?) {
-            let name = format!("p{index:03}");
+            let name = partition_dir(index);
             let (from, to) = (self.from.join(&name), self.building.directory(&name)?);
             for file in &version.added {
-                unless_stopped(&self.options.stop)?;
+                check_stop(&self.options.stop)?;
                 let number = file.meta.number;
                 let (from, to) =
                     (alluvium_lsm::image::sst_path(&from, number), alluvium_lsm::image::sst_path(&to, number));

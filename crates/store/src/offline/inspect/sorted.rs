@@ -1,8 +1,8 @@
 //! What stands in a sorted file.
 
 use super::{Fact, FactValue, InspectOptions, Item, Visit, id, number, text};
-use crate::Result;
 use crate::definitions::unpack;
+use crate::error::Result;
 use alluvium_codec::entry::{Entry, Kind};
 use alluvium_env::{Env, OpenMode};
 use alluvium_sst::{DictionaryRegistry, FileMeta};

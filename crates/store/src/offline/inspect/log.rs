@@ -1,8 +1,8 @@
 //! What stands in a segment of the log.
 
 use super::{InspectOptions, Item, Visit, id, number, sorted, text};
-use crate::Result;
 use crate::batch::{LogRecord, decode_record};
+use crate::error::Result;
 use alluvium_codec::entry::Kind;
 use alluvium_env::{Env, OpenMode};
 use alluvium_wal::{Record, Walk};

@@ -4,7 +4,7 @@
 //! Written and synced as `ALLUVIUM.tmp` before anything else is made, and renamed when the rest is
 //! durable, so that a directory with this file is a whole (if empty) database.
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 

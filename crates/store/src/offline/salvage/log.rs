@@ -1,16 +1,13 @@
 //! What is whole of the log.
 
 use super::LostNumbers;
-use super::files::{SalvagedPartition, index_of};
-use super::merge::OwnedEntry;
-use crate::Result;
+use super::entry::{OwnedEntry, most_frequent, readable};
 use crate::batch::{LogRecord, decode_record};
-use crate::checkpoint::unless_stopped;
-use alluvium_codec::entry::{Kind, Seq};
+use crate::error::{Result, check_stop};
+use alluvium_codec::entry::Seq;
 use alluvium_env::Env;
 use alluvium_lsm::VersionEdit;
 use alluvium_wal::{Group, SegmentHeader, Walk, WalkedSegment};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,16 +23,17 @@ pub(super) struct SalvagedLog {
     pub notes: Vec<String>,
     /// The end of the log, if a write was under way there.
     pub torn: Vec<String>,
-    dir: PathBuf,
+    /// The directory.
+    pub dir: PathBuf,
     /// Below this the log was let go, by the newest note.
-    needed: Seq,
+    pub needed: Seq,
     /// The number that comes next; 0 at the beginning.
-    expected: Seq,
+    pub expected: Seq,
     /// What was written before the oldest segment ends with this number.
-    released: Seq,
-    segments: usize,
+    pub released: Seq,
+    pub segments: usize,
     /// Nobody knows where it ended.
-    open_end: bool,
+    pub open_end: bool,
     /// Reading ends if somebody sets it.
     pub stop: Arc<AtomicBool>,
 }
@@ -58,20 +56,6 @@ fn header_of(env: &Env, number: u64, path: &Path) -> Result<Option<SegmentHeader
     Ok(walked.ok().and_then(|walked| walked.header))
 }
 
-/// What an attempt to read has found, or why the disk does not let it: that ends no salvage. Other errors do.
-pub(super) fn readable<T>(found: alluvium_env::Result<T>) -> Result<std::result::Result<T, String>> {
-    match found {
-        Ok(found) => Ok(Ok(found)),
-        Err(error @ alluvium_env::Error::Io { .. }) => Ok(Err(error.to_string())),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// What is named most often.
-pub(super) fn most_frequent(ids: Vec<u64>) -> Option<u64> {
-    ids.iter().copied().max_by_key(|id| ids.iter().filter(|other| *other == id).count())
-}
-
 impl SalvagedLog {
     pub fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, stop: &Arc<AtomicBool>) -> Result<Self> {
         let (entries, flushed) = (vec![Vec::new(); partitions as usize], vec![0; partitions as usize]);
@@ -81,7 +65,7 @@ impl SalvagedLog {
         let mut before: Option<u64> = None;
         let mut followed = false;
         for (at, (number, path)) in segments.iter().enumerate() {
-            unless_stopped(stop)?;
+            check_stop(stop)?;
             let next = segments.get(at + 1).filter(|(next, _)| *next == number + 1);
             // The header of the next one says where this one ends: nothing behind that ever counted.
             let limit = match next {
@@ -226,7 +210,7 @@ impl SalvagedLog {
     }
 
     /// Numbers up to `last` were written and are not there.
-    fn lose(&mut self, last: Seq) {
+    pub fn lose(&mut self, last: Seq) {
         if last >= self.expected.max(1) {
             self.lost.push(LostNumbers { first: self.expected.max(1), last });
             self.expected = last + 1;
@@ -238,56 +222,5 @@ impl SalvagedLog {
         let flushed = version.flushed_seq.unwrap_or(0);
         let begins_late = self.released > flushed && self.released >= self.needed;
         self.segments == 0 || self.open_end || begins_late || self.lost.iter().any(|lost| lost.last > flushed)
-    }
-
-    /// Compares the log with what the files hold: which numbers are lost, and what of the log counts.
-    pub fn finish(&mut self, env: &Env, partitions: &mut [SalvagedPartition]) -> Result<()> {
-        let flushed: Vec<Seq> = partitions.iter().zip(&self.flushed).map(|(p, noted)| p.flushed.max(*noted)).collect();
-        let lowest = flushed.iter().min().copied();
-        let reached = partitions.iter().flat_map(|partition| partition.reaches.values());
-        let highest = flushed.iter().chain(reached).max().copied().unwrap_or(0);
-        if self.segments == 0 {
-            let dir = self.dir.display();
-            self.notes
-                .push(format!("the log {dir} is missing: what was in memory only is lost, nobody knows how much"));
-            self.lost.push(LostNumbers { first: lowest.unwrap_or(0) + 1, last: Seq::MAX });
-        } else if self.released > 0 && self.released >= self.needed {
-            self.notes.push(format!("the oldest segment of the log {} is missing", self.dir.display()));
-            self.lost.push(LostNumbers { first: self.needed.max(1), last: self.released });
-        }
-        if self.segments > 0 && highest >= self.expected.max(1) {
-            self.notes.push(format!("the end of the log {} is missing", self.dir.display()));
-            self.lose(highest);
-        }
-        if self.open_end {
-            self.notes.push("nobody knows where the log ended: what was in memory only may be lost".to_owned());
-            let first = self.expected.max(lowest.unwrap_or(0) + 1);
-            self.lost.push(LostNumbers { first, last: Seq::MAX });
-        }
-        // Also a gap in what has long been flushed is one: what is left of the log before it is out of date.
-        let whole = self.lost.is_empty();
-        // What every partition has in files is not lost with the log.
-        self.lost.retain(|lost| lowest.is_none_or(|lowest| lost.last > lowest));
-        let indexes = if whole { BTreeSet::new() } else { self.indexes(env, partitions)? };
-        for ((entries, flushed), partition) in self.entries.iter_mut().zip(&flushed).zip(partitions) {
-            partition.flushed = *flushed;
-            let reached = partition.reached(&indexes);
-            // With a gap, an old write in the log may have been deleted in the gap; in the files it was. What a range
-            // hides it hides for good, but a manifest that is whole has the range itself, or has forgotten it.
-            let ranges_too = !partition.listed;
-            entries.retain(|entry| whole || entry.seq > *flushed || ranges_too && entry.kind == Kind::RangeDelete);
-            for entry in entries {
-                entry.latest = whole;
-                entry.outrun = !whole && entry.seq <= reached;
-            }
-        }
-        Ok(())
-    }
-
-    /// The trees of indexes, as far as anybody tells: they are built of documents that are older than their files.
-    fn indexes(&self, env: &Env, partitions: &[SalvagedPartition]) -> Result<BTreeSet<u32>> {
-        let mut found = partitions.first().map_or(Ok(BTreeSet::new()), |registry| registry.indexes(env, &self.stop))?;
-        found.extend(self.entries.iter().flatten().filter_map(|entry| index_of(&entry.key)));
-        Ok(found)
     }
 }

@@ -1,10 +1,10 @@
 //! The entries of many files in one order.
 
 use super::Version;
+use super::entry::{KeyRange, OwnedEntry};
 use super::left::{LeftFile, LeftIter};
-use crate::Result;
-use crate::checkpoint::unless_stopped;
-use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq, compare};
+use crate::error::{Result, check_stop};
+use alluvium_codec::entry::{EntryIter, Kind, Seq, compare};
 use alluvium_env::Env;
 use alluvium_sst::{DictionaryRegistry, NoCache, Reader, SstIter};
 use std::cmp::Ordering;
@@ -12,31 +12,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// An entry, owned.
-#[derive(Debug, Clone)]
-pub(super) struct OwnedEntry {
-    pub key: Vec<u8>,
-    pub seq: Seq,
-    pub kind: Kind,
-    pub value: Vec<u8>,
-    /// It stands in the log, and the log has no gap.
-    pub latest: bool,
-    /// It stands in the log, which has a gap, and files may have had something newer.
-    pub outrun: bool,
-}
-
-impl OwnedEntry {
-    pub fn of(entry: &Entry<'_>) -> Self {
-        let (key, value) = (entry.key.to_vec(), entry.value.to_vec());
-        Self { key, seq: entry.seq, kind: entry.kind, value, latest: false, outrun: false }
-    }
-}
-
 /// Takes what is left of a key: its versions, newest first.
 pub(super) type Visit<'a> = dyn FnMut(&[u8], &[Version]) -> Result<()> + 'a;
-
-/// The lowest and the highest key of something.
-pub(super) type KeyRange = (Vec<u8>, Vec<u8>);
 
 /// Where entries come from.
 pub(super) enum Content {
@@ -133,7 +110,7 @@ pub(super) fn scan(
         let mut key = lowest(&open).map(<[u8]>::to_vec);
         // A file is opened when its turn comes, so that few are open at once.
         while let Some(next) = waiting.pop_if(|next| key.as_ref().is_none_or(|key| next.smallest <= *key)) {
-            unless_stopped(stop)?;
+            check_stop(stop)?;
             open.push(open_at(env, next, registry, tree)?);
             open.retain(|source| source.at().is_some_and(|(key, _)| key < high));
             key = lowest(&open).map(<[u8]>::to_vec);

@@ -5,16 +5,18 @@
 //! to a number in a sorted file, or a range of numbers of the log. A key is *doubtful* if a loss may have held
 //! something newer of it, such as the tombstone of a key that would come back.
 
+mod compare;
+mod entry;
 mod files;
 mod left;
 mod log;
 mod merge;
 
-use crate::checkpoint::listing::Listing;
-use crate::checkpoint::unless_stopped;
-use crate::open::{LOCK_NAME, LOG_DIR};
-use crate::superblock::{self, Superblock};
-use crate::{Error, Result};
+use crate::error::{Error, Result, check_stop};
+use crate::files::listing::Listing;
+use crate::files::superblock::Superblock;
+use crate::files::{self as directory, LOCK_NAME, LOG_DIR};
+use crate::keys::key_of;
 use alluvium_codec::entry::{Kind, Seq};
 use alluvium_env::{Env, FileLock};
 use log::SalvagedLog;
@@ -172,7 +174,7 @@ impl Salvage {
         };
         let mut log = SalvagedLog::read(env, &dir.join(LOG_DIR), id, partitions, stop)?;
         let mut found = files::read(env, dir, id, partitions, &log)?;
-        log.finish(env, &mut found.partitions)?;
+        compare::compare(env, &mut log, &mut found.partitions)?;
         notes.append(&mut log.notes);
         notes.append(&mut found.notes);
         for (partition, entries) in found.partitions.iter_mut().zip(log.entries) {
@@ -316,12 +318,12 @@ impl Salvage {
     /// What reading says, what `visit` returns, and [`Error::Stopped`] if it was stopped ([`Salvage::read_unless`]).
     pub fn scan(&self, tree: u32, visit: &mut dyn FnMut(&SalvagedKey<'_>) -> Result<()>) -> Result<()> {
         for (index, partition) in (0..).zip(&self.partitions) {
-            unless_stopped(&self.stop)?;
+            check_stop(&self.stop)?;
             let losses: Vec<&Loss> =
                 self.losses.iter().filter(|loss| loss.partition == index && loss.entries).collect();
             partition.scan(&self.env, &self.stop, tree, &mut |key, versions| {
                 let doubtful = is_doubtful(&losses, key, versions);
-                visit(&SalvagedKey { tree, key: key.get(4..).unwrap_or(&[]), versions, doubtful })
+                visit(&SalvagedKey { tree, key: key_of(key), versions, doubtful })
             })?;
         }
         Ok(())
@@ -357,8 +359,8 @@ fn lock(env: &Env, dir: &Path) -> Result<Option<Box<dyn FileLock>>> {
 
 /// The number of partitions by their directories: one above the highest.
 fn partition_dirs(env: &Env, dir: &Path) -> Result<u32> {
-    let entries = crate::open::list(env, dir)?;
-    let index = |name: &str| name.strip_prefix('p').filter(|n| n.len() == 3)?.parse::<u32>().ok();
-    let dirs = entries.iter().filter(|entry| entry.is_dir && entry.name != superblock::NAME);
-    Ok(dirs.filter_map(|entry| index(&entry.name)).filter(|index| *index < 256).max().map_or(0, |index| index + 1))
+    let entries = directory::list(env, dir)?;
+    let dirs = entries.iter().filter(|entry| entry.is_dir);
+    let indexes = dirs.filter_map(|entry| directory::partition_of_dir(&entry.name));
+    Ok(indexes.filter(|index| *index < 256).max().map_or(0, |index| index + 1))
 }

@@ -1,10 +1,11 @@
 use super::*;
-use crate::Options;
+use crate::options::{Durability, Options};
+use crate::store::Store;
 use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 
 #[test]
-fn who_waits_for_a_flush_is_not_told_of_a_compaction_that_fails() {
+fn a_thread_that_waits_for_a_flush_does_not_get_the_error_of_a_compaction() {
     let env = Env::in_memory(1);
     let options = Options { memory_bytes: 8 << 20, partitions: Some(1), background: false, ..Options::default() };
     let store = Store::open(env.clone(), Path::new("db"), options).unwrap();
@@ -23,11 +24,11 @@ fn who_waits_for_a_flush_is_not_told_of_a_compaction_that_fails() {
         file.read_exact_at(&mut byte, 20).unwrap();
         file.write_at(&[byte[0] ^ 1], 20).unwrap();
     }
-    // Some work has failed, so that whoever waits looks whether it goes on.
-    let failed = || store.inner.note_background(Some(Error::WorkerFailed("merging".to_owned())));
+    // Some work has failed, so a waiting thread checks whether there is progress.
+    let failed = || store.upkeep.failures.note(Some(Error::WorkerFailed("merging".to_owned())));
     failed();
-    assert!(store.inner.check_flushes().is_ok(), "flushes go on");
+    assert!(store.upkeep.check_flushes().is_ok(), "flushes go on");
     failed();
-    let error = store.inner.check_progress().unwrap_err();
+    let error = store.upkeep.check_progress().unwrap_err();
     assert!(error.is_corruption(), "{error}");
 }

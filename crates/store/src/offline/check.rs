@@ -1,9 +1,8 @@
 //! Checking a checkpoint against its listing.
 
-use crate::checkpoint::listing::{FileChecksum, ListedFile, Listing};
-use crate::checkpoint::{content_checksum, unless_stopped};
-use crate::open::{LOCK_NAME, LOG_DIR};
-use crate::{Error, Result};
+use crate::error::{Error, Result, check_stop};
+use crate::files::listing::{FileChecksum, ListedFile, Listing, content_checksum};
+use crate::files::{LOCK_NAME, LOG_DIR, partition_dir};
 use alluvium_env::Env;
 use alluvium_lsm::VersionEdit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,9 +46,9 @@ pub fn check_checkpoint_unless(env: &Env, dir: &Path, blocks: bool, stop: &Atomi
 }
 
 /// The versions of all partitions of a checkpoint, as its manifests tell.
-pub(crate) fn read_versions(env: &Env, dir: &Path, listing: &Listing) -> Result<Vec<VersionEdit>> {
+pub(super) fn read_versions(env: &Env, dir: &Path, listing: &Listing) -> Result<Vec<VersionEdit>> {
     let read = |index: u32| {
-        let partition = dir.join(format!("p{index:03}"));
+        let partition = dir.join(partition_dir(index));
         let found = alluvium_lsm::image::read_manifest(env, &partition, listing.id, index)?;
         let missing = || alluvium_env::Error::corrupt(&partition, 0, "the partition's manifest is missing");
         found.map(|found| found.version).ok_or_else(|| Error::from(missing()))
@@ -75,7 +74,7 @@ impl Checking<'_> {
     fn names(&mut self) -> Result<()> {
         let listed: BTreeSet<&str> = self.listing.files.iter().map(|file| file.path.as_str()).collect();
         let mut dirs = vec![LOG_DIR.to_owned()];
-        dirs.extend((0..self.listing.partitions).map(|index| format!("p{index:03}")));
+        dirs.extend((0..self.listing.partitions).map(partition_dir));
         for name in dirs {
             let path = self.dir.join(&name);
             if !self.env.fs.exists(&path)? {
@@ -116,8 +115,8 @@ impl Checking<'_> {
 
     /// The manifest names the files that are listed, and these are whole.
     fn partition(&mut self, index: u32) -> Result<()> {
-        let dir = self.dir.join(format!("p{index:03}"));
-        let prefix = format!("p{index:03}/");
+        let dir = self.dir.join(partition_dir(index));
+        let prefix = format!("{}/", partition_dir(index));
         let sorted = |file: &&ListedFile| matches!(file.checksum, FileChecksum::Footer(_));
         let files = self.listing.files.iter().filter(sorted).filter(|file| file.path.starts_with(&prefix));
         let mut listed: BTreeMap<_, _> = files.map(|file| (self.dir.join(&file.path), file)).collect();
@@ -137,7 +136,7 @@ impl Checking<'_> {
             }
         };
         for added in &version.added {
-            unless_stopped(self.stop)?;
+            check_stop(self.stop)?;
             let path = alluvium_lsm::image::sst_path(&dir, added.meta.number);
             let checksum = FileChecksum::Footer(added.meta.footer_checksum);
             match listed.remove(&path) {

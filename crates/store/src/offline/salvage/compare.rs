@@ -1,0 +1,60 @@
+//! What the log and the sorted files of a damaged store say of each other.
+
+use super::LostNumbers;
+use super::entry::index_of;
+use super::files::SalvagedPartition;
+use super::log::SalvagedLog;
+use crate::error::Result;
+use alluvium_codec::entry::{Kind, Seq};
+use alluvium_env::Env;
+use std::collections::BTreeSet;
+
+/// Compares the log with what the files hold: which numbers are lost, and what of the log counts.
+pub(super) fn compare(env: &Env, log: &mut SalvagedLog, partitions: &mut [SalvagedPartition]) -> Result<()> {
+    let flushed: Vec<Seq> = partitions.iter().zip(&log.flushed).map(|(p, noted)| p.flushed.max(*noted)).collect();
+    let lowest = flushed.iter().min().copied();
+    let reached = partitions.iter().flat_map(|partition| partition.reaches.values());
+    let highest = flushed.iter().chain(reached).max().copied().unwrap_or(0);
+    if log.segments == 0 {
+        let dir = log.dir.display();
+        log.notes.push(format!("the log {dir} is missing: what was in memory only is lost, nobody knows how much"));
+        log.lost.push(LostNumbers { first: lowest.unwrap_or(0) + 1, last: Seq::MAX });
+    } else if log.released > 0 && log.released >= log.needed {
+        log.notes.push(format!("the oldest segment of the log {} is missing", log.dir.display()));
+        log.lost.push(LostNumbers { first: log.needed.max(1), last: log.released });
+    }
+    if log.segments > 0 && highest >= log.expected.max(1) {
+        log.notes.push(format!("the end of the log {} is missing", log.dir.display()));
+        log.lose(highest);
+    }
+    if log.open_end {
+        log.notes.push("nobody knows where the log ended: what was in memory only may be lost".to_owned());
+        let first = log.expected.max(lowest.unwrap_or(0) + 1);
+        log.lost.push(LostNumbers { first, last: Seq::MAX });
+    }
+    // Also a gap in what has long been flushed is one: what is left of the log before it is out of date.
+    let whole = log.lost.is_empty();
+    // What every partition has in files is not lost with the log.
+    log.lost.retain(|lost| lowest.is_none_or(|lowest| lost.last > lowest));
+    let indexes = if whole { BTreeSet::new() } else { indexes(env, log, partitions)? };
+    for ((entries, flushed), partition) in log.entries.iter_mut().zip(&flushed).zip(partitions) {
+        partition.flushed = *flushed;
+        let reached = partition.reached(&indexes);
+        // With a gap, an old write in the log may have been deleted in the gap; in the files it was. What a range
+        // hides it hides for good, but a manifest that is whole has the range itself, or has forgotten it.
+        let ranges_too = !partition.listed;
+        entries.retain(|entry| whole || entry.seq > *flushed || ranges_too && entry.kind == Kind::RangeDelete);
+        for entry in entries {
+            entry.latest = whole;
+            entry.outrun = !whole && entry.seq <= reached;
+        }
+    }
+    Ok(())
+}
+
+/// The trees of indexes, as far as anybody tells: they are built of documents that are older than their files.
+fn indexes(env: &Env, log: &SalvagedLog, partitions: &[SalvagedPartition]) -> Result<BTreeSet<u32>> {
+    let mut found = partitions.first().map_or(Ok(BTreeSet::new()), |registry| registry.indexes(env, &log.stop))?;
+    found.extend(log.entries.iter().flatten().filter_map(|entry| index_of(&entry.key)));
+    Ok(found)
+}

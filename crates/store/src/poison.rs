@@ -1,0 +1,53 @@
+//! The end of writing: after a failure of the log or a manifest the store only reads until it is reopened.
+
+use crate::admission::Admission;
+use crate::error::{Error, Result};
+use crate::health::Health;
+use crate::marks;
+use crate::partitions::Partitions;
+use crate::visibility::Visibility;
+use crate::work::WorkSignal;
+use alluvium_wal::Wal;
+use std::sync::Arc;
+
+/// Ends writing, and wakes every thread that waits for a write.
+pub(crate) struct Poison {
+    pub health: Arc<Health>,
+    pub visibility: Arc<Visibility>,
+    pub admission: Arc<Admission>,
+    pub work: Arc<WorkSignal>,
+    pub wal: Arc<Wal>,
+    pub partitions: Partitions,
+}
+
+impl Poison {
+    /// Ends writing; the first cause counts.
+    pub fn poison(&self, cause: Error) {
+        if self.health.set_poisoned(cause.clone()) {
+            marks::STORE_POISONED.hit();
+            crate::events::poisoned(&cause);
+        }
+        self.visibility.fail(&cause);
+        self.admission.wake();
+        self.work.signal();
+    }
+
+    /// Ends writing if the log or a manifest takes no writes any more. Called after each piece of work, successful or
+    /// not: a flush may succeed and the manifest that is begun after it fail.
+    pub fn poison_if_broken(&self) {
+        let manifest = || self.partitions.iter().find_map(|p| p.poisoned());
+        if let Some(cause) = self.wal.poisoned().or_else(manifest) {
+            self.poison(Error::Storage(cause));
+        }
+    }
+
+    /// The result of work on files. Work that fails after the store was closed fails for that reason. A failure that
+    /// broke the log or a manifest ends writing, also where the work itself had succeeded before it.
+    pub fn after_work<T>(&self, result: Result<T>) -> Result<T> {
+        let closed = result.is_err().then(|| self.health.check_open().err()).flatten();
+        if closed.is_none() {
+            self.poison_if_broken();
+        }
+        result.map_err(|error| closed.unwrap_or(error))
+    }
+}

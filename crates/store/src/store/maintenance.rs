@@ -1,0 +1,165 @@
+//! Flushing, settling and compacting on demand.
+
+use super::Store;
+use crate::error::Result;
+use std::sync::atomic::AtomicBool;
+
+impl Store {
+    /// Makes every write so far durable. The acknowledgement of a bulk load.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Bulk)?;
+    /// store.sync()?; // now it survives power loss
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::Poisoned`] or [`crate::Error::OutcomeUnknown`]: the log failed.
+    pub fn sync(&self) -> Result<()> {
+        self.health.check_writable()?;
+        self.syncer.sync_all()
+    }
+
+    /// Writes everything in memory to sorted files. Returns when it is there.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// store.write(batch, Durability::Periodic)?;
+    /// store.flush()?;
+    /// assert!(store.stats().partitions.iter().any(|partition| partition.files > 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What keeps the flush from going on, such as [`crate::Error::NoSpace`].
+    pub fn flush(&self) -> Result<()> {
+        self.upkeep.flush()
+    }
+
+    /// Lets the log go that was damaged when the store was opened with
+    /// [`crate::Options::accept_log_damage`], so that the next open is not refused. Until then all
+    /// of it is kept, so that nothing is forgotten of what was lost: called once the consequences
+    /// are written. Without damage it does nothing.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// store.discard_damage()?; // nothing was damaged
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::flush`]; the log goes with a later flush then.
+    pub fn discard_damage(&self) -> Result<()> {
+        self.upkeep.discard_damage()
+    }
+
+    /// Flushes, and waits until no compaction is due: the state in which figures are taken.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// store.settle()?;
+    /// println!("{} bytes on disk", store.stats().disk_bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::flush`].
+    pub fn settle(&self) -> Result<()> {
+        self.upkeep.settle(&AtomicBool::new(false)).map(drop)
+    }
+
+    /// Merges every partition into one sorted run and gives back all space that can be.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// store.compact()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::flush`].
+    pub fn compact(&self) -> Result<()> {
+        self.compact_unless(&AtomicBool::new(false)).map(drop)
+    }
+
+    /// As [`Store::compact`], until somebody sets `stop`: false then, within a second or so. What was merged by
+    /// then stays merged, and nothing else has changed.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// assert!(store.compact_unless(&stop)?);
+    /// # store.close()
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::flush`].
+    pub fn compact_unless(&self, stop: &AtomicBool) -> Result<bool> {
+        self.upkeep.compact(stop)
+    }
+
+    /// Does pending background work on this thread until there is none. For stores opened with
+    /// `background: false`.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let options = Options { background: false, ..Options::default() };
+    /// # let store = Store::open(alluvium_env::Env::in_memory(2), std::path::Path::new("db"), options)?;
+    /// store.run_pending()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::flush`].
+    pub fn run_pending(&self) -> Result<()> {
+        while self.run_one_pending()? {}
+        Ok(())
+    }
+
+    /// Does one piece of pending background work on this thread; false if there was none.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// while store.run_one_pending()? {}
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::flush`].
+    pub fn run_one_pending(&self) -> Result<bool> {
+        self.health.check_open()?;
+        self.upkeep.run_one_here()
+    }
+}

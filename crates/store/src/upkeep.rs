@@ -1,0 +1,294 @@
+//! Background work: flushes before compactions, on one pool of threads sized to the cores, or on the threads of writers
+//! in a store without background threads.
+//!
+//! All threads but one may compact; one is always free to flush.
+
+mod compactions;
+mod failures;
+mod flushes;
+mod log_release;
+mod snapshot_limits;
+
+use crate::admission::BackgroundWork;
+use crate::commit::Commit;
+use crate::error::{Error, Result};
+use crate::health::Health;
+use crate::options::Options;
+use crate::partitions::Partitions;
+use crate::poison::Poison;
+use crate::work::{WorkOutcome, WorkSignal};
+use alluvium_env::Clock;
+use alluvium_wal::Wal;
+use compactions::Compactions;
+use failures::Failures;
+use flushes::Flushes;
+use log_release::LogRelease;
+use snapshot_limits::SnapshotLimits;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Segments beyond those that the log's limit explains, before opening flushes to get rid of them.
+const MANY_SEGMENTS: u64 = 32;
+/// What a thread that is not a worker passes as the number of threads: it may compact.
+const ALONE: usize = 2;
+
+/// The background work of a store.
+pub(crate) struct Upkeep {
+    options: Arc<Options>,
+    wal: Arc<Wal>,
+    partitions: Partitions,
+    health: Arc<Health>,
+    poison: Arc<Poison>,
+    work: Arc<WorkSignal>,
+    commit: Arc<Commit>,
+    failures: Arc<Failures>,
+    log: Arc<LogRelease>,
+    flushes: Flushes,
+    compactions: Compactions,
+    snapshots: SnapshotLimits,
+    /// Discarding the damaged log has failed and is to be tried again.
+    discard_wanted: AtomicBool,
+}
+
+impl Upkeep {
+    pub fn new(clock: Arc<dyn Clock>, commit: &Arc<Commit>) -> Self {
+        let failures = Arc::new(Failures::new(commit.poison.clone()));
+        let log = Arc::new(LogRelease::new(commit.clone()));
+        Self {
+            options: commit.options.clone(),
+            wal: commit.wal.clone(),
+            partitions: commit.partitions.clone(),
+            health: commit.poison.health.clone(),
+            poison: commit.poison.clone(),
+            work: commit.work.clone(),
+            commit: commit.clone(),
+            flushes: Flushes::new(clock, commit.clone(), log.clone(), failures.clone()),
+            compactions: Compactions::new(commit, failures.clone()),
+            snapshots: SnapshotLimits {
+                visibility: commit.visibility.clone(),
+                trees: commit.trees.clone(),
+                partitions: commit.partitions.clone(),
+                max_debt_bytes: commit.options.snapshot_max_debt_bytes,
+            },
+            failures,
+            log,
+            discard_wanted: AtomicBool::new(false),
+        }
+    }
+
+    /// The last failure of background work, while it lasts.
+    pub fn last_failure(&self) -> Option<Error> {
+        self.failures.last()
+    }
+
+    /// About the bytes that files keep only because a snapshot may need them.
+    pub fn snapshot_debt(&self) -> u64 {
+        self.snapshots.debt()
+    }
+
+    /// The loop of a worker thread, one of `threads`.
+    pub fn run_worker(&self, threads: usize) {
+        self.work.run(|| match self.run_one(threads) {
+            Ok(true) => WorkOutcome::Done,
+            Ok(false) => WorkOutcome::Nothing,
+            // It is noted where it failed.
+            Err(_) => WorkOutcome::Failed,
+        });
+    }
+
+    /// Does one piece of background work on the caller's thread; false if there was none.
+    pub fn run_one_here(&self) -> Result<bool> {
+        self.poison.after_work(self.run_one(ALONE))
+    }
+
+    /// Does one piece of background work; false if there was none.
+    fn run_one(&self, threads: usize) -> Result<bool> {
+        if self.health.check_writable().is_err() {
+            return Ok(false);
+        }
+        self.snapshots.enforce();
+        let blocked = match self.flushes.make_room() {
+            Ok(true) => return Ok(true),
+            Ok(false) => None,
+            Err(error) if self.health.check_writable().is_err() => return Err(error),
+            // What is removed below may make room, on the disk or among range tombstones.
+            Err(error) => Some(error),
+        };
+        if let Some(error) = &blocked {
+            self.failures.failed(BackgroundWork::Flush, error.clone());
+        }
+        let reduced = self.compactions.reduce(threads);
+        let done = reduced.inspect_err(|error| self.failures.failed(BackgroundWork::Compaction, error.clone()))?;
+        if blocked.is_none() && !done {
+            self.retry_discard();
+        }
+        blocked.filter(|_| !done).map_or(Ok(done), Err)
+    }
+
+    /// In a store without background threads, a writer does the pending work when nothing more fits, in memory or on the
+    /// disk.
+    pub fn work_off(&self) -> Result<()> {
+        if let Err(error) = self.relieve_now() {
+            // The batch may fit into the current segment.
+            self.failures.failed(BackgroundWork::Flush, error);
+        }
+        while self.commit.admission.measure_debt() >= 1.0 {
+            self.health.check_writable()?;
+            if !self.run_one_here().map_err(Error::named_if_full)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn relieve_now(&self) -> Result<()> {
+        while self.wal.is_short() && self.flushes.make_room()? {}
+        Ok(())
+    }
+
+    /// Removes unnecessary segments of a log that had `segments` of them when it was opened; every open adds one. Before
+    /// the threads are started.
+    pub fn trim_log(&self, segments: usize) -> Result<()> {
+        let usual = self.options.log_limit_bytes() / self.options.log_segment_bytes();
+        if segments as u64 > 2 * usual + MANY_SEGMENTS {
+            self.commit.seal_all()?;
+            while self.flushes.flush_one()? {}
+        }
+        self.log.release()
+    }
+
+    /// Flushes everything that has a number now, and discards the damaged log if that failed before.
+    pub fn flush(&self) -> Result<()> {
+        self.health.check_writable()?;
+        let flushed = self.flush_all().inspect(|()| {
+            if self.discard_wanted.load(Ordering::SeqCst) {
+                // The flush itself is done. If this fails it is wanted still.
+                let _later = self.discard(|| self.flush_all());
+            }
+        });
+        self.poison.after_work(flushed)
+    }
+
+    /// Flushes everything that has a number now. Later writes are not waited for.
+    fn flush_all(&self) -> Result<()> {
+        // Work that failed before is tried again.
+        self.failures.note(None);
+        let next = self.commit.seal_all()?;
+        self.work.signal();
+        loop {
+            if !self.options.background {
+                while self.flushes.flush_one()? {}
+            }
+            if !self.flushes.are_due_below(next) {
+                return self.log.release_all();
+            }
+            self.check_flushes()?;
+            self.work.wait_for_worker();
+        }
+    }
+
+    /// Discards the damaged log, so that the next open is not refused.
+    pub fn discard_damage(&self) -> Result<()> {
+        self.discard(|| {
+            self.health.check_writable()?;
+            self.poison.after_work(self.flush_all())
+        })
+    }
+
+    /// Discards the damaged log, with `flush` at the end.
+    fn discard(&self, flush: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.discard_wanted.store(false, Ordering::SeqCst);
+        let holds = &self.commit.holds;
+        if !holds.set_damaged(false) {
+            return Ok(());
+        }
+        // The segment that was begun when the store was opened lists the numbers that were skipped. With a note in it,
+        // it is replaced by another.
+        self.log.note_flushed(0).and_then(|()| flush()).inspect_err(|_| {
+            // Then no segment is removed; a later flush tries again, and so do the threads.
+            holds.set_damaged(true);
+            self.discard_wanted.store(true, Ordering::SeqCst);
+        })
+    }
+
+    /// Discards the damaged log if that failed before: seals the memtables, whose flush does the rest.
+    fn retry_discard(&self) {
+        if self.discard_wanted.load(Ordering::SeqCst) {
+            // If it fails it is wanted still.
+            let _later = self.discard(|| self.commit.seal_all().map(drop));
+        }
+    }
+
+    /// Errors if waiting for a flush is in vain, as [`Upkeep::check_progress`] for all work. A failing compaction does not
+    /// prevent a flush, unless it would have made room for it.
+    fn check_flushes(&self) -> Result<()> {
+        self.health.check_writable()?;
+        if self.failures.last().is_none() {
+            return Ok(());
+        }
+        match self.flushes.make_room() {
+            Ok(_) => Ok(()),
+            Err(error) if self.health.check_writable().is_err() => Err(error),
+            Err(error) => match self.compactions.reduce(ALONE) {
+                Ok(true) => Ok(()),
+                Ok(false) | Err(_) => Err(error),
+            },
+        }
+    }
+
+    /// Errors if waiting for background work is in vain. The failure that a worker has noted may be out of date, since
+    /// there is space again: this thread tries.
+    fn check_progress(&self) -> Result<()> {
+        self.health.check_writable()?;
+        let failed = self.failures.last().is_some();
+        if failed { self.run_one(ALONE).map(drop) } else { Ok(()) }
+    }
+
+    /// Flushes, and waits until no compaction is due; false if `stop` was set before that.
+    pub fn settle(&self, stop: &AtomicBool) -> Result<bool> {
+        if let Err(error) = self.flush() {
+            self.health.check_writable()?;
+            // What compaction removes may be what prevents the flush.
+            let reduce = || self.poison.after_work(self.compactions.reduce(ALONE)).map_err(|_| error.clone());
+            while !stop.load(Ordering::Relaxed) && reduce()? {}
+            self.flush()?;
+        }
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            if !self.options.background {
+                self.health.check_open()?;
+                if self.run_one_here()? {
+                    continue;
+                }
+                return Ok(true);
+            }
+            if !self.compactions.are_due() && self.work.busy() == 0 {
+                return Ok(true);
+            }
+            self.poison.after_work(self.check_progress())?;
+            self.work.signal();
+            self.work.wait_for_worker();
+        }
+    }
+
+    /// Settles, and merges every partition into one sorted run; false if `stop` was set before that.
+    pub fn compact(&self, stop: &AtomicBool) -> Result<bool> {
+        if !self.settle(stop)? {
+            return Ok(false);
+        }
+        // So that the space of trees dropped just before is given back too.
+        self.poison.after_work(self.compactions.purge_dropped())?;
+        for partition in &*self.partitions {
+            let compacted = partition.compact_all_unless(&|| stop.load(Ordering::Relaxed));
+            if !self.poison.after_work(compacted.map_err(Error::from))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests;

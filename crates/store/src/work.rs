@@ -1,0 +1,98 @@
+//! The signals between the threads that make background work and the worker threads that do it.
+
+use alluvium_env::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+/// A worker looks for work at least this often: snapshots grow old, and space becomes free, without a signal.
+const TICK: Duration = Duration::from_millis(500);
+/// A thread that waits for workers looks at the store at least this often.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Wakes workers, and the threads that wait for them.
+#[derive(Default)]
+pub(crate) struct WorkSignal {
+    state: Mutex<WorkState>,
+    /// There may be work.
+    work: Condvar,
+    /// A worker has ended a piece of work.
+    idle: Condvar,
+}
+
+#[derive(Default)]
+struct WorkState {
+    /// Rises with every signal, so that a worker that found nothing does not miss one.
+    signals: u64,
+    busy: usize,
+    stop: bool,
+}
+
+/// The end of a piece of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorkOutcome {
+    /// Something was done; there may be more.
+    Done,
+    /// There was nothing to do.
+    Nothing,
+    /// It failed, and is tried again at the next tick.
+    Failed,
+}
+
+impl WorkSignal {
+    /// Notes that there may be work.
+    pub fn signal(&self) {
+        self.state.lock().signals += 1;
+        self.work.notify_all();
+    }
+
+    /// Ends the worker threads after their current piece of work.
+    pub fn stop(&self) {
+        self.state.lock().stop = true;
+        self.work.notify_all();
+        self.idle.notify_all();
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.state.lock().stop
+    }
+
+    /// Waits until a worker has ended a piece of work, for a short time at most.
+    pub fn wait_for_worker(&self) {
+        let mut state = self.state.lock();
+        self.idle.wait_for(&mut state, LOOK_AGAIN);
+    }
+
+    /// Workers that are doing something.
+    pub fn busy(&self) -> usize {
+        self.state.lock().busy
+    }
+
+    /// The loop of a worker thread: calls `work` until the pool is stopped, and waits for a signal or a tick when
+    /// there is nothing to do.
+    pub fn run(&self, work: impl Fn() -> WorkOutcome) {
+        loop {
+            let seen = {
+                let mut state = self.state.lock();
+                if state.stop {
+                    return;
+                }
+                state.busy += 1;
+                state.signals
+            };
+            let outcome = work();
+            let mut state = self.state.lock();
+            state.busy -= 1;
+            self.idle.notify_all();
+            if state.stop {
+                return;
+            }
+            let pause = match outcome {
+                WorkOutcome::Done => false,
+                WorkOutcome::Nothing => state.signals == seen,
+                WorkOutcome::Failed => true,
+            };
+            if pause {
+                self.work.wait_for(&mut state, TICK);
+            }
+        }
+    }
+}
