@@ -52,7 +52,7 @@ fn what_cannot_be_repaired_is_named() {
     assert!(place.bad(5, &["verify", "ck"]).contains("found damage"));
     assert!(place.bad(5, &["restore", "ck", "new"]).contains("checksum"));
     for (arguments, code, says) in [
-        (&["repair", "nothing", "--to", "new"][..], 3, "no Alluvium database"),
+        (&["repair", "nothing", "--to", "new"][..], 3, "not an Alluvium database"),
         (&["repair", "db", "--to", "db"], 1, "exists and is not empty"),
         (&["repair", "ck", "--to", "new"], 1, "is a checkpoint"),
         (&["repair", "db"], 2, "--to"),

@@ -116,7 +116,7 @@ fn a_script_whose_output_nobody_reads_ends_badly() {
 #[test]
 fn what_does_not_go_in_a_shell_says_so() {
     let place = Place::new();
-    assert!(place.bad(3, &["shell", "db"]).contains("no Alluvium database"));
+    assert!(place.bad(3, &["shell", "db"]).contains("not an Alluvium database"));
     assert!(!place.path("db").exists());
     place.good(&["put", "db", "pets", "rex", "{}"]);
     let ended = run(&place, &[], "load pets -\n");

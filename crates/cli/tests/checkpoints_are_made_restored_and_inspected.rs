@@ -45,7 +45,7 @@ fn what_cannot_be_is_refused_by_name() {
     for (arguments, code, says) in [
         (&["checkpoint", "db", "one"][..], 1, "exists and is not empty"),
         (&["checkpoint", "db", "db/inside"], 2, "lies within db"),
-        (&["checkpoint", "nothing", "two"], 3, "no Alluvium database"),
+        (&["checkpoint", "nothing", "two"], 3, "not an Alluvium database"),
         (&["checkpoint", "db", "two", "--base", "nothing"], 3, "no checkpoint"),
         (&["checkpoint", "new", "two", "--base", "one"], 1, "another database"),
         (&["get", "one", "pets", "rex"], 1, "`alluvium restore` makes a database of it"),

@@ -24,7 +24,7 @@ fn a_path_without_a_database_is_not_found() {
     let place = Place::new();
     for arguments in READING {
         let said = place.bad(3, arguments);
-        assert!(said.contains("db is no Alluvium database"), "{said}");
+        assert!(said.contains("db is not an Alluvium database"), "{said}");
         assert!(!place.path("db").exists(), "{arguments:?} created something");
     }
 }
@@ -62,7 +62,7 @@ fn a_file_is_no_database() {
     ];
     for arguments in READING.iter().chain(writing) {
         let said = place.bad(3, arguments);
-        assert!(said.contains("db is no Alluvium database"), "{arguments:?}: {said}");
+        assert!(said.contains("db is not an Alluvium database"), "{arguments:?}: {said}");
     }
     // A file where a directory is to be made, or one of a dump is expected.
     place.good(&["load", "other", "c", "in.jsonl"]);

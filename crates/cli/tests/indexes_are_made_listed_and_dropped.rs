@@ -140,7 +140,7 @@ fn an_index_may_come_first() {
     );
     assert!(made.err.contains("created the database db") && made.err.contains("no collection main.pets"), "{made:?}");
     assert_eq!(place.good(&["count", "db", "pets"]), "0\n");
-    assert!(place.bad(3, &["index", "list", "nowhere"]).contains("`put`, `load` or `index create`"));
+    assert!(place.bad(3, &["index", "list", "nowhere"]).contains("`alluvium index create`"));
 }
 
 #[test]

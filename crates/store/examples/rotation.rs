@@ -1,5 +1,5 @@
 //! Measures what a write waits for when the log begins a new segment: bulk writes on this machine's
-//! disk, with so much memory that nothing is flushed. Run:
+//! disk, with enough memory that nothing is flushed. Run:
 //! `cargo run --release -p alluvium-store --example rotation -- <empty directory> [megabytes] [MiB of a segment]`.
 
 use alluvium_env::Env;

@@ -1,4 +1,4 @@
-//! Write batches: what a client asks for, encoded once, as it will stand in the log.
+//! Write batches, encoded once, as the log will hold them.
 //!
 //! The bytes of a batch are its log record (`docs/format/store.md`): a tag, then per operation
 //! kind, partition, internal key and value. The memtables read from the same bytes.
@@ -15,10 +15,10 @@ pub(crate) use record::{LogRecord, decode_record, encode_flushed};
 
 /// The first byte of a record that is a batch.
 pub(crate) const TAG_BATCH: u8 = 0;
-/// The first byte of a record that notes up to which numbers partitions have been flushed.
+/// The first byte of a record that notes the numbers up to which partitions are flushed.
 pub(crate) const TAG_FLUSHED: u8 = 1;
 
-/// Puts, deletes, deltas and deletes of ranges, over any trees and partitions, that happen together or not
+/// Puts, deletes, deltas and deletes of ranges, over any trees and partitions, that take effect together or not
 /// at all.
 ///
 /// Made by [`crate::Store::batch`]. Operations on one key take effect in their order.
@@ -28,9 +28,9 @@ pub struct WriteBatch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) ops: Vec<Op>,
     pub(crate) trees: Vec<u32>,
-    /// The numbers that the operations take: index entries share that of the operation before them.
+    /// The count of sequence numbers that the operations take: an index entry shares that of the operation before it.
     numbers: u32,
-    /// Trees, and the number of the last change of each that the batch was made under.
+    /// Trees, and the number of the last change of each when the batch was made.
     pub(crate) schemas: Vec<(u32, Seq)>,
     /// A put was added, so the batch makes the store larger.
     pub(crate) grows: bool,
@@ -40,7 +40,7 @@ pub struct WriteBatch {
     pub(crate) ranges: bool,
 }
 
-/// Where an operation stands in the bytes.
+/// The place of an operation in the bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Op {
     /// [`lock_hash`] of tree and key.
@@ -58,7 +58,7 @@ struct Place {
     partition: u16,
 }
 
-/// On an operation's kind: it is an index entry, and has the number of the operation before it.
+/// The bit in the kind of an operation that marks an index entry, which has the number of the operation before it.
 const ENTRY: u8 = 0x80;
 
 impl WriteBatch {
@@ -85,7 +85,7 @@ impl WriteBatch {
         self.grows = true;
     }
 
-    /// Removes `key` of `tree`, whether it is there or not.
+    /// Removes `key` of `tree`, whether it exists or not.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -94,7 +94,7 @@ impl WriteBatch {
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
     /// batch.delete(pets, b"rex");
-    /// batch.delete(pets, b"nobody"); // no error
+    /// batch.delete(pets, b"ann"); // no error
     /// store.write(batch, Durability::Periodic)?;
     /// assert!(!store.contains(pets, b"rex")?);
     /// # alluvium_store::Result::Ok(())
@@ -103,13 +103,12 @@ impl WriteBatch {
         self.push(Kind::Delete, tree.0, key, &[]);
     }
 
-    /// Removes the keys of `tree` from `from` to below `to`, whatever there is of them. It reads nothing,
-    /// and costs the same for one key and for all. Without effect if there are no such keys (`from` is not
-    /// below `to`).
+    /// Removes the keys of `tree` from `from` to below `to`. It reads nothing, and costs the same for one key
+    /// and for all. Without effect if the range is empty (`from` is not below `to`).
     ///
-    /// It counts as one operation for each partition, since keys lie in all of them. Other writers' key
-    /// locks do not keep it out: who reads a key, and writes it after the range was deleted, keeps what it
-    /// has written. Not for trees of [`crate::Multivalue`]; see [`WriteBatch::delete_values`].
+    /// It counts as one operation for each partition, since each may have keys of the range. It does not wait for
+    /// the key locks of other writers: a writer that reads a key, and writes it after the range was deleted,
+    /// keeps what it wrote. Not for trees of [`crate::Multivalue`]; see [`WriteBatch::delete_values`].
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -126,15 +125,15 @@ impl WriteBatch {
     /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn delete_range(&mut self, tree: TreeId, from: &[u8], to: &[u8]) {
-        // The system tree lives in partition 0.
+        // The system tree is in partition 0.
         let partitions = if tree.0 == 0 { 1 } else { self.partitions };
         for partition in 0..partitions {
             self.push_range(tree.0, partition, from, to);
         }
     }
 
-    /// Applies `delta` to the value of `key` of `tree`, without reading it: [`crate::Fold`] says what comes
-    /// of it, when the key is read or its files are merged. On an absent key it does nothing.
+    /// Applies `delta` to the value of `key` of `tree`, without reading it: [`crate::Fold`] computes the new
+    /// value when the key is read or its files are merged. On an absent key it does nothing.
     ///
     /// ```
     /// use alluvium_store::{Durability, Fold, FoldError, Options, Store, TreeId};
@@ -164,10 +163,10 @@ impl WriteBatch {
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
     /// batch.delta(pets, b"rex", b", three years");
-    /// batch.delta(pets, b"nobody", b"does nothing");
+    /// batch.delta(pets, b"ann", b"does nothing");
     /// store.write(batch, Durability::Periodic)?;
     /// let mut value = Vec::new();
-    /// assert!(store.get(pets, b"rex", &mut value)? && !store.contains(pets, b"nobody")?);
+    /// assert!(store.get(pets, b"rex", &mut value)? && !store.contains(pets, b"ann")?);
     /// assert_eq!(value, b"dog, three years");
     /// # alluvium_store::Result::Ok(())
     /// ```
@@ -176,9 +175,9 @@ impl WriteBatch {
         (self.grows, self.deltas) = (true, true);
     }
 
-    /// Sets an index entry of the operation before, which is on the document that the entry leads to: it goes to the same
-    /// partition and has the same number, so that whoever reads both can tell that they belong together. `tree`
-    /// is one of [`crate::Store::change_trees`]. Without effect in an empty batch.
+    /// Sets an index entry of the previous operation, which is on the document that the entry leads to. The entry is in the
+    /// same partition and has the same number, so a reader of both knows that they belong together. `tree` was made by
+    /// [`crate::Store::change_trees`]. Without effect in an empty batch.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, TreeChanges};
@@ -197,7 +196,7 @@ impl WriteBatch {
         self.push_entry(Kind::Put, tree, key, value);
     }
 
-    /// Removes an index entry of the document that the operation before is on; as [`WriteBatch::put_entry`].
+    /// Removes an index entry of the document of the previous operation; as [`WriteBatch::put_entry`].
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, TreeChanges};
@@ -227,8 +226,8 @@ impl WriteBatch {
         self.push_bytes(kind as u8 | ENTRY, tree.0, owner.partition, key, value);
     }
 
-    /// The batch was made for `tree` as it is described since the operation with this number
-    /// ([`crate::Store::schema`]): if it has another description by the time the batch is numbered, nothing is written.
+    /// Declares that the batch was made for the description that `tree` has since the operation with this number
+    /// ([`crate::Store::schema`]): if the tree has another one when the batch is numbered, nothing is written.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -237,7 +236,7 @@ impl WriteBatch {
     /// let mut batch = store.batch();
     /// batch.expect_schema(pets, store.schema(pets));
     /// batch.put(pets, b"rex", b"dog");
-    /// store.describe_trees(&[(pets, b"pets, but otherwise")])?; // meanwhile
+    /// store.describe_trees(&[(pets, b"pets, but otherwise")])?; // before the batch is written
     /// let refused = store.write(batch, Durability::Periodic);
     /// assert!(matches!(refused, Err(alluvium_store::Error::SchemaChanged(_))));
     /// # alluvium_store::Result::Ok(())
@@ -248,7 +247,7 @@ impl WriteBatch {
         }
     }
 
-    /// Adds `value` to those under `key` of a multivalue tree; once more has no effect.
+    /// Adds `value` to those under `key` of a multivalue tree. Adding it again has no effect.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -267,7 +266,7 @@ impl WriteBatch {
         self.grows = true;
     }
 
-    /// Removes `value` from those under `key` of a multivalue tree, whether it is there or not.
+    /// Removes `value` from those under `key` of a multivalue tree, whether it exists or not.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -413,7 +412,7 @@ impl WriteBatch {
         self.bytes.reserve(bytes);
     }
 
-    /// Keys and values of the puts on a tree that are no index entries, in their order.
+    /// Keys and values of the puts on a tree, without index entries, in their order.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -431,7 +430,7 @@ impl WriteBatch {
             let mut input = self.bytes.get(op.at as usize..)?;
             let op = decode_op(&mut input, 0).ok()?;
             let key = op.entry.key.strip_prefix(&tree)?;
-            (op.entry.kind == Kind::Put && !op.shares).then_some((key, op.entry.value))
+            (op.entry.kind == Kind::Put && !op.is_entry).then_some((key, op.entry.value))
         })
     }
 
@@ -472,7 +471,7 @@ impl WriteBatch {
         }
     }
 
-    /// Forgets all operations and keeps the memory.
+    /// Removes all operations and keeps the memory.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -514,7 +513,7 @@ impl WriteBatch {
         self.ops.iter().filter(move |op| op.partition == partition).filter_map(move |op| {
             let mut input = self.bytes.get(op.at as usize..)?;
             let op = decode_op(&mut input, first + Seq::from(op.number)).ok()?;
-            Some((op.entry, op.shares))
+            Some((op.entry, op.is_entry))
         })
     }
 

@@ -1,11 +1,11 @@
 //! Checkpoints: consistent copies of a running store, made of links.
 //!
-//! A checkpoint holds the files of every partition's version, pinned one after the other, and the log
-//! from the oldest operation that is not in them to a note that is written when all are pinned. Replayed,
-//! that gives the state after the note: every operation up to its number, none beyond. Writers are not
-//! held up: the note is one record of theirs, and nothing is flushed.
+//! A checkpoint has the files of the version of every partition, pinned one after the other, and the log from the oldest
+//! operation that is not in the files to a note that is written when all versions are pinned. Its replay gives the state
+//! after the note: every operation up to that number, and none above. Writers do not wait: the note is one record among
+//! theirs, and nothing is flushed.
 //!
-//! While it is made, views keep the files, and a hold keeps the log.
+//! While a checkpoint is made, views keep the files, and a hold keeps the log.
 
 pub(crate) mod building;
 pub(crate) mod log;
@@ -32,16 +32,16 @@ use std::time::Duration;
 /// How to make a checkpoint.
 #[derive(Debug, Clone, Default)]
 pub struct CheckpointOptions {
-    /// An earlier checkpoint of the same database: files that it has are linked to it, where that is
+    /// An earlier checkpoint of the same database. Files that it has are linked to it, where that is
     /// possible, and marked as not new.
     pub base: Option<PathBuf>,
     /// Copy files of the database, in place of linking them. Files of the base are still linked.
     pub copy: bool,
-    /// Set to true by anybody, the checkpoint ends with [`Error::Stopped`], within a moment, and leaves nothing.
+    /// When it is set to true, the checkpoint ends with [`Error::Stopped`] shortly after, and leaves nothing.
     pub stop: Arc<AtomicBool>,
 }
 
-/// What a checkpoint holds, and how it came about.
+/// The result of making a checkpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CheckpointReport {
     /// The checkpoint's id.
@@ -56,7 +56,7 @@ pub struct CheckpointReport {
     pub in_base: u64,
     /// Their bytes.
     pub bytes_in_base: u64,
-    /// Sorted files that were copied, because that was asked for or links were not possible.
+    /// Sorted files that were copied, on request or because links were not possible.
     pub copied: u64,
     /// Their bytes.
     pub bytes_copied: u64,
@@ -76,9 +76,9 @@ struct Pinned {
 }
 
 impl Store {
-    /// Makes a checkpoint in the directory `dir`, which must not exist or be empty, while others write:
-    /// all operations up to one number, and none beyond. Sorted files are linked where `dir` is on the
-    /// same file system, else copied. Nothing has the name `dir` until all of it is durable.
+    /// Makes a checkpoint in the directory `dir`, which must not exist or be empty, while other threads write:
+    /// all operations up to one number, and none above. Sorted files are linked where `dir` is on the
+    /// same file system, else copied. The directory gets the name `dir` when all of it is durable.
     ///
     /// ```
     /// use alluvium_store::{CheckpointOptions, Durability, Options, RestoreOptions, Store};
@@ -94,7 +94,7 @@ impl Store {
     /// put(b"rex")?;
     /// store.checkpoint("monday".as_ref(), &CheckpointOptions::default())?;
     /// put(b"tom")?;
-    /// // What monday has of sorted files is not copied again.
+    /// // The sorted files of Monday's checkpoint are not copied again.
     /// let base = Some("monday".into());
     /// store.checkpoint("tuesday".as_ref(), &CheckpointOptions { base, ..CheckpointOptions::default() })?;
     ///
@@ -106,8 +106,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::TargetExists`], [`Error::InsideDatabase`], [`Error::NotACheckpoint`] and
-    /// [`Error::ForeignBase`] for the base, [`Error::InUse`] if another makes it, [`Error::NoSpace`],
-    /// [`Error::Stopped`], and what writing says. Nothing has the name `dir` then, and the store goes on.
+    /// [`Error::ForeignBase`] for the base, [`Error::InUse`] if another process makes it, [`Error::NoSpace`],
+    /// [`Error::Stopped`], and [`Error::Storage`]. Then there is no `dir`, and the store continues.
     pub fn checkpoint(&self, dir: &Path, options: &CheckpointOptions) -> Result<CheckpointReport> {
         self.health.check_writable()?;
         let started = self.env.clock.now();
@@ -222,7 +222,7 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// Puts a sorted file in its place; true if the base has it.
+    /// Links or copies a sorted file into the checkpoint; true if the base has it.
     fn place(&mut self, file: &ListedFile, original: &Path) -> Result<bool> {
         let (to, report) = (self.building.dir.join(&file.path), &mut self.report);
         let in_base = match self.base {
@@ -244,11 +244,11 @@ impl Filling<'_> {
         Ok(in_base.is_some())
     }
 
-    /// Copies what is needed of the log.
+    /// Copies the part of the log between two numbers.
     fn log(&mut self, from: Seq, seq: Seq) -> Result<()> {
         let store = self.store;
         let dir = self.building.directory(LOG_DIR)?;
-        // Not what is reserved behind the end of the log: a segment of the copy is no longer than what it gets.
+        // Without the space that is reserved after the end of the log: a segment of the copy is no longer than its content.
         let used = store.wal.bytes_used();
         self.building.need(used)?;
         let segment = store.options.log_segment_bytes().min(used);
@@ -261,7 +261,7 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// Lists a file with the checksum of its content; says how many bytes it has.
+    /// Lists a file with the checksum of its content; returns its length in bytes.
     fn list_content(&mut self, dir: &str, path: &Path) -> Result<u64> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let (bytes, sum) = listing::content_checksum(&self.store.env, path, &self.building.stop)?;
@@ -288,13 +288,13 @@ impl Base {
         Ok(Self { dir: dir.to_owned(), listing, files })
     }
 
-    /// Where the base has this very file, if it has it.
+    /// The path of this file in the base, if the base has it.
     fn path_of(&self, env: &Env, file: &ListedFile) -> Result<Option<PathBuf>> {
         if self.files.get(&file.path) != Some(&(file.bytes, file.checksum)) {
             return Ok(None);
         }
         let path = self.dir.join(&file.path);
-        // One that was lost or cut since is made anew.
+        // A file that was lost or cut since is made again.
         let whole = env.fs.exists(&path)? && env.fs.open(&path, OpenMode::Read)?.len()? == file.bytes;
         Ok(whole.then_some(path))
     }

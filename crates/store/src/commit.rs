@@ -357,7 +357,7 @@ impl Commit {
         while let Some(((partition, memtable), left)) = applying.left.split_first() {
             memtable.apply_some_ordered(batch.marked_entries(*partition, placed.first));
             if batch.ranges {
-                // No snapshot lies within the batch: of ranges that overlap the newest counts, so that many of them
+                // No snapshot is within the batch: of overlapping ranges the newest counts, so that many of them
                 // take no more room than their bounds.
                 let ranges = batch.deleted_ranges(*partition, placed.first);
                 let ranges = ranges.map(|range| RangeSet::one(range.key, range.value, range.seq)).collect();
@@ -378,14 +378,14 @@ impl Commit {
         let looked_at = |entry: &Entry<'_>| entry.kind == Kind::Delta && entry.seq.is_multiple_of(LOOK_EVERY);
         for entry in batch.entries(partition, first).filter(looked_at) {
             let partition = &self.partitions[usize::from(partition)];
-            // It makes reads faster and is not owed to anybody: a read finds what is wrong itself.
+            // This only makes reads faster: a read reports an error itself.
             if let Ok(refused) = partition.view().shorten(memtable, entry.key, self.visibility.visible(), LONG_CHAIN) {
                 partition.note_refused(refused);
             }
         }
     }
 
-    /// Seals memtables that are too large together, pin too much of the log, or were asked for.
+    /// Seals memtables that are too large, that pin too much of the log, or that a request names.
     fn rotate_where_due(&self, group: &[Arc<Request>], next: Seq) {
         for request in group {
             if let Work::Rotate(partitions) = &request.work {

@@ -1,30 +1,31 @@
-//! What values need to be understood, kept in every sorted file that holds such values: so that what is
-//! left of a damaged store can be read though the tree with the definitions is lost.
+//! The definitions that values refer to, kept in every sorted file with such values, so that the rest of a damaged store
+//! can be read though the tree with the definitions is lost.
 
 use crate::trees::TreeId;
 use alluvium_codec::varint;
 use alluvium_lsm::Used;
 use std::collections::BTreeMap;
 
-/// Tells a store which definitions values use. Given to it by [`crate::Options::definitions`].
+/// Finds the definitions that values use, for a store: [`crate::Options::definitions`].
 ///
 /// Called by flushes and compactions, on any thread, also while the store is being opened.
 pub trait Definitions: Send + Sync + std::fmt::Debug {
-    /// The tree with the definitions that the values of a tree with this description use; `None` if they use none.
+    /// The tree with the definitions for the values of a tree with this description; `None` if these use no definitions.
     fn kept_in(&self, description: &[u8]) -> Option<TreeId>;
 
     /// The key of a definition in that tree.
     fn key(&self, number: u32) -> Vec<u8>;
 
-    /// Tells `note` the number of each definition that a value uses, which may be damaged: then of those in front
-    /// of the damage. Numbers are below 2^20.
+    /// Calls `note` with the number of each definition that a value uses. Of a damaged value, with those before the
+    /// damage. Numbers are below 2^20.
     fn used(&self, value: &[u8], note: &mut dyn FnMut(u32));
 
-    /// A definition for the values of `tree`, if it is at hand: one that is not visible yet must be.
+    /// A definition for the values of `tree`, if the layer above has it in memory, as it must have one that is not visible
+    /// yet.
     fn at_hand(&self, tree: TreeId, number: u32) -> Option<Vec<u8>>;
 }
 
-/// Definitions by the tree whose values use them, and by number. A tree may have none that are used.
+/// Definitions by the tree whose values use them, and by number. A tree may have an empty map.
 pub(crate) type Defined = BTreeMap<u32, BTreeMap<u32, Vec<u8>>>;
 
 /// Finds the definitions that the values of a file use, and packs them. A definition that is neither at hand, nor
@@ -72,7 +73,7 @@ fn pack(defined: &Defined) -> Vec<u8> {
     out
 }
 
-/// What [`gather`] packed; `None` if it is something else.
+/// Unpacks the result of [`gather`]; `None` for other bytes.
 pub(crate) fn unpack(mut input: &[u8]) -> Option<Defined> {
     let input = &mut input;
     let number = |input: &mut &[u8]| u32::try_from(varint::get_u64(input).ok()?).ok();

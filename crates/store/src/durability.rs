@@ -31,7 +31,7 @@ pub(crate) struct Syncer {
     last_sync: AtomicU64,
     /// A write under [`Durability::Periodic`] was acknowledged since the last periodic sync began.
     wanted: AtomicBool,
-    /// So many bytes are not synced that the next segment would wait for them.
+    /// The next segment would wait for the sync of the current one.
     behind: AtomicBool,
 }
 

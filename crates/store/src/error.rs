@@ -3,51 +3,51 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a store can answer instead of a result.
+/// The errors of a store.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// A file operation failed or found damage; the message names the file.
     #[error(transparent)]
     Storage(#[from] alluvium_env::Error),
     /// There is no database at the path and `create_if_missing` is off.
-    #[error("{} is no Alluvium database: check the path, or create one by `put`, `load` or `index create`", .0.display())]
+    #[error("{} is not an Alluvium database: check the path, or create the database first", .0.display())]
     NotADatabase(PathBuf),
     /// The directory holds something else.
     #[error("{} is not empty and holds no Alluvium database: choose an empty or new directory", .0.display())]
     ForeignDirectory(PathBuf),
-    /// The directory holds a checkpoint, which nobody writes to.
-    #[error("{} is a checkpoint: `alluvium restore` makes a database of it in another directory", .0.display())]
+    /// The directory holds a checkpoint, which is not opened as a database.
+    #[error("{} is a checkpoint: restore it to another directory, and open that", .0.display())]
     IsCheckpoint(PathBuf),
-    /// The directory holds no checkpoint.
-    #[error("{} is no checkpoint (there is no file CHECKPOINT in it): check the path", .0.display())]
+    /// The directory does not hold a checkpoint.
+    #[error("{} is not a checkpoint, since it has no file CHECKPOINT: check the path", .0.display())]
     NotACheckpoint(PathBuf),
-    /// A file is none of a database.
+    /// The file is not one of a database.
     #[error(
-        "{} is no file of an Alluvium database or read-only store (these are ALLUVIUM, CHECKPOINT, MANIFEST-…, ….sst, \
+        "{} is not a file of an Alluvium database or read-only store (these are ALLUVIUM, CHECKPOINT, MANIFEST-…, ….sst, \
          wal-….log, READONLY and index-….idx): check the path", .0.display()
     )]
     NotOfADatabase(PathBuf),
-    /// A checkpoint or a database is to be made where something is.
-    #[error("{} exists and is not empty: choose another name, or move what is there away", .0.display())]
+    /// The directory in which a checkpoint or a database is to be made is not empty.
+    #[error("{} exists and is not empty: choose another name, or move it away", .0.display())]
     TargetExists(PathBuf),
     /// A checkpoint is to be made within a database or another checkpoint.
-    #[error("{} lies within {}: choose a directory outside of it", dir.display(), above.display())]
+    #[error("{} is inside {}, a database or checkpoint: choose a directory outside of it", dir.display(), above.display())]
     InsideDatabase {
-        /// Where it was to be made.
+        /// The directory that was to be made.
         dir: PathBuf,
         /// The database or checkpoint above it.
         above: PathBuf,
     },
-    /// The base of an incremental checkpoint is of another database.
+    /// The base of an incremental checkpoint is a checkpoint of another database.
     #[error(
-        "{} is a checkpoint of another database than {}: name one of this database as base, or none (a restored \
-         database is another one than that which the checkpoint was taken of)",
+        "{} is a checkpoint of another database than {}: name a checkpoint of this database as the \
+         base, or none (a database that was restored from a checkpoint is another database)",
         base.display(), database.display()
     )]
     ForeignBase {
         /// The checkpoint that was named as base.
         base: PathBuf,
-        /// The database.
+        /// The database of which a checkpoint was to be made.
         database: PathBuf,
     },
     /// Another process, or another handle of this one, has the database open.
@@ -58,17 +58,17 @@ pub enum Error {
     PartitionCount {
         /// The database.
         path: PathBuf,
-        /// Partitions that it has.
+        /// Partitions of the database.
         found: u32,
-        /// Partitions that were asked for.
+        /// Requested partitions.
         asked: u32,
     },
     /// An option is out of its range.
     #[error("the option {name} must be {must_be}")]
     InvalidOption {
-        /// The option.
+        /// The name of the option.
         name: &'static str,
-        /// What it may be.
+        /// The values that it may have.
         must_be: &'static str,
     },
     /// A batch is larger than the memory budget allows.
@@ -82,24 +82,24 @@ pub enum Error {
         limit: u64,
     },
     /// A tree of the batch was dropped before the batch was numbered.
-    #[error("tree {0} does not exist (it was dropped)")]
+    #[error("tree {0} does not exist, or was dropped")]
     NoSuchTree(u32),
-    /// A tree of the batch has another description than the batch was made under.
-    #[error("tree {0} was described anew while the batch was made: make it again")]
+    /// The description of a tree has changed since the batch was made.
+    #[error("the description of tree {0} changed while the batch was made: make the batch again")]
     SchemaChanged(u32),
     /// The disk is full, or only [`crate::Options::disk_reserve_bytes`] are left; nothing was changed.
-    /// Writes go on when there is space.
+    /// Writes continue when there is space.
     #[error("the disk is full: nothing was written; free some space and try again ({0})")]
     NoSpace(Box<Error>),
     /// A write to the log or the manifest failed earlier; the store only reads until reopened.
     #[error("the database takes no writes since an earlier failure ({0}): reopen it to recover")]
     Poisoned(Box<Error>),
-    /// The log failed while this write was on its way: it may or may not be there after reopening.
-    #[error("the outcome of this write is unknown ({0}): reopen the database and look")]
+    /// The log failed during this write, which may or may not exist after reopening.
+    #[error("the outcome of this write is unknown ({0}): reopen the database, and check whether it was written")]
     OutcomeUnknown(Box<Error>),
     /// A snapshot lived longer than [`crate::Options::snapshot_max_age`], or was the oldest when files
     /// kept more for snapshots than [`crate::Options::snapshot_max_debt_bytes`]; it was ended, so that
-    /// it would not pin the disk.
+    /// it does not keep space on the disk.
     #[error(
         "the snapshot was ended, because it was older than snapshot_max_age or because more than \
          snapshot_max_debt_bytes were kept on disk for it: take a new one, or raise these options"
@@ -108,13 +108,13 @@ pub enum Error {
     /// The store was closed.
     #[error("the database is closed")]
     Closed,
-    /// Somebody asked for it.
+    /// The caller stopped the operation.
     #[error("stopped")]
     Stopped,
-    /// A background thread died; the message is its last words.
+    /// A background thread panicked with this message.
     #[error("a background thread failed: {0}; reopen the database, and please report this")]
     WorkerFailed(String),
-    /// Bytes of a key or value are not what its serializer writes.
+    /// The bytes of a key or value were not written by its serializer.
     #[error("a stored {what} cannot be decoded: {reason}")]
     Decode {
         /// "key" or "value".

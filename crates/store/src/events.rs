@@ -1,24 +1,24 @@
-//! What the store tells a log about itself, through the facade `log`: who embeds it chooses where that goes. Switched
-//! off, an event costs one comparison.
+//! Log messages, through the facade `log`: the program that embeds the store chooses where they are written. A level that is
+//! switched off costs one comparison.
 //!
-//! Errors and warnings are what somebody should look at; information is what happens seldom (open, recovery, close);
-//! flushes, compactions and slow operations have figures at the level of debugging, but warn when they are very slow.
+//! Errors and warnings need attention. Information is about rare events (open, recovery, close). Flushes, compactions and
+//! slow operations log figures at the debug level, and warn when they are very slow.
 
 use crate::error::Error;
 use crate::report::OpenReport;
 use std::path::Path;
 use std::time::Duration;
 
-/// Whose events these are, for whoever filters them. (The names of the crates are our own affair.)
+/// The target of the messages, for filters. It does not depend on the names of crates.
 const TARGET: &str = "alluvium::store";
-/// An opening that fails: its caller is told the same.
+/// The target of the message about a failed open, whose caller gets the same error.
 const REFUSED: &str = "alluvium::open";
-/// An operation that takes longer is worth a line.
+/// An operation that takes longer is logged.
 const SLOW: Duration = Duration::from_millis(200);
-/// One that takes longer is worth a warning.
+/// An operation that takes longer is logged as a warning.
 const VERY_SLOW: Duration = Duration::from_secs(5);
 
-/// The store is open; what was found.
+/// The store is open.
 pub(crate) fn opened(path: &Path, partitions: usize, report: &OpenReport) {
     let path = path.display();
     let took_ms = report.took.as_millis();
@@ -46,7 +46,7 @@ fn damage(report: &OpenReport) {
     }
 }
 
-/// Opening was refused. Whoever opened it has the error too, and may leave this out by its target.
+/// Opening was refused for damage. The caller gets the error too, and may filter this message by its target.
 pub(crate) fn not_opened(path: &Path, error: &Error) {
     if error.is_corruption() {
         log::error!(target: REFUSED, "{} was not opened: {error}", path.display());
@@ -78,7 +78,7 @@ pub(crate) fn snapshots_ended(number: usize, why: &str) {
     }
 }
 
-/// An operation took so long.
+/// An operation ended after `took`.
 pub(crate) fn took(what: &str, took: Duration) {
     if took > VERY_SLOW {
         log::warn!(target: TARGET, "{what} took {} ms", took.as_millis());

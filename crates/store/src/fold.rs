@@ -1,4 +1,4 @@
-//! What deltas do to values: told by whoever writes them.
+//! The effect of deltas on values, defined by the layer that writes them.
 
 use crate::trees::TreeId;
 
@@ -7,19 +7,18 @@ use crate::trees::TreeId;
 #[error("{0}")]
 pub struct FoldError(pub String);
 
-/// Applies the deltas that [`crate::WriteBatch::delta`] writes. Given to a store by
-/// [`crate::Options::fold`].
+/// Applies the deltas that [`crate::WriteBatch::delta`] writes: [`crate::Options::fold`].
 ///
 /// Called by readers, flushes and compactions, on any thread, also while the store is being opened. The
 /// same input must always give the same result, on every build that opens the store.
 pub trait Fold: Send + Sync + std::fmt::Debug {
-    /// Applies `deltas`, oldest first, to the value `base` of `key`, and appends what comes of it to
-    /// `out`. A delta that cannot apply leaves the value as it was; how many did not is returned. `None`
-    /// says that this cannot be told now (what is needed is not loaded yet): flushes and compactions keep
-    /// the deltas as they are, and reads fail.
+    /// Applies `deltas`, oldest first, to the value `base` of `key`, and appends the new value to `out`. A
+    /// delta that cannot apply leaves the value unchanged; the count of these is returned. `None` means that
+    /// folding is not possible yet (something that it needs is not loaded): flushes and compactions keep the
+    /// deltas, and reads fail.
     ///
     /// # Errors
-    /// [`FoldError`] if value or delta are damaged: they were not written by this fold's owner.
+    /// [`FoldError`] if the value or a delta is damaged: the owner of this fold did not write it.
     fn fold(
         &self,
         tree: TreeId,

@@ -1,4 +1,4 @@
-//! Index entries of documents that are older than their index: gathered, sorted, and put beside what was written since.
+//! Ingestion: the index entries of documents that are older than their index become a sorted run beside newer writes.
 
 use crate::error::{Error, Result};
 use crate::keys::key_of;
@@ -23,7 +23,7 @@ struct Gathered {
 }
 
 impl EntryRun {
-    /// Nothing yet.
+    /// An empty run.
     ///
     /// ```
     /// # use alluvium_store::EntryRun;
@@ -57,7 +57,7 @@ impl EntryRun {
         self.entries.push(Gathered { start, key_len, value_len, seq });
     }
 
-    /// The bytes of memory that it takes.
+    /// The bytes of memory that the run takes.
     ///
     /// ```
     /// # use alluvium_store::EntryRun;
@@ -87,7 +87,7 @@ impl EntryRun {
         self.entries.len()
     }
 
-    /// True if there are none.
+    /// True if the run has no entries.
     ///
     /// ```
     /// # use alluvium_store::EntryRun;
@@ -103,7 +103,7 @@ impl EntryRun {
         self.entries.is_empty()
     }
 
-    /// Forgets the entries and keeps the memory.
+    /// Removes the entries and keeps the memory.
     ///
     /// ```
     /// # use alluvium_store::EntryRun;
@@ -139,8 +139,8 @@ impl EntryRun {
 }
 
 impl Store {
-    /// Makes a run of sorted files of the entries, in one partition. They have the numbers of older writes, so whoever
-    /// looks at an older snapshot sees them appear: the caller takes care that nobody does. The tree is one of
+    /// Writes the entries to a run of sorted files in one partition. They have the numbers of older writes, so they appear
+    /// in existing snapshots: the caller ensures that no reader of the tree uses one. The tree was made by
     /// [`Store::change_trees`]: single keys of it are never looked up.
     ///
     /// ```
@@ -176,18 +176,18 @@ impl Store {
         };
         self.need_space(run.bytes() as u64)?;
         let done = partition.ingest(run.sorted()).map_err(Error::from);
-        // Before the log can mention the run: see `checkpoint::pin`.
+        // Before the log can mention the run: see `checkpoint::Pinned`.
         self.holds.note_ingest();
         self.admission.measure_debt();
         self.work.signal();
         self.poison.after_work(done)
     }
 
-    /// Refuses files of so many bytes that do not come from the log, if they took the reserve that flushes and compactions
-    /// need: the log keeps to it by itself.
+    /// Refuses files of `bytes` that would take the reserve that flushes and compactions need. The log keeps to the reserve,
+    /// and these files do not come from the log.
     fn need_space(&self, bytes: u64) -> Result<()> {
         let (env, path, kept) = (&self.env, self.path(), self.options.disk_reserve());
-        // Where nobody knows how much is free, writing will tell.
+        // Where the free space is not known, writing finds out.
         let Ok(free) = env.fs.available_bytes(path) else { return Ok(()) };
         if kept == 0 || free >= bytes.saturating_add(kept) {
             return Ok(());
@@ -200,9 +200,9 @@ impl Store {
         Err(Error::NoSpace(Box::new(alluvium_env::Error::io("make a run of sorted files in", path, full).into())))
     }
 
-    /// Rewrites the files of a tree in one partition without the entries that `may_go` says true of, by their keys and
-    /// numbers. Only entries with numbers up to `max_seq` in files are asked about, and not all of them, if compactions
-    /// rewrite files meanwhile. Returns how many are gone.
+    /// Rewrites the files of a tree in one partition without the entries for which `may_drop` returns true, given their keys
+    /// and numbers. It is called for entries in files with numbers up to `max_seq`; for some of them not, if compactions
+    /// rewrite files concurrently. Returns the count of the entries that were dropped.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, TreeChanges};
@@ -232,12 +232,12 @@ impl Store {
         tree: TreeId,
         partition: u32,
         max_seq: Seq,
-        may_go: &dyn Fn(&[u8], Seq) -> bool,
+        may_drop: &dyn Fn(&[u8], Seq) -> bool,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<u64> {
         self.health.check_writable()?;
         let Some(partition) = self.partitions.get(partition as usize) else { return Ok(0) };
-        let may_go = |internal: &[u8], seq: Seq| may_go(key_of(internal), seq);
+        let may_go = |internal: &[u8], seq: Seq| may_drop(key_of(internal), seq);
         let swept = partition.sweep(&alluvium_lsm::Drops { tree: tree.0, may_go: &may_go }, max_seq, should_stop);
         Ok(self.poison.after_work(swept.map_err(Error::from))?.dropped)
     }

@@ -1,21 +1,21 @@
-//! What holds at any moment, whoever does what. For tests, which look between the steps of others.
+//! Invariants that hold at any moment. Tests check them between the steps of concurrent operations.
 
 use crate::error::Result;
 use crate::store::Store;
 
 impl Store {
-    /// What does not hold, if anything: what is visible ends a batch below all that are not, snapshots lie at or below it;
-    /// the log reaches down to all that is not in files; and what views say of themselves.
+    /// The invariant that is broken, if one is: the visible number ends a batch, below all batches that are not visible;
+    /// snapshots are at or below it; the log has everything that is not in files; and the invariants of views.
     ///
     /// # Errors
-    /// [`crate::Error::Storage`] if the operating system does not say whether a file is there.
+    /// [`crate::Error::Storage`] if the file system does not answer whether a file exists.
     #[doc(hidden)]
     pub fn broken_invariant(&self) -> Result<Option<String>> {
         if let Some(broken) = self.visibility.broken_invariant() {
             return Ok(Some(broken));
         }
         for (number, partition) in self.partitions.iter().enumerate() {
-            // In this order: what the log lets go of after it was asked, no later view needs.
+            // In this order: a later view does not need what the log releases after this.
             let oldest = self.wal.oldest_seq();
             let view = partition.view();
             if let Some(unflushed) = view.lowest_unflushed()?.filter(|unflushed| *unflushed < oldest) {

@@ -32,7 +32,7 @@ struct Part {
     freed: Condvar,
 }
 
-/// The table.
+/// The locks of all keys.
 pub(crate) struct LockTable {
     parts: Vec<Part>,
 }
@@ -46,8 +46,7 @@ impl LockTable {
         &self.parts[(hash >> 58) as usize % PARTS]
     }
 
-    /// Takes all of `wanted`, waiting as needed. A hash that stands twice is taken once, in the
-    /// stronger mode.
+    /// Takes all of `wanted`, waiting as needed. A hash that occurs twice is taken once, in the stronger mode.
     pub fn acquire(self: &Arc<Self>, mut wanted: Vec<(u64, LockMode)>) -> LockGuard {
         wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
         wanted.dedup_by_key(|w| w.0);
@@ -98,8 +97,8 @@ impl LockTable {
 }
 
 impl LockGuard {
-    /// The distinct hashes held. Fewer than the keys asked for: two of them are equal (or, rarely,
-    /// only their hashes are).
+    /// The number of distinct hashes held. It is lower than the number of requested keys if two of them are equal (or,
+    /// rarely, only their hashes are).
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -116,7 +115,7 @@ impl LockGuard {
     }
 }
 
-/// Locks held on some keys; dropped, they are released.
+/// Locks held on some keys. Dropping it releases them.
 pub struct LockGuard {
     table: Arc<LockTable>,
     held: Vec<(u64, LockMode)>,

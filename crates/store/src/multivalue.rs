@@ -20,7 +20,7 @@ pub struct Multivalue<'a> {
     tree: TreeId,
 }
 
-/// Which values of a key, in which direction, and at which moment.
+/// A selection of the values of a key, in a direction, now or at a snapshot.
 #[derive(Debug, Clone)]
 pub struct ValuesOf<'a> {
     key: &'a [u8],
@@ -31,7 +31,7 @@ pub struct ValuesOf<'a> {
 }
 
 impl<'a> ValuesOf<'a> {
-    /// All values under `key`, in ascending order, as they are now.
+    /// All values under `key`, in ascending order, in the latest visible state.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
@@ -48,7 +48,7 @@ impl<'a> ValuesOf<'a> {
         Self { key, lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false, snapshot: None }
     }
 
-    /// From this value on.
+    /// Restricts it to values from this one on.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
@@ -68,7 +68,7 @@ impl<'a> ValuesOf<'a> {
         self
     }
 
-    /// Values below this one.
+    /// Restricts it to values below this one.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
@@ -89,7 +89,7 @@ impl<'a> ValuesOf<'a> {
         self
     }
 
-    /// In descending order.
+    /// Reverses the order.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
@@ -109,7 +109,7 @@ impl<'a> ValuesOf<'a> {
         self
     }
 
-    /// As they were at this snapshot.
+    /// Reads at this snapshot.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
@@ -160,7 +160,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoSuchTree`] if there is no such multivalue tree.
+    /// [`Error::NoSuchTree`] if the tree does not exist or is not a multivalue tree.
     pub fn multivalue(&self, tree: TreeId) -> Result<Multivalue<'_>> {
         match self.trees.is_multivalue(tree) {
             true => Ok(Multivalue { store: self, tree }),
@@ -170,7 +170,7 @@ impl Store {
 }
 
 impl Multivalue<'_> {
-    /// Adds a value to those under `key`. Reads nothing; once more has no effect.
+    /// Adds a value to those under `key`. Reads nothing. Adding it again has no effect.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -191,7 +191,7 @@ impl Multivalue<'_> {
         self.store.write(batch, durability)
     }
 
-    /// Removes a value from those under `key`, whether it is there or not. Reads nothing.
+    /// Removes a value from those under `key`, whether it exists or not. Reads nothing.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -255,8 +255,8 @@ impl Multivalue<'_> {
         Ok(values.next()? == Some(value))
     }
 
-    /// The values under a key, as a stream. Streams are independent of each other, and see the moment at
-    /// which they were begun.
+    /// The values under a key, as a stream. Streams are independent of each other, and each reads the snapshot at which it
+    /// was begun.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
@@ -275,14 +275,14 @@ impl Multivalue<'_> {
     ///
     /// # Errors
     /// As [`Store::scan`].
-    pub fn values(&self, wanted: ValuesOf<'_>) -> Result<Values> {
+    pub fn values(&self, selection: ValuesOf<'_>) -> Result<Values> {
         let store = self.store;
-        let bounds = wanted.bounds();
-        let partition = store.partition_of(wanted.key);
+        let bounds = selection.bounds();
+        let partition = store.partition_of(selection.key);
         let estimate = store.estimate(self.tree, partition, &bounds)?;
-        let snapshot = wanted.snapshot.clone().unwrap_or_else(|| store.snapshot());
+        let snapshot = selection.snapshot.clone().unwrap_or_else(|| store.snapshot());
         let scan = Scan::new(&store.reads, self.tree, bounds, snapshot, Some(partition))?;
-        Ok(Values { scan, prefix: keys::of_value(wanted.key, &[]).len(), estimate })
+        Ok(Values { scan, prefix: keys::of_value(selection.key, &[]).len(), estimate })
     }
 
     /// About how many values are under `key`; see [`Values::estimate`].
@@ -305,7 +305,7 @@ impl Multivalue<'_> {
         self.store.estimate(self.tree, self.store.partition_of(key), &ValuesOf::key(key).bounds())
     }
 
-    /// The keys that have values, in order. Walks all values.
+    /// The keys that have values, in order. Reads all values.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -362,8 +362,8 @@ impl Values {
         Ok(self.scan.next()?.map(|(key, _)| key.get(prefix..).unwrap_or(&[])))
     }
 
-    /// About how many values there were when the stream was begun: told from the files' indexes, with
-    /// tombstones and old versions in proportion, and good to a few blocks in each run.
+    /// About how many values there were when the stream was begun: estimated from the indexes of the files, less tombstones
+    /// and old versions in proportion, and exact to a few blocks in each run.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};

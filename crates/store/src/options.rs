@@ -1,4 +1,4 @@
-//! What can be set when a store is opened.
+//! The options with which a store is opened.
 
 use crate::definitions::Definitions;
 use crate::error::{Error, Result};
@@ -14,18 +14,18 @@ pub enum Durability {
     Sync,
     /// After its log record is written to the operating system; the log is synced every
     /// [`Options::sync_interval`]. Survives the death of the process; power loss may take
-    /// what was acknowledged since the last sync began that has ended: an interval and two syncs. Once three intervals
-    /// have gone by since it ended, writes wait for the next one.
+    /// what was acknowledged since the start of the last completed sync: an interval and two syncs. When that sync ended
+    /// more than three intervals ago, writes wait for the next one.
     Periodic,
-    /// As `Periodic`, but nobody waits for a sync until [`crate::Store::sync`]: for bulk loads, whose
-    /// acknowledgement is that final sync.
+    /// As `Periodic`, but no write waits for a sync: for bulk loads, whose acknowledgement is a final
+    /// [`crate::Store::sync`].
     Bulk,
 }
 
 /// How blocks are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// Blocks are not compressed.
     None,
     /// LZ4: fast, larger.
     Lz4,
@@ -38,15 +38,15 @@ pub enum Compression {
 pub struct Options {
     /// Create the database if the directory is empty or absent. Default: true.
     pub create_if_missing: bool,
-    /// Partitions of a new database, 1 to 256, fixed for its life. `None`: 4 for a new one, what it
-    /// has for an existing one.
+    /// Partitions of a new database, 1 to 256, fixed for its life. `None`: 4 for a new one, the
+    /// existing number for an existing one.
     pub partitions: Option<u32>,
     /// Bytes for memtables, caches, filters, indexes, dictionaries and flushes together.
     /// At least 8 MiB. Default: 256 MiB.
     pub memory_bytes: usize,
     /// Threads for flushes and compactions. `None`: one for each core, at least two.
     pub threads: Option<usize>,
-    /// The durability of writes that do not ask for another. Default: periodic.
+    /// The durability of writes that do not name one. Default: periodic.
     pub durability: Durability,
     /// How often the log is synced under periodic durability. Default: 100 ms.
     pub sync_interval: Duration,
@@ -63,31 +63,32 @@ pub struct Options {
     pub filter_bits_per_key: u32,
     /// How long a snapshot may live before it is ended. Default: one hour.
     pub snapshot_max_age: Duration,
-    /// Bytes that files may keep for the sake of snapshots: old versions of keys, and trees dropped
-    /// since. Beyond that the oldest snapshots are ended, until the rest explain no more than this.
+    /// Bytes that files may keep only for snapshots: old versions of keys, and trees dropped since. Above that
+    /// the oldest snapshots are ended, until files keep no more than this for the rest.
     /// `None`: 1 GiB, or a quarter of the bytes in sorted files, if that is more.
     pub snapshot_max_debt_bytes: Option<u64>,
     /// Bytes of the disk that writes leave free, so that flushes and compactions can finish: no log
-    /// segment is made that would leave less (deletes leave half), and the write that asked for one
-    /// is refused with [`Error::NoSpace`]. Nothing is set aside. 0 turns it off. `None`: what
+    /// segment is made that would leave less (deletes leave half), and the write that needs one
+    /// is refused with [`Error::NoSpace`]. No space is allocated for it. 0 turns it off. `None`: what
     /// memtables may hold, and four sorted files ([`Options::file_bytes`]), to which most
     /// compactions keep; with the defaults 166 MiB.
     pub disk_reserve_bytes: Option<u64>,
-    /// What deltas do to values. Without it, keys that have deltas cannot be read. Default: `None`.
+    /// The effect of deltas on values. Without it, keys that have deltas cannot be read. Default: `None`.
     pub fold: Option<Arc<dyn Fold>>,
-    /// Read and write sorted files without the system's page cache (`O_DIRECT`), so that the memory that is used is
-    /// that of [`Options::memory_bytes`]. The log is written as always. Linux only, and not every file system can.
+    /// Read and write sorted files without the system's page cache (`O_DIRECT`), so that the store uses no more
+    /// memory than [`Options::memory_bytes`]. The log is written through the page cache. Linux only, and not on every file
+    /// system.
     /// Default: false.
     pub direct_io: bool,
-    /// Which definitions values use: sorted files keep them, for salvage. Default: `None`.
+    /// The definitions that values use: sorted files keep them, for salvage. Default: `None`.
     pub definitions: Option<Arc<dyn Definitions>>,
     /// Run flushes and compactions in the background. Off only in tests, which call
     /// [`crate::Store::run_pending`]. Default: true.
     pub background: bool,
     /// Replay a damaged log as far as possible, skipping damaged records, instead of refusing to
-    /// open; what was skipped is in the [`crate::OpenReport`]. Default: false.
+    /// open; the [`crate::OpenReport`] lists the skipped numbers. Default: false.
     pub accept_log_damage: bool,
-    /// Sizes that tests make small. Default: as suits the budget.
+    /// Sizes that tests make small. Default: derived from the memory budget.
     pub tuning: Tuning,
 }
 
@@ -118,7 +119,7 @@ impl Default for Options {
     }
 }
 
-/// The partitions of a new database that names no number.
+/// The partitions of a new database by default.
 pub(crate) const DEFAULT_PARTITIONS: u32 = 4;
 /// Sorted files that a compaction may have to write before it can remove any.
 const RESERVED_FILES: u64 = 4;
@@ -128,7 +129,7 @@ const LEAST_SYNC_AHEAD: u64 = 4 << 20;
 pub(crate) const MIN_MEMORY: usize = 8 << 20;
 
 impl Options {
-    /// Refuses what no store can run with.
+    /// Refuses invalid options.
     pub(crate) fn check(&self) -> Result<()> {
         let bad = |name, must_be| Err(Error::InvalidOption { name, must_be });
         if self.partitions.is_some_and(|p| p == 0 || p > 256) {
@@ -159,7 +160,7 @@ impl Options {
         Ok(())
     }
 
-    /// The bytes that memtables, active and on their way to disk, may hold together.
+    /// The bytes that all memtables, active and sealed, may hold together.
     pub(crate) fn memtable_bytes(&self) -> usize {
         self.memory_bytes / 5 * 2
     }
@@ -179,8 +180,8 @@ impl Options {
         self.file_bytes.unwrap_or(alluvium_lsm::Options::default().target_file_bytes)
     }
 
-    /// What new log segments leave free on the disk, in bytes: [`Options::disk_reserve_bytes`], or what follows from the
-    /// other options.
+    /// The bytes of the disk that new log segments leave free: [`Options::disk_reserve_bytes`], or the value derived from
+    /// the other options.
     ///
     /// ```
     /// let options = alluvium_store::Options { disk_reserve_bytes: Some(1 << 20), ..alluvium_store::Options::default() };
@@ -192,7 +193,7 @@ impl Options {
         self.disk_reserve_bytes.unwrap_or(derived)
     }
 
-    /// The log is synced in the background when more bytes than this are not.
+    /// The log is synced in the background when more bytes than this are not synced.
     pub(crate) fn sync_ahead_bytes(&self) -> u64 {
         (self.log_segment_bytes() / 4).max(LEAST_SYNC_AHEAD)
     }
@@ -213,13 +214,13 @@ impl Options {
             Compression::Lz4 => alluvium_sst::Compression::Lz4,
             Compression::Zstd(level) => alluvium_sst::Compression::Zstd { level },
         };
-        // A job holds this much until it knows whether its output is worth a dictionary, so a small budget
+        // A job buffers this many bytes until it knows whether its output is worth a dictionary, so a small budget
         // gives smaller files a smaller one; 64 to 1, so that the copy in each file costs some 4%.
         lsm.dictionary_file_bytes = (self.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
         lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
         lsm.target_file_bytes = self.sorted_file_bytes();
         lsm.direct_io = self.direct_io;
-        // Far below where an edit is refused.
+        // Far below the size at which an edit is refused.
         let most = alluvium_codec::limits::FULL_RANGE_BYTES as u64 / 4;
         lsm.max_range_bytes = (self.memory_bytes as u64 / 32 / u64::from(partitions)).clamp(64 << 10, most);
         self.tuning.apply(&mut lsm);

@@ -19,12 +19,12 @@ pub struct Scan {
     order: Vec<usize>,
     reverse: bool,
     started: bool,
-    /// Why the scan came to nothing: what the iterators are at is of no use then.
+    /// The error that ended the scan.
     failed: Option<Error>,
-    /// The first internal key beyond the range: at or above it (forward), or below it (reverse).
+    /// Where the scan starts: the first internal key of the range (forward), or the first above it (reverse).
     from: Vec<u8>,
+    /// Where the scan ends: the first internal key above the range (forward), or the first of it (reverse).
     stop: Vec<u8>,
-    /// The internal key and value handed out last live in the iterator `order.last()`.
     snapshot: Snapshot,
 }
 
@@ -107,16 +107,16 @@ impl Scan {
     /// # Errors
     /// [`crate::Error::Storage`] for damage or what the operating system refuses;
     /// [`crate::Error::SnapshotTooOld`] if the scan was under way for longer than a snapshot may
-    /// live, or kept too much on disk. After an error it has let go of its files, and each further call returns the error
-    /// again: keys may have been passed over.
+    /// live, or kept too much on disk. After an error the scan has released its files, and each further call returns
+    /// the error again: keys may have been skipped.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
         let check = |snapshot: &Snapshot| snapshot.check().inspect_err(|_| marks::READ_TOO_LATE.hit());
-        // Before the move, so that no file is touched in vain. And behind it: what a snapshot that has ended meanwhile does not
-        // keep, of a tree that was dropped or under a range tombstone, may have been passed over or come back.
+        // Before the move, so that no file is read in vain. And after it: where the snapshot ended during the move, keys of
+        // a dropped tree or under a range tombstone may have been skipped, or have come back.
         let moved = check(&self.snapshot).and_then(|()| if self.started { self.advance() } else { self.start() });
         if let Err(error) = check(&self.snapshot).and(moved) {
             self.order.clear();
@@ -128,7 +128,8 @@ impl Scan {
         Ok(Some((iter.key().get(4..).unwrap_or(&[]), iter.value())))
     }
 
-    /// The number of the operation that wrote what was returned last, deltas too; 0 before the first and behind the last.
+    /// The number of the last operation, deltas included, on the key that was returned last; 0 before the first key and
+    /// after the last.
     ///
     /// ```
     /// # use alluvium_store::{Bounds, Durability, Options, Store};
@@ -148,7 +149,7 @@ impl Scan {
         self.order.last().map_or(0, |&at| self.iters[at].seq())
     }
 
-    /// The number of the last full write of what was returned last: [`Scan::version`] but for deltas.
+    /// The number of the last full write of the key that was returned last: [`Scan::version`] without deltas.
     ///
     /// ```
     /// # use alluvium_store::{Bounds, Durability, Options, Store};
@@ -160,7 +161,7 @@ impl Scan {
     /// # store.write(batch, Durability::Periodic)?;
     /// let mut scan = store.scan(pets, Bounds::all(), None)?;
     /// scan.next()?;
-    /// assert_eq!(scan.full_version(), scan.version()); // no delta came behind it
+    /// assert_eq!(scan.full_version(), scan.version()); // no delta followed it
     /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn full_version(&self) -> Seq {
@@ -181,8 +182,8 @@ impl Scan {
         &self.snapshot
     }
 
-    /// Begins anew within other bounds, in the direction that it has. They lie within those that it was made with: a
-    /// scan over several ranges is made once, over all of them. One that has failed stays so.
+    /// Restarts within other bounds, in the same direction. They are within those that the scan was made with: a scan
+    /// over several ranges is made once, over all of them. A failed scan stays failed.
     ///
     /// ```
     /// # use alluvium_store::{Bounds, Durability, Options, Store};
@@ -230,7 +231,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Puts an iterator into its place in `order`, if it is on a key of the range.
+    /// Inserts an iterator into `order`, if it is on a key of the range.
     fn enter(&mut self, at: usize) {
         let iter = &self.iters[at];
         if !iter.valid() {

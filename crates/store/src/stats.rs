@@ -7,7 +7,7 @@ use crate::trees::TreeId;
 use alluvium_lsm::{Charge, Owner, Partition, Shared};
 use std::time::Duration;
 
-/// Figures of a store. Bytes and counts since it was opened, unless they say "now".
+/// Figures of a store. Bytes and counts are since it was opened, except those marked "now".
 #[derive(Debug, Clone, Default)]
 pub struct Stats {
     /// Bytes of all files now.
@@ -24,7 +24,7 @@ pub struct Stats {
     pub memory_budget_bytes: usize,
     /// Bytes of memtables now, active and sealed.
     pub memtable_bytes: usize,
-    /// Those of them that are sealed and wait to be flushed.
+    /// Bytes of sealed memtables, which wait to be flushed, now.
     pub sealed_memtable_bytes: usize,
     /// Buffers of running flushes and compactions, now.
     pub job_bytes: usize,
@@ -38,7 +38,7 @@ pub struct Stats {
     pub cache_hits: u64,
     /// Block cache misses: blocks read from files.
     pub cache_misses: u64,
-    /// Point reads: gets, and the looks of writes that look first.
+    /// Point reads: gets, and the reads of checked writes.
     pub gets: u64,
     /// Blocks that point reads read from files, because they were not cached.
     pub blocks_read_by_gets: u64,
@@ -48,15 +48,15 @@ pub struct Stats {
     pub compaction_debt_bytes: u64,
     /// Writes that were slowed.
     pub admission_waits: u64,
-    /// How long they waited, together.
+    /// The sum of their waits.
     pub admission_waited: Duration,
     /// Live snapshots now.
     pub snapshots: usize,
     /// The age of the oldest snapshot now. Scans and cursors hold one, too.
     pub oldest_snapshot_age: Option<Duration>,
-    /// The number of the last operation that it sees; those after it are held back.
+    /// The number of the last operation that the oldest snapshot sees now.
     pub oldest_snapshot_seq: Option<u64>,
-    /// Files that no longer count and are there only because a reader holds them, now.
+    /// Obsolete files that exist only because a reader holds them, now.
     pub files_held: usize,
     /// About the bytes that sorted files keep only because a snapshot may need them, now.
     pub snapshot_debt_bytes: u64,
@@ -64,9 +64,9 @@ pub struct Stats {
     pub visible: u64,
     /// The last failure of background work, as text, while it lasts.
     pub background_error: Option<String>,
-    /// Deltas that could not apply, and were passed over when they were folded for good.
+    /// Deltas that could not apply, and were skipped when they were folded for good.
     pub deltas_refused: u64,
-    /// Each partition.
+    /// The figures of each partition.
     pub partitions: Vec<PartitionStats>,
 }
 
@@ -81,15 +81,15 @@ pub struct PartitionStats {
     pub bytes: u64,
     /// Bytes of the files in the base.
     pub base_bytes: u64,
-    /// About the bytes of what somebody may read now; what was overwritten counts until it is merged.
+    /// About the bytes that a reader can see; an overwritten version counts until it is merged.
     pub live_bytes: u64,
-    /// The bytes of the keys and values in them.
+    /// The bytes of the keys and values in the files.
     pub raw_bytes: u64,
     /// Entries in them, tombstones and old versions included.
     pub entries: u64,
     /// Tombstones in them.
     pub tombstones: u64,
-    /// Ranges of deleted keys that may still hide something in them.
+    /// Deleted ranges that may still hide keys in the files.
     pub ranges: u64,
     /// The memory of these ranges in bytes.
     pub range_bytes: u64,
@@ -99,27 +99,27 @@ pub struct PartitionStats {
     pub memtable_bytes: u64,
     /// Memtables that wait to be flushed.
     pub sealed_memtables: usize,
-    /// Bytes of these.
+    /// Bytes of sealed memtables.
     pub sealed_memtable_bytes: u64,
     /// Flushes since open.
     pub flushes: u64,
-    /// Bytes of keys and values that were given to them.
+    /// Bytes of keys and values that were flushed.
     pub taken_bytes: u64,
-    /// Bytes that they wrote.
+    /// Bytes that these wrote.
     pub flushed_bytes: u64,
     /// Compactions since open, without moves.
     pub compactions: u64,
-    /// Bytes that they wrote.
+    /// Bytes that these wrote.
     pub compacted_bytes: u64,
     /// Bytes that compaction is behind.
     pub compaction_debt_bytes: u64,
-    /// Files that no longer count and are there only because a reader holds them.
+    /// Obsolete files that exist only because a reader holds them.
     pub files_held: usize,
 }
 
 impl PartitionStats {
-    /// Bytes of the sorted files for each byte of what somebody may read; `None` without any. An estimate, and at
-    /// most the truth: what was overwritten counts as live until it is merged.
+    /// Bytes of the sorted files for each byte that a reader can see; `None` for no such bytes. An estimate that is at most
+    /// the true value: an overwritten version counts as live until it is merged.
     ///
     /// ```
     /// let stats = alluvium_store::PartitionStats { bytes: 120, live_bytes: 100, ..alluvium_store::PartitionStats::default() };
@@ -129,8 +129,8 @@ impl PartitionStats {
         ratio(self.bytes, self.live_bytes)
     }
 
-    /// Bytes that flushes and compactions wrote for each byte of keys and values given to flushes, since open;
-    /// `None` before the first flush. Below 1 where compression outweighs rewriting. The log is not in it.
+    /// Bytes that flushes and compactions wrote for each byte of keys and values that was flushed, since open;
+    /// `None` before the first flush. Below 1 where compression outweighs rewriting. The log does not count.
     ///
     /// ```
     /// let stats = alluvium_store::PartitionStats {
@@ -145,7 +145,7 @@ impl PartitionStats {
         ratio(self.flushed_bytes + self.compacted_bytes, self.taken_bytes)
     }
 
-    /// Places that a get of a key looks at, at most: memtables, and sorted runs whose range and filter allow it.
+    /// The most memtables and sorted runs that a get reads: it skips runs whose range or filter excludes the key.
     ///
     /// ```
     /// let stats = alluvium_store::PartitionStats { runs: 3, sealed_memtables: 1, ..alluvium_store::PartitionStats::default() };
@@ -160,7 +160,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// What sorted files hold of one tree. Bytes of memtables are not in it.
+/// Figures of one tree in sorted files. Bytes of memtables do not count.
 #[derive(Debug, Clone, Default)]
 pub struct TreeStats {
     /// Files that hold this tree alone.
@@ -177,12 +177,12 @@ pub struct TreeStats {
     pub shared_files: u64,
     /// Their bytes.
     pub shared_bytes: u64,
-    /// About how many keys the tree has, memtables included: told from a few blocks of each run.
+    /// About how many keys the tree has, memtables included: estimated from a few blocks of each run.
     pub keys: u64,
 }
 
 impl Store {
-    /// Bytes of the disk that writes leave free: [`crate::Options::disk_reserve_bytes`], or what follows from the
+    /// Bytes of the disk that writes leave free: [`crate::Options::disk_reserve_bytes`], or the value derived from the
     /// other options.
     ///
     /// ```
@@ -231,8 +231,8 @@ impl Store {
         stats
     }
 
-    /// Takes memory out of the budget for what a reader holds, a sort for instance, until the charge is dropped. The
-    /// block cache makes room.
+    /// Takes memory of the caller, for a sort for instance, out of the budget until the charge is dropped. The block cache
+    /// makes room.
     ///
     /// ```
     /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;
@@ -245,7 +245,7 @@ impl Store {
         self.shared.budget.charge(Owner::Jobs, bytes)
     }
 
-    /// About how many keys of a tree lie within bounds, memtables included: told from a few blocks of each run.
+    /// About how many keys of a tree are within bounds, memtables included: estimated from a few blocks of each run.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -313,8 +313,8 @@ impl Store {
 }
 
 impl Stats {
-    /// Blocks read from files for each point read; `None` without any. 0 where all of them are cached, and mostly below 1:
-    /// filters answer for runs that do not have the key.
+    /// Blocks read from files for each point read; `None` before the first. 0 where all blocks are cached, and mostly below
+    /// 1: filters exclude runs that do not have the key.
     ///
     /// ```
     /// let stats = alluvium_store::Stats { gets: 200, blocks_read_by_gets: 50, ..alluvium_store::Stats::default() };
@@ -324,15 +324,15 @@ impl Stats {
         (self.gets > 0).then(|| self.blocks_read_by_gets as f64 / self.gets as f64)
     }
 
-    /// Which share of the blocks that were asked for, by point reads and scans, was cached; `None` before the first.
+    /// The share of the blocks requested by point reads and scans that was cached; `None` before the first.
     ///
     /// ```
     /// let stats = alluvium_store::Stats { cache_hits: 3, cache_misses: 1, ..alluvium_store::Stats::default() };
     /// assert_eq!(stats.cache_hit_rate(), Some(0.75));
     /// ```
     pub fn cache_hit_rate(&self) -> Option<f64> {
-        let asked = self.cache_hits + self.cache_misses;
-        (asked > 0).then(|| self.cache_hits as f64 / asked as f64)
+        let requested = self.cache_hits + self.cache_misses;
+        (requested > 0).then(|| self.cache_hits as f64 / requested as f64)
     }
 
     fn sum(&self, part: impl Fn(&PartitionStats) -> u64) -> u64 {

@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 /// An open key/value store. `Send + Sync`; share it behind an `Arc` or by reference.
 ///
-/// Dropping it closes it; [`Store::close`] also says whether that went well.
+/// Dropping it closes it; [`Store::close`] also returns whether that succeeded.
 ///
 /// ```
 /// use alluvium_store::{Bounds, Durability, LockMode, Options, Store};
@@ -45,7 +45,7 @@ use std::sync::Arc;
 /// let store = Store::open(env, path, Options::default())?;
 /// let pets = store.create_trees(&[b"pets"])?[0];
 ///
-/// // Writes come in batches, which are there as a whole or not at all.
+/// // Writes come in batches, which take effect as a whole or not at all.
 /// let mut batch = store.batch();
 /// batch.put(pets, b"rex", b"dog");
 /// batch.put(pets, b"tom", b"cat");
@@ -67,7 +67,7 @@ use std::sync::Arc;
 ///     println!("{key:?} {value:?}");
 /// }
 ///
-/// // Read, and write what follows from it, with nobody in between.
+/// // Read, and write what follows from it, with no other writer in between.
 /// let locks = store.lock(pets, [&b"rex"[..]], LockMode::Exclusive);
 /// store.get(pets, b"rex", &mut value)?;
 /// let mut batch = store.batch();
@@ -140,7 +140,7 @@ impl Store {
         opened.inspect_err(|error| crate::events::not_opened(path, error))
     }
 
-    /// What opening found: whether the last close was clean, and what was lost.
+    /// The findings of opening: whether the last close was clean, and what was lost.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -154,7 +154,7 @@ impl Store {
         &self.report
     }
 
-    /// The directory.
+    /// The directory of the store.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -182,7 +182,7 @@ impl Store {
         &self.options
     }
 
-    /// Partitions of the store.
+    /// The number of partitions.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -227,10 +227,10 @@ impl Store {
         keys::partition_of(alluvium_codec::hash64(key), self.superblock.partitions)
     }
 
-    /// Closes the store: ends the threads and what others do to its files, syncs and seals the log,
-    /// and gives the directory free, so that it can be opened again at once. Later calls answer
-    /// [`Error::Closed`], on snapshots and scans too, and touch no file; a later `close` answers what
-    /// the first did.
+    /// Closes the store: ends its threads and the calls on other threads that use its files, syncs and seals the
+    /// log, and unlocks the directory, so that it can be opened again at once. Later calls return
+    /// [`Error::Closed`], on snapshots and scans too, and touch no file; a later `close` returns the result of
+    /// the first.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -245,9 +245,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Storage`] if the log cannot be sealed; what was acknowledged is safe then too.
-    /// [`Error::Poisoned`] if an earlier failure has ended writing already. The store is closed then
-    /// too.
+    /// [`Error::Storage`] if the log cannot be sealed; acknowledged writes are safe all the same.
+    /// [`Error::Poisoned`] if an earlier failure has ended writing. The store is closed in any case.
     pub fn close(&self) -> Result<()> {
         let mut closing = self.closing.lock();
         let threads = std::mem::take(&mut closing.threads);
@@ -273,7 +272,7 @@ impl Store {
         self.health.check_open()
     }
 
-    /// Errors if the store takes no writes any more.
+    /// Errors if the store no longer takes writes.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

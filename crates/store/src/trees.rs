@@ -1,9 +1,8 @@
-//! The registry of trees: which exist, what their owner says of them, which were dropped.
+//! The registry of trees: the live ones, their descriptions, and the dropped ones.
 //!
-//! Kept in tree 0 of partition 0: key `t` + id (4 bytes, most significant first) holds a tree's
-//! description, key `m` + id marks one with many values under a key, key `i` + id one of an
-//! index, key `n` the next id. Ids are never reused. In memory it is changed by the commit leader only, in number order
-//! with the batches that it governs.
+//! On disk it is tree 0 of partition 0: key `t` + id (4 bytes, most significant first) holds the description of a tree, key
+//! `m` + id marks a tree with many values under a key, key `i` + id a tree of index entries, key `n` holds the next id. Ids
+//! are never reused. In memory only the commit leader changes it, in number order with the batches that it governs.
 
 use crate::error::{Error, Result};
 use alluvium_codec::entry::Seq;
@@ -55,7 +54,7 @@ pub(crate) fn indexed_tree(key: &[u8]) -> Option<TreeId> {
     Some(TreeId(u32::from_be_bytes(id)))
 }
 
-/// A change of the set of trees; it rides with the batch that writes it down.
+/// A change of the set of trees. The batch that writes it carries it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SchemaChange {
     pub create: Vec<(TreeId, Vec<u8>)>,
@@ -67,7 +66,7 @@ pub(crate) struct SchemaChange {
     pub drop: Vec<TreeId>,
 }
 
-/// What recovery found of the registry.
+/// The registry as recovery found it.
 #[derive(Debug, Default)]
 struct Recovered {
     pub live: BTreeMap<TreeId, Vec<u8>>,
@@ -78,24 +77,24 @@ struct Recovered {
 
 /// The trees in memory.
 pub(crate) struct Trees {
-    inner: RwLock<Inner>,
+    registry: RwLock<Registry>,
 }
 
-struct Inner {
+struct Registry {
     live: BTreeMap<TreeId, Vec<u8>>,
     multivalue: BTreeSet<TreeId>,
     indexes: BTreeSet<TreeId>,
-    /// Of trees that were described since open: the number of the last such change.
+    /// For trees that were described since open: the number of the last such change.
     schemas: HashMap<TreeId, Seq>,
-    /// Dropped trees whose keys may not go yet, with the number of the drop. A tree that is neither
-    /// here nor live has none that anybody may read.
+    /// Dropped trees whose keys may not be removed yet, with the number of the drop. A tree that is neither
+    /// here nor live has no readable keys.
     dropped: HashMap<TreeId, Seq>,
     next: u32,
 }
 
 impl Trees {
     pub fn new() -> Self {
-        let inner = Inner {
+        let registry = Registry {
             live: BTreeMap::new(),
             multivalue: BTreeSet::new(),
             indexes: BTreeSet::new(),
@@ -103,18 +102,18 @@ impl Trees {
             dropped: HashMap::new(),
             next: 1,
         };
-        Self { inner: RwLock::new(inner) }
+        Self { registry: RwLock::new(registry) }
     }
 
     fn recovered(&self, found: Recovered) {
-        let mut inner = self.inner.write();
-        inner.next = found.next;
-        inner.live = found.live;
-        inner.multivalue = found.multivalue;
-        inner.indexes = found.indexes;
+        let mut registry = self.registry.write();
+        registry.next = found.next;
+        registry.live = found.live;
+        registry.multivalue = found.multivalue;
+        registry.indexes = found.indexes;
     }
 
-    /// Reads the registry from partition 0, at number `last`. New ids begin above all that it names, and above `highest`.
+    /// Reads the registry from partition 0, at number `last`. New ids begin above every id in it, and above `highest`.
     pub fn load(&self, partition: &Partition, last: Seq, highest: u32) -> Result<()> {
         // No further than the system tree: later trees may have deltas, which cannot be folded yet.
         let end = (SYSTEM.0 + 1).to_be_bytes();
@@ -127,11 +126,7 @@ impl Trees {
             match (key.first(), id) {
                 (Some(b't'), Some(id)) => {
                     let what = |_| {
-                        alluvium_env::Error::corrupt(
-                            partition.dir(),
-                            0,
-                            "the registry of trees names one that cannot be",
-                        )
+                        alluvium_env::Error::corrupt(partition.dir(), 0, "the registry of trees has an id out of range")
                     };
                     alluvium_codec::limits::tree_of(&id.0.to_be_bytes()).map_err(what)?;
                     found.live.insert(id, iter.value().to_vec());
@@ -154,22 +149,22 @@ impl Trees {
 
     /// True for a live tree of index entries.
     pub fn is_index(&self, id: TreeId) -> bool {
-        self.inner.read().indexes.contains(&id)
+        self.registry.read().indexes.contains(&id)
     }
 
     /// The number of the last change of a tree's description since open; 0 if there was none.
     pub fn schema(&self, id: TreeId) -> Seq {
-        self.inner.read().schemas.get(&id).copied().unwrap_or(0)
+        self.registry.read().schemas.get(&id).copied().unwrap_or(0)
     }
 
-    /// Errors if a tree has another description than the batch was made under.
+    /// Errors if the description of a tree has changed since the batch was made.
     pub fn check_schemas(&self, expected: &[(u32, Seq)]) -> Result<()> {
         if expected.is_empty() {
             return Ok(());
         }
-        let inner = self.inner.read();
+        let registry = self.registry.read();
         for &(tree, schema) in expected {
-            if inner.schemas.get(&TreeId(tree)).copied().unwrap_or(0) != schema {
+            if registry.schemas.get(&TreeId(tree)).copied().unwrap_or(0) != schema {
                 return Err(Error::SchemaChanged(tree));
             }
         }
@@ -178,14 +173,14 @@ impl Trees {
 
     /// True for a multivalue tree that is live.
     pub fn is_multivalue(&self, id: TreeId) -> bool {
-        self.inner.read().multivalue.contains(&id)
+        self.registry.read().multivalue.contains(&id)
     }
 
     /// Errors if one of the trees is not live.
     pub fn check_live(&self, trees: &[u32]) -> Result<()> {
-        let inner = self.inner.read();
+        let registry = self.registry.read();
         for &tree in trees {
-            if tree != SYSTEM.0 && !inner.live.contains_key(&TreeId(tree)) {
+            if tree != SYSTEM.0 && !registry.live.contains_key(&TreeId(tree)) {
                 return Err(Error::NoSuchTree(tree));
             }
         }
@@ -194,42 +189,42 @@ impl Trees {
 
     /// Called by the leader when the change has its number.
     pub fn change(&self, change: &SchemaChange, seq: Seq) {
-        let mut inner = self.inner.write();
+        let mut registry = self.registry.write();
         for (id, description) in change.create.iter().chain(&change.describe) {
-            inner.live.insert(*id, description.clone());
-            inner.schemas.insert(*id, seq);
+            registry.live.insert(*id, description.clone());
+            registry.schemas.insert(*id, seq);
         }
-        inner.multivalue.extend(&change.multivalue);
-        inner.indexes.extend(&change.indexes);
+        registry.multivalue.extend(&change.multivalue);
+        registry.indexes.extend(&change.indexes);
         for id in &change.drop {
-            inner.live.remove(id);
-            inner.multivalue.remove(id);
-            inner.indexes.remove(id);
-            inner.schemas.remove(id);
-            inner.dropped.insert(*id, seq);
+            registry.live.remove(id);
+            registry.multivalue.remove(id);
+            registry.indexes.remove(id);
+            registry.schemas.remove(id);
+            registry.dropped.insert(*id, seq);
         }
     }
 
     /// Takes `count` ids that were never used.
     pub fn allocate(&self, count: u32) -> Result<Vec<TreeId>> {
-        let mut inner = self.inner.write();
-        let first = inner.next;
+        let mut registry = self.registry.write();
+        let first = registry.next;
         let what = Error::InvalidOption { name: "trees", must_be: "fewer than 2^32 in a database's life" };
-        inner.next = first.checked_add(count).ok_or(what)?;
-        Ok((first..inner.next).map(TreeId).collect())
+        registry.next = first.checked_add(count).ok_or(what)?;
+        Ok((first..registry.next).map(TreeId).collect())
     }
 
-    /// The next id, to be written down with a creation.
+    /// The next id, which is written with each creation.
     pub fn next(&self) -> u32 {
-        self.inner.read().next
+        self.registry.read().next
     }
 
     pub fn live(&self) -> Vec<(TreeId, Vec<u8>)> {
-        self.inner.read().live.iter().map(|(id, d)| (*id, d.clone())).collect()
+        self.registry.read().live.iter().map(|(id, d)| (*id, d.clone())).collect()
     }
 
     pub fn description(&self, id: TreeId) -> Option<Vec<u8>> {
-        self.inner.read().live.get(&id).cloned()
+        self.registry.read().live.get(&id).cloned()
     }
 
     /// True unless the keys of the tree may be removed: it was dropped, the drop is durable, and
@@ -239,33 +234,33 @@ impl Trees {
         if id == SYSTEM {
             return true;
         }
-        let inner = self.inner.read();
-        // An id that is not handed out yet belongs to a tree that is being made.
-        inner.live.contains_key(&id) || inner.dropped.contains_key(&id) || id.0 >= inner.next
+        let registry = self.registry.read();
+        // An id that is not live yet belongs to a tree that is being made.
+        registry.live.contains_key(&id) || registry.dropped.contains_key(&id) || id.0 >= registry.next
     }
 
-    /// Errors if the tree was dropped at or before `seq`: its keys may be going. Asked *after* a
-    /// snapshot was registered at `seq`; then a later drop waits for that.
+    /// Errors if the tree was dropped at or before `seq`: its keys may be removed concurrently. Called *after* a snapshot
+    /// was registered at `seq`, so that a later drop waits for the snapshot.
     pub fn check_readable(&self, tree: TreeId, seq: Seq) -> Result<()> {
-        let inner = self.inner.read();
+        let registry = self.registry.read();
         let readable = tree == SYSTEM
-            || inner.live.contains_key(&tree)
-            || inner.dropped.get(&tree).is_some_and(|dropped| *dropped > seq);
+            || registry.live.contains_key(&tree)
+            || registry.dropped.get(&tree).is_some_and(|dropped| *dropped > seq);
         if readable { Ok(()) } else { Err(Error::NoSuchTree(tree.0)) }
     }
 
     /// Trees whose keys may not be removed yet, with the number of their drop.
     pub fn drops_pending(&self) -> Vec<(TreeId, Seq)> {
-        let inner = self.inner.read();
-        let mut pending: Vec<_> = inner.dropped.iter().map(|(id, seq)| (*id, *seq)).collect();
-        // In an order that follows from what was done, as everything does.
+        let registry = self.registry.read();
+        let mut pending: Vec<_> = registry.dropped.iter().map(|(id, seq)| (*id, *seq)).collect();
+        // In a deterministic order.
         pending.sort_unstable();
         pending
     }
 
-    /// From now on the keys of a dropped tree may be removed; nothing else needs to be known of it.
+    /// From now on the keys of a dropped tree may be removed.
     pub fn forget(&self, id: TreeId) {
-        self.inner.write().dropped.remove(&id);
+        self.registry.write().dropped.remove(&id);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Sizes that tests make small.
 
-/// Sizes that otherwise follow from [`crate::Options::memory_bytes`], or suit documents by the million: for tests, which
-/// then meet within hundreds of operations what a store meets within days. Nothing on disk depends on them; they may
-/// differ at each opening, and from version to version. `None` leaves a size as it is.
+/// Sizes that are otherwise derived from [`crate::Options::memory_bytes`], or suit millions of documents. Tests make them
+/// small, so that hundreds of operations reach the states that a store reaches within days. Nothing on disk depends on
+/// them; they may differ at each opening, and from version to version. `None` leaves a size unchanged.
 ///
 /// ```
 /// use alluvium_store::{Options, Tuning};
@@ -13,40 +13,40 @@
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tuning {
-    /// A memtable that has more bytes of keys and values is sealed, as is the largest when all together have twice as many.
+    /// A memtable with more bytes of keys and values is sealed; so is the largest one when all together have twice as many.
     pub memtable_bytes: Option<u64>,
     /// Memtables that pin more bytes of the log are sealed.
     pub log_limit_bytes: Option<u64>,
-    /// A manifest that grows beyond this is written anew.
+    /// A manifest that grows above this is rewritten.
     pub manifest_bytes: Option<u64>,
-    /// Runs above the base may have so many bytes in any case.
+    /// Runs above the base may always have this many bytes.
     pub upper_floor_bytes: Option<u64>,
-    /// Above so many runs in all, runs are merged whatever their size. At least 2.
+    /// Above this number of runs, runs are merged whatever their size. At least 2.
     pub max_runs: Option<usize>,
     /// The input bytes that a base merge tries not to exceed.
     pub max_job_bytes: Option<u64>,
     /// A tree with fewer bytes than this in one output shares its file with its neighbours.
     pub small_tree_bytes: Option<u64>,
-    /// So many tombstones above the base are merged into it only with other work.
+    /// Up to this number of tombstones above the base are merged into it only with other work.
     pub few_tombstones: Option<u64>,
-    /// A file with so many bytes of one tree gets a dictionary of at most a sixteenth.
+    /// A file with this many bytes of one tree gets a dictionary of at most a sixteenth of that.
     pub dictionary_file_bytes: Option<u64>,
     /// Data blocks to a partition of a file's index. At least 2.
     pub index_partition_blocks: Option<usize>,
-    /// Range tombstones of a partition may take so much memory.
+    /// The memory that the range tombstones of a partition may take.
     pub max_range_bytes: Option<u64>,
-    /// No flush makes them take more than this.
+    /// A flush that would make them take more memory than this fails.
     pub full_range_bytes: Option<usize>,
-    /// Definitions of a tree in use ([`crate::Definitions`]), for the layer above: documents that would need more are
-    /// written without.
+    /// For the layer above: the number of definitions ([`crate::Definitions`]) that a tree may use. Documents that would
+    /// need more are written without one.
     pub max_definitions: Option<u32>,
-    /// What the layer above gathers in memory at a time, in bytes: entries for an index, numbers of documents, keys that
-    /// match, what is sorted.
+    /// For the layer above: the bytes that it gathers in memory at a time: entries for an index, numbers of documents,
+    /// matching keys, documents that are sorted.
     pub gather_bytes: Option<usize>,
 }
 
 impl Tuning {
-    /// Refuses what no store can run with.
+    /// Refuses invalid sizes.
     pub(crate) fn check(&self) -> Result<(), (&'static str, &'static str)> {
         if self.max_runs.is_some_and(|runs| runs < 2) {
             return Err(("tuning.max_runs", "at least 2"));
@@ -57,7 +57,7 @@ impl Tuning {
         Ok(())
     }
 
-    /// Puts what is set into the options of partitions.
+    /// Copies the sizes that are set into the options of partitions.
     pub(crate) fn apply(&self, lsm: &mut alluvium_lsm::Options) {
         fn set<T: Copy>(into: &mut T, size: Option<T>) {
             if let Some(size) = size {

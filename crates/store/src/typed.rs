@@ -13,28 +13,28 @@ use std::sync::Arc;
 
 /// Writes and reads values of one type.
 pub trait Serializer: Send + Sync {
-    /// The type.
+    /// The type of the values.
     type Item;
 
     /// Appends the encoding of `item`.
     fn serialize(&self, item: &Self::Item, out: &mut Vec<u8>);
 
-    /// Takes one item from the front of `input`.
+    /// Decodes one item from the front of `input`, and advances it.
     ///
     /// # Errors
-    /// The reason why the bytes are no item.
+    /// The reason why the bytes are not an item.
     fn deserialize(&self, input: &mut &[u8]) -> std::result::Result<Self::Item, String>;
 
-    /// Passes over one item without decoding it.
+    /// Skips one item without decoding it.
     ///
     /// # Errors
-    /// The reason why the bytes are no item.
+    /// The reason why the bytes are not an item.
     fn skip(&self, input: &mut &[u8]) -> std::result::Result<(), String> {
         self.deserialize(input).map(drop)
     }
 }
 
-/// Bytes as they are, up to the end of the input. Their order is kept.
+/// Bytes up to the end of the input, unchanged, in their order.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RawBytes;
 
@@ -93,8 +93,8 @@ impl Serializer for U64 {
     }
 }
 
-/// Wraps a serializer so that items stand behind their length: many of them can be put into one
-/// value, and each can be skipped in one step.
+/// Wraps a serializer so that each item follows its length: one value can hold many items, and each can be
+/// skipped in one step.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SizePrefixed<S>(pub S);
 
@@ -196,7 +196,7 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
         self.store.write(batch, self.durability()).map(drop)
     }
 
-    /// Removes a key, whether it is there or not.
+    /// Removes a key, whether it exists or not.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -219,7 +219,7 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
         self.store.write(batch, self.durability()).map(drop)
     }
 
-    /// Removes the keys from `from` to below `to`, whether there are any or not.
+    /// Removes the keys from `from` to below `to`.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -268,7 +268,7 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
         Self::whole("value", &self.values, &bytes).map(Some)
     }
 
-    /// Walks the keys and values in key order.
+    /// Iterates over the keys and values in key order.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! A checkpoint that is made while others write holds every operation up to one number and none beyond,
-//! over all partitions, memtables, files and the log, and nobody's files go under it.
+//! over all partitions, memtables, files and the log, and no file that it needs is removed.
 
 use alluvium_env::{Env, thread};
 use alluvium_store::{Bounds, CheckpointOptions, Durability, Options, RestoreOptions, Store, TreeId};
@@ -133,7 +133,7 @@ fn the_log_goes_on_being_let_go_afterwards() {
     let before = store.stats().log_bytes;
     store.flush().unwrap();
     assert!(store.stats().log_bytes < before / 2, "{} of {before}", store.stats().log_bytes);
-    // And a checkpoint of a database whose log has let go of its beginning.
+    // And a checkpoint of a database that has removed the beginning of its log.
     store.checkpoint(Path::new("two"), &CheckpointOptions::default()).unwrap();
     let (found, _) = restored(&env, Path::new("two"), tree);
     assert_eq!(found, contents(&store, tree));

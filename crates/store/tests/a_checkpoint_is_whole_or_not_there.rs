@@ -264,7 +264,7 @@ fn while_files_are_copied_the_log_is_free() {
         let sorted = op.path.extension().is_some_and(|ending| ending == "sst");
         let copies = op.kind == OpKind::Create && sorted && op.path.starts_with("ck.incomplete");
         if copies && std::mem::take(&mut *asked.lock()) {
-            // A slow copy: meanwhile all that the log held is flushed, and goes.
+            // A slow copy: concurrently everything in the log is flushed, and its segments are removed.
             (0..40).for_each(|_| write(&other, 0..60));
             other.flush().unwrap();
             let after = segments(&env);

@@ -1,4 +1,4 @@
-//! Opening a directory that holds somebody else's folders, or a database without its log.
+//! Opening a directory with directories that are not ours, or a database without its log.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium_env::mem::MemFs;

@@ -1,5 +1,5 @@
 //! A log that lost its newest groups or its oldest segment is known by what the sorted files and
-//! the notes in the log say: opening names the damage. Whoever accepts it is told what is lost, and
+//! the notes in the log say: opening names the damage. A caller that accepts it gets the lost numbers, and
 //! is not asked again.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
@@ -55,15 +55,15 @@ fn segments(disk: &MemFs) -> Vec<PathBuf> {
 
 /// Refused by name; accepted; and then as good as new.
 fn refused_then_accepted(disk: &Arc<MemFs>, options: Options) -> Store {
-    let error = open(disk, options.clone()).err().expect("acknowledged writes are gone, and nobody says so");
+    let error = open(disk, options.clone()).err().expect("acknowledged writes are lost without an error");
     assert!(matches!(&error, Error::Storage(Disk::Corrupt { path, .. }) if path.starts_with(LOG)), "{error}");
     let willing = Options { accept_log_damage: true, ..options.clone() };
     let store = open(disk, willing).unwrap();
-    assert!(!store.report().lost.is_empty(), "what is lost is not told");
-    // Nothing of it is forgotten before those above say so: it is refused or told again.
+    assert!(!store.report().lost.is_empty(), "the loss is not reported");
+    // Until the layer above discards the damage it is refused or reported again.
     store.flush().unwrap();
     let still = open(&Arc::new(disk.kill_clone()), options.clone());
-    assert!(still.map_or(true, |store| !store.report().lost.is_empty()), "the damage was let go too early");
+    assert!(still.map_or(true, |store| !store.report().lost.is_empty()), "the damage was discarded too early");
     store.discard_damage().unwrap();
     let tree = store.create_trees(&[b"new"]).unwrap()[0];
     put(&store, tree, 1, b"after");
@@ -120,13 +120,13 @@ fn what_could_not_be_let_go_goes_later() {
             }
         }
         let killed = Arc::new(disk.kill_clone());
-        let store = open(&killed, options(64 << 20)).expect("the damage was let go");
+        let store = open(&killed, options(64 << 20)).expect("the damage was discarded");
         assert!(store.report().lost.is_empty(), "{:?}", store.report());
         assert!(store.contains(tree, &1u32.to_be_bytes()).unwrap());
     }
 }
 
-/// Files of an index that was built have numbers of which no flush tells.
+/// Files of an index that was built have numbers that no flush has noted.
 #[test]
 fn its_end_below_the_files_of_an_index() {
     let disk = Arc::new(MemFs::new());
@@ -149,7 +149,7 @@ fn its_end_below_the_files_of_an_index() {
 
     let store = open(&disk, options(64 << 20)).unwrap();
     let lost = store.report().lost.clone();
-    assert_eq!(lost.last().map(|(_, last)| *last), Some(written), "what is lost is not told: {lost:?}");
+    assert_eq!(lost.last().map(|(_, last)| *last), Some(written), "the loss is not reported: {lost:?}");
     put(&store, tree, 2, b"new");
     assert!(store.visible() > written, "a number is given out twice");
     store.discard_damage().unwrap();

@@ -34,7 +34,7 @@ fn damage_to_the_last_flush_of_any_partition_is_reported() {
         let last = bytes.iter().rposition(|b| *b != 0).unwrap();
         file.write_at(&[bytes[last] ^ 1], last as u64).unwrap();
         let opened = Store::open(Env { fs: killed, ..env }, path, options);
-        let error = opened.err().expect("100 keys are lost, and nobody says so");
+        let error = opened.err().expect("100 keys are lost without an error");
         assert!(error.is_corruption(), "{error}");
     }
 }

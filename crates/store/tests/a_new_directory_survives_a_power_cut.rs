@@ -57,7 +57,7 @@ fn a_creation_whose_last_sync_failed() {
         if !struck {
             break;
         }
-        assert!(nth == failed, "the sync that failed was told to nobody");
+        assert!(nth == failed, "the failed sync was not reported");
     }
     assert!(failed > 4, "a creation syncs directories {failed} times");
 }

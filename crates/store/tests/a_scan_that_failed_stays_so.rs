@@ -1,4 +1,4 @@
-//! A scan that met an error has passed over keys: it never says that it has come to its end, whoever asks again.
+//! A scan that met an error has skipped keys: later calls never report its end.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;

@@ -1,5 +1,5 @@
-//! A snapshot that is ended while somebody reads at it, between two steps of the read: the read says so by name, in
-//! place of what it found among what may have gone meanwhile. A read without a snapshot of its own begins anew.
+//! A snapshot that ends between two steps of a read: the read returns the named error, and not what it found among files
+//! that may have changed since. A read without a snapshot of its own starts again.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::sync::Mutex;

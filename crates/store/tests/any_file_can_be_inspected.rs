@@ -1,4 +1,4 @@
-//! Every kind of file is told of; with any byte changed, cut anywhere, or made of random bytes, what is told is
+//! Every kind of file is inspected; with any byte changed, cut anywhere, or made of random bytes, the result is
 //! damage or harmless, and never an end without an answer.
 
 use alluvium_env::{Env, OpenMode};
@@ -91,7 +91,7 @@ fn whole_files() {
         match kind {
             FileKind::Sorted => {
                 assert!(rows(&items, "block") > 3);
-                // The registry's two keys, and ten; nobody needs the others.
+                // The two keys of the registry, and ten; the others are not needed.
                 assert_eq!(rows(&items, "entry"), 12);
             }
             // Five batches, the checkpoint's note, and what is left of the flush's.
@@ -101,7 +101,7 @@ fn whole_files() {
             FileKind::Checkpoint => assert_eq!(rows(&items, "file"), 3),
             FileKind::Index | FileKind::ReadOnly => panic!("no file of a database"),
         }
-        // Under another name it is known by what stands in it.
+        // Under another name it is recognised by its content.
         let copy = Path::new("copy");
         env.fs.open(copy, OpenMode::CreateNew).unwrap().write_at(&read(&env, &path), 0).unwrap();
         let (found, again) = inspect(&env, copy).unwrap();
@@ -149,7 +149,7 @@ fn cut_at_every_length_and_random() {
         for len in (0..=end).rev() {
             replace(&env, &path, &bytes[..len]);
             let (_, items) = inspect(&env, &path).unwrap();
-            // Between two edits it is the manifest of an earlier moment: the log tells that there was more.
+            // Between two edits it is an earlier manifest: the log shows that there was more.
             let earlier = kind == FileKind::Manifest && edits(&whole).contains(&(len as u64));
             assert_eq!(damaged(&items), !earlier, "{kind:?}, {len} bytes: {items:?}");
         }

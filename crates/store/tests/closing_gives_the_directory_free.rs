@@ -155,12 +155,12 @@ fn work_on_other_threads_ends_first() {
             again.compact().unwrap();
             assert!(again.verify().unwrap().is_empty());
             // Reads that were under way may end.
-            assert_eq!(changes(&old_files), before, "somebody has changed files of a closed store");
+            assert_eq!(changes(&old_files), before, "files of a closed store have changed");
         });
     }
 }
 
-/// A write that does the work of compactions itself is told that the store is closed, not that a partition is.
+/// A write that does the work of compactions itself returns that the store is closed, not that a partition is.
 #[test]
 fn writers_that_compact_say_closed() {
     for round in 0..40u64 {

@@ -1,4 +1,4 @@
-//! Writers, flushes, settling and closing at once: nobody hangs, and what was acknowledged is there.
+//! Writers, flushes, settling and closing at once: no thread hangs, and acknowledged writes exist.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium_env::Env;

@@ -1,4 +1,4 @@
-//! Checksums are no secret: whoever hands a database over may have made them. Numbers beyond what a database
+//! Checksums are not secret: the author of a hostile database can make them. Numbers above those that a database
 //! can have given out are damage with a file and an offset, whatever the checksums say; opening then changes
 //! nothing.
 

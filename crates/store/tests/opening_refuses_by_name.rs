@@ -67,7 +67,7 @@ fn a_missing_part_is_damage_and_not_an_empty_database() {
             }
         }
         if let Some(name) = left {
-            // What a manifest that was being written leaves is none.
+            // A manifest that was being written is not a manifest yet.
             env.fs.open(&path.join(name), OpenMode::CreateNew).unwrap();
         }
         let error = error(&env, "db", options());

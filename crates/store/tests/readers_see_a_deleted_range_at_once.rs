@@ -1,4 +1,4 @@
-//! While one thread deletes a range, writes its keys anew in the same batch, and then changes them by
+//! While one thread deletes a range, writes its keys again in the same batch, and then changes them by
 //! deltas, readers without a snapshot find every key at every moment, and never a delta on a value that
 //! was deleted in between.
 #![allow(clippy::disallowed_methods)]

@@ -98,8 +98,7 @@ fn check(name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
     alluvium_env::schedules::check(&format!("-p alluvium-store --test schedules {name}"), usual, scenario);
 }
 
-/// A reader that stands still between its two steps finds the key also where a flush has dropped all older versions
-/// meanwhile. Nearly all that happens here are reads, so that one of them is met in between.
+/// A reader that pauses between its two steps finds the key also where a flush has dropped all older versions in between. Nearly all that happens here are reads, so that one of them is met in between.
 #[test]
 fn a_read_that_a_flush_overtakes_finds_the_newest() {
     check("a_read_that_a_flush_overtakes_finds_the_newest", 600, || {
@@ -119,7 +118,7 @@ fn a_read_that_a_flush_overtakes_finds_the_newest() {
     });
 }
 
-/// Files appear and go while one key is written again and again: whoever reads it without a snapshot finds it, and never
+/// Files appear and are removed while one key is written again and again: a read without a snapshot finds it, and never
 /// an older value than one it has found, or than was acknowledged before.
 #[test]
 fn a_read_across_a_switch_of_versions_finds_the_newest() {
@@ -128,11 +127,11 @@ fn a_read_across_a_switch_of_versions_finds_the_newest() {
         let keys = two_keys(&store);
         put(&store, tree, &keys, 1).unwrap();
         let acknowledged = Arc::new(AtomicU64::new(1));
-        let (writing, told, key) = (store.clone(), acknowledged.clone(), keys[0].clone());
+        let (writing, written, key) = (store.clone(), acknowledged.clone(), keys[0].clone());
         let writer = spawn("writer", move || {
             for count in 2..6 {
                 put(&writing, tree, std::slice::from_ref(&key), count).unwrap();
-                told.store(count, Ordering::SeqCst);
+                written.store(count, Ordering::SeqCst);
                 if count % 2 == 0 {
                     writing.flush().unwrap();
                 }
@@ -144,15 +143,15 @@ fn a_read_across_a_switch_of_versions_finds_the_newest() {
             files.compact().unwrap();
             files.run_pending().unwrap();
         });
-        let (reading, told, key) = (store.clone(), acknowledged, keys[0].clone());
+        let (reading, written, key) = (store.clone(), acknowledged, keys[0].clone());
         let reader = spawn("reader", move || {
             let mut before = 0;
             for _ in 0..4 {
-                let told = told.load(Ordering::SeqCst);
+                let least = written.load(Ordering::SeqCst);
                 let found = get(&reading, tree, &key);
                 assert!(
-                    found >= told.max(before),
-                    "{found} is found, after {told} was acknowledged and {before} found"
+                    found >= least.max(before),
+                    "{found} is found, after {least} was acknowledged and {before} found"
                 );
                 before = found;
             }
@@ -243,7 +242,7 @@ fn every_batch_of_the_queue_is_in_the_log_and_in_a_memtable() {
     });
 }
 
-/// The log fails once: who was in that group, or came later, is told; nobody waits for ever; what was acknowledged is
+/// The log fails once: writers in that group, and later ones, get an error; none waits for ever; what was acknowledged is
 /// there, for readers now and after opening again.
 #[test]
 fn a_failed_log_is_told_to_everybody_in_the_queue() {
@@ -323,7 +322,7 @@ fn own_key(count: u64) -> Vec<u8> {
     vec![200, count as u8]
 }
 
-/// A batch that deletes all there is, as one range, and puts the keys and one more anew.
+/// A batch that deletes all keys, as one range, and puts them and one more again.
 fn renew(store: &Store, tree: TreeId, keys: &[Vec<u8>], count: u64) {
     let mut batch = store.batch();
     batch.delete_range(tree, &[], &[255]);
@@ -331,8 +330,8 @@ fn renew(store: &Store, tree: TreeId, keys: &[Vec<u8>], count: u64) {
     store.write(batch, Durability::Bulk).unwrap();
 }
 
-/// A reader that stands still between its steps while range tombstones are thinned: the one that it needs goes with the second
-/// that comes meanwhile, unless it has registered its moment. Nearly all that happens here are reads, so that one of them is
+/// A reader that pauses between its steps while range tombstones are thinned: the one that it needs is dropped with the second
+/// one that is added in between, unless the reader has registered a snapshot. Nearly all that happens here are reads, so that one of them is
 /// met in between.
 #[test]
 fn a_read_that_deletes_of_ranges_overtake_finds_nothing_again() {
@@ -355,7 +354,7 @@ fn a_read_that_deletes_of_ranges_overtake_finds_nothing_again() {
 }
 
 /// Each batch deletes all that the ones before have put, by a range, and range tombstones in memory are thinned for the next:
-/// whoever reads without a snapshot finds nothing again that was deleted before, and a snapshot shows one batch, whole, and
+/// a read without a snapshot finds nothing again that was deleted before, and a snapshot shows one batch, whole, and
 /// never changes.
 #[test]
 fn deletes_of_ranges_hide_the_same_at_every_moment() {
@@ -365,11 +364,11 @@ fn deletes_of_ranges_hide_the_same_at_every_moment() {
         let keys = two_keys(&store);
         renew(&store, tree, &keys, 1);
         let acknowledged = Arc::new(AtomicU64::new(1));
-        let (writing, told, all) = (store.clone(), acknowledged.clone(), keys.clone());
+        let (writing, written, all) = (store.clone(), acknowledged.clone(), keys.clone());
         let writer = spawn("writer", move || {
             for count in 2..=LAST {
                 renew(&writing, tree, &all, count);
-                told.store(count, Ordering::SeqCst);
+                written.store(count, Ordering::SeqCst);
             }
         });
         let files = store.clone();
@@ -395,10 +394,10 @@ fn deletes_of_ranges_hide_the_same_at_every_moment() {
         let reader = spawn("reader", move || {
             let mut before = 1;
             for _ in 0..8 {
-                let told = acknowledged.load(Ordering::SeqCst);
-                assert_eq!(get(&reading, tree, &own_key(told - 1)), 0, "what was deleted is there");
+                let least = acknowledged.load(Ordering::SeqCst);
+                assert_eq!(get(&reading, tree, &own_key(least - 1)), 0, "what was deleted is there");
                 let found = get(&reading, tree, &key);
-                assert!(found >= told.max(before), "{found}, after {told} was acknowledged and {before} found");
+                assert!(found >= least.max(before), "{found}, after {least} was acknowledged and {before} found");
                 before = found;
             }
         });

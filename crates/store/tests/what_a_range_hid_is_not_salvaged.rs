@@ -41,7 +41,7 @@ fn neither_from_files_nor_from_the_log() {
     assert_eq!(found, (0..100u8).filter(|key| !gone(key)).collect::<Vec<_>>());
 }
 
-/// A store of one partition that writes its log in small segments, and the segments that it has let go.
+/// A store of one partition that writes its log in small segments, and the segments that it has removed.
 struct Kept {
     mem: Arc<MemFs>,
     store: Store,
@@ -66,7 +66,7 @@ impl Kept {
         Self { mem, store, gone }
     }
 
-    /// Writes so much to another tree that the log goes on in another segment, and flushes: the log says so.
+    /// Fills a segment of the log with writes to another tree, and flushes, which the log notes.
     fn flush(&self, other: TreeId) {
         for n in 0..40u32 {
             let mut batch = self.store.batch();
@@ -76,7 +76,7 @@ impl Kept {
         self.store.flush().unwrap();
     }
 
-    /// As after a crash before any of the log was let go; then it is lost where it has this text, and the manifests too.
+    /// As after a crash before any of the log was removed; then the group with this text is lost, and the manifests are too.
     fn with_gap(&self, gap: &str, manifests: bool) -> Salvage {
         let mem = Arc::new(self.mem.kill_clone());
         if !manifests {

@@ -1,4 +1,4 @@
-//! An error that has changed nothing is told, and everything else goes on.
+//! An error that has changed nothing is returned, and everything else continues.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;
@@ -60,7 +60,7 @@ fn a_compaction_that_fails_keeps_those_of_other_partitions_from_nothing() {
     damage_files(&env, Path::new("db/p000"));
     let before = files("p001").count();
     while let Ok(true) = store.run_one_pending() {}
-    assert!(store.run_one_pending().is_err(), "the damaged files are told of");
+    assert!(store.run_one_pending().is_err(), "the damaged files are reported");
     assert!(files("p001").count() < before, "{before} files, as before");
 }
 
@@ -90,7 +90,7 @@ fn a_compaction_that_fails_makes_no_flush_fail() {
     // The other partition has the registry of trees.
     damage_files(&env, Path::new("db/p001"));
     let store = Store::open(env, Path::new("db"), options(true)).unwrap();
-    // Threads try to merge the damaged files meanwhile, and each of these flushes may meet that.
+    // Threads try to merge the damaged files concurrently, and each of these flushes may meet that.
     (12..19).for_each(|round| write(&store, round));
-    assert!(store.compact().is_err(), "the damaged files are told of");
+    assert!(store.compact().is_err(), "the damaged files are reported");
 }

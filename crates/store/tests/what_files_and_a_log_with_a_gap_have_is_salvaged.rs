@@ -1,4 +1,4 @@
-//! A log with a gap, and files of which the manifest does not tell, or not all: what is whole of them is there, and what may
+//! A log with a gap, and files of which the manifest lists none, or not all: their whole parts are salvaged, and what may
 //! have been deleted or changed in the gap is doubtful.
 
 mod common;

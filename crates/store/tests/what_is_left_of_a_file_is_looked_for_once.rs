@@ -1,5 +1,5 @@
-//! A damaged file that many trees share: where its whole blocks stand is found once, and a scan reads those of its tree. And
-//! reading ends when it is told to.
+//! A damaged file that many trees share: its whole blocks are found once, and a scan reads those of its tree. And reading
+//! ends when it is stopped.
 
 mod common;
 
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const TREES: usize = 200;
 
-/// A file with so many small trees, without its end.
+/// A file with this many small trees, without its end.
 fn damaged() -> (Arc<MemFs>, Vec<alluvium_store::TreeId>) {
     let mem = Arc::new(MemFs::new());
     let sizes = Options { memory_bytes: 8 << 20, block_bytes: 1 << 10, ..Options::default() };

@@ -1,4 +1,4 @@
-//! Salvage reads where nothing may be written: it takes the lock by reading alone, and goes without where there is none.
+//! Salvage reads a directory that may not be written: it takes the lock by reading alone, and does without a missing one.
 
 mod common;
 

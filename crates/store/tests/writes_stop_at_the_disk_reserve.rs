@@ -195,7 +195,7 @@ fn without_a_reserve_the_disk_is_filled() {
     }
 }
 
-/// Nobody flushes: refused writes alone see to it that the log holds nothing that it need not.
+/// No thread flushes: refused writes alone have the log release everything that is not needed.
 #[test]
 fn the_log_gives_its_own_space_back_by_itself() {
     for background in [true, false] {

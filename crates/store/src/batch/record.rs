@@ -9,15 +9,15 @@ use alluvium_codec::{DecodeError, varint};
 pub(super) struct Decoded<'a> {
     pub partition: u32,
     pub entry: Entry<'a>,
-    /// It has the number of the operation before it.
-    pub shares: bool,
+    /// An index entry, which has the number of the operation before it.
+    pub is_entry: bool,
 }
 
 /// Takes one operation off the front of `input`. `seq` is the number that it has.
 pub(super) fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> alluvium_codec::Result<Decoded<'a>> {
     let (&kind, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
     *input = rest;
-    let shares = kind & ENTRY != 0;
+    let is_entry = kind & ENTRY != 0;
     let kind = match kind {
         1 => Kind::Put,
         2 => Kind::Delete,
@@ -35,7 +35,7 @@ pub(super) fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> alluvium_codec::R
     if kind == Kind::RangeDelete && (value <= key || !value.starts_with(&key[..4])) {
         return Err(DecodeError::Invalid("a range of keys that is empty or leaves its tree"));
     }
-    Ok(Decoded { partition, entry: Entry { key, seq, kind, value }, shares })
+    Ok(Decoded { partition, entry: Entry { key, seq, kind, value }, is_entry })
 }
 
 /// A log record, decoded.
@@ -46,12 +46,12 @@ pub(crate) enum LogRecord<'a> {
     Flushed {
         /// Only numbers below this were removed from the log.
         needed: Seq,
-        /// Partitions, and up to which number each has been flushed and its manifest synced.
+        /// Partitions, and the number up to which each is flushed and its manifest synced.
         flushed: Vec<(u32, Seq)>,
     },
 }
 
-/// Decodes a log record, which has as many numbers as its operations take; a note takes one.
+/// Decodes a log record, whose range of numbers fits its operations; a note takes one.
 pub(crate) fn decode_record<'a>(record: &alluvium_wal::Record<'a>) -> alluvium_codec::Result<LogRecord<'a>> {
     let (found, next) = decode_from(record.payload, record.first_seq)?;
     match next == record.last_seq + 1 {
@@ -60,7 +60,7 @@ pub(crate) fn decode_record<'a>(record: &alluvium_wal::Record<'a>) -> alluvium_c
     }
 }
 
-/// Decodes a log record whose first operation has the number `first`, and says with which number the next one begins.
+/// Decodes a log record whose first operation has the number `first`; returns the first number of the next record too.
 pub(super) fn decode_from(payload: &[u8], first: Seq) -> alluvium_codec::Result<(LogRecord<'_>, Seq)> {
     let (&tag, mut input) = payload.split_first().ok_or(DecodeError::Truncated)?;
     match tag {
@@ -68,10 +68,10 @@ pub(super) fn decode_from(payload: &[u8], first: Seq) -> alluvium_codec::Result<
             let mut ops: Vec<(u32, Entry<'_>)> = Vec::new();
             let mut next = first;
             while !input.is_empty() {
-                let Decoded { partition, mut entry, shares } = decode_op(&mut input, next)?;
+                let Decoded { partition, mut entry, is_entry } = decode_op(&mut input, next)?;
                 match ops.last() {
-                    Some((owner, before)) if shares && *owner == partition => entry.seq = before.seq,
-                    _ if shares => return Err(DecodeError::Invalid("an index entry apart from its document")),
+                    Some((owner, before)) if is_entry && *owner == partition => entry.seq = before.seq,
+                    _ if is_entry => return Err(DecodeError::Invalid("an index entry apart from its document")),
                     _ => next += 1,
                 }
                 ops.push((partition, entry));
@@ -79,7 +79,7 @@ pub(super) fn decode_from(payload: &[u8], first: Seq) -> alluvium_codec::Result<
             Ok((LogRecord::Batch(ops), next))
         }
         TAG_FLUSHED => {
-            // The number behind the last one, where nothing is needed.
+            // Where nothing is needed it is one above the last number.
             let needed = get_number(&mut input, "a sequence number")?;
             let mut flushed = Vec::new();
             while !input.is_empty() {
@@ -94,7 +94,7 @@ pub(super) fn decode_from(payload: &[u8], first: Seq) -> alluvium_codec::Result<
     }
 }
 
-/// The record that notes how far partitions are flushed, and what of the log is needed still.
+/// The record that notes how far partitions are flushed, and from which number on the log is still needed.
 pub(crate) fn encode_flushed(needed: Seq, flushed: impl Iterator<Item = (u32, Seq)>) -> Vec<u8> {
     let mut bytes = vec![TAG_FLUSHED];
     varint::put_u64(&mut bytes, needed);

@@ -1,7 +1,7 @@
 //! A directory that gets its name when it is whole.
 //!
-//! What is made for `DIR` is made in `DIR.incomplete` beside it, under a lock, and renamed in the end. A
-//! process that dies before leaves `DIR.incomplete`; the next attempt for the same `DIR` clears it.
+//! `DIR` is made as `DIR.incomplete` beside it, under a lock, and renamed at the end. A process that dies before that
+//! leaves `DIR.incomplete`; the next attempt for the same `DIR` clears it.
 
 use crate::error::{Error, Result, check_stop};
 use crate::files::{self, LOCK_NAME, LOG_DIR, listing, superblock};
@@ -15,10 +15,10 @@ use std::sync::atomic::AtomicBool;
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
 
-/// How a file came to where it is.
+/// The way a file was placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placed {
-    /// It has another name there.
+    /// It was hard-linked.
     Linked,
     /// Its bytes were copied.
     Copied,
@@ -27,13 +27,13 @@ pub(crate) enum Placed {
 /// A directory in the making.
 pub(crate) struct Building<'a> {
     env: &'a Env,
-    /// The name that it is to have.
+    /// The final name.
     target: PathBuf,
-    /// Where it is made.
+    /// The name until it is whole.
     pub dir: PathBuf,
     /// Bytes of the disk that copies leave free.
     reserve: u64,
-    /// Somebody wants it to end.
+    /// Set to stop the work.
     pub stop: Arc<AtomicBool>,
     _lock: Box<dyn FileLock>,
 }
@@ -52,7 +52,7 @@ impl<'a> Building<'a> {
         }
         files::make_directory(env, &dir)?;
         let lock = env.fs.try_lock(&dir.join(LOCK_NAME))?.ok_or_else(|| Error::InUse(dir.clone()))?;
-        // Another may have finished in between.
+        // Another process may have finished in between.
         check_target(env, target)?;
         check_ours(env, &dir)?;
         for entry in env.fs.list(&dir)?.iter().filter(|entry| entry.name != LOCK_NAME) {
@@ -61,23 +61,23 @@ impl<'a> Building<'a> {
         Ok(Self { env, target: target.to_owned(), dir, reserve, stop, _lock: lock })
     }
 
-    /// Keeps the reserve only if the database at `path` lies on the same disk: what fills another one does not stop it.
+    /// Keeps the reserve only if the database at `path` is on the same disk: filling another disk does not stop it.
     pub fn reserve_beside(&mut self, path: &Path) {
-        // Where nobody knows, the database comes first.
+        // Where that is not known, the reserve is kept.
         if let Ok(false) = self.env.fs.is_same_disk(path, &self.dir) {
             self.reserve = 0;
         }
     }
 
-    /// A directory in it.
+    /// Makes a directory in it.
     pub fn directory(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir.join(name);
         self.env.fs.create_dir_all(&dir)?;
         Ok(dir)
     }
 
-    /// Gives the file `from` the name `to`: by a link, if that is allowed and possible, else by a copy,
-    /// whose bytes are durable. The name is durable when its directory is synced.
+    /// Places the file `from` at `to`: by a link, if that is allowed and possible, else by a copy, whose bytes
+    /// are durable. The name is durable when its directory is synced.
     pub fn place(&self, from: &Path, to: &Path, link: bool) -> Result<Placed> {
         if link {
             match self.env.fs.hard_link(from, to) {
@@ -107,17 +107,17 @@ impl<'a> Building<'a> {
         Ok(copy.sync()?)
     }
 
-    /// Refuses to write `bytes` if that leaves less than the reserve. A disk that fills up would stop the
-    /// database that lies on it.
+    /// Refuses to write `bytes` if that leaves less than the reserve: a full disk would stop the database that is
+    /// on it.
     pub fn need(&self, bytes: u64) -> Result<()> {
-        // Where nobody knows how much is free, writing will tell.
+        // Where the free space is not known, writing finds out.
         let Ok(free) = self.env.fs.available_bytes(&self.dir) else { return Ok(()) };
         if free >= bytes.saturating_add(self.reserve) {
             return Ok(());
         }
         let kept = match self.reserve {
             0 => String::new(),
-            kept => format!(", of which {kept} are kept for the database that lies there (disk-reserve)"),
+            kept => format!(", of which {kept} are kept for the database on that disk (disk_reserve_bytes)"),
         };
         let what = format!("{bytes} bytes are needed, and {free} are free{kept}");
         let full = std::io::Error::new(ErrorKind::StorageFull, what);
@@ -134,14 +134,14 @@ impl<'a> Building<'a> {
         Ok(self.env.fs.sync_dir(&self.dir)?)
     }
 
-    /// Gives the directory its name. Everything in it is durable.
+    /// Renames the directory to its final name. Everything in it is durable.
     pub fn finish(self) -> Result<()> {
         self.env.fs.sync_dir(&self.dir)?;
         self.env.fs.rename(&self.dir, &self.target)?;
         Ok(self.env.fs.sync_dir(parent_of(&self.target))?)
     }
 
-    /// Gives what is within it the name, and removes the rest.
+    /// Renames the database in it to the final name, and removes the rest.
     fn finish_inner(self) -> Result<()> {
         self.env.fs.rename(&self.dir.join(INNER), &self.target)?;
         self.env.fs.sync_dir(parent_of(&self.target))?;
@@ -149,9 +149,9 @@ impl<'a> Building<'a> {
         Ok(())
     }
 
-    /// Removes what was made; what cannot be removed is removed by the next attempt.
+    /// Removes the directory. What cannot be removed now is removed by the next attempt.
     pub fn abandon(self) {
-        // The lock goes last: until then nobody else begins there.
+        // The lock is removed last: until then no other process begins there.
         for entry in self.env.fs.list(&self.dir).unwrap_or_default() {
             if entry.name != LOCK_NAME {
                 let _left = files::remove_all(self.env, &self.dir.join(&entry.name), entry.is_dir);
@@ -161,15 +161,15 @@ impl<'a> Building<'a> {
     }
 }
 
-/// What is made within a directory in the making, to take its place.
+/// The name of a database inside the directory, which takes its place at the end.
 const INNER: &str = "database";
 
-/// Has a directory made that gets the name `target`, which must not exist or be empty, when `make` is done:
-/// until then it has another name beside that. What `make` has written must be durable.
+/// Makes the directory `target`, which must not exist or be empty, by `make`: that gets another name beside it to write to,
+/// and the directory is renamed when `make` is done. What `make` has written must be durable.
 ///
 /// # Errors
-/// [`Error::TargetExists`], [`Error::InUse`] if another makes it, what writing says, and what `make` returns; nothing
-/// has the name then.
+/// [`Error::TargetExists`], [`Error::InUse`] if another process makes it, [`Error::Storage`], and the errors of `make`; then
+/// there is no `target`.
 pub fn make_whole<T, E: From<Error>>(
     env: &Env,
     target: &Path,
@@ -188,7 +188,7 @@ pub fn make_whole<T, E: From<Error>>(
     }
 }
 
-/// Refuses a directory within a database: it would be removed with it, or taken for a part of it.
+/// Refuses a directory inside a database: it would be removed with the database, or taken for a part of it.
 fn refuse_inside(env: &Env, dir: &Path) -> Result<()> {
     for above in dir.ancestors().skip(1) {
         let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
@@ -210,7 +210,7 @@ fn check_target(env: &Env, target: &Path) -> Result<()> {
     }
 }
 
-/// Refuses to clear a directory that holds what is not ours.
+/// Refuses to clear a directory with files that no earlier attempt made.
 fn check_ours(env: &Env, dir: &Path) -> Result<()> {
     let superblocks = [superblock::NAME, superblock::TEMPORARY, superblock::NEXT];
     let names = [&[INNER, LOCK_NAME, LOG_DIR, listing::NAME, listing::TEMPORARY][..], &superblocks].concat();
@@ -221,7 +221,7 @@ fn check_ours(env: &Env, dir: &Path) -> Result<()> {
     }
 }
 
-/// True if a file cannot have a second name there: another file system, one without links, or too many.
+/// True if a file cannot be linked there: another file system, one without links, or too many links.
 fn cannot_link(error: &alluvium_env::Error) -> bool {
     use ErrorKind::{CrossesDevices, PermissionDenied, TooManyLinks, Unsupported};
     let kinds = [CrossesDevices, PermissionDenied, TooManyLinks, Unsupported];

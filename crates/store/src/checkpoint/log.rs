@@ -1,4 +1,4 @@
-//! The part of the log that a checkpoint needs, written anew: another database's log, with the same numbers.
+//! A copy of a part of the log, as the log of another database, with the same numbers.
 
 use crate::batch::{TAG_FLUSHED, encode_flushed};
 use alluvium_codec::entry::Seq;
@@ -6,10 +6,10 @@ use alluvium_env::{Env, OpenMode, Result};
 use alluvium_wal::{Record, Wal};
 use std::path::{Path, PathBuf};
 
-/// Records are written in groups of so many bytes.
+/// Records are written in groups of about this many bytes.
 const GROUP_BYTES: usize = 1 << 20;
 
-/// A log that takes records in their order.
+/// A log that is made of the records of another.
 pub(crate) struct LogCopy<'a> {
     env: &'a Env,
     dir: PathBuf,
@@ -17,13 +17,13 @@ pub(crate) struct LogCopy<'a> {
     log: Option<Wal>,
     group: Vec<(Seq, Seq, usize)>,
     bytes: Vec<u8>,
-    /// The note that counts; others tell of flushes that the copy does not have.
+    /// The note that is kept; others are about flushes that the copy does not have.
     note: Option<Seq>,
 }
 
 impl<'a> LogCopy<'a> {
-    /// A log in `dir`, an empty directory. Of the notes in the records, only that with the number `note`
-    /// is kept; without one all are.
+    /// A log in `dir`, an empty directory. Of the notes in the records, the one with the number `note` is kept;
+    /// `None` keeps all.
     pub fn new(env: &'a Env, dir: &Path, database_id: u64, segment_bytes: u64, note: Option<Seq>) -> Self {
         let options =
             alluvium_wal::Options { segment_bytes, must_exist: false, ..alluvium_wal::Options::new(database_id) };
@@ -31,7 +31,7 @@ impl<'a> LogCopy<'a> {
         Self { env, dir, options, log: None, group: Vec::new(), bytes, note }
     }
 
-    /// Takes the next record.
+    /// Appends the next record.
     pub fn take(&mut self, record: Record<'_>) -> Result<()> {
         let foreign = self.note.is_some_and(|note| note != record.first_seq);
         if record.payload.first() == Some(&TAG_FLUSHED) && foreign {
@@ -61,14 +61,14 @@ impl<'a> LogCopy<'a> {
         Ok(())
     }
 
-    /// Writes what is left, and closes the log cleanly and durably.
+    /// Writes the last group, and closes the log cleanly and durably.
     pub fn finish(mut self) -> Result<()> {
         self.write()?;
         if let Some(log) = self.log {
             log.close()?;
         }
-        // A log cuts its closed segments behind their ends, and leaves it to the next open whether that lasts; here
-        // their lengths are written down.
+        // A log truncates its closed segments and does not sync their lengths, which the next open does not need. The
+        // lengths here are listed, so they are synced.
         for entry in self.env.fs.list(&self.dir)?.iter().filter(|entry| !entry.is_dir) {
             self.env.fs.open(&self.dir.join(&entry.name), OpenMode::ReadWrite)?.sync()?;
         }

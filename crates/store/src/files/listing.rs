@@ -1,5 +1,5 @@
-//! The file `CHECKPOINT`: what a checkpoint is of, and its files with sizes and checksums. Text, so that
-//! any tool can read it; drawn in `docs/format/checkpoint.md`.
+//! The file `CHECKPOINT`: the origin of a checkpoint, and its files with sizes and checksums. It is text, so that any tool
+//! can read it; `docs/format/checkpoint.md` describes it.
 
 use crate::error::{Error, Result, check_stop};
 use alluvium_codec::checksum64;
@@ -17,10 +17,10 @@ pub(crate) const TEMPORARY: &str = "CHECKPOINT.tmp";
 /// The format version that this build writes, and the highest that it reads.
 const FORMAT_VERSION: u32 = 1;
 const TITLE: &str = "alluvium checkpoint ";
-/// A listing of more bytes than this is none: 1 GiB names some ten million files.
+/// A longer file is not a listing: 1 GiB lists some ten million files.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What vouches for the content of a file.
+/// The checksum of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileChecksum {
     /// Of a sorted file: the checksum of its footer, which covers the checksums of all its blocks.
@@ -36,24 +36,24 @@ pub struct ListedFile {
     pub path: String,
     /// Its length in bytes.
     pub bytes: u64,
-    /// What vouches for its content.
+    /// The checksum of its content.
     pub checksum: FileChecksum,
-    /// The checkpoint that was named as base has it too: nobody needs to transfer it again.
+    /// The base checkpoint has it too, so it need not be transferred again.
     pub in_base: bool,
 }
 
-/// What the file `CHECKPOINT` says.
+/// The content of the file `CHECKPOINT`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
     /// The checkpoint's own id; its manifests and its log carry it.
     pub id: u64,
-    /// The id of the database that it was taken of.
+    /// The id of the database of which it was made.
     pub database_id: u64,
     /// The number of the last operation in it.
     pub seq: Seq,
     /// Partitions of the database.
     pub partitions: u32,
-    /// The id of the checkpoint that was named as base.
+    /// The id of the base checkpoint.
     pub base: Option<u64>,
     /// All files but this one and the lock, in the order of their paths.
     pub files: Vec<ListedFile>,
@@ -73,8 +73,7 @@ impl Listing {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotACheckpoint`] if there is none, [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`], and
-    /// what reading says.
+    /// [`Error::NotACheckpoint`] if there is no listing, and [`Error::Storage`] for damage, a newer format, or a failed read.
     pub fn read(env: &Env, dir: &Path) -> Result<Self> {
         let path = dir.join(NAME);
         if !env.fs.exists(&path)? {
@@ -124,9 +123,9 @@ impl Listing {
     /// [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`].
     pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Self> {
         let damaged = |offset: usize, what: &str| Error::from(alluvium_env::Error::corrupt(path, offset as u64, what));
-        let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.valid_up_to(), "it is no text"))?;
+        let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.valid_up_to(), "it is not text"))?;
         let version = text.lines().next().and_then(|line| line.strip_prefix(TITLE)?.parse::<u32>().ok());
-        let version = version.ok_or_else(|| damaged(0, "no listing of a checkpoint starts like this"))?;
+        let version = version.ok_or_else(|| damaged(0, "the listing of a checkpoint does not start like this"))?;
         let body = text.strip_suffix('\n').and_then(|text| Some(text.rfind('\n')? + 1));
         let body = body.ok_or_else(|| damaged(bytes.len(), "the last line is missing"))?;
         let mut end = text[body..].split_ascii_whitespace();
@@ -142,18 +141,18 @@ impl Listing {
         let mut offset = 0;
         for line in text[..body].split_inclusive('\n') {
             if offset > 0 && listing.take(line).is_none() {
-                return Err(damaged(offset, "a line that nobody understands"));
+                return Err(damaged(offset, "an unknown or malformed line"));
             }
             offset += line.len();
         }
         if count.and_then(|count| count.parse().ok()) != Some(listing.files.len()) {
-            return Err(damaged(body, "the number of files is another"));
+            return Err(damaged(body, "the number of files does not match"));
         }
-        // Nothing sums up the last line itself: it is as it is written, blanks and all.
+        // No checksum covers the last line itself, so it is compared with what this build writes, blanks included.
         if text[body..] != format!("end {} {:016x}\n", listing.files.len(), sum.unwrap_or_default()) {
-            return Err(damaged(body, "the last line is not as it is written"));
+            return Err(damaged(body, "the last line is malformed"));
         }
-        // Whoever asks for the bytes of all of them gets a number, too.
+        // The sum of all lengths must fit a number.
         let sum = listing.files.iter().try_fold(0u64, |sum, file| sum.checked_add(file.bytes));
         if sum.is_none_or(|sum| sum > MAX_NUMBER) {
             return Err(damaged(0, "the files would be larger than any disk"));
@@ -164,6 +163,7 @@ impl Listing {
         Ok(listing)
     }
 
+    /// Parses a line of the listing.
     fn take(&mut self, line: &str) -> Option<()> {
         let mut words = line.split_ascii_whitespace();
         let (name, first) = (words.next()?, words.next()?);
@@ -187,9 +187,9 @@ impl Listing {
                     "new" => false,
                     _ => return None,
                 };
-                let ours = first.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+                let inside = first.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
                 self.files.push(ListedFile { path: first.to_owned(), bytes, checksum, in_base });
-                return ours.then_some(()).filter(|()| words.next().is_none());
+                return inside.then_some(()).filter(|()| words.next().is_none());
             }
             _ => return None,
         }
@@ -229,7 +229,7 @@ pub(crate) fn content_checksum(env: &Env, path: &Path, stop: &AtomicBool) -> Res
     Ok((len, hasher.finish()))
 }
 
-/// Sixteen digits as they are written: no capitals, no sign.
+/// Sixteen lowercase hexadecimal digits, without a sign.
 fn hex(text: &str) -> Option<u64> {
     let written = text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     u64::from_str_radix(text, 16).ok().filter(|_| written)

@@ -1,4 +1,4 @@
-//! The file `ALLUVIUM`: what a database is, written once when it is created.
+//! The file `ALLUVIUM`: the identity of a database, written once when it is created.
 //!
 //! A checked frame (`docs/format/store.md`): magic, format version, database id, partitions.
 //! Written and synced as `ALLUVIUM.tmp` before anything else is made, and renamed when the rest is
@@ -12,18 +12,18 @@ use std::path::Path;
 pub(crate) const NAME: &str = "ALLUVIUM";
 /// Its name while a database is being created.
 pub(crate) const TEMPORARY: &str = "ALLUVIUM.tmp";
-/// The name of one that is to take the place of another.
+/// The name of a superblock that is about to replace another.
 pub(crate) const NEXT: &str = "ALLUVIUM.next";
 const MAGIC: &[u8; 8] = b"alluvium";
 /// The format version that this build writes, and the highest that it reads.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
-/// What the file says.
+/// The content of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Superblock {
     /// A random number that ties the log to the database.
     pub database_id: u64,
-    /// Partitions, fixed.
+    /// The number of partitions, which is fixed.
     pub partitions: u32,
 }
 
@@ -32,8 +32,7 @@ impl Superblock {
         let mut payload = Vec::new();
         payload.extend_from_slice(&self.database_id.to_le_bytes());
         payload.extend_from_slice(&self.partitions.to_le_bytes());
-        // The magic and the version stand before the frame, so that a newer format is named
-        // even if its frame looks different.
+        // The magic and the version precede the frame, so that a newer format is recognised even if its frame differs.
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         alluvium_codec::frame::put(&mut bytes, &payload, u64::from(FORMAT_VERSION), 12).map_err(|_| Error::Closed)?;
@@ -42,11 +41,12 @@ impl Superblock {
 
     fn decode(bytes: &[u8], path: &Path) -> Result<Self> {
         let damaged = |offset, what: &str| Error::from(alluvium_env::Error::corrupt(path, offset, what));
-        let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| damaged(0, "no Alluvium database starts like this"))?;
+        let rest =
+            bytes.strip_prefix(MAGIC).ok_or_else(|| damaged(0, "an Alluvium database does not start like this"))?;
         let (version, mut rest) = rest.split_first_chunk::<4>().ok_or_else(|| damaged(8, "the file is too short"))?;
         let found = u32::from_le_bytes(*version);
         if found != FORMAT_VERSION {
-            // A flipped bit in the version would read as a newer format: the frame tells.
+            // A flipped bit in the version would read as a newer format: the frame shows the difference.
             let sane = alluvium_codec::frame::get(&mut { rest }, u64::from(found), 12).is_ok();
             if sane
                 || found < 1 << 16 && alluvium_codec::frame::get(&mut { rest }, u64::from(FORMAT_VERSION), 12).is_err()
@@ -67,7 +67,7 @@ impl Superblock {
         Ok(Self { database_id: u64::from_le_bytes(*id), partitions })
     }
 
-    /// Reads the file; `None` if there is none.
+    /// Reads the file; `None` if it does not exist.
     pub fn read(env: &Env, dir: &Path) -> Result<Option<Self>> {
         let path = dir.join(NAME);
         if !env.fs.exists(&path)? {
@@ -85,12 +85,12 @@ impl Superblock {
         Self::decode(&bytes, path)
     }
 
-    /// Begins a creation: the file, durable, under its temporary name.
+    /// Begins a creation: writes the file, durable, under its temporary name.
     ///
-    /// One that an unfinished creation has left gives way to the new one, and is not removed before:
-    /// the removal may reach the disk before those of the old parts do, and these would then look like
-    /// a database that has lost its superblock. Nor is it written over: its name may be lost, though
-    /// one sees it, if it was the sync of the directory that had failed.
+    /// A file that an unfinished creation has left is replaced by a rename. It is not removed first: its removal
+    /// may reach the disk before the removals of the other old parts, which would then look like a database that
+    /// has lost its superblock. Nor is it overwritten: if the sync of the directory had failed, its name may be
+    /// lost though it is visible.
     pub fn begin(self, env: &Env, dir: &Path) -> Result<()> {
         let temporary = dir.join(TEMPORARY);
         if env.fs.exists(&temporary)? {
@@ -112,15 +112,15 @@ impl Superblock {
         Ok(file.sync()?)
     }
 
-    /// Ends a creation again whose last step may have failed: the file's name, which one sees, may be
-    /// lost then, whatever the next sync of the directory says. It gives way to a copy.
+    /// Repeats the end of a creation whose last step may have failed: the name of the file, though visible, may be lost then
+    /// even if the next sync of the directory succeeds. A copy replaces the file.
     pub fn finish_again(self, env: &Env, dir: &Path) -> Result<()> {
         self.write(env, &dir.join(NEXT))?;
         env.fs.rename(&dir.join(NEXT), &dir.join(NAME))?;
         Ok(env.fs.sync_dir(dir)?)
     }
 
-    /// Ends a creation: the file gets its name.
+    /// Ends a creation: renames the file to its final name.
     pub fn finish(self, env: &Env, dir: &Path) -> Result<()> {
         env.fs.rename(&dir.join(TEMPORARY), &dir.join(NAME))?;
         Ok(env.fs.sync_dir(dir)?)

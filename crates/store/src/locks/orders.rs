@@ -1,5 +1,5 @@
-//! Batches that want overlapping keys, under all orders of their steps: nobody waits for ever, who excludes is alone, and
-//! nothing is left behind. Run with `--features loom`.
+//! Batches that want overlapping keys, under all orders of their steps: no thread waits for ever, an exclusive holder is alone, and
+//! no lock remains. Run with `--features loom`.
 
 use super::LockMode::{Exclusive, Shared};
 use super::*;
@@ -38,7 +38,7 @@ fn run(batches: &'static [&'static [(usize, LockMode)]]) {
             .collect();
         hold(table.clone(), inside, first);
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert!(table.parts.iter().all(|part| part.held.lock().is_empty()), "nothing is left behind");
+        assert!(table.parts.iter().all(|part| part.held.lock().is_empty()), "no lock remains");
     });
 }
 

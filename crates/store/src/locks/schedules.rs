@@ -1,5 +1,5 @@
-//! Batches that want overlapping keys, under many schedules: nobody waits for ever, who excludes is alone, who shares
-//! is not, and nothing is left behind. Run with `--features shuttle`.
+//! Batches that want overlapping keys, under many schedules: no thread waits for ever, an exclusive holder is alone, shared
+//! holders are not, and no lock remains. Run with `--features shuttle`.
 
 use super::LockMode::{Exclusive, Shared};
 use super::*;
@@ -11,7 +11,7 @@ const KEYS: [u64; 4] = [1, 2, 5 << 58, 9 << 58];
 /// An exclusive holder, among shared ones.
 const ALONE: u32 = 1000;
 
-/// What each thread asks for, one after the other: in all orders, some of it twice.
+/// The locks that each thread takes, one batch after the other: in all orders, some of them twice.
 const WANTED: [&[&[(usize, LockMode)]]; 4] = [
     &[&[(0, Exclusive), (2, Exclusive)], &[(1, Shared)]],
     &[&[(2, Exclusive), (0, Exclusive), (0, Shared)], &[(1, Exclusive)]],
@@ -50,6 +50,6 @@ fn locks_exclude_and_nobody_waits_for_ever() {
             })
         });
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert!(table.parts.iter().all(|part| part.held.lock().is_empty()), "nothing is left behind");
+        assert!(table.parts.iter().all(|part| part.held.lock().is_empty()), "no lock remains");
     });
 }

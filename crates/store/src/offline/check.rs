@@ -10,25 +10,25 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What checking a checkpoint has found.
+/// The result of checking a checkpoint.
 #[derive(Debug, Clone, Default)]
 pub struct CheckedCheckpoint {
-    /// What the checkpoint says of itself.
+    /// The listing of the checkpoint.
     pub listing: Listing,
-    /// What is wrong; empty if all is well.
+    /// The damage found; empty if the checkpoint is whole.
     pub damage: Vec<Error>,
 }
 
 /// Checks every file of the checkpoint in `dir` against its listing and against its manifests. With
-/// `blocks`, every block of the sorted files is read too; without, their ends. Writes nothing.
+/// `blocks`, every block of the sorted files is read too; else only their footers. Writes nothing.
 ///
 /// # Errors
-/// [`Error::NotACheckpoint`], a damaged listing, and what keeps the check from going on.
+/// [`Error::NotACheckpoint`], a damaged listing, and an error that prevents the check.
 pub fn check_checkpoint(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCheckpoint> {
     check_checkpoint_unless(env, dir, blocks, &AtomicBool::new(false))
 }
 
-/// As [`check_checkpoint`], until somebody sets `stop`: it ends within a second or so.
+/// As [`check_checkpoint`], until `stop` is set: then it ends within about a second.
 ///
 /// # Errors
 /// As [`check_checkpoint`]; [`Error::Stopped`] if it was stopped.
@@ -45,7 +45,7 @@ pub fn check_checkpoint_unless(env: &Env, dir: &Path, blocks: bool, stop: &Atomi
     Ok(CheckedCheckpoint { listing, damage })
 }
 
-/// The versions of all partitions of a checkpoint, as its manifests tell.
+/// The versions of all partitions of a checkpoint, from its manifests.
 pub(super) fn read_versions(env: &Env, dir: &Path, listing: &Listing) -> Result<Vec<VersionEdit>> {
     let read = |index: u32| {
         let partition = dir.join(partition_dir(index));
@@ -70,7 +70,7 @@ impl Checking<'_> {
         self.damage.push(alluvium_env::Error::corrupt(path, offset, what).into());
     }
 
-    /// Files that nobody names.
+    /// Checks that there are no files that the listing does not name.
     fn names(&mut self) -> Result<()> {
         let listed: BTreeSet<&str> = self.listing.files.iter().map(|file| file.path.as_str()).collect();
         let mut dirs = vec![LOG_DIR.to_owned()];
@@ -91,13 +91,13 @@ impl Checking<'_> {
         Ok(())
     }
 
-    /// Lengths, and the checksums of whole contents.
+    /// Checks the lengths, and the checksums of whole contents.
     fn contents(&mut self) -> Result<()> {
         let listing = self.listing;
         for file in &listing.files {
             let path = self.dir.join(&file.path);
             if !self.env.fs.exists(&path)? {
-                self.report(&path, 0, "the listing of the checkpoint names this file, and it is not there");
+                self.report(&path, 0, "the listing of the checkpoint names this file, and it does not exist");
                 continue;
             }
             let bytes = self.env.fs.open(&path, alluvium_env::OpenMode::Read)?.len()?;
@@ -107,13 +107,13 @@ impl Checking<'_> {
             } else if let FileChecksum::Content(sum) = file.checksum
                 && content_checksum(self.env, &path, self.stop)?.1 != sum
             {
-                self.report(&path, 0, "the checksum of the file is not that of the listing");
+                self.report(&path, 0, "the checksum of the file differs from that of the listing");
             }
         }
         Ok(())
     }
 
-    /// The manifest names the files that are listed, and these are whole.
+    /// Checks that the manifest names the listed files, and that these are whole.
     fn partition(&mut self, index: u32) -> Result<()> {
         let dir = self.dir.join(partition_dir(index));
         let prefix = format!("{}/", partition_dir(index));
@@ -141,7 +141,7 @@ impl Checking<'_> {
             let checksum = FileChecksum::Footer(added.meta.footer_checksum);
             match listed.remove(&path) {
                 Some(file) if (file.bytes, file.checksum) == (added.meta.bytes, checksum) => {}
-                Some(_) => self.report(&path, 0, "the listing and the manifest tell different things of this file"),
+                Some(_) => self.report(&path, 0, "the listing and the manifest disagree about this file"),
                 None => self.report(&path, 0, "the manifest names this file, and the listing does not"),
             }
             if let Err(error) = self.sorted_file(&path, &added.meta) {
@@ -156,7 +156,7 @@ impl Checking<'_> {
 
     fn sorted_file(&self, path: &Path, meta: &alluvium_sst::FileMeta) -> alluvium_env::Result<()> {
         let (cache, dictionaries) = (Arc::new(alluvium_sst::NoCache), alluvium_sst::DictionaryRegistry::new());
-        // What is missing is reported already.
+        // A missing file is reported already.
         if !self.env.fs.exists(path)? {
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl Checking<'_> {
         Ok(())
     }
 
-    /// The log ends at the number of the checkpoint.
+    /// Checks that the log ends at the number of the checkpoint.
     fn log(&mut self) -> Result<()> {
         let dir = self.dir.join(LOG_DIR);
         if !self.env.fs.exists(&dir)? {

@@ -1,4 +1,4 @@
-//! What stands in a single file of a database, without its lock and without changing anything.
+//! Inspection: the content of a single file of a database, without its lock and without changing anything.
 
 mod log;
 mod sorted;
@@ -13,11 +13,11 @@ use std::path::Path;
 /// How to inspect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InspectOptions {
-    /// Tell of every entry of a sorted file and of every operation in the log.
+    /// Visit every entry of a sorted file and every operation in the log.
     pub entries: bool,
 }
 
-/// What kind of file it is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A sorted file.
@@ -32,12 +32,12 @@ pub enum FileKind {
     Checkpoint,
     /// An index file of a read-only store.
     Index,
-    /// The superblock of a read-only store, of which the store knows nothing: whoever knows both tells of it.
+    /// The superblock of a read-only store. The layer above inspects it, since this crate does not know its format.
     ReadOnly,
 }
 
 impl FileKind {
-    /// Its name in words.
+    /// The name of the kind, for people.
     ///
     /// ```
     /// let env = alluvium_env::Env::in_memory(1);
@@ -78,24 +78,24 @@ pub enum FactValue {
     Json(String),
 }
 
-/// Something that a file says.
+/// A property of a file or of a part of it, by name.
 pub type Fact = (&'static str, FactValue);
 
-/// What [`inspect`] tells of.
+/// What [`inspect`] visits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
-    /// Something about the file as a whole.
+    /// A property of the whole file.
     Fact(Fact),
-    /// One of several things of a kind, such as a block.
+    /// One of several parts of a kind, such as a block.
     Row(&'static str, Vec<Fact>),
     /// The definitions that the values of a tree use, by number. They come before the first entry, and only with
     /// [`InspectOptions::entries`].
     Definitions(u32, BTreeMap<u32, Vec<u8>>),
-    /// Damage: where, and what.
+    /// Damage: its offset, and a description.
     Damage(u64, String),
 }
 
-/// Takes what is told.
+/// Receives the items.
 type Visit<'a> = dyn FnMut(Item) -> Result<()> + 'a;
 
 fn number(name: &'static str, value: u64) -> Fact {
@@ -110,10 +110,10 @@ fn text(name: &'static str, value: impl Into<String>) -> Fact {
     (name, FactValue::Text(value.into()))
 }
 
-/// The kind of a file by its name, or by its first or last bytes; `None` if it is none of a database.
+/// The kind of a file by its name, or by its first or last bytes; `None` if it is not a file of a database.
 ///
 /// # Errors
-/// What reading says.
+/// [`Error::Storage`] if it cannot be read.
 pub fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if alluvium_lsm::image::sst_number(&name).is_some() {
@@ -149,12 +149,12 @@ pub fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
     })
 }
 
-/// Reads a file of a database and tells what stands in it, also where it is damaged. Needs no lock, and writes
-/// nothing: of a database that is open, the end of the log and of a manifest may be on their way.
+/// Reads a file of a database and visits its content, also where it is damaged. Needs no lock, and writes nothing: while a
+/// database is open, the end of the log or of a manifest may be incomplete.
 ///
 /// # Errors
-/// [`Error::NotOfADatabase`] if it is no such file; [`alluvium_env::Error::NewerFormat`]; what reading says; what `visit`
-/// returns.
+/// [`Error::NotOfADatabase`] for another file; [`Error::Storage`] for a newer format or a failed read; the errors of
+/// `visit`.
 pub fn inspect(
     env: &Env,
     path: &Path,
@@ -170,36 +170,36 @@ pub fn inspect(
     match kind {
         FileKind::Sorted | FileKind::Index => sorted::inspect(env, path, options, visit)?,
         FileKind::Segment => log::inspect(env, path, options, visit)?,
-        FileKind::Manifest => manifest(env, path, visit)?,
-        FileKind::Superblock => of_superblock(env, path, visit)?,
-        FileKind::Checkpoint => of_checkpoint(env, path, visit)?,
+        FileKind::Manifest => inspect_manifest(env, path, visit)?,
+        FileKind::Superblock => inspect_superblock(env, path, visit)?,
+        FileKind::Checkpoint => inspect_checkpoint(env, path, visit)?,
         FileKind::ReadOnly => {}
     }
     Ok(kind)
 }
 
-/// Damage is told of, anything else is an error.
-fn tell(error: Error, visit: &mut Visit<'_>) -> Result<()> {
+/// Visits damage; other errors are returned.
+fn visit_damage(error: Error, visit: &mut Visit<'_>) -> Result<()> {
     match error {
         Error::Storage(alluvium_env::Error::Corrupt { offset, what, .. }) => visit(Item::Damage(offset, what)),
         error => Err(error),
     }
 }
 
-fn of_superblock(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
+fn inspect_superblock(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
     match Superblock::read_file(env, path) {
         Ok(found) => {
             visit(Item::Fact(id("database", found.database_id)))?;
             visit(Item::Fact(number("partitions", found.partitions.into())))
         }
-        Err(error) => tell(error, visit),
+        Err(error) => visit_damage(error, visit),
     }
 }
 
-fn of_checkpoint(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
+fn inspect_checkpoint(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
     let listing = match Listing::read_file(env, path) {
         Ok(listing) => listing,
-        Err(error) => return tell(error, visit),
+        Err(error) => return visit_damage(error, visit),
     };
     visit(Item::Fact(id("id", listing.id)))?;
     visit(Item::Fact(id("database", listing.database_id)))?;
@@ -220,7 +220,7 @@ fn of_checkpoint(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
     Ok(())
 }
 
-fn manifest(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
+fn inspect_manifest(env: &Env, path: &Path, visit: &mut Visit<'_>) -> Result<()> {
     let walked = alluvium_lsm::image::walk_manifest(env, path, None)?;
     visit(Item::Fact(id("database", walked.database_id)))?;
     visit(Item::Fact(number("partition", walked.partition.into())))?;

@@ -1,8 +1,8 @@
-//! A database made of a checkpoint.
+//! Restoring a database from a checkpoint.
 //!
-//! It is a database of its own: its superblock, manifests and log carry a new id, so it and the database
-//! that the checkpoint was taken of may both go on, and no incremental checkpoint mixes them up. Its
-//! numbers go on where the checkpoint ends.
+//! The result is a new database: its superblock, manifests and log have a new id, so it and the database of which the
+//! checkpoint was made can both be used, and no incremental checkpoint mixes them up. Its numbers continue after that of
+//! the checkpoint.
 
 use super::check::{check_checkpoint_unless, read_versions};
 use crate::checkpoint::building::{Building, Placed};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Segments of the new log have so many bytes.
+/// The length of a segment of the new log, at most, in bytes.
 const SEGMENT_BYTES: u64 = 16 << 20;
 
 /// How to restore a checkpoint.
@@ -27,15 +27,15 @@ const SEGMENT_BYTES: u64 = 16 << 20;
 pub struct RestoreOptions {
     /// Copy the sorted files, in place of linking them where that is possible.
     pub copy: bool,
-    /// Do not read every block of the sorted files before: check lengths, footers, manifests and log.
+    /// Check lengths, footers, manifests and log before, and not every block of the sorted files.
     pub quick: bool,
     /// Bytes of the disk that copies leave free. Default: 0.
     pub reserve_bytes: u64,
-    /// Set to true by anybody, the restore ends with [`Error::Stopped`], within a second or so, and leaves nothing.
+    /// When it is set to true, the restore ends with [`Error::Stopped`] within about a second, and leaves nothing.
     pub stop: Arc<AtomicBool>,
 }
 
-/// What was restored.
+/// The result of a restore.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RestoreReport {
     /// The id of the checkpoint.
@@ -55,12 +55,12 @@ pub struct RestoreReport {
 }
 
 /// Checks the checkpoint in `from` and makes a database of it in `to`, which must not exist or be empty.
-/// The checkpoint is not changed. Nothing has the name `to` until all of it is durable.
+/// The checkpoint is not changed. The directory gets the name `to` when all of it is durable.
 ///
 /// # Errors
 /// [`Error::NotACheckpoint`], the first damage found in the checkpoint, [`Error::TargetExists`],
-/// [`Error::InUse`] if another restores to the same name, [`Error::NoSpace`], [`Error::Stopped`], and what writing says. Nothing
-/// has the name `to` then.
+/// [`Error::InUse`] if another process restores to the same name, [`Error::NoSpace`], [`Error::Stopped`], and
+/// [`Error::Storage`]. Then there is no `to`.
 pub fn restore_checkpoint(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Result<RestoreReport> {
     let started = env.clock.now();
     let checked = check_checkpoint_unless(env, from, !options.quick, &options.stop)?;

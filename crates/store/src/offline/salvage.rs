@@ -1,16 +1,16 @@
-//! Reading what is whole of a damaged store, without changing it.
+//! Salvage: reading the whole parts of a damaged store, without changing it.
 //!
-//! Every version of every key that can still be read comes from a sorted file or from the log, and carries its
-//! number, so the newest is known without runs and levels. What cannot be read is a *loss*: a range of keys up
-//! to a number in a sorted file, or a range of numbers of the log. A key is *doubtful* if a loss may have held
-//! something newer of it, such as the tombstone of a key that would come back.
+//! Every version of a key that can still be read is in a sorted file or in the log, and has its number, so the newest is
+//! known without runs and levels. What cannot be read is a *loss*: a range of keys up to a number in a sorted file, or a
+//! range of numbers of the log. A key is *doubtful* if a loss may have held a newer version, such as a tombstone, without
+//! which a deleted key would come back.
 
 mod compare;
 mod entry;
 mod files;
-mod left;
 mod log;
 mod merge;
+mod partial;
 
 use crate::error::{Error, Result, check_stop};
 use crate::files::listing::Listing;
@@ -28,21 +28,21 @@ use std::sync::atomic::AtomicBool;
 /// A part of a sorted file that cannot be read, or a whole one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// The file.
+    /// The damaged file.
     pub path: PathBuf,
-    /// Where in it.
+    /// The offset of the loss in it.
     pub offset: u64,
-    /// How many bytes; 0 if that is not known.
+    /// The length in bytes; 0 if it is not known.
     pub bytes: u64,
     /// What is wrong.
     pub what: String,
     /// The partition.
     pub partition: u32,
-    /// Entries may be lost, within the keys below; else only what describes others, such as an index.
+    /// True if entries may be lost, between the keys below; else only data about entries is, such as an index.
     pub entries: bool,
-    /// The lowest internal key that may be lost; empty: the first.
+    /// The lowest internal key that may be lost. Empty: it is not known.
     pub from: Vec<u8>,
-    /// The highest; `None`: the last.
+    /// The highest internal key that may be lost. `None`: it is not known.
     pub to: Option<Vec<u8>>,
     /// No lost entry has a higher number.
     pub max_seq: Seq,
@@ -60,58 +60,58 @@ pub struct LostNumbers {
 /// One version of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// Its number.
+    /// Its sequence number.
     pub seq: Seq,
-    /// What it does to the key.
+    /// The kind of the operation.
     pub kind: Kind,
-    /// Its content.
+    /// The value, or the delta.
     pub value: Vec<u8>,
-    /// It stands in the log, and the log has no gap: nothing newer is lost.
+    /// It is in the log, and the log has no gap: nothing newer is lost.
     latest: bool,
-    /// It stands in a file that may have been replaced.
+    /// It is in a file that may have been replaced.
     replaced: bool,
 }
 
-/// What is left of one key, newest first.
+/// The remaining versions of a key.
 #[derive(Debug)]
 pub struct SalvagedKey<'a> {
-    /// The tree that it belongs to.
+    /// The tree of the key.
     pub tree: u32,
-    /// The key.
+    /// The key, without its tree.
     pub key: &'a [u8],
-    /// Its versions, by falling number; at least one.
+    /// The versions, newest first; at least one.
     pub versions: &'a [Version],
-    /// Something newer may be lost.
+    /// A newer version may be lost.
     pub doubtful: bool,
 }
 
-/// A damaged store that is read.
+/// The whole parts of a damaged store.
 pub struct Salvage {
     pub(super) env: Env,
     dir: PathBuf,
     stop: Arc<AtomicBool>,
     partitions: Vec<files::SalvagedPartition>,
-    /// See [`files::Found`].
+    /// See [`files::FoundFiles`].
     unlisted: bool,
-    /// What cannot be read of sorted files.
+    /// The losses in sorted files.
     pub losses: Vec<Loss>,
-    /// What the log has lost.
+    /// The numbers that the log has lost.
     pub lost_numbers: Vec<LostNumbers>,
-    /// What else is wrong, a sentence each.
+    /// Other damage, a sentence each.
     pub notes: Vec<String>,
-    /// Ends of files that were being written when the process ended, a sentence each: nothing that was durable is lost by
-    /// them.
+    /// Incomplete ends of files that were being written when the process ended, a sentence each. Nothing that was durable is
+    /// lost by them.
     pub torn: Vec<String>,
-    /// Sorted files that are read.
+    /// The number of sorted files that were read.
     pub files: u64,
-    /// Data blocks of them that are whole.
+    /// The number of whole data blocks in them.
     pub blocks: u64,
     _lock: Option<Box<dyn FileLock>>,
 }
 
 impl Salvage {
-    /// Looks through the store in `dir`: every block of every sorted file, manifests and log. Takes its lock,
-    /// and writes nothing.
+    /// Reads the store in `dir`: every block of every sorted file, the manifests and the log. Takes its lock, and
+    /// writes nothing.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -128,12 +128,12 @@ impl Salvage {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotADatabase`], [`Error::IsCheckpoint`], [`Error::InUse`], a newer format, and what reading says.
+    /// [`Error::NotADatabase`], [`Error::IsCheckpoint`], [`Error::InUse`], and [`Error::Storage`] for a newer format.
     pub fn read(env: &Env, dir: &Path) -> Result<Self> {
         Self::read_unless(env, dir, &Arc::default())
     }
 
-    /// As [`Salvage::read`], until somebody sets `stop`; [`Salvage::scan`] hears it too. Looked at between files.
+    /// As [`Salvage::read`], until `stop` is set, which is checked between files. It stops [`Salvage::scan`] too.
     ///
     /// ```
     /// # use alluvium_store::{Error, Options, Salvage, Store};
@@ -165,7 +165,7 @@ impl Salvage {
             if Listing::read(env, dir).is_ok() {
                 return Err(Error::IsCheckpoint(dir.to_owned()));
             }
-            notes.push("the superblock is lost: partitions are counted, and the id is that of the log".to_owned());
+            notes.push("the superblock is lost: the partitions were counted, and the id is that of the log".to_owned());
         }
         let partitions = superblock.map_or(partitions, |found| found.partitions);
         let id = match superblock {
@@ -183,12 +183,12 @@ impl Salvage {
         let (env, dir, lost_numbers) = (env.clone(), dir.to_owned(), log.lost);
         let mut torn = log.torn;
         torn.append(&mut found.torn);
-        let files::Found { partitions, unlisted, losses, files, blocks, .. } = found;
+        let files::FoundFiles { partitions, unlisted, losses, files, blocks, .. } = found;
         let stop = stop.clone();
         Ok(Self { env, dir, stop, partitions, unlisted, losses, lost_numbers, notes, torn, files, blocks, _lock: lock })
     }
 
-    /// The directory.
+    /// The directory of the store.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -207,7 +207,7 @@ impl Salvage {
         &self.dir
     }
 
-    /// Partitions of the store.
+    /// The number of partitions.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -226,7 +226,7 @@ impl Salvage {
         self.partitions.len() as u32
     }
 
-    /// The trees with keys, whole or lost in part.
+    /// The trees with keys, whole or partly lost.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -245,8 +245,8 @@ impl Salvage {
         self.partitions.iter().flat_map(|partition| partition.trees()).collect()
     }
 
-    /// The definitions that values of a tree use, by number, as the sorted files say that hold the values. They
-    /// are there whether or not the tree is whole in which they are kept.
+    /// The definitions that values of a tree use, by number, from the sorted files that hold the values. They do not
+    /// depend on the tree of definitions, which may be lost.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -258,7 +258,7 @@ impl Salvage {
     /// # store.write(batch, Durability::Sync)?;
     /// # store.close()?;
     /// let salvage = Salvage::read(&env, "db".as_ref())?;
-    /// assert!(salvage.definitions(pets.0).is_empty()); // the documents above have some, bytes have none
+    /// assert!(salvage.definitions(pets.0).is_empty()); // the layer of documents has definitions
     /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn definitions(&self, tree: u32) -> BTreeMap<u32, &[u8]> {
@@ -266,8 +266,8 @@ impl Salvage {
         defined.flatten().map(|(number, definition)| (*number, definition.as_slice())).collect()
     }
 
-    /// True if entries of this tree may be lost in sorted files: also in ones that may have vanished, since the manifest
-    /// that would name them is no use.
+    /// True if entries of this tree may be lost in sorted files, also in files that may be missing unnoticed because no
+    /// manifest lists them.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -292,7 +292,7 @@ impl Salvage {
         self.unlisted || self.losses.iter().any(within)
     }
 
-    /// Calls `visit` with what is left of each key of a tree, partition by partition, in the order of keys
+    /// Calls `visit` with the remaining versions of each key of a tree, partition by partition, in the order of keys
     /// within each.
     ///
     /// ```
@@ -315,7 +315,7 @@ impl Salvage {
     /// ```
     ///
     /// # Errors
-    /// What reading says, what `visit` returns, and [`Error::Stopped`] if it was stopped ([`Salvage::read_unless`]).
+    /// [`Error::Storage`], the errors of `visit`, and [`Error::Stopped`] if it was stopped ([`Salvage::read_unless`]).
     pub fn scan(&self, tree: u32, visit: &mut dyn FnMut(&SalvagedKey<'_>) -> Result<()>) -> Result<()> {
         for (index, partition) in (0..).zip(&self.partitions) {
             check_stop(&self.stop)?;
@@ -330,7 +330,7 @@ impl Salvage {
     }
 }
 
-/// True if a loss may have held something newer than the newest full write among the versions.
+/// True if a loss may have held a version that is newer than the newest full write among the versions.
 fn is_doubtful(losses: &[&Loss], key: &[u8], versions: &[Version]) -> bool {
     let full = versions.iter().find(|version| version.kind != Kind::Delta);
     if full.is_some_and(|full| full.latest) {
@@ -344,7 +344,7 @@ fn is_doubtful(losses: &[&Loss], key: &[u8], versions: &[Version]) -> bool {
         || losses.iter().any(|loss| holds(loss))
 }
 
-/// Takes the lock of a store, if it has a lock file: the directory is not written to.
+/// Takes the lock of a store, if it has a lock file. Nothing is written to the directory.
 fn lock(env: &Env, dir: &Path) -> Result<Option<Box<dyn FileLock>>> {
     let path = dir.join(LOCK_NAME);
     if !env.fs.exists(dir)? {
@@ -353,11 +353,11 @@ fn lock(env: &Env, dir: &Path) -> Result<Option<Box<dyn FileLock>>> {
     if !env.fs.exists(&path)? {
         return Ok(None);
     }
-    // Who reads need not be allowed to write there.
+    // A reader need not have permission to write there.
     env.fs.try_lock_to_read(&path)?.map(Some).ok_or_else(|| Error::InUse(dir.to_owned()))
 }
 
-/// The number of partitions by their directories: one above the highest.
+/// The number of partitions, from their directories: one above the highest.
 fn partition_dirs(env: &Env, dir: &Path) -> Result<u32> {
     let entries = directory::list(env, dir)?;
     let dirs = entries.iter().filter(|entry| entry.is_dir);

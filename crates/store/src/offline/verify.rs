@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Store {
-    /// Checks every file. The sorted files: every block, the order of entries, filters, counts, and what the
-    /// manifest says of them; that every key is in the partition that its hash names, and of a tree that was
-    /// made. The manifests, the superblock and the log, read anew. Returns the damage found, one error for each
-    /// damaged place.
+    /// Checks every file. In sorted files: every block, the order of entries, filters, counts, and the description
+    /// in the manifest; that every key is in the partition that its hash names, and in a tree that was made. The
+    /// manifests, the superblock and the log are read again. Returns the damage found, one error for each damaged
+    /// place.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -27,12 +27,12 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// What keeps the check itself from going on.
+    /// An error that prevents the check.
     pub fn verify(&self) -> Result<Vec<Error>> {
         self.verify_unless(&AtomicBool::new(false))
     }
 
-    /// As [`Store::verify`], until somebody sets `stop`: then with what was found by then, within a second or so.
+    /// As [`Store::verify`], until `stop` is set: then it returns the damage found so far, within about a second.
     ///
     /// ```
     /// # use std::sync::atomic::AtomicBool;
@@ -57,7 +57,7 @@ impl Store {
         for (index, partition) in (0..).zip(&*self.partitions) {
             let found = partition.verify_with(&mut |key, kind| self.misplaced(index, key, kind), &stop);
             damage.extend(found.damage.into_iter().map(Error::Storage));
-            // Another may remove files then.
+            // After the store is closed another process may remove files.
             self.health.check_open()?;
         }
         if !stop()
@@ -72,13 +72,13 @@ impl Store {
     fn verify_superblock(&self) -> Result<()> {
         let damaged = |what| Error::from(alluvium_env::Error::corrupt(&self.path().join(superblock::NAME), 0, what));
         match Superblock::read(&self.env, self.path())? {
-            None => Err(damaged("the superblock is gone: without it the database cannot be opened again")),
-            Some(found) if found != self.superblock => Err(damaged("it is not that of the database that is open")),
+            None => Err(damaged("the superblock is missing: without it the database cannot be opened again")),
+            Some(found) if found != self.superblock => Err(damaged("it is not the superblock of the open database")),
             Some(_) => Ok(()),
         }
     }
 
-    /// What is wrong with an entry's place, if anything is.
+    /// Describes the error if an entry is in a wrong partition or tree.
     fn misplaced(&self, partition: u32, key: &[u8], kind: Kind) -> Option<String> {
         let Some((tree, rest)) = key.split_first_chunk() else { return Some("a key without its tree".to_owned()) };
         let tree = TreeId(u32::from_be_bytes(*tree));
@@ -86,7 +86,7 @@ impl Store {
             return Some(format!("a key of tree {}, which was never made", tree.0));
         }
         if self.trees.is_index(tree) {
-            // Entries lie where their documents do; only who knows what is in their keys can tell.
+            // Entries are in the partition of their document, which only the layer above can read from their keys.
             return None;
         }
         let hash = match keys::of_multivalue(rest).filter(|_| self.trees.is_multivalue(tree)) {
@@ -94,17 +94,17 @@ impl Store {
             None => alluvium_codec::hash64(rest),
         };
         let place = if tree == SYSTEM { 0 } else { partition_of(hash, self.superblock.partitions) };
-        // A range has keys of every partition, and stands in each. And nobody knows any more whether a tree that was
-        // dropped had many values under a key.
+        // A range has keys of every partition, and is in each. Of a dropped tree it is no longer known whether it was a
+        // multivalue tree.
         let known = kind != Kind::RangeDelete && (tree == SYSTEM || self.trees.description(tree).is_some());
         (known && place != partition).then(|| format!("a key of tree {} that belongs to partition {place}", tree.0))
     }
 
-    /// Reads what the log holds still, up to what is visible.
+    /// Reads the log, up to the visible number.
     fn verify_log(&self, damage: &mut Vec<Error>) -> Result<()> {
         let _hold = self.holds.hold();
         if self.holds.is_damaged() || self.wal.poisoned().is_some() {
-            // It was accepted as it is, or ends nobody knows where.
+            // Its damage was accepted, or its end is not known.
             return Ok(());
         }
         let (from, to) = (self.wal.oldest_seq(), self.visibility.visible());

@@ -5,7 +5,7 @@ use crate::error::Result;
 use std::sync::atomic::AtomicBool;
 
 impl Store {
-    /// Makes every write so far durable. The acknowledgement of a bulk load.
+    /// Makes every earlier write durable. The acknowledgement of a bulk load.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -27,7 +27,7 @@ impl Store {
         self.syncer.sync_all()
     }
 
-    /// Writes everything in memory to sorted files. Returns when it is there.
+    /// Writes everything in memory to sorted files.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -44,15 +44,15 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// What keeps the flush from going on, such as [`crate::Error::NoSpace`].
+    /// The error that prevents the flush, such as [`crate::Error::NoSpace`].
     pub fn flush(&self) -> Result<()> {
         self.upkeep.flush()
     }
 
-    /// Lets the log go that was damaged when the store was opened with
-    /// [`crate::Options::accept_log_damage`], so that the next open is not refused. Until then all
-    /// of it is kept, so that nothing is forgotten of what was lost: called once the consequences
-    /// are written. Without damage it does nothing.
+    /// Discards the log that was damaged when the store was opened with
+    /// [`crate::Options::accept_log_damage`], so that the next open is not refused. Until then all of the log
+    /// is kept as evidence of the loss: call this when the consequences are written. Without damage it does
+    /// nothing.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -64,7 +64,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// As [`Store::flush`]; the log goes with a later flush then.
+    /// As [`Store::flush`]; then a later flush discards the log.
     pub fn discard_damage(&self) -> Result<()> {
         self.upkeep.discard_damage()
     }
@@ -87,7 +87,7 @@ impl Store {
         self.upkeep.settle(&AtomicBool::new(false)).map(drop)
     }
 
-    /// Merges every partition into one sorted run and gives back all space that can be.
+    /// Merges every partition into one sorted run, and frees all space that can be freed.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -104,8 +104,8 @@ impl Store {
         self.compact_unless(&AtomicBool::new(false)).map(drop)
     }
 
-    /// As [`Store::compact`], until somebody sets `stop`: false then, within a second or so. What was merged by
-    /// then stays merged, and nothing else has changed.
+    /// As [`Store::compact`], until `stop` is set: then it returns false within about a second. Runs that were merged
+    /// before that stay merged, and nothing else has changed.
     ///
     /// ```
     /// # use std::sync::atomic::AtomicBool;

@@ -1,8 +1,7 @@
-//! Opening: the lock, the superblock, the partitions' manifests, the log's replay, the trees.
+//! Opening: the lock, the superblock, the manifests of the partitions, the replay of the log, the trees.
 //!
-//! Creating a database begins with `ALLUVIUM.tmp` and ends with its rename to `ALLUVIUM`, so a
-//! creation that was cut short is known as such and begun again, and a database that lost its
-//! superblock is never taken for an empty directory.
+//! Creating a database begins with `ALLUVIUM.tmp` and ends with its rename to `ALLUVIUM`, so an unfinished creation is
+//! recognised and begun again, and a database that lost its superblock is never taken for an empty directory.
 
 mod replay;
 
@@ -71,7 +70,7 @@ pub(super) fn open(env: Env, path: &Path, mut options: Options) -> Result<Store>
         Ok(read)
     });
     let Replayed { log, mut report, last, damaged, .. } = read.inspect_err(|_| partitions::withdraw(&partitions))?;
-    // Nothing is missing that was not accepted, so a file that seems left over is.
+    // Everything that is missing was accepted as lost, so a file that seems left over is left over.
     partitions.iter().try_for_each(|p| p.remove_left_overs().map(|()| p.limit_ranges()))?;
     remove_sorts(&env, path)?;
     if !created && log.is_as_made() {
@@ -98,7 +97,7 @@ pub(super) fn open(env: Env, path: &Path, mut options: Options) -> Result<Store>
     Ok(store)
 }
 
-/// What opening has found on disk.
+/// The state that opening has recovered from disk.
 struct Recovered {
     env: Env,
     path: PathBuf,
@@ -110,13 +109,13 @@ struct Recovered {
     visibility: Arc<Visibility>,
     trees: Arc<Trees>,
     report: OpenReport,
-    /// The last number found.
+    /// The last number found in log and files.
     last: Seq,
     lock: Box<dyn FileLock>,
 }
 
 impl Recovered {
-    /// Puts the parts of the store together. `damaged`: the log had damage, which was accepted.
+    /// Composes the store of its parts. `damaged`: the log had damage, which was accepted.
     fn compose(self, damaged: bool) -> Store {
         let Self { env, path, options, superblock, partitions, shared, wal, visibility, trees, report, last, lock } =
             self;
@@ -231,7 +230,7 @@ impl Store {
     }
 }
 
-/// Makes sure of the directory and takes its lock.
+/// Checks or makes the directory, and takes its lock.
 fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Box<dyn FileLock>> {
     let exists = env.fs.exists(path)?;
     if !exists && !options.create_if_missing {
@@ -246,7 +245,7 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Box<dyn F
     let lock = env.fs.try_lock(&path.join(LOCK_NAME))?;
     let lock = lock.ok_or_else(|| Error::InUse(path.to_owned()))?;
     if options.direct_io {
-        // A file system that cannot do without the page cache says so now, not at the first flush.
+        // A file system without direct I/O fails here, not at the first flush.
         env.fs.open_direct(&path.join(LOCK_NAME), OpenMode::Read)?;
     }
     Ok(lock)
@@ -265,15 +264,15 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
     let parts = has(&partition_dir(0)) && has(LOG_DIR);
     if parts && !has(superblock::TEMPORARY) {
         let file = path.join(superblock::NAME);
-        let what = "the file is missing, though the directory holds a database: restore a backup, or save by `repair` what is \
-                    whole";
+        let what =
+            "the file is missing, though the directory holds a database: restore a backup, or salvage what is whole";
         return Err(alluvium_env::Error::corrupt(&file, 0, what).into());
     }
     if !options.create_if_missing {
         return Err(Error::NotADatabase(path.to_owned()));
     }
-    // What a creation makes is made after its temporary superblock: without that, a folder that
-    // has such a name is somebody else's, and must not be removed.
+    // A creation makes its temporary superblock before all else: without that, a directory with such a name is not
+    // ours, and must not be removed.
     let begun = has(superblock::TEMPORARY);
     let made_first = [LOCK_NAME, superblock::NEXT];
     let ours = |name: &str| made_first.contains(&name) || begun && (is_ours(name) || name == superblock::TEMPORARY);
@@ -307,9 +306,8 @@ fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superbloc
     Ok((superblock, true))
 }
 
-/// Removes what sorts left that were under way when the process ended. One that is still there, of a database that was
-/// closed in this process, removes its files itself. What somebody has put there under another name stays, and what a
-/// symbolic link leads to: only the link goes.
+/// Removes the files of sorts that were running when the process ended. A sort of this process, over a database that was
+/// closed, removes its files itself. Directories with other names stay; of a symbolic link only the link is removed.
 fn remove_sorts(env: &Env, path: &Path) -> Result<()> {
     for entry in env.fs.list(path)?.iter().filter(|entry| entry.is_dir && files::is_sort_dir(&entry.name)) {
         let folder = path.join(&entry.name);

@@ -27,8 +27,8 @@ impl Store {
         Ok(self.get_chained(tree, key, value)?.is_some())
     }
 
-    /// As [`Store::get`]; how many deltas were folded for it, or `None` if there is no value. Who is about to write the
-    /// key can tell by it whether another delta or a whole value is better.
+    /// As [`Store::get`], but returns how many deltas were folded for the value, or `None` if there is no value. By this a
+    /// writer of the key can choose between another delta and a whole value.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -74,8 +74,8 @@ impl Store {
         self.reads.at_snapshot(snapshot, tree, key, |view, internal| view.get(internal, snapshot.seq(), value))
     }
 
-    /// Reads a key's value at a snapshot into `value`: the number of the operation that wrote it last, deltas too. `None`
-    /// if there is no value.
+    /// Reads a key's value at a snapshot into `value`, and returns the number of the last operation on it, deltas included.
+    /// `None` if there is no value.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -105,8 +105,8 @@ impl Store {
         })
     }
 
-    /// Whether a tree can be read at a snapshot: it was not dropped at or before it. What can be read stays so for as long as
-    /// the snapshot is held.
+    /// True if a tree can be read at a snapshot, that is, if it was not dropped at or before it. A readable tree stays
+    /// readable for as long as the snapshot is held.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -131,8 +131,8 @@ impl Store {
         }
     }
 
-    /// The number of the operation that wrote a key last; `None` if nothing of it is left. A tombstone and a delta
-    /// count too, and so does the delete of a range that the key lies in.
+    /// The number of the last operation on a key; `None` if the store has no trace of the key. Tombstones and deltas count,
+    /// and so does the delete of a range that contains the key.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -153,7 +153,7 @@ impl Store {
         self.reads.version(tree, key)
     }
 
-    /// [`Store::version`] as of a snapshot.
+    /// [`Store::version`] at a snapshot.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -172,8 +172,8 @@ impl Store {
         self.version_below(snapshot, tree, key, None)
     }
 
-    /// As [`Store::version_at`], for a key of which a write was read at the snapshot with the number `expected`, and which put
-    /// a value then: where filters tell that nothing newer is there, no data block is read.
+    /// As [`Store::version_at`], for a key that had a full write with the number `expected`, as the caller has read at the
+    /// snapshot: where filters show that there is nothing newer, no data block is read.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -238,7 +238,7 @@ impl Store {
         self.get(tree, key, &mut value)
     }
 
-    /// Walks the keys of a tree in order, at a snapshot (a fresh one if none is given).
+    /// Scans the keys of a tree in order, at a snapshot (a new one if none is given).
     ///
     /// ```
     /// # use alluvium_store::{Bounds, Durability, Options, Store};
@@ -309,7 +309,7 @@ impl Store {
         self.visibility.live()
     }
 
-    /// Takes a snapshot: the latest visible moment of the whole store.
+    /// Takes a snapshot of the latest visible state of the whole store.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

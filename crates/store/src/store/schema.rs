@@ -8,12 +8,12 @@ use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, TreeId, described_tree, index
 use crate::visibility::Snapshot;
 use alluvium_codec::entry::Seq;
 
-/// What happens to trees in one batch.
+/// Changes of trees in one batch.
 #[derive(Debug, Clone, Default)]
 pub struct TreeChanges {
     /// The descriptions of new trees of index entries, in the order of their ids.
     pub create: Vec<Vec<u8>>,
-    /// Trees, and what is said of them from now on.
+    /// Trees, and their new descriptions.
     pub describe: Vec<(TreeId, Vec<u8>)>,
     /// Trees that are dropped with all their keys.
     pub drop: Vec<TreeId>,
@@ -39,8 +39,7 @@ impl Store {
         self.create_trees_with(count, |_| descriptions.iter().map(|d| d.to_vec()).collect())
     }
 
-    /// Makes `count` trees in one batch; `describe` is given their ids, so that a description can
-    /// name another tree.
+    /// Makes `count` trees in one batch; `describe` gets their ids, so that a description can name another tree.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -90,8 +89,8 @@ impl Store {
         Ok(ids[0])
     }
 
-    /// Makes `indexes` trees of index entries, describes and drops others, all in one batch. `plan` is given the ids of
-    /// the new ones. Returns them.
+    /// Makes `indexes` trees of index entries, describes and drops other trees, all in one batch. `plan` gets the ids of the
+    /// new trees, which are returned.
     ///
     /// ```
     /// # fn main() -> alluvium_store::Result<()> {
@@ -113,7 +112,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// As [`Store::write`]; [`crate::Error::NoSuchTree`] if one of those described or dropped was dropped.
+    /// As [`Store::write`]; [`crate::Error::NoSuchTree`] if a tree to be described or dropped does not exist.
     pub fn change_trees(&self, indexes: u32, plan: impl FnOnce(&[TreeId]) -> TreeChanges) -> Result<Vec<TreeId>> {
         let _schema = self.schema.lock();
         let ids = self.trees.allocate(indexes)?;
@@ -137,7 +136,7 @@ impl Store {
     /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let before = store.schema(pets);
-    /// store.describe_trees(&[(pets, b"pets, but otherwise")])?;
+    /// store.describe_trees(&[(pets, b"pets, changed")])?;
     /// assert!(store.schema(pets) > before);
     /// # alluvium_store::Result::Ok(())
     /// ```
@@ -167,8 +166,7 @@ impl Store {
         self.change_schema(SchemaChange { describe, ..SchemaChange::default() })
     }
 
-    /// Drops trees with all their keys, at once for readers to come; the space is given back in
-    /// the background.
+    /// Drops trees with all their keys. New readers do not see them from then on; the space is freed in the background.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -206,7 +204,7 @@ impl Store {
         self.trees.live()
     }
 
-    /// The trees and their descriptions as they were at a snapshot, by id.
+    /// The trees and their descriptions at a snapshot, by id.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

@@ -32,7 +32,7 @@ impl Store {
     ///
     /// # Errors
     /// [`crate::Error::BatchTooLarge`], [`crate::Error::NoSuchTree`], [`crate::Error::NoSpace`], [`crate::Error::Poisoned`]:
-    /// nothing was written. [`crate::Error::OutcomeUnknown`]: the log failed under way.
+    /// nothing was written. [`crate::Error::OutcomeUnknown`]: the log failed during the write.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
         let _admitted = self.admit_batch(batch.encoded_bytes())?;
         let keys = batch.ops.iter().map(|op| (op.hash, LockMode::Shared)).collect();
@@ -67,9 +67,9 @@ impl Store {
         self.write(batch, durability)
     }
 
-    /// Pays the admission debt for a write of some `bytes` and reserves their memory, before any
-    /// lock is taken. For callers of [`Store::write_locked`], who keep what is returned until then.
-    /// A thread that has locks must not ask for admission.
+    /// Admits a write of about `bytes`: waits as long as the debt of background work demands, and reserves the memory.
+    /// For callers of [`Store::write_locked`], which keep the reservation until then. A thread that holds locks must
+    /// not call this.
     ///
     /// ```
     /// # use alluvium_store::{Durability, LockMode, Options, Store};
@@ -140,7 +140,7 @@ impl Store {
     /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
     /// # let pets = store.create_trees(&[b"pets"])?[0];
     /// let locks = store.lock(pets, [&b"rex"[..], b"tom"], LockMode::Exclusive);
-    /// // Nobody else writes these keys until it is dropped.
+    /// // No other thread writes these keys until it is dropped.
     /// drop(locks);
     /// # Ok(())
     /// # }
@@ -168,7 +168,7 @@ impl Store {
         self.locks.acquire(wanted.collect())
     }
 
-    /// The most bytes of a batch that the memory budget allows.
+    /// The largest batch that the memory budget allows, in bytes.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

@@ -14,8 +14,8 @@ fn a_dropped_tree_is_remembered_until_its_keys_may_go() {
         assert_eq!(trees.drops_pending(), [(id, 10 * round + 5)]);
         trees.forget(id);
         assert!(!trees.keeps_keys(id.0) && trees.check_readable(id, 10 * round + 4).is_err());
-        let inner = trees.inner.read();
-        assert!(inner.dropped.is_empty() && inner.live.is_empty());
+        let registry = trees.registry.read();
+        assert!(registry.dropped.is_empty() && registry.live.is_empty());
     }
     assert!(trees.keeps_keys(0) && trees.keeps_keys(101), "one that is being made");
 }

@@ -43,7 +43,7 @@ fn a_snapshot_that_was_ended_reads_nothing_that_was_dropped() {
     alluvium_env::orders::check(|| {
         let visibility = new();
         let snapshot = visibility.snapshot();
-        // Stands for what only the snapshot kept: 1 once it is gone.
+        // Represents what only the snapshot kept: 1 when it was dropped.
         let dropped = Arc::new(AtomicU64::new(0));
         let (ending, dropping) = (visibility.clone(), dropped.clone());
         let thread = spawn("compaction", move || {

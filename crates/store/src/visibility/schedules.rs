@@ -1,4 +1,4 @@
-//! Batches on their way, snapshots, and who asks what may be dropped, under many schedules. Run with `--features shuttle`.
+//! Batches that are not visible yet, snapshots, and threads that drop versions, under many schedules. Run with `--features shuttle`.
 
 use super::*;
 use alluvium_env::ManualClock;
@@ -12,12 +12,12 @@ fn new() -> Arc<Visibility> {
     Visibility::new(10, Arc::new(ManualClock::new()), Duration::from_secs(60))
 }
 
-/// What a compaction that begins now must keep: all that is kept later, it has seen, or it is newer.
+/// The numbers that a compaction that begins now must keep: later ones were seen here, or are newer.
 fn look(visibility: &Visibility, before: &mut Seq) {
     let live = visibility.live();
     assert!(live.is_sorted_by(|a, b| a < b), "{live:?}");
     let visible = *live.last().unwrap();
-    assert!(visible == 10 || ENDS.contains(&visible), "{visible} lies within a batch");
+    assert!(visible == 10 || ENDS.contains(&visible), "{visible} is within a batch");
     assert!(visible >= *before, "{visible} after {before}");
     *before = visible;
 }
@@ -49,7 +49,7 @@ fn batches_become_visible_in_their_order_and_whole() {
                         all.clone().all(|(_, done)| done.load(Ordering::SeqCst) == 1),
                         "visible before it is applied"
                     );
-                    assert!(visible == 10 || ENDS.contains(&visible), "{visible} lies within a batch");
+                    assert!(visible == 10 || ENDS.contains(&visible), "{visible} is within a batch");
                 }
             }));
             threads.into_iter().for_each(|thread| thread.join().unwrap());

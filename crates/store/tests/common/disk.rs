@@ -54,7 +54,7 @@ pub fn flip(fs: &dyn Fs, path: &Path, at: usize) {
     fs.open(path, OpenMode::ReadWrite).unwrap().write_at(&[changed], at as u64).unwrap();
 }
 
-/// Changes the last place where this text stands in the log: its group is a gap.
+/// Changes the last occurrence of this text in the log: its group becomes a gap.
 pub fn damage_log(mem: &MemFs, text: &str) {
     let place = |(path, bytes): &(PathBuf, Vec<u8>)| {
         Some((path.clone(), bytes.windows(text.len()).rposition(|window| window == text.as_bytes())?))

@@ -1,4 +1,4 @@
-//! A file system that forbids, or tells of its disks, what a test wants.
+//! A file system that forbids operations, or reports the disks, as a test requires.
 #![allow(dead_code)]
 
 pub mod disk;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Rules {
     /// Nothing may be written.
     pub read_only: bool,
-    /// What lies below this directory is another disk, with so many bytes free.
+    /// Everything below this directory is on another disk, with this many bytes free.
     pub other_disk: Option<(PathBuf, u64)>,
 }
 
@@ -40,8 +40,8 @@ impl Fs for Ruled {
     alluvium_env::forward_fs!(inner: list, exists, sync_dir, try_lock_to_read, open_files_max);
 
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
-        let go = || self.inner.open(path, mode);
-        if mode == OpenMode::Read { go() } else { self.write(path, go) }
+        let open = || self.inner.open(path, mode);
+        if mode == OpenMode::Read { open() } else { self.write(path, open) }
     }
     fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         self.open(path, mode)

@@ -1,4 +1,4 @@
-//! What stands in a segment of the log.
+//! The content of a segment of the log.
 
 use super::{InspectOptions, Item, Visit, id, number, sorted, text};
 use crate::batch::{LogRecord, decode_record};
@@ -9,7 +9,7 @@ use alluvium_wal::{Record, Walk};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The number of a segment: by its name, or as its header says.
+/// The number of a segment, from its name or its header.
 fn number_of(env: &Env, path: &Path) -> Result<u64> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if let Some(number) = alluvium_wal::segment_number(&name) {
@@ -23,17 +23,17 @@ fn number_of(env: &Env, path: &Path) -> Result<u64> {
 pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &mut Visit<'_>) -> Result<()> {
     let segment = number_of(env, path)?;
     visit(Item::Fact(number("number", segment)))?;
-    let mut told = Ok(());
+    let mut visited = Ok(());
     let walk = Walk { number: segment, ..Walk::default() };
     let walked = alluvium_wal::walk_segment(env, path, walk, &mut |group| {
         for record in &group.records {
-            if told.is_ok() {
-                told = tell_record(group.offset, record, options, visit);
+            if visited.is_ok() {
+                visited = visit_record(group.offset, record, options, visit);
             }
         }
         Ok(())
     })?;
-    told?;
+    visited?;
     match &walked.header {
         Some(header) => {
             visit(Item::Fact(id("database", header.database_id)))?;
@@ -46,7 +46,7 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
         None => visit(Item::Damage(0, "the segment header is not whole".to_owned()))?,
     }
     if walked.header.is_some() && walked.file_bytes < alluvium_wal::GROUPS_AT {
-        visit(Item::Damage(walked.file_bytes, "the file ends before the place of its first group".to_owned()))?;
+        visit(Item::Damage(walked.file_bytes, "the file ends before the offset of its first group".to_owned()))?;
     }
     for (name, value) in [("groups", walked.groups), ("records", walked.records), ("end", walked.end)] {
         visit(Item::Fact(number(name, value)))?;
@@ -59,13 +59,13 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
     }
     let why = match (&walked.seal, walked.tail) {
         (Some(_), None) => "sealed: the log was closed cleanly there".to_owned(),
-        (Some(seal), Some(what)) => format!("the seal says that it ends at {}, and before that {what}", seal.offset),
+        (Some(seal), Some(what)) => format!("the seal records the end {}, and before that {what}", seal.offset),
         (None, Some(what)) => {
             let bytes = walked.tail_bytes;
-            format!("{what}: {bytes} bytes follow, a torn tail, unless the next segment says that it ends later")
+            format!("{what}: {bytes} bytes follow, a torn tail, unless the next segment records a later end")
         }
         (None, None) => {
-            "nothing but zeros follows, and there is no seal: it was not closed, or another follows".to_owned()
+            "only zeros follow, and there is no seal: it was not closed, or another segment follows".to_owned()
         }
     };
     visit(Item::Fact(text("why_it_ends", why)))?;
@@ -73,19 +73,19 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
         visit(Item::Damage(part.offset, format!("{} bytes cannot be read: {}", part.bytes, part.why)))?;
     }
     for gap in walked.gaps {
-        visit(Item::Damage(gap.offset, format!("{}; whole groups go on at offset {}", gap.what, gap.next)))?;
+        visit(Item::Damage(gap.offset, format!("{}; whole groups continue at offset {}", gap.what, gap.next)))?;
     }
     match walked.seal.filter(|seal| seal.offset != walked.end || walked.groups > 0 && seal.last_seq != walked.last_seq)
     {
         Some(seal) => {
-            let what = format!("the seal says that the segment ends at {}, number {}", seal.offset, seal.last_seq);
+            let what = format!("the seal records the end of the segment at {}, number {}", seal.offset, seal.last_seq);
             visit(Item::Damage(walked.end, what))
         }
         None => Ok(()),
     }
 }
 
-fn tell_record(offset: u64, record: &Record<'_>, options: InspectOptions, visit: &mut Visit<'_>) -> Result<()> {
+fn visit_record(offset: u64, record: &Record<'_>, options: InspectOptions, visit: &mut Visit<'_>) -> Result<()> {
     let mut facts = vec![
         number("group", offset),
         number("first_sequence", record.first_seq),

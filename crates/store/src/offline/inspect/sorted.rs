@@ -1,4 +1,4 @@
-//! What stands in a sorted file.
+//! The content of a sorted file.
 
 use super::{Fact, FactValue, InspectOptions, Item, Visit, id, number, text};
 use crate::definitions::unpack;
@@ -8,7 +8,7 @@ use alluvium_env::{Env, OpenMode};
 use alluvium_sst::{DictionaryRegistry, FileMeta};
 use std::path::Path;
 
-/// What a manifest or the properties say of a file.
+/// The facts about a file in a manifest or in its properties.
 pub(super) fn facts(meta: &FileMeta) -> Vec<Fact> {
     let mut facts = vec![
         number("bytes", meta.bytes),
@@ -27,7 +27,7 @@ pub(super) fn facts(meta: &FileMeta) -> Vec<Fact> {
     facts
 }
 
-/// The tree and the rest of a key.
+/// The facts about an internal key: its tree and the rest.
 pub(super) fn key_facts(names: [&'static str; 2], key: &[u8]) -> [Fact; 2] {
     let (tree, rest) = match key.split_first_chunk() {
         Some((tree, rest)) => (u32::from_be_bytes(*tree), rest),
@@ -36,7 +36,7 @@ pub(super) fn key_facts(names: [&'static str; 2], key: &[u8]) -> [Fact; 2] {
     [number(names[0], tree.into()), (names[1], FactValue::Key(rest.to_vec()))]
 }
 
-/// An entry or an operation.
+/// The facts about an entry or an operation.
 pub(super) fn entry_facts(entry: &Entry<'_>) -> Vec<Fact> {
     let kind = match entry.kind {
         Kind::Put => "put",
@@ -49,14 +49,14 @@ pub(super) fn entry_facts(entry: &Entry<'_>) -> Vec<Fact> {
     facts.extend(key_facts(["tree", "key"], entry.key));
     match entry.kind {
         Kind::Delete => {}
-        // The end, without its tree, which is the same.
+        // The end without its tree, which is that of the key.
         Kind::RangeDelete => facts.push(("to", FactValue::Bytes(entry.value.get(4..).unwrap_or(&[]).to_vec()))),
         _ => facts.push(("value", FactValue::Bytes(entry.value.to_vec()))),
     }
     facts
 }
 
-/// The number of a file: by its name, or as its footer says.
+/// The number of a file, from its name or its footer.
 fn number_of(env: &Env, path: &Path) -> Result<u64> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if let Some(number) = alluvium_lsm::image::sst_number(&name) {
@@ -68,7 +68,7 @@ fn number_of(env: &Env, path: &Path) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// What is told of a block.
+/// The facts about a block.
 fn block_facts(block: &alluvium_sst::WalkedBlock<'_>) -> Vec<Fact> {
     let mut facts = vec![
         number("offset", block.offset),
@@ -91,29 +91,29 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
     visit(Item::Fact(number("number", file_number)))?;
     let registry = DictionaryRegistry::new();
     if options.entries {
-        // They stand at the end.
+        // They are at the end of the file, and are visited first.
         let walked = alluvium_sst::walk_file(env, path, file_number, &registry, &mut |_| Ok(()))?;
         for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
             visit(Item::Definitions(tree, definitions))?;
         }
     }
-    let mut told = Ok(());
-    // The blocks come first, since they are told of as they are read.
+    let mut visited = Ok(());
+    // The blocks come first, since they are visited as they are read.
     let walked = alluvium_sst::walk_file(env, path, file_number, &registry, &mut |block| {
-        if told.is_ok() {
-            told = visit(Item::Row("block", block_facts(block)));
+        if visited.is_ok() {
+            visited = visit(Item::Row("block", block_facts(block)));
         }
         if !options.entries {
             return Ok(());
         }
         block.each(&mut |entry| {
-            if told.is_ok() {
-                told = visit(Item::Row("entry", entry_facts(&entry)));
+            if visited.is_ok() {
+                visited = visit(Item::Row("entry", entry_facts(&entry)));
             }
             Ok(())
         })
     })?;
-    told?;
+    visited?;
     if let Some(footer) = walked.footer {
         visit(Item::Fact(id("footer_checksum", footer.checksum)))?;
         visit(Item::Fact(id("digest", footer.digest)))?;
@@ -140,8 +140,8 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
         visit(Item::Fact(number("interval", index.interval)))?;
         visit(Item::Fact(number("index_entries", index.extents)))?;
     }
-    let of_database = walked.aux.as_deref().filter(|_| walked.index_file.is_none());
-    for (tree, definitions) in of_database.and_then(unpack).unwrap_or_default() {
+    let defined = walked.aux.as_deref().filter(|_| walked.index_file.is_none());
+    for (tree, definitions) in defined.and_then(unpack).unwrap_or_default() {
         let numbers = definitions.into_keys().map(u64::from).collect();
         visit(Item::Row("shapes", vec![number("tree", tree.into()), ("numbers", FactValue::Numbers(numbers))]))?;
     }

@@ -1,4 +1,4 @@
-//! What the log and the sorted files of a damaged store say of each other.
+//! Comparing the log and the sorted files of a damaged store.
 
 use super::LostNumbers;
 use super::entry::index_of;
@@ -9,7 +9,7 @@ use alluvium_codec::entry::{Kind, Seq};
 use alluvium_env::Env;
 use std::collections::BTreeSet;
 
-/// Compares the log with what the files hold: which numbers are lost, and what of the log counts.
+/// Compares the log with the files: which numbers are lost, and which operations of the log are used.
 pub(super) fn compare(env: &Env, log: &mut SalvagedLog, partitions: &mut [SalvagedPartition]) -> Result<()> {
     let flushed: Vec<Seq> = partitions.iter().zip(&log.flushed).map(|(p, noted)| p.flushed.max(*noted)).collect();
     let lowest = flushed.iter().min().copied();
@@ -17,7 +17,9 @@ pub(super) fn compare(env: &Env, log: &mut SalvagedLog, partitions: &mut [Salvag
     let highest = flushed.iter().chain(reached).max().copied().unwrap_or(0);
     if log.segments == 0 {
         let dir = log.dir.display();
-        log.notes.push(format!("the log {dir} is missing: what was in memory only is lost, nobody knows how much"));
+        log.notes.push(format!(
+            "the log {dir} is missing: operations that were in memory only are lost, and their number is not known"
+        ));
         log.lost.push(LostNumbers { first: lowest.unwrap_or(0) + 1, last: Seq::MAX });
     } else if log.released > 0 && log.released >= log.needed {
         log.notes.push(format!("the oldest segment of the log {} is missing", log.dir.display()));
@@ -28,31 +30,31 @@ pub(super) fn compare(env: &Env, log: &mut SalvagedLog, partitions: &mut [Salvag
         log.lose(highest);
     }
     if log.open_end {
-        log.notes.push("nobody knows where the log ended: what was in memory only may be lost".to_owned());
+        log.notes.push("the end of the log is not known: operations that were in memory only may be lost".to_owned());
         let first = log.expected.max(lowest.unwrap_or(0) + 1);
         log.lost.push(LostNumbers { first, last: Seq::MAX });
     }
-    // Also a gap in what has long been flushed is one: what is left of the log before it is out of date.
+    // A gap counts even where everything was flushed long ago: the log before it is out of date.
     let whole = log.lost.is_empty();
-    // What every partition has in files is not lost with the log.
+    // Operations that every partition has in files are not lost with the log.
     log.lost.retain(|lost| lowest.is_none_or(|lowest| lost.last > lowest));
     let indexes = if whole { BTreeSet::new() } else { indexes(env, log, partitions)? };
     for ((entries, flushed), partition) in log.entries.iter_mut().zip(&flushed).zip(partitions) {
         partition.flushed = *flushed;
         let reached = partition.reached(&indexes);
-        // With a gap, an old write in the log may have been deleted in the gap; in the files it was. What a range
-        // hides it hides for good, but a manifest that is whole has the range itself, or has forgotten it.
+        // With a gap, an old write in the log may have been deleted in the gap, and the files know that delete. A range
+        // tombstone hides older keys for good, but a whole manifest has the range itself, or has dropped it.
         let ranges_too = !partition.listed;
         entries.retain(|entry| whole || entry.seq > *flushed || ranges_too && entry.kind == Kind::RangeDelete);
         for entry in entries {
             entry.latest = whole;
-            entry.outrun = !whole && entry.seq <= reached;
+            entry.may_be_outdated = !whole && entry.seq <= reached;
         }
     }
     Ok(())
 }
 
-/// The trees of indexes, as far as anybody tells: they are built of documents that are older than their files.
+/// The known trees of indexes. An index may be built of documents that are older than its files.
 fn indexes(env: &Env, log: &SalvagedLog, partitions: &[SalvagedPartition]) -> Result<BTreeSet<u32>> {
     let mut found = partitions.first().map_or(Ok(BTreeSet::new()), |registry| registry.indexes(env, &log.stop))?;
     found.extend(log.entries.iter().flatten().filter_map(|entry| index_of(&entry.key)));

@@ -1,9 +1,9 @@
-//! What is whole of the sorted files, and which of them count.
+//! The whole parts of the sorted files, and which files are used.
 
 use super::entry::{KeyRange, OwnedEntry, index_of, most_frequent, readable};
-use super::left::LeftFile;
 use super::log::SalvagedLog;
 use super::merge::{self, Content, Source, Visit};
+use super::partial::PartialFile;
 use super::{Loss, Version};
 use crate::definitions::{Defined, unpack};
 use crate::error::{Result, check_stop};
@@ -20,37 +20,37 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What is left of a partition.
+/// The whole parts of a partition.
 pub(super) struct SalvagedPartition {
     sources: Vec<Source>,
     trees: BTreeSet<u32>,
     /// The range tombstones of the manifest, if it is whole, and of the log.
     ranges: RangeSet,
-    /// Those of a manifest that is older than files are, or of a log with a gap where there is none: some may have been
-    /// forgotten before the newest files were written.
+    /// Range tombstones of a manifest that is older than the newest files, or of a log with a gap where there is no manifest:
+    /// some may have been dropped before the newest files were written.
     older_ranges: RangeSet,
     /// The manifest is whole, and names all files.
     pub listed: bool,
-    /// What values use, as the files say that hold them.
+    /// The definitions that values use, from the files that hold the values.
     pub defined: Defined,
     registry: DictionaryRegistry,
     _dictionaries: Vec<Arc<Dictionary>>,
     /// Everything up to this number was in files.
     pub flushed: Seq,
-    /// Numbers above that which are in files, too, of some keys: the highest, by tree. A flush that was under way has written
-    /// some of its files, and entries of an index that is built have the numbers of older writes.
+    /// For each tree, the highest number above that in files, which have such numbers for some keys: an unfinished flush has
+    /// written some of its files, and the entries of an index that is built have the numbers of older writes.
     pub reaches: BTreeMap<u32, Seq>,
 }
 
 impl SalvagedPartition {
-    /// Up to which number files reach that are not just of indexes: what came after an older write may have been in them, and
-    /// a delete of a key with nothing else leaves nothing, in whatever file.
+    /// The highest number in files of trees that are not indexes. An older write in the log may have been replaced in those
+    /// files; a delete that has nothing to hide leaves no trace in a file.
     pub fn reached(&self, indexes: &BTreeSet<u32>) -> Seq {
         let others = self.reaches.iter().filter(|(tree, _)| !indexes.contains(tree));
         others.map(|(_, highest)| *highest).max().unwrap_or(0)
     }
 
-    /// The trees of indexes that the registry in this partition tells of.
+    /// The trees of indexes in the registry, which is in this partition.
     pub fn indexes(&self, env: &Env, stop: &AtomicBool) -> Result<BTreeSet<u32>> {
         let mut found = BTreeSet::new();
         self.scan(env, stop, SYSTEM.0, &mut |key, _| {
@@ -64,7 +64,7 @@ impl SalvagedPartition {
         self.trees.iter().copied()
     }
 
-    /// Adds what the log has.
+    /// Adds the operations of the log.
     pub fn take_log(&mut self, entries: Vec<OwnedEntry>) {
         let (ranges, mut entries): (Vec<_>, Vec<_>) =
             entries.into_iter().partition(|entry| entry.kind == Kind::RangeDelete);
@@ -72,7 +72,7 @@ impl SalvagedPartition {
         let (now, older): (Vec<_>, Vec<_>) = ranges.into_iter().partition(|range| range.latest || listed);
         for (all, ranges) in [(&mut self.ranges, now), (&mut self.older_ranges, older)] {
             let ranges = ranges.iter().map(|range| RangeSet::one(&range.key, &range.value, range.seq)).collect();
-            // Nobody reads anything but the latest.
+            // Only the latest version is read.
             *all = all.join(&RangeSet::union(ranges, &[MAX_SEQ]), &[MAX_SEQ]);
         }
         entries.sort_by(|a, b| alluvium_codec::entry::compare(&a.key, a.seq, &b.key, b.seq));
@@ -84,10 +84,10 @@ impl SalvagedPartition {
         merge::scan(env, stop, &self.sources, &self.registry, tree, &mut |key, versions| {
             let cover = self.ranges.cover(key, MAX_SEQ);
             let older = cover.max(self.older_ranges.cover(key, MAX_SEQ));
-            // Newest first; what a range tombstone hides is gone.
+            // Newest first; versions that a range tombstone hides are dropped.
             let above = |cover: Seq| &versions[..versions.partition_point(|version| version.seq > cover)];
             match (above(older), above(cover)) {
-                // It may have come after the tombstone, and have lost its number when that was forgotten.
+                // It may be newer than the tombstone, and have lost its number when that was dropped.
                 ([], [.., lowest]) if lowest.seq == NUMBERLESS => {
                     visit(key, &[Version { replaced: true, ..lowest.clone() }])
                 }
@@ -99,18 +99,18 @@ impl SalvagedPartition {
 }
 
 /// Why a file is left out.
-const OTHER: &str = "this is another file than the manifest names, and is left out";
+const NOT_LISTED: &str = "this is not the file that the manifest lists, and is left out";
 
 fn loaded(entries: Vec<OwnedEntry>) -> Option<Source> {
     let (smallest, largest) = (entries.first()?.key.clone(), entries.last()?.key.clone());
     Some(Source { content: Content::Loaded(entries), smallest, largest, replaced: None })
 }
 
-/// What was found of all partitions.
+/// The whole parts of all partitions.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundFiles {
     pub partitions: Vec<SalvagedPartition>,
-    /// Of some partition nothing says which files it had: some may have vanished.
+    /// Some partition has no list of its files: some may be missing unnoticed.
     pub unlisted: bool,
     pub losses: Vec<Loss>,
     pub notes: Vec<String>,
@@ -132,12 +132,12 @@ pub(super) fn id_of(env: &Env, dir: &Path, partitions: u32) -> Result<Option<u64
     Ok(most_frequent(ids))
 }
 
-/// The manifests of a partition, the one that counts last.
+/// The manifests of a partition, the current one last.
 fn manifests(env: &Env, dir: &Path) -> Result<Vec<PathBuf>> {
     if !env.fs.exists(dir)? {
         return Ok(Vec::new());
     }
-    // Of a directory that cannot be read, nobody knows any.
+    // A directory that cannot be read has none.
     let names = readable(env.fs.list(dir))?.unwrap_or_default();
     let mut found: Vec<_> =
         names.iter().filter_map(|e| Some((alluvium_lsm::image::manifest_number(&e.name)?, &e.name))).collect();
@@ -145,8 +145,8 @@ fn manifests(env: &Env, dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|(_, name)| dir.join(name)).collect())
 }
 
-pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log: &SalvagedLog) -> Result<Found> {
-    let mut found = Found::default();
+pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log: &SalvagedLog) -> Result<FoundFiles> {
+    let mut found = FoundFiles::default();
     for index in 0..partitions {
         let dir = dir.join(partition_dir(index));
         let noted = log.flushed.get(index as usize).copied().unwrap_or(0);
@@ -174,7 +174,7 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
             Err(Outdated { removed, version }) => {
                 reading.all(&removed, version.as_ref())?;
                 reading.found.unlisted = true;
-                // What hides lower numbers does so for good.
+                // A range tombstone hides lower numbers for good.
                 (RangeSet::default(), version.map(|version| version.ranges).unwrap_or_default())
             }
         };
@@ -196,46 +196,46 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
     Ok(found)
 }
 
-/// What is known of a partition whose manifest is not whole, or too old.
+/// What is known of a partition whose manifest is damaged or out of date.
 #[derive(Default)]
 struct Outdated {
     /// Files that are known to be removed.
     removed: BTreeSet<u64>,
-    /// How it was at some time, if the manifest tells that.
+    /// An earlier version, if the manifest has one.
     version: Option<VersionEdit>,
 }
 
-/// What is said where the files of a partition are not those that a manifest names.
-const ALL: &str = "the partition is put together from all of its sorted files; one that had vanished is not missed";
+/// What follows for a partition without a usable manifest.
+const ALL_FILES: &str = "all sorted files of the partition are read; a missing one is not noticed";
 
-/// The version that the manifest names, or what else is known.
+/// The version of the manifest, or what else is known.
 fn known_version(
     env: &Env,
     dir: &Path,
     id: Option<u64>,
     index: u32,
     log: &SalvagedLog,
-    found: &mut Found,
+    found: &mut FoundFiles,
 ) -> Result<std::result::Result<VersionEdit, Outdated>> {
     let noted = log.flushed.get(index as usize).copied().unwrap_or(0);
     if !env.fs.exists(dir)? {
-        found.notes.push(format!("{} is missing, with all that was in it", dir.display()));
+        found.notes.push(format!("{} is missing, with all its files", dir.display()));
         return Ok(Err(Outdated::default()));
     }
     let mut outdated = Outdated::default();
     if let Some((version, tail)) = last_version(env, dir, id, index, &mut found.notes)? {
         let flushed = version.flushed_seq.unwrap_or(0);
         let why = if flushed < noted {
-            format!("and files reach to {noted}")
+            format!("and files have numbers up to {noted}")
         } else if log.lacks_after(&version) && has_newer(env, &log.stop, dir, &version)? {
-            "what the log lacks of later ones may be in files".to_owned()
+            "later operations that the log lacks may be in files".to_owned()
         } else {
             found
                 .torn
-                .extend(tail.map(|tail| format!("{} ended within an edit; nothing is lost by that", tail.display())));
+                .extend(tail.map(|tail| format!("{} ends within an edit; nothing is lost by that", tail.display())));
             return Ok(Ok(version));
         };
-        found.notes.push(format!("the manifest of {} ends at number {flushed}, {why}: {ALL}", dir.display()));
+        found.notes.push(format!("the manifest of {} ends at number {flushed}, {why}: {ALL_FILES}", dir.display()));
         outdated.version = Some(version);
     }
     for path in manifests(env, dir)? {
@@ -248,7 +248,7 @@ fn known_version(
     Ok(Err(outdated))
 }
 
-/// The version that the manifest ends with, also where its header is damaged: all that this says is known. With it, the
+/// The last version of the manifest, also where its header is damaged, whose content is known otherwise. With it, the
 /// manifest whose last edit is torn and was left out.
 fn last_version(
     env: &Env,
@@ -259,10 +259,10 @@ fn last_version(
 ) -> Result<Option<(VersionEdit, Option<PathBuf>)>> {
     match id.map(|id| alluvium_lsm::image::read_manifest(env, dir, id, index)).transpose() {
         Ok(Some(Some(found))) => return Ok(Some((found.version, found.dropped.map(|tail| tail.path)))),
-        Ok(Some(None)) => notes.push(format!("the manifest of {} is missing: {ALL}", dir.display())),
-        Ok(None) => notes.push(format!("nobody knows which database {} belongs to: {ALL}", dir.display())),
+        Ok(Some(None)) => notes.push(format!("the manifest of {} is missing: {ALL_FILES}", dir.display())),
+        Ok(None) => notes.push(format!("it is not known which database {} belongs to: {ALL_FILES}", dir.display())),
         Err(error) => {
-            // A newer format is an error here, a flipped bit is not.
+            // A newer format remains an error here; a flipped bit does not.
             if let (Some(path), Some(id)) = (manifests(env, dir)?.last(), id)
                 && let Ok(walked) = readable(alluvium_lsm::image::walk_manifest(env, path, Some((id, index))))?
                 && walked.edits_are_whole()
@@ -270,14 +270,14 @@ fn last_version(
                 notes.push(format!("{error}; what follows the header is whole, and is used"));
                 return Ok(Some((walked.version, None)));
             }
-            notes.push(format!("{error}: {ALL}"));
+            notes.push(format!("{error}: {ALL_FILES}"));
         }
     }
     Ok(None)
 }
 
-/// True if there is a sorted file with numbers above those that the version has in files: one that a flush has written whose
-/// edit is lost, or was never there. One that cannot be read may have them.
+/// True if a sorted file has numbers above those of the version: a flush wrote it, and its edit is lost or was never
+/// written. A file that cannot be read may have such numbers.
 fn has_newer(env: &Env, stop: &AtomicBool, dir: &Path, version: &VersionEdit) -> Result<bool> {
     let names = readable(env.fs.list(dir))?.unwrap_or_default();
     for number in names.iter().filter_map(|entry| alluvium_lsm::image::sst_number(&entry.name)) {
@@ -296,7 +296,7 @@ fn has_newer(env: &Env, stop: &AtomicBool, dir: &Path, version: &VersionEdit) ->
     Ok(false)
 }
 
-/// The highest number in a file, as its properties say, or in what is left of it.
+/// The highest number in a file, from its properties or from its remaining blocks.
 fn newest_in(file: &WalkedFile) -> Option<Seq> {
     let properties = file.properties.as_ref().map(|properties| properties.meta.max_seq);
     properties.or(file.numbers.map(|(_, highest)| highest))
@@ -314,7 +314,7 @@ struct Reading<'a> {
     defined: Defined,
     flushed: Seq,
     reaches: BTreeMap<u32, Seq>,
-    found: &'a mut Found,
+    found: &'a mut FoundFiles,
 }
 
 impl Reading<'_> {
@@ -337,16 +337,16 @@ impl Reading<'_> {
                 }
             };
             if walked.footer.is_some_and(|footer| footer.checksum != file.meta.footer_checksum) {
-                self.lose_file(file, &path, OTHER);
+                self.lose_file(file, &path, NOT_LISTED);
             } else if walked.lost.is_empty() {
                 self.whole(path, file.meta.number, &file.meta.smallest, &file.meta.largest);
             } else {
                 damaged.push((path, file));
             }
         }
-        // Once more, now that every dictionary is known that any file has brought.
+        // Again, since now the dictionaries of all files are known.
         for (path, file) in damaged {
-            let (walked, left) = match self.left_of(&path, file.meta.number)? {
+            let (walked, left) = match self.partial_file(&path, file.meta.number)? {
                 Ok(found) => found,
                 Err(why) => {
                     self.lose_file(file, &path, &why);
@@ -354,13 +354,13 @@ impl Reading<'_> {
                 }
             };
             self.lose_blocks(&path, &walked, file.meta.max_seq, &file.meta.smallest, &file.meta.largest);
-            self.take_left(left);
+            self.take_partial(left);
         }
         Ok(())
     }
 
-    /// Reads all files that there are, but for those that are known to be removed. Of those that a version of some time names,
-    /// one that is missing, and was not replaced since, is lost.
+    /// Reads all existing files except those that are known to be removed. A file that an earlier version lists, that is
+    /// missing, and that was not replaced since, is lost.
     fn all(&mut self, removed: &BTreeSet<u64>, version: Option<&VersionEdit>) -> Result<()> {
         self.flushed = self.flushed.max(version.and_then(|version| version.flushed_seq).unwrap_or(0));
         if !self.env.fs.exists(self.dir)? {
@@ -383,7 +383,7 @@ impl Reading<'_> {
             let path = alluvium_lsm::image::sst_path(self.dir, *number);
             match (self.walk(&path, *number)?, listed.get(number)) {
                 (Ok(found), Some(file)) if found.footer.is_some_and(|f| f.checksum != file.meta.footer_checksum) => {
-                    self.lose_file(file, &path, OTHER);
+                    self.lose_file(file, &path, NOT_LISTED);
                 }
                 (Ok(found), _) => drop(walked.insert(*number, found)),
                 (Err(why), Some(file)) => self.lose_file(file, &path, &why),
@@ -406,20 +406,20 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Which files others have replaced, and in which keys; and how far files reach.
+    /// The files that others have replaced, with the ranges of keys; notes the highest numbers of files too.
     fn replaced_by(&mut self, walked: &BTreeMap<u64, WalkedFile>) -> BTreeMap<u64, Vec<KeyRange>> {
         let mut replaced: BTreeMap<u64, Vec<KeyRange>> = BTreeMap::new();
         for file in walked.values() {
             let Some(properties) = &file.properties else { continue };
             for input in &properties.inputs {
                 let ranges = replaced.entry(*input).or_default();
-                // Of what the other has lost, this may be the last copy: then all of it is doubtful.
+                // Where the output has lost entries, this may be the last copy: then all of it is doubtful.
                 if !file.lost.iter().any(|lost| lost.entries) {
                     ranges.push((properties.meta.smallest.clone(), properties.meta.largest.clone()));
                 }
             }
             for number in &properties.replaced {
-                // By files that need not be there any more, nor have had the same keys: all of it is doubtful.
+                // The files that replaced it may not exist any more, or have had other keys: all of it is doubtful.
                 replaced.entry(*number).or_default();
             }
             self.reach(&properties.trees, properties.meta.max_seq);
@@ -427,7 +427,7 @@ impl Reading<'_> {
         replaced
     }
 
-    /// A file of these trees reaches up to this number.
+    /// Notes the highest number of a file with these trees.
     fn reach<'t>(&mut self, trees: impl IntoIterator<Item = &'t u32>, newest: Seq) {
         for tree in trees {
             let highest = self.reaches.entry(*tree).or_default();
@@ -436,7 +436,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Takes what is whole of a file. What it does not say itself any more, a version of some time may say that lists it.
+    /// Takes the whole parts of a file. An earlier version that lists it may know what its own properties no longer do.
     fn take(&mut self, number: u64, file: &WalkedFile, listed: Option<&AddedFile>) -> Result<()> {
         let path = alluvium_lsm::image::sst_path(self.dir, number);
         let meta = file.properties.as_ref().map(|properties| &properties.meta);
@@ -444,7 +444,7 @@ impl Reading<'_> {
             self.whole(path, number, &meta.smallest, &meta.largest);
             return Ok(());
         }
-        let (again, left) = match (self.left_of(&path, number)?, listed) {
+        let (again, left) = match (self.partial_file(&path, number)?, listed) {
             (Ok(found), _) => found,
             (Err(why), Some(file)) => {
                 self.lose_file(file, &path, &why);
@@ -460,7 +460,7 @@ impl Reading<'_> {
         self.lose_blocks(&path, &again, meta.map_or(MAX_SEQ, |meta| meta.max_seq), low, high);
         let newest = meta.map(|meta| meta.max_seq).or(newest_in(&again)).unwrap_or(0);
         self.reach(left.trees.iter().chain(listed.iter().flat_map(|file| &file.trees)), newest);
-        self.take_left(left);
+        self.take_partial(left);
         Ok(())
     }
 
@@ -480,13 +480,13 @@ impl Reading<'_> {
         Ok(Ok(walked))
     }
 
-    /// Looks what is left of a damaged file.
-    fn left_of(&self, path: &Path, number: u64) -> Result<std::result::Result<(WalkedFile, LeftFile), String>> {
+    /// Finds the whole blocks of a damaged file.
+    fn partial_file(&self, path: &Path, number: u64) -> Result<std::result::Result<(WalkedFile, PartialFile), String>> {
         check_stop(self.stop)?;
-        readable(LeftFile::read(self.env, path, number, &self.registry))
+        readable(PartialFile::read(self.env, path, number, &self.registry))
     }
 
-    fn take_left(&mut self, left: LeftFile) {
+    fn take_partial(&mut self, left: PartialFile) {
         let keys = left.keys();
         self.sources.extend(keys.map(|(smallest, largest)| Source {
             content: Content::Damaged(left),
@@ -516,7 +516,7 @@ impl Reading<'_> {
         });
     }
 
-    /// Something is lost of which nobody knows what it held.
+    /// Notes the loss of a file or directory whose content is not known.
     fn lose_all(&mut self, path: &Path, what: &str) {
         self.found.losses.push(Loss {
             path: path.to_owned(),
@@ -531,7 +531,7 @@ impl Reading<'_> {
         });
     }
 
-    /// `smallest` and `largest` are those of the file, empty if they are not known.
+    /// `smallest` and `largest` are the keys of the file, empty if they are not known.
     fn lose_blocks(&mut self, path: &Path, walked: &WalkedFile, max_seq: Seq, smallest: &[u8], largest: &[u8]) {
         for lost in &walked.lost {
             let known = (!largest.is_empty()).then(|| largest.to_vec());

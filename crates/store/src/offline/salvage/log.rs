@@ -1,4 +1,4 @@
-//! What is whole of the log.
+//! The whole parts of the log.
 
 use super::LostNumbers;
 use super::entry::{OwnedEntry, most_frequent, readable};
@@ -17,24 +17,24 @@ use std::sync::atomic::AtomicBool;
 pub(super) struct SalvagedLog {
     /// The operations of each partition, in their order.
     pub entries: Vec<Vec<OwnedEntry>>,
-    /// How far each partition is flushed at least, by the notes.
+    /// The number up to which each partition is flushed at least, from the notes.
     pub flushed: Vec<Seq>,
     pub lost: Vec<LostNumbers>,
     pub notes: Vec<String>,
-    /// The end of the log, if a write was under way there.
+    /// The end of the log, if it was being written when the process ended.
     pub torn: Vec<String>,
-    /// The directory.
+    /// The directory of the log.
     pub dir: PathBuf,
-    /// Below this the log was let go, by the newest note.
+    /// The log below this number was removed, according to the newest note.
     pub needed: Seq,
-    /// The number that comes next; 0 at the beginning.
+    /// The next number; 0 at the beginning.
     pub expected: Seq,
-    /// What was written before the oldest segment ends with this number.
+    /// The last number before the oldest segment.
     pub released: Seq,
     pub segments: usize,
-    /// Nobody knows where it ended.
+    /// The end of the log is not known.
     pub open_end: bool,
-    /// Reading ends if somebody sets it.
+    /// Set to stop reading.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -67,7 +67,7 @@ impl SalvagedLog {
         for (at, (number, path)) in segments.iter().enumerate() {
             check_stop(stop)?;
             let next = segments.get(at + 1).filter(|(next, _)| *next == number + 1);
-            // The header of the next one says where this one ends: nothing behind that ever counted.
+            // The header of the next segment has the end of this one: nothing after that was ever valid.
             let limit = match next {
                 Some((next, path)) => header_of(env, *next, path)?.and_then(|header| header.previous),
                 None => None,
@@ -94,8 +94,7 @@ impl SalvagedLog {
             log.end(path, &found, next.is_none(), followed);
             if found.followed && at + 1 == segments.len() {
                 let file = path.display();
-                log.notes
-                    .push(format!("the segment of the log behind {file} is missing: what was written last is lost"));
+                log.notes.push(format!("the segment of the log after {file} is missing: the last writes are lost"));
                 log.open_end = true;
             }
             followed = found.followed;
@@ -103,7 +102,8 @@ impl SalvagedLog {
         Ok(log)
     }
 
-    /// The segments but for those of another database: nothing that one of them says counts, nor where the one before ends.
+    /// The segments, without those of another database, whose content is ignored, the recorded end of the previous segment
+    /// included.
     fn own_segments(&mut self, env: &Env, id: Option<u64>) -> Result<Vec<(u64, PathBuf)>> {
         if !env.fs.exists(&self.dir)? {
             return Ok(Vec::new());
@@ -124,12 +124,12 @@ impl SalvagedLog {
         Ok(own)
     }
 
-    /// A segment's header, if it is whole, says with which number the one before ends.
+    /// Begins a segment. Its header, if it is whole, has the last number of the previous one.
     fn begin(&mut self, head: &WalkedSegment, first: bool) {
         let Some(header) = head.header else { return };
         self.open_end = false;
         let last = header.previous.map_or(0, |end| end.last_seq);
-        // Before the first that can be read, `needed` tells whether something is missing.
+        // Before the first readable segment, `needed` decides whether something is missing.
         if first || self.expected == 0 {
             self.released = last;
         } else {
@@ -168,7 +168,7 @@ impl SalvagedLog {
         }
     }
 
-    /// `known`: the segment before says that this one was durable.
+    /// Ends a segment. `known`: the previous segment records that this one was durable.
     fn end(&mut self, path: &Path, found: &WalkedSegment, is_last: bool, known: bool) {
         let file = path.display();
         if found.header.is_none() {
@@ -180,11 +180,11 @@ impl SalvagedLog {
         if let Some(what) = found.tail {
             let (offset, bytes) = (found.end, found.tail_bytes);
             let (why, notes) = if is_last && found.seal.is_none() {
-                ("a write that was under way is cut off, or the last ones are damaged", &mut self.torn)
+                ("an incomplete write is cut off, or the last writes are damaged", &mut self.torn)
             } else {
                 ("the rest is damaged", &mut self.notes)
             };
-            notes.push(format!("{file} ends at offset {offset}, with {bytes} bytes behind it ({what}): {why}"));
+            notes.push(format!("{file} ends at offset {offset}, with {bytes} bytes after it ({what}): {why}"));
         }
         for part in &found.unreadable {
             self.notes.push(format!(
@@ -192,24 +192,24 @@ impl SalvagedLog {
                 part.bytes, part.offset, part.why
             ));
         }
-        // Behind the last group that can be read there may have been others.
+        // After the last readable group there may have been others.
         self.open_end |= is_last && found.unreadable.last().is_some_and(|part| part.offset + part.bytes > found.end);
         match found.seal {
             Some(seal) => self.lose(seal.last_seq),
-            // A segment has a whole header and room for groups before anything is written to it.
+            // A segment has a whole header and space for groups before anything is written to it.
             None if is_last => self.open_end |= found.groups == 0 && self.is_cut(found, known),
-            // It was whole before the next one was begun, whose header or groups may say where it ended.
+            // It was whole before the next one was begun, whose header or groups may show its end.
             None => self.open_end |= found.tail.is_some() || found.groups == 0 && found.header.is_none(),
         }
     }
 
-    /// True if a segment without groups is not just one that was being made.
+    /// True if a segment without groups has lost some, and is not one that was just being made.
     fn is_cut(&self, found: &WalkedSegment, known: bool) -> bool {
         let unfinished = self.segments > 1 && !known && found.header.is_none() && found.tail_bytes == 0;
         !unfinished && (found.header.is_none() || found.file_bytes < alluvium_wal::GROUPS_AT)
     }
 
-    /// Numbers up to `last` were written and are not there.
+    /// Notes that the numbers up to `last` were written and are missing.
     pub fn lose(&mut self, last: Seq) {
         if last >= self.expected.max(1) {
             self.lost.push(LostNumbers { first: self.expected.max(1), last });
@@ -217,7 +217,7 @@ impl SalvagedLog {
         }
     }
 
-    /// True if numbers that a version does not have in files may be missing here.
+    /// True if the log may lack numbers that a version does not have in files.
     pub fn lacks_after(&self, version: &VersionEdit) -> bool {
         let flushed = version.flushed_seq.unwrap_or(0);
         let begins_late = self.released > flushed && self.released >= self.needed;

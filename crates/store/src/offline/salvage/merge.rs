@@ -1,8 +1,8 @@
-//! The entries of many files in one order.
+//! The entries of many sources, merged in the order of keys.
 
 use super::Version;
 use super::entry::{KeyRange, OwnedEntry};
-use super::left::{LeftFile, LeftIter};
+use super::partial::{PartialFile, PartialIter};
 use crate::error::{Result, check_stop};
 use alluvium_codec::entry::{EntryIter, Kind, Seq, compare};
 use alluvium_env::Env;
@@ -12,52 +12,52 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Takes what is left of a key: its versions, newest first.
+/// Receives the versions of a key, newest first.
 pub(super) type Visit<'a> = dyn FnMut(&[u8], &[Version]) -> Result<()> + 'a;
 
-/// Where entries come from.
+/// The origin of entries.
 pub(super) enum Content {
-    /// A file that is whole.
+    /// A whole file.
     File { path: PathBuf, number: u64 },
-    /// Another, of which blocks are left.
-    Damaged(LeftFile),
-    /// The log; sorted.
+    /// A damaged file with whole blocks.
+    Damaged(PartialFile),
+    /// Entries of the log, sorted.
     Loaded(Vec<OwnedEntry>),
 }
 
-/// Entries in their order.
+/// A source of entries in their order.
 pub(super) struct Source {
     pub content: Content,
     pub smallest: Vec<u8>,
     pub largest: Vec<u8>,
-    /// Ranges of keys in which other files have taken the place of this one. `None`: it was not replaced.
+    /// Ranges of keys in which other files have replaced this one. `None`: it was not replaced.
     pub replaced: Option<Vec<KeyRange>>,
 }
 
 /// A source that is being read.
-struct Open<'a> {
+struct OpenSource<'a> {
     source: &'a Source,
     position: Position<'a>,
 }
 
 enum Position<'a> {
     File(Box<SstIter>),
-    Left(Box<LeftIter<'a>>),
+    Partial(Box<PartialIter<'a>>),
     Loaded(&'a [OwnedEntry]),
 }
 
-impl Open<'_> {
+impl OpenSource<'_> {
     fn at(&self) -> Option<(&[u8], Seq)> {
         match &self.position {
             Position::File(iter) => iter.valid().then(|| (iter.key(), iter.seq())),
-            Position::Left(_) | Position::Loaded(_) => self.owned().map(|entry| (entry.key.as_slice(), entry.seq)),
+            Position::Partial(_) | Position::Loaded(_) => self.owned().map(|entry| (entry.key.as_slice(), entry.seq)),
         }
     }
 
     fn owned(&self) -> Option<&OwnedEntry> {
         match &self.position {
             Position::File(_) => None,
-            Position::Left(iter) => iter.at(),
+            Position::Partial(iter) => iter.at(),
             Position::Loaded(rest) => rest.first(),
         }
     }
@@ -70,12 +70,12 @@ impl Open<'_> {
                 Some(Version { seq, kind, value, latest: false, replaced })
             }
             Position::File(_) => None,
-            Position::Left(_) | Position::Loaded(_) => self.owned().map(|entry| Version {
+            Position::Partial(_) | Position::Loaded(_) => self.owned().map(|entry| Version {
                 seq: entry.seq,
                 kind: entry.kind,
                 value: entry.value.clone(),
                 latest: entry.latest,
-                replaced: replaced || entry.outrun,
+                replaced: replaced || entry.may_be_outdated,
             }),
         }
     }
@@ -83,7 +83,7 @@ impl Open<'_> {
     fn next(&mut self) -> Result<()> {
         match &mut self.position {
             Position::File(iter) => iter.next()?,
-            Position::Left(iter) => iter.next()?,
+            Position::Partial(iter) => iter.next()?,
             Position::Loaded(rest) => *rest = rest.get(1..).unwrap_or(&[]),
         }
         Ok(())
@@ -103,12 +103,12 @@ pub(super) fn scan(
     let mut waiting: Vec<&Source> =
         sources.iter().filter(|source| source.largest.as_slice() >= low && source.smallest.as_slice() < high).collect();
     waiting.sort_by(|a, b| b.smallest.cmp(&a.smallest));
-    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut open: Vec<OpenSource<'_>> = Vec::new();
     let mut versions = Vec::new();
     loop {
         open.retain(|source| source.at().is_some_and(|(key, _)| key < high));
         let mut key = lowest(&open).map(<[u8]>::to_vec);
-        // A file is opened when its turn comes, so that few are open at once.
+        // A file is opened when its first key is reached, so that few are open at once.
         while let Some(next) = waiting.pop_if(|next| key.as_ref().is_none_or(|key| next.smallest <= *key)) {
             check_stop(stop)?;
             open.push(open_at(env, next, registry, tree)?);
@@ -126,8 +126,8 @@ pub(super) fn scan(
             }
         }
         versions.sort_by(|a: &Version, b| {
-            // Of the same version in two places, the one that is less doubtful; but what was folded has the number of
-            // its newest delta, which alone is worth nothing when those before it are gone.
+            // Of the same version in two sources, the less doubtful one first. But a folded value, which has the number of its
+            // newest delta, precedes that delta, which is useless without the earlier deltas.
             let folded = |version: &Version| version.kind == Kind::Folded;
             let newest_first = b.seq.cmp(&a.seq).then_with(|| folded(b).cmp(&folded(a)));
             newest_first.then_with(|| b.latest.cmp(&a.latest)).then_with(|| a.replaced.cmp(&b.replaced))
@@ -146,11 +146,11 @@ pub(super) fn scan(
     }
 }
 
-fn lowest<'a>(open: &'a [Open<'_>]) -> Option<&'a [u8]> {
-    open.iter().filter_map(Open::at).min_by(|a, b| compare(a.0, a.1, b.0, b.1)).map(|(key, _)| key)
+fn lowest<'a>(open: &'a [OpenSource<'_>]) -> Option<&'a [u8]> {
+    open.iter().filter_map(OpenSource::at).min_by(|a, b| compare(a.0, a.1, b.0, b.1)).map(|(key, _)| key)
 }
 
-fn open_at<'a>(env: &Env, source: &'a Source, registry: &DictionaryRegistry, tree: u32) -> Result<Open<'a>> {
+fn open_at<'a>(env: &Env, source: &'a Source, registry: &DictionaryRegistry, tree: u32) -> Result<OpenSource<'a>> {
     let low = &tree.to_be_bytes()[..];
     let position = match &source.content {
         Content::File { path, number } => {
@@ -159,11 +159,11 @@ fn open_at<'a>(env: &Env, source: &'a Source, registry: &DictionaryRegistry, tre
             iter.seek(low, alluvium_codec::entry::MAX_SEQ)?;
             Position::File(Box::new(iter))
         }
-        Content::Damaged(left) => Position::Left(Box::new(left.iter(env, tree)?)),
+        Content::Damaged(left) => Position::Partial(Box::new(left.iter(env, tree)?)),
         Content::Loaded(entries) => {
             let from = entries.partition_point(|entry| entry.key.as_slice().cmp(low) == Ordering::Less);
             Position::Loaded(&entries[from..])
         }
     };
-    Ok(Open { source, position })
+    Ok(OpenSource { source, position })
 }

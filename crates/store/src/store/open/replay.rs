@@ -1,5 +1,5 @@
-//! Replay: the log's records go to the memtables, and what the log, the manifests and the notes in
-//! the log say of each other is compared before anything is changed.
+//! Replay: the records of the log are applied to the memtables; the log, its notes and the manifests are compared before
+//! anything is changed.
 
 use crate::batch::{LogRecord, decode_record};
 use crate::error::Result;
@@ -17,15 +17,14 @@ use alluvium_wal::{OnDamage, Record, Recovered, Recovery, Wal};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What was read of the log.
+/// The result of a replay.
 pub(super) struct Replayed {
     /// The log, without a segment to write to yet.
     pub log: Recovered,
     pub report: OpenReport,
-    /// The last number found.
+    /// The last number found in log and files.
     pub last: Seq,
-    /// The highest tree that an operation was on or that has keys in files, also one whose
-    /// creation was lost to damage.
+    /// The highest id of a tree in an operation or in files, also of one whose creation was lost to damage.
     pub highest_tree: u32,
     /// There was damage, and it was accepted.
     pub damaged: bool,
@@ -85,9 +84,9 @@ struct Reading<'a> {
     /// The directory of the log.
     dir: &'a Path,
     wal_options: &'a alluvium_wal::Options,
-    /// Up to where each partition was flushed when it was opened.
+    /// The number up to which each partition was flushed when it was opened.
     flushed: Vec<Seq>,
-    /// The highest number in files then, also of those that no flush has written.
+    /// The highest number in files when they were opened, also in those that no flush wrote.
     highest: Seq,
     highest_tree: u32,
     /// Below this the log was released, by the newest note.
@@ -103,7 +102,7 @@ impl Reading<'_> {
         decode_record(record).map_err(|error| self.bad(record, error.to_string()))
     }
 
-    /// Takes a note of how far partitions are flushed, and what the log is needed from.
+    /// Checks a note of how far partitions are flushed, and of the number from which the log is needed.
     fn note(&mut self, needed: Seq, flushed: &[(u32, Seq)]) -> alluvium_env::Result<()> {
         self.needed = self.needed.max(needed);
         match flushed.iter().find(|(p, seq)| self.flushed.get(*p as usize).is_none_or(|f| f < seq)) {
@@ -128,7 +127,7 @@ impl Reading<'_> {
                     self.highest_tree = self.highest_tree.max(tree_of(entry.key));
                     if entry.seq > self.flushed[at] {
                         match entry.kind {
-                            // There are no snapshots: the newest is all that anybody reads.
+                            // There are no snapshots yet: the newest version alone is read.
                             Kind::RangeDelete => {
                                 found.active().delete_range(entry.key, entry.value, entry.seq, &[MAX_SEQ]);
                             }
@@ -161,7 +160,7 @@ impl Reading<'_> {
             Ok(())
         };
         match flush() {
-            // What a crash has left may be what fills the disk.
+            // Files that a crash has left may fill the disk.
             Err(error) if alluvium_env::Error::is_no_space(&error) => {
                 self.check_log()?;
                 self.replay.partitions.iter().try_for_each(|p| p.remove_left_overs())?;
@@ -171,8 +170,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Errors if what is left over may be wanted still: if a manifest has lost a flush, or the log is damaged, further on than
-    /// it was read so far.
+    /// Errors if files that seem left over may still be needed: if, in the part of the log that was not read yet, a note shows
+    /// that a manifest has lost a flush, or the log is damaged.
     fn check_log(&self) -> alluvium_env::Result<()> {
         let mut ahead = Reading { flushed: self.flushed.clone(), needed: 0, ..*self };
         let log = Wal::read(self.replay.env, self.dir, self.wal_options.clone(), &mut |record| match ahead
@@ -184,32 +183,32 @@ impl Reading<'_> {
         ahead.lost(log.recovery()).map(drop)
     }
 
-    /// The numbers that a log without a gap has lost at one of its ends, or an error that names it.
+    /// The numbers that the log has lost at its beginning or end, or an error that names the loss.
     fn lost(&self, found: &Recovery) -> alluvium_env::Result<Vec<(Seq, Seq)>> {
         let highest_flushed = self.flushed.iter().max().copied().unwrap_or(0);
         let mut lost = Vec::new();
-        // A note is durable before the segments that it sets free are removed.
+        // A note is durable before the segments that it releases are removed.
         if found.released > 0 && found.released >= self.needed {
-            self.refuse(format!("its oldest segment is missing: it begins behind number {}", found.released))?;
+            self.refuse(format!("its oldest segment is missing: it begins after number {}", found.released))?;
             lost.push((self.needed.max(1), found.released));
         }
-        // The log is durable beyond every number in a sorted file.
+        // The log is durable up to every number in a sorted file.
         let (ends, files) = (found.last_seq, self.highest);
         if ends < highest_flushed {
             self.refuse(format!("its end is missing: it ends at number {ends}, and files reach to {files}"))?;
         }
-        // Of files that no flush has written this is told, not refused: a database of an older build whose damage was
-        // accepted then looks the same.
+        // For files that no flush wrote this is reported and not refused: a database of an older build whose damage was
+        // accepted looks the same.
         if ends < files {
             lost.push((ends + 1, files));
         }
-        // So an open passed numbers over that had accepted such damage, and may not have come to
-        // the consequences.
+        // These numbers were skipped by an open that accepted such damage, and may have ended before it wrote the
+        // consequences.
         lost.extend(found.passed_over.iter().map(|gap| (gap.first, gap.last)));
         if found.end_missing && lost.is_empty() {
             lost.push((ends + 1, files.max(ends + 1)));
         }
-        // Without any segment nobody knows how far it went.
+        // Without any segment the last number is not known.
         if found.damaged && found.records == 0 && found.lost.is_empty() && lost.is_empty() {
             let lowest = self.flushed.iter().min().copied().unwrap_or(0);
             lost.push((lowest + 1, files + 1));

@@ -1,4 +1,4 @@
-//! What is left of a damaged file: where its whole blocks stand.
+//! The whole blocks of a damaged file.
 
 use super::entry::{KeyRange, OwnedEntry};
 use crate::error::Result;
@@ -9,30 +9,30 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A damaged file. Looking for its blocks is dear, so their places are kept: some bytes for each.
-pub(super) struct LeftFile {
+/// A damaged file. Finding its blocks is costly, so their places are kept, in some bytes for each.
+pub(super) struct PartialFile {
     path: PathBuf,
     number: u64,
     dictionary: Option<Arc<Dictionary>>,
     spans: Vec<Span>,
     /// The lowest and the highest key.
     keys: Option<KeyRange>,
-    /// Whose keys are left.
+    /// The trees of the remaining keys.
     pub trees: BTreeSet<u32>,
 }
 
-/// Whole blocks, each of which begins where the one before ends. If there are several, all are of one tree.
+/// Whole blocks, each of which begins where the previous one ends. If there are several, all are of one tree.
 struct Span {
     /// The trees of the first key and of the last.
     trees: (u32, u32),
     offset: u64,
     end: u64,
-    /// The stored bytes of each.
+    /// The stored length of each, in bytes.
     bytes: Vec<u32>,
 }
 
-impl LeftFile {
-    /// Looks what is left of a file.
+impl PartialFile {
+    /// Finds the whole blocks of a file.
     pub fn read(
         env: &Env,
         path: &Path,
@@ -40,22 +40,22 @@ impl LeftFile {
         registry: &DictionaryRegistry,
     ) -> alluvium_env::Result<(WalkedFile, Self)> {
         let (path, spans, trees) = (path.to_owned(), Vec::new(), BTreeSet::new());
-        let mut left = Self { path: path.clone(), number, dictionary: None, spans, keys: None, trees };
+        let mut file = Self { path: path.clone(), number, dictionary: None, spans, keys: None, trees };
         let walked = alluvium_sst::walk_file(env, &path, number, registry, &mut |block| {
             let mut trees = None;
             block.each(&mut |entry| {
                 let tree = tree_of(entry.key);
                 trees = Some((trees.map_or(tree, |(first, _)| first), tree));
-                left.add(entry.key);
+                file.add(entry.key);
                 Ok(())
             })?;
             if let Some(trees) = trees {
-                left.add_block(trees, block.offset, block.bytes as u32);
+                file.add_block(trees, block.offset, block.bytes as u32);
             }
             Ok(())
         })?;
-        left.dictionary.clone_from(&walked.dictionary);
-        Ok((walked, left))
+        file.dictionary.clone_from(&walked.dictionary);
+        Ok((walked, file))
     }
 
     fn add(&mut self, key: &[u8]) {
@@ -73,8 +73,8 @@ impl LeftFile {
 
     fn add_block(&mut self, trees: (u32, u32), offset: u64, bytes: u32) {
         let end = offset + u64::from(bytes);
-        let goes_on = |last: &&mut Span| trees.0 == trees.1 && last.trees == trees && last.end == offset;
-        match self.spans.last_mut().filter(goes_on) {
+        let continues = |last: &&mut Span| trees.0 == trees.1 && last.trees == trees && last.end == offset;
+        match self.spans.last_mut().filter(continues) {
             Some(last) => {
                 last.bytes.push(bytes);
                 last.end = end;
@@ -89,26 +89,26 @@ impl LeftFile {
     }
 
     /// The entries of a tree, in their order.
-    pub fn iter(&self, env: &Env, tree: u32) -> Result<LeftIter<'_>> {
+    pub fn iter(&self, env: &Env, tree: u32) -> Result<PartialIter<'_>> {
         let reader = BlockReader::open(env, &self.path, self.number, self.dictionary.clone())?;
-        let mut iter = LeftIter { reader, tree, spans: &self.spans, within: (0, 0), entries: Vec::new(), at: 0 };
+        let mut iter = PartialIter { reader, tree, spans: &self.spans, within: (0, 0), entries: Vec::new(), at: 0 };
         iter.read()?;
         Ok(iter)
     }
 }
 
-/// The entries of a tree in what is left of a file, of which one block is in memory at a time.
-pub(super) struct LeftIter<'a> {
+/// The entries of a tree in the whole blocks of a file. One block is in memory at a time.
+pub(super) struct PartialIter<'a> {
     reader: BlockReader,
     tree: u32,
-    /// The spans that are still to be read, and what has been read of the first: so many blocks, and so many bytes.
+    /// The spans that are still to be read; of the first, the blocks and bytes that were read.
     spans: &'a [Span],
     within: (usize, u64),
     entries: Vec<OwnedEntry>,
     at: usize,
 }
 
-impl LeftIter<'_> {
+impl PartialIter<'_> {
     pub fn at(&self) -> Option<&OwnedEntry> {
         self.entries.get(self.at)
     }
@@ -118,13 +118,13 @@ impl LeftIter<'_> {
         self.read()
     }
 
-    /// Reads on, if nothing is left of the block at hand.
+    /// Reads the next block, if the current one has no more entries.
     fn read(&mut self) -> Result<()> {
         while self.at >= self.entries.len() {
             let Some((span, rest)) = self.spans.split_first() else { return Ok(()) };
             let (blocks, offset) = self.within;
-            let asked = span.trees.0 <= self.tree && self.tree <= span.trees.1;
-            let Some(bytes) = span.bytes.get(blocks).filter(|_| asked) else {
+            let has_tree = span.trees.0 <= self.tree && self.tree <= span.trees.1;
+            let Some(bytes) = span.bytes.get(blocks).filter(|_| has_tree) else {
                 (self.spans, self.within) = (rest, (0, 0));
                 continue;
             };
