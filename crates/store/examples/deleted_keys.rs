@@ -1,5 +1,5 @@
-//! What a scan over a million deleted keys costs: deleted as a range or one by one, before and after the
-//! files were settled. Prints blocks looked at, blocks read, and times.
+//! What a scan over a million deleted keys costs: deleted as a range or one by one, before and
+//! after the files were settled. Prints blocks looked at, blocks read, and times.
 //!
 //! `cargo run --release -p alluvium-store --example deleted_keys -- DIR [KEYS] [VALUE BYTES]`
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]

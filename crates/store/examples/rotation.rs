@@ -1,6 +1,6 @@
 //! Measures what a write waits for when the log begins a new segment: bulk writes on this machine's
-//! disk, with enough memory that nothing is flushed. Run:
-//! `cargo run --release -p alluvium-store --example rotation -- <empty directory> [megabytes] [MiB of a segment]`.
+//! disk, with enough memory that nothing is flushed. Run: `cargo run --release -p alluvium-store
+//! --example rotation -- <empty directory> [megabytes] [MiB of a segment]`.
 
 use alluvium_env::Env;
 use alluvium_store::{Durability, Options, Store};

@@ -1,11 +1,12 @@
 //! Admission control: writers are slowed in proportion to debt, so that they never stall.
 //!
-//! Debt is a number from 0 to 1: how full the space for sealed memtables is, how many runs wait to be merged, how many
-//! bytes compaction is behind; the largest counts. Up to one half, writers run free. Above it they share a rate that
-//! falls in a straight line from twice the rate at which flushes drain to nothing at debt 1, so that it settles where
-//! writing and draining are equal. The memory of a batch is reserved at its admission, so that many threads with large
-//! batches stay within the budget too. Waiting is on condition variables, in the order of arrival; flushes and batches
-//! that are written signal the front.
+//! Debt is a number from 0 to 1: how full the space for sealed memtables is, how many runs wait to
+//! be merged, how many bytes compaction is behind; the largest counts. Up to one half, writers run
+//! free. Above it they share a rate that falls in a straight line from twice the rate at which
+//! flushes drain to nothing at debt 1, so that it settles where writing and draining are equal. The
+//! memory of a batch is reserved at its admission, so that many threads with large batches stay
+//! within the budget too. Waiting is on condition variables, in the order of arrival; flushes and
+//! batches that are written signal the front.
 
 mod debt;
 
@@ -47,13 +48,14 @@ pub(crate) struct Admission {
     state: Mutex<State>,
     /// Bytes of batches that are admitted and not in the memtables yet.
     reserved: AtomicUsize,
-    /// The length of the queue. A batch that arrives later does not overtake it, or a large batch would starve.
+    /// The length of the queue. A batch that arrives later does not overtake it, or a large batch
+    /// would starve.
     queued: AtomicUsize,
 }
 
 struct State {
-    /// First come, first served. Each writer waits on its own condition variable; the front alone waits for more than
-    /// its turn.
+    /// First come, first served. Each writer waits on its own condition variable; the front alone
+    /// waits for more than its turn.
     queue: VecDeque<Arc<Condvar>>,
     /// Bytes that were admitted at a debt and are not paid for by time yet.
     owed: f64,
@@ -75,7 +77,8 @@ pub(crate) struct Waits {
     pub time: Duration,
 }
 
-/// The memory reserved for a batch, from its admission until it is written or given up. Dropping it frees the memory.
+/// The memory reserved for a batch, from its admission until it is written or given up. Dropping it
+/// frees the memory.
 #[must_use = "the memory is reserved only while this lives"]
 pub struct Admitted<'a> {
     admission: &'a Admission,
@@ -157,7 +160,7 @@ impl Admission {
         state.wake_front();
     }
 
-    /// Why a batch of `bytes` waits in vain, if it does: what it waits for has failed.
+    /// The error for a batch of `bytes` that waits in vain: the work that it waits for has failed.
     fn in_vain(&self, state: &State, bytes: usize) -> Option<Error> {
         let for_flush = || self.debt.is_full_of_memtables() || self.needs_a_flush(bytes);
         let flush = state.flush_failed.as_ref().filter(|_| for_flush());
@@ -260,8 +263,8 @@ impl Admission {
         }
     }
 
-    /// Reserves memory for a batch of `bytes`, if there is room. Where nothing is sealed, a batch that is alone may have
-    /// more; else the next flush makes room.
+    /// Reserves memory for a batch of `bytes`, if there is room. Where nothing is sealed, a batch
+    /// that is alone may have more; else the next flush makes room.
     fn try_reserve(&self, bytes: usize) -> Option<Admitted<'_>> {
         let bytes = memory_of(bytes);
         let (room, alone) = (self.debt.room(), self.debt.nothing_sealed());
@@ -284,8 +287,8 @@ fn allowed_rate(debt: f64, drain_rate: f64) -> f64 {
     (2.0 * drain_rate * left).max(drain_rate * 0.02)
 }
 
-/// The bytes of memtables that a batch of `bytes` fills: their index, and the rest of a chunk that is too short for a large
-/// entry, come to less than an eighth.
+/// The bytes of memtables that a batch of `bytes` fills: their index, and the rest of a chunk that
+/// is too short for a large entry, come to less than an eighth.
 fn memory_of(bytes: usize) -> usize {
     bytes + bytes / 8
 }

@@ -18,8 +18,8 @@ pub(crate) const TAG_BATCH: u8 = 0;
 /// The first byte of a record that notes the numbers up to which partitions are flushed.
 pub(crate) const TAG_FLUSHED: u8 = 1;
 
-/// Puts, deletes, deltas and deletes of ranges, over any trees and partitions, that take effect together or not
-/// at all.
+/// Puts, deletes, deltas and deletes of ranges, over any trees and partitions, that take effect
+/// together or not at all.
 ///
 /// Made by [`crate::Store::batch`]. Operations on one key take effect in their order.
 #[derive(Debug, Clone)]
@@ -28,7 +28,8 @@ pub struct WriteBatch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) ops: Vec<Op>,
     pub(crate) trees: Vec<u32>,
-    /// The count of sequence numbers that the operations take: an index entry shares that of the operation before it.
+    /// The count of sequence numbers that the operations take: an index entry shares that of the
+    /// operation before it.
     numbers: u32,
     /// Trees, and the number of the last change of each when the batch was made.
     pub(crate) schemas: Vec<(u32, Seq)>,
@@ -58,7 +59,8 @@ struct Place {
     partition: u16,
 }
 
-/// The bit in the kind of an operation that marks an index entry, which has the number of the operation before it.
+/// The bit in the kind of an operation that marks an index entry, which has the number of the
+/// operation before it.
 const ENTRY: u8 = 0x80;
 
 impl WriteBatch {
@@ -103,12 +105,13 @@ impl WriteBatch {
         self.push(Kind::Delete, tree.0, key, &[]);
     }
 
-    /// Removes the keys of `tree` from `from` to below `to`. It reads nothing, and costs the same for one key
-    /// and for all. Without effect if the range is empty (`from` is not below `to`).
+    /// Removes the keys of `tree` from `from` to below `to`. It reads nothing, and costs the same
+    /// for one key and for all. Without effect if the range is empty (`from` is not below `to`).
     ///
-    /// It counts as one operation for each partition, since each may have keys of the range. It does not wait for
-    /// the key locks of other writers: a writer that reads a key, and writes it after the range was deleted,
-    /// keeps what it wrote. Not for trees of [`crate::Multivalue`]; see [`WriteBatch::delete_values`].
+    /// It counts as one operation for each partition, since each may have keys of the range. It
+    /// does not wait for the key locks of other writers: a writer that reads a key, and writes it
+    /// after the range was deleted, keeps what it wrote. Not for trees of [`crate::Multivalue`];
+    /// see [`WriteBatch::delete_values`].
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -132,8 +135,9 @@ impl WriteBatch {
         }
     }
 
-    /// Applies `delta` to the value of `key` of `tree`, without reading it: [`crate::Fold`] computes the new
-    /// value when the key is read or its files are merged. On an absent key it does nothing.
+    /// Applies `delta` to the value of `key` of `tree`, without reading it: [`crate::Fold`]
+    /// computes the new value when the key is read or its files are merged. On an absent key it
+    /// does nothing.
     ///
     /// ```
     /// use alluvium_store::{Durability, Fold, FoldError, Options, Store, TreeId};
@@ -175,9 +179,10 @@ impl WriteBatch {
         (self.grows, self.deltas) = (true, true);
     }
 
-    /// Sets an index entry of the previous operation, which is on the document that the entry leads to. The entry is in the
-    /// same partition and has the same number, so a reader of both knows that they belong together. `tree` was made by
-    /// [`crate::Store::change_trees`]. Without effect in an empty batch.
+    /// Sets an index entry of the previous operation, which is on the document that the entry leads
+    /// to. The entry is in the same partition and has the same number, so a reader of both knows
+    /// that they belong together. `tree` was made by [`crate::Store::change_trees`]. Without effect
+    /// in an empty batch.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, TreeChanges};
@@ -196,7 +201,8 @@ impl WriteBatch {
         self.push_entry(Kind::Put, tree, key, value);
     }
 
-    /// Removes an index entry of the document of the previous operation; as [`WriteBatch::put_entry`].
+    /// Removes an index entry of the document of the previous operation; as
+    /// [`WriteBatch::put_entry`].
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, TreeChanges};
@@ -226,8 +232,9 @@ impl WriteBatch {
         self.push_bytes(kind as u8 | ENTRY, tree.0, owner.partition, key, value);
     }
 
-    /// Declares that the batch was made for the description that `tree` has since the operation with this number
-    /// ([`crate::Store::schema`]): if the tree has another one when the batch is numbered, nothing is written.
+    /// Declares that the batch was made for the description that `tree` has since the operation
+    /// with this number ([`crate::Store::schema`]): if the tree has another one when the batch is
+    /// numbered, nothing is written.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -285,8 +292,8 @@ impl WriteBatch {
         self.push_value(Kind::Delete, tree, key, value);
     }
 
-    /// Removes all values under `key` of a multivalue tree. It reads nothing, and costs the same for one
-    /// value and for millions.
+    /// Removes all values under `key` of a multivalue tree. It reads nothing, and costs the same
+    /// for one value and for millions.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -434,7 +441,8 @@ impl WriteBatch {
         })
     }
 
-    /// Keeps the operations, counted from 0 in their order, for which `keep` is true, with their index entries.
+    /// Keeps the operations, counted from 0 in their order, for which `keep` is true, with their
+    /// index entries.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -502,7 +510,8 @@ impl WriteBatch {
         self.operations(partition, first).filter(|(entry, _)| entry.kind != Kind::RangeDelete)
     }
 
-    /// The deletes of ranges for one partition, numbered from `first`: key and value are the bounds.
+    /// The deletes of ranges for one partition, numbered from `first`: key and value are the
+    /// bounds.
     pub(crate) fn deleted_ranges(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
         let operations = self.operations(partition, first).map(|(entry, _)| entry);
         operations.filter(|entry| entry.kind == Kind::RangeDelete)

@@ -1,9 +1,10 @@
 //! Checkpoints: consistent copies of a running store, made of links.
 //!
-//! A checkpoint has the files of the version of every partition, pinned one after the other, and the log from the oldest
-//! operation that is not in the files to a note that is written when all versions are pinned. Its replay gives the state
-//! after the note: every operation up to that number, and none above. Writers do not wait: the note is one record among
-//! theirs, and nothing is flushed.
+//! A checkpoint has the files of the version of every partition, pinned one after the other, and
+//! the log from the oldest operation that is not in the files to a note that is written when all
+//! versions are pinned. Its replay gives the state after the note: every operation up to that
+//! number, and none above. Writers do not wait: the note is one record among theirs, and nothing is
+//! flushed.
 //!
 //! While a checkpoint is made, views keep the files, and a hold keeps the log.
 
@@ -21,7 +22,7 @@ use crate::store::Store;
 use alluvium_codec::entry::Seq;
 use alluvium_env::{Env, OpenMode};
 use alluvium_lsm::View;
-use building::{Building, Placed};
+use building::{Building, Placement};
 use log::LogCopy;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -32,12 +33,13 @@ use std::time::Duration;
 /// How to make a checkpoint.
 #[derive(Debug, Clone, Default)]
 pub struct CheckpointOptions {
-    /// An earlier checkpoint of the same database. Files that it has are linked to it, where that is
-    /// possible, and marked as not new.
+    /// An earlier checkpoint of the same database. Files that it has are linked to it, where that
+    /// is possible, and marked as not new.
     pub base: Option<PathBuf>,
     /// Copy files of the database, in place of linking them. Files of the base are still linked.
     pub copy: bool,
-    /// When it is set to true, the checkpoint ends with [`Error::Stopped`] shortly after, and leaves nothing.
+    /// When it is set to true, the checkpoint ends with [`Error::Stopped`] shortly after, and
+    /// leaves nothing.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -76,9 +78,10 @@ struct Pinned {
 }
 
 impl Store {
-    /// Makes a checkpoint in the directory `dir`, which must not exist or be empty, while other threads write:
-    /// all operations up to one number, and none above. Sorted files are linked where `dir` is on the
-    /// same file system, else copied. The directory gets the name `dir` when all of it is durable.
+    /// Makes a checkpoint in the directory `dir`, which must not exist or be empty, while other
+    /// threads write: all operations up to one number, and none above. Sorted files are linked
+    /// where `dir` is on the same file system, else copied. The directory gets the name `dir` when
+    /// all of it is durable.
     ///
     /// ```
     /// use alluvium_store::{CheckpointOptions, Durability, Options, RestoreOptions, Store};
@@ -106,8 +109,9 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::TargetExists`], [`Error::InsideDatabase`], [`Error::NotACheckpoint`] and
-    /// [`Error::ForeignBase`] for the base, [`Error::InUse`] if another process makes it, [`Error::NoSpace`],
-    /// [`Error::Stopped`], and [`Error::Storage`]. Then there is no `dir`, and the store continues.
+    /// [`Error::ForeignBase`] for the base, [`Error::InUse`] if another process makes it,
+    /// [`Error::NoSpace`], [`Error::Stopped`], and [`Error::Storage`]. Then there is no `dir`, and
+    /// the store continues.
     pub fn checkpoint(&self, dir: &Path, options: &CheckpointOptions) -> Result<CheckpointReport> {
         self.health.check_writable()?;
         let started = self.env.clock.now();
@@ -164,7 +168,8 @@ impl Pinned {
     /// Pins the views. The caller holds the log.
     fn take(store: &Store) -> Result<Self> {
         loop {
-            // An ingested run is not in the log, but notes about it are: the views must not lack it.
+            // An ingested run is not in the log, but notes about it are: the views must not lack
+            // it.
             let ingested = store.holds.ingested();
             let pinned = Self::try_take(store)?;
             if store.holds.ingested() == ingested {
@@ -174,15 +179,17 @@ impl Pinned {
     }
 
     fn try_take(store: &Store) -> Result<Self> {
-        // First the visible number: what is above it may be on its way into a memtable that still looks
-        // empty. The log still has everything from its oldest segment on, and nothing older is needed.
+        // First the visible number: what is above it may be on its way into a memtable that still
+        // looks empty. The log still has everything from its oldest segment on, and nothing older
+        // is needed.
         let visible = store.visibility.visible();
         let views = partitions::views(&store.partitions);
         let unflushed = views.iter().filter_map(|view| view.oldest_unflushed()).min().unwrap_or(Seq::MAX);
         let from = unflushed.min(visible + 1).max(store.wal.oldest_seq());
         let flushed = views.iter().enumerate().map(|(at, view)| (at as u32, view.flushed_seq()));
         let note = encode_flushed(from, flushed);
-        // Its number is above all that the views hold, and everything below is applied when it is visible.
+        // Its number is above all that the views hold, and everything below is applied when it is
+        // visible.
         let seq = store.commit.commit(Work::Note(note), Durability::Sync)?;
         Ok(Self { views, from, seq })
     }
@@ -233,7 +240,7 @@ impl Filling<'_> {
             Some(path) => self.store.env.fs.hard_link(path, &to).is_ok(),
             None => false,
         };
-        if !linked && self.building.place(original, &to, !self.copy)? == Placed::Copied {
+        if !linked && self.building.place(original, &to, !self.copy)? == Placement::Copied {
             report.copied += 1;
             report.bytes_copied += file.bytes;
         }
@@ -248,7 +255,8 @@ impl Filling<'_> {
     fn log(&mut self, from: Seq, seq: Seq) -> Result<()> {
         let store = self.store;
         let dir = self.building.directory(LOG_DIR)?;
-        // Without the space that is reserved after the end of the log: a segment of the copy is no longer than its content.
+        // Without the space that is reserved after the end of the log: a segment of the copy is no
+        // longer than its content.
         let used = store.wal.bytes_used();
         self.building.need(used)?;
         let segment = store.options.log_segment_bytes().min(used);

@@ -1,9 +1,9 @@
-//! The commit queue: one leader numbers the waiting batches and writes them to the log as one group; every thread then
-//! applies its own batch to the memtables.
+//! The commit queue: one leader numbers the waiting batches and writes them to the log as one
+//! group; every thread then applies its own batch to the memtables.
 //!
-//! Leadership is a role, not a thread: the first batch that finds no leader takes it, and hands it to the front of the
-//! queue when its group is in the log. Only the leader numbers, appends, seals memtables and changes the set of live
-//! trees, so all of these are in one order.
+//! Leadership is a role, not a thread: the first batch that finds no leader takes it, and hands it
+//! to the front of the queue when its group is in the log. Only the leader numbers, appends, seals
+//! memtables and changes the set of live trees, so all of these are in one order.
 //!
 //! Lock order: `queue`, then a request's `state`. Neither is held while the log is written.
 
@@ -35,7 +35,7 @@ const LONG_CHAIN: usize = 32;
 /// One delta in this many looks how long its chain is.
 const LOOK_EVERY: Seq = 16;
 
-/// The way of a write into the log and the memtables.
+/// Takes writes into the log and the memtables.
 pub(crate) struct Commit {
     pub options: Arc<Options>,
     pub wal: Arc<Wal>,
@@ -127,8 +127,8 @@ impl Request {
     }
 }
 
-/// A numbered batch that is being applied to its memtables. If the thread panics there, others must not wait for it, and
-/// no flush may write half of the batch: the store is poisoned.
+/// A numbered batch that is being applied to its memtables. If the thread panics there, others must
+/// not wait for it, and no flush may write half of the batch: the store is poisoned.
 struct Applying<'a> {
     poison: &'a Poison,
     left: &'a [(u16, Arc<Memtable>)],
@@ -147,8 +147,8 @@ impl Drop for Applying<'_> {
 }
 
 impl Commit {
-    /// Takes work through the log and the memtables; returns the number of the batch's last operation once the batch is
-    /// visible, and as durable as `durability` demands.
+    /// Takes work through the log and the memtables; returns the number of the batch's last
+    /// operation once the batch is visible, and as durable as `durability` demands.
     pub fn commit(&self, work: Work, durability: Durability) -> Result<Seq> {
         self.poison.health.check_writable()?;
         let request = Request::new(work);
@@ -213,8 +213,9 @@ impl Commit {
         }
     }
 
-    /// Takes waiting requests. A change of the set of trees, a note or a seal is a group of its own.
-    /// Where space is short, so are deletes: what may not take the reserve must not keep them out.
+    /// Takes waiting requests. A change of the set of trees, a note or a seal is a group of its
+    /// own. Where space is short, so are deletes: what may not take the reserve must not keep them
+    /// out.
     fn take_group(&self) -> Vec<Arc<Request>> {
         let short = self.wal.is_short();
         let mut queue = self.queue.requests.lock();
@@ -324,7 +325,7 @@ impl Commit {
         self.queue.next_seq.store(next, Ordering::Release);
     }
 
-    /// The group did not get into the log: take back what was placed.
+    /// The log refused the group: undoes its placement.
     fn unplace(&self, outcomes: &mut [Result<Placed>], cause: alluvium_env::Error) {
         let full = cause.is_no_space();
         let cause = Error::Storage(cause);
@@ -337,7 +338,7 @@ impl Commit {
             self.work.signal();
             Error::NoSpace(Box::new(cause))
         } else {
-            // No segment could be begun, for want of descriptors, say: the log is as it was.
+            // No segment could be begun, for want of descriptors for instance: the log is unchanged.
             cause
         };
         for outcome in outcomes {
@@ -357,8 +358,8 @@ impl Commit {
         while let Some(((partition, memtable), left)) = applying.left.split_first() {
             memtable.apply_some_ordered(batch.marked_entries(*partition, placed.first));
             if batch.ranges {
-                // No snapshot is within the batch: of overlapping ranges the newest counts, so that many of them
-                // take no more room than their bounds.
+                // No snapshot is within the batch: of overlapping ranges the newest counts, so that
+                // many of them take no more room than their bounds.
                 let ranges = batch.deleted_ranges(*partition, placed.first);
                 let ranges = ranges.map(|range| RangeSet::one(range.key, range.value, range.seq)).collect();
                 let own = [placed.first.saturating_sub(1), MAX_SEQ];
@@ -373,7 +374,8 @@ impl Commit {
         batch.len() as Seq
     }
 
-    /// Folds what is long among the chains that the batch has added to; see [`alluvium_lsm::View::shorten`].
+    /// Folds the long chains among those to which the batch has added; see
+    /// [`alluvium_lsm::View::shorten`].
     fn shorten_chains(&self, batch: &WriteBatch, partition: u16, memtable: &Memtable, first: Seq) {
         let looked_at = |entry: &Entry<'_>| entry.kind == Kind::Delta && entry.seq.is_multiple_of(LOOK_EVERY);
         for entry in batch.entries(partition, first).filter(looked_at) {

@@ -1,4 +1,5 @@
-//! Acknowledgement, and the background syncs of the log: the periodic one, and the one ahead of the next segment.
+//! Acknowledgement, and the background syncs of the log: the periodic one, and the one ahead of the
+//! next segment.
 
 use crate::error::{Error, Result};
 use crate::health::Health;
@@ -71,7 +72,7 @@ impl Syncer {
     /// Waits as long as the durability demands before a write is acknowledged.
     pub fn acknowledge(&self, end: Position, durability: Durability) -> Result<()> {
         if let Some(cause) = self.health.poisoned() {
-            // The log failed after this batch was written to it: what is on disk is not known.
+            // The log failed after this batch was written to it: its state on disk is not known.
             return Err(Error::OutcomeUnknown(Box::new(cause.clone())));
         }
         match durability {
@@ -94,8 +95,9 @@ impl Syncer {
         }
     }
 
-    /// Starts a background sync of the log when many of its bytes are not synced, whatever the durability of the writes:
-    /// the leader syncs the rest of a segment before it begins the next one, and every writer waits for that.
+    /// Starts a background sync of the log when many of its bytes are not synced, whatever the
+    /// durability of the writes: the leader syncs the rest of a segment before it begins the next
+    /// one, and every writer waits for that.
     pub fn sync_ahead(&self) {
         if self.background && self.is_behind() {
             self.hurry();
@@ -129,8 +131,8 @@ impl Syncer {
         }
     }
 
-    /// The thread: one sync of the log an interval, while a periodic write waits for it, and one whenever too many bytes
-    /// are not synced.
+    /// The thread: one sync of the log an interval, while a periodic write waits for it, and one
+    /// whenever too many bytes are not synced.
     pub fn run(&self) {
         loop {
             let mut stop = self.stop.lock();
@@ -141,7 +143,8 @@ impl Syncer {
                 return;
             }
             drop(stop);
-            // Read before the end of the log: a writer that sets it later has its record before an end that is read later.
+            // Read before the end of the log: a writer that sets it later has its record before an
+            // end that is read later.
             let wanted = self.wanted.swap(false, Ordering::AcqRel);
             // Set while the last sync ran, it may be out of date.
             let behind = self.behind.swap(false, Ordering::AcqRel) && self.is_behind();

@@ -87,8 +87,8 @@ pub enum Error {
     /// The description of a tree has changed since the batch was made.
     #[error("the description of tree {0} changed while the batch was made: make the batch again")]
     SchemaChanged(u32),
-    /// The disk is full, or only [`crate::Options::disk_reserve_bytes`] are left; nothing was changed.
-    /// Writes continue when there is space.
+    /// The disk is full, or only [`crate::Options::disk_reserve_bytes`] are left; nothing was
+    /// changed. Writes continue when there is space.
     #[error("the disk is full: nothing was written; free some space and try again ({0})")]
     NoSpace(Box<Error>),
     /// A write to the log or the manifest failed earlier; the store only reads until reopened.
@@ -97,9 +97,9 @@ pub enum Error {
     /// The log failed during this write, which may or may not exist after reopening.
     #[error("the outcome of this write is unknown ({0}): reopen the database, and check whether it was written")]
     OutcomeUnknown(Box<Error>),
-    /// A snapshot lived longer than [`crate::Options::snapshot_max_age`], or was the oldest when files
-    /// kept more for snapshots than [`crate::Options::snapshot_max_debt_bytes`]; it was ended, so that
-    /// it does not keep space on the disk.
+    /// A snapshot lived longer than [`crate::Options::snapshot_max_age`], or was the oldest when
+    /// files kept more for snapshots than [`crate::Options::snapshot_max_debt_bytes`]; it was
+    /// ended, so that it does not keep space on the disk.
     #[error(
         "the snapshot was ended, because it was older than snapshot_max_age or because more than \
          snapshot_max_debt_bytes were kept on disk for it: take a new one, or raise these options"

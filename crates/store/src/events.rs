@@ -1,8 +1,9 @@
-//! Log messages, through the facade `log`: the program that embeds the store chooses where they are written. A level that is
-//! switched off costs one comparison.
+//! Log messages, through the facade `log`: the program that embeds the store chooses where they are
+//! written. A level that is switched off costs one comparison.
 //!
-//! Errors and warnings need attention. Information is about rare events (open, recovery, close). Flushes, compactions and
-//! slow operations log figures at the debug level, and warn when they are very slow.
+//! Errors and warnings need attention. Information is about rare events (open, recovery, close).
+//! Flushes, compactions and slow operations log figures at the debug level, and warn when they are
+//! very slow.
 
 use crate::error::Error;
 use crate::report::OpenReport;
@@ -46,7 +47,8 @@ fn damage(report: &OpenReport) {
     }
 }
 
-/// Opening was refused for damage. The caller gets the error too, and may filter this message by its target.
+/// Opening was refused for damage. The caller gets the error too, and may filter this message by
+/// its target.
 pub(crate) fn not_opened(path: &Path, error: &Error) {
     if error.is_corruption() {
         log::error!(target: REFUSED, "{} was not opened: {error}", path.display());

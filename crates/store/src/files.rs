@@ -11,8 +11,8 @@ use std::path::Path;
 pub(crate) const LOCK_NAME: &str = "LOCK";
 /// The directory of the write-ahead log.
 pub(crate) const LOG_DIR: &str = "wal";
-/// The prefix of the directories in which readers keep the files of an external sort. Opening a database removes a
-/// directory whose name is this prefix and 16 lowercase hexadecimal digits.
+/// The prefix of the directories in which readers keep the files of an external sort. Opening a
+/// database removes a directory whose name is this prefix and 16 lowercase hexadecimal digits.
 pub const SORT_PREFIX: &str = "sort-";
 
 /// The name of the directory of a partition.
@@ -55,8 +55,8 @@ pub(crate) fn list(env: &Env, path: &Path) -> Result<Vec<DirEntry>> {
     })
 }
 
-/// Makes the directory `path` and its missing parents, and makes their names durable. Does the latter for an existing
-/// directory too: the process that made it need not have synced its name.
+/// Makes the directory `path` and its missing parents, and makes their names durable. Does the
+/// latter for an existing directory too: the process that made it need not have synced its name.
 pub(crate) fn make_directory(env: &Env, path: &Path) -> Result<()> {
     Ok(alluvium_env::create_dir_durably(&env.fs, path)?)
 }

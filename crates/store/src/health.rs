@@ -44,7 +44,8 @@ impl Health {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// A read that fails after the store was closed fails for that reason: another process may remove files then.
+    /// A read that fails after the store was closed fails for that reason: another process may
+    /// remove files then.
     pub fn read<T>(&self, result: alluvium_env::Result<T>) -> Result<T> {
         result.map_err(|error| self.check_open().err().unwrap_or(error.into()))
     }

@@ -1,7 +1,8 @@
-//! What keeps the log: no segment is removed while a checkpoint reads the log, or after opening accepted its damage.
+//! What keeps the log: no segment is removed while a checkpoint reads the log, or after opening
+//! accepted its damage.
 //!
-//! Lock order: the lock in here is a leaf. No thread holds it while it removes segments; a thread that takes a hold
-//! waits until running removals have ended.
+//! Lock order: the lock in here is a leaf. No thread holds it while it removes segments; a thread
+//! that takes a hold waits until running removals have ended.
 
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Condvar, Mutex};
@@ -53,7 +54,8 @@ impl Holds {
         Some(Removing(self))
     }
 
-    /// The number of runs ingested so far. They are in no log, so a thread that copies files and log compares it.
+    /// The number of runs ingested so far. They are in no log, so a thread that copies files and
+    /// log compares it.
     pub fn ingested(&self) -> u64 {
         self.ingested.load(Ordering::SeqCst)
     }

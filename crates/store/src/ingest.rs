@@ -1,4 +1,5 @@
-//! Ingestion: the index entries of documents that are older than their index become a sorted run beside newer writes.
+//! Ingestion: the index entries of documents that are older than their index become a sorted run
+//! beside newer writes.
 
 use crate::error::{Error, Result};
 use crate::keys::key_of;
@@ -6,7 +7,8 @@ use crate::store::Store;
 use crate::trees::TreeId;
 use alluvium_codec::entry::{Entry, Kind, Seq};
 
-/// Entries of one tree, gathered in memory to become a sorted run of one partition: see [`Store::ingest`].
+/// Entries of one tree, gathered in memory to become a sorted run of one partition: see
+/// [`Store::ingest`].
 #[derive(Debug)]
 pub struct EntryRun {
     tree: TreeId,
@@ -139,9 +141,10 @@ impl EntryRun {
 }
 
 impl Store {
-    /// Writes the entries to a run of sorted files in one partition. They have the numbers of older writes, so they appear
-    /// in existing snapshots: the caller ensures that no reader of the tree uses one. The tree was made by
-    /// [`Store::change_trees`]: single keys of it are never looked up.
+    /// Writes the entries to a run of sorted files in one partition. They have the numbers of older
+    /// writes, so they appear in existing snapshots: the caller ensures that no reader of the tree
+    /// uses one. The tree was made by [`Store::change_trees`]: single keys of it are never looked
+    /// up.
     ///
     /// ```
     /// # fn main() -> alluvium_store::Result<()> {
@@ -183,8 +186,8 @@ impl Store {
         self.poison.after_work(done)
     }
 
-    /// Refuses files of `bytes` that would take the reserve that flushes and compactions need. The log keeps to the reserve,
-    /// and these files do not come from the log.
+    /// Refuses files of `bytes` that would take the reserve that flushes and compactions need. The
+    /// log keeps to the reserve, and these files do not come from the log.
     fn need_space(&self, bytes: u64) -> Result<()> {
         let (env, path, kept) = (&self.env, self.path(), self.options.disk_reserve());
         // Where the free space is not known, writing finds out.
@@ -200,9 +203,10 @@ impl Store {
         Err(Error::NoSpace(Box::new(alluvium_env::Error::io("make a run of sorted files in", path, full).into())))
     }
 
-    /// Rewrites the files of a tree in one partition without the entries for which `may_drop` returns true, given their keys
-    /// and numbers. It is called for entries in files with numbers up to `max_seq`; for some of them not, if compactions
-    /// rewrite files concurrently. Returns the count of the entries that were dropped.
+    /// Rewrites the files of a tree in one partition without the entries for which `may_drop`
+    /// returns true, given their keys and numbers. It is called for entries in files with numbers
+    /// up to `max_seq`; for some of them not, if compactions rewrite files concurrently. Returns
+    /// the count of the entries that were dropped.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, TreeChanges};

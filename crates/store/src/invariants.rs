@@ -4,8 +4,9 @@ use crate::error::Result;
 use crate::store::Store;
 
 impl Store {
-    /// The invariant that is broken, if one is: the visible number ends a batch, below all batches that are not visible;
-    /// snapshots are at or below it; the log has everything that is not in files; and the invariants of views.
+    /// The invariant that is broken, if one is: the visible number ends a batch, below all batches
+    /// that are not visible; snapshots are at or below it; the log has everything that is not in
+    /// files; and the invariants of views.
     ///
     /// # Errors
     /// [`crate::Error::Storage`] if the file system does not answer whether a file exists.

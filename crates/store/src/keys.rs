@@ -1,9 +1,10 @@
-//! Where a key is: the internal key under which a partition stores it, its partition, and the hash that locks it.
+//! Where a key is: the internal key under which a partition stores it, its partition, and the hash
+//! that locks it.
 //!
-//! An internal key is the id of the tree (4 bytes, most significant first) and the key. In a multivalue tree, key and
-//! value together are the key of an ordinary entry without content: the key with its end marked
-//! ([`alluvium_codec::key::put_bytes`], which keeps order), then the value. All values of a key are in the partition
-//! that the hash of the key names.
+//! An internal key is the id of the tree (4 bytes, most significant first) and the key. In a
+//! multivalue tree, key and value together are the key of an ordinary entry without content: the
+//! key with its end marked ([`alluvium_codec::key::put_bytes`], which keeps order), then the value.
+//! All values of a key are in the partition that the hash of the key names.
 
 use crate::trees::TreeId;
 

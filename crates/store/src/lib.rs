@@ -4,7 +4,8 @@
 //! A [`Store`] holds *trees* of byte keys and byte values. A tree is made by
 //! [`Store::create_tree`]; a key lives in the partition that its hash names. Writes are
 //! [`WriteBatch`]es, atomic across trees and partitions; reads see the latest visible state or a
-//! [`Snapshot`]. [`typed`] puts keys and values of any type on top, through small serializer traits.
+//! [`Snapshot`]. [`typed`] puts keys and values of any type on top, through small serializer
+//! traits.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -60,7 +61,7 @@ pub use ingest::EntryRun;
 pub use locks::{LockGuard, LockMode};
 pub use multivalue::{Keys, Multivalue, Values, ValuesOf};
 pub use offline::check::{CheckedCheckpoint, check_checkpoint, check_checkpoint_unless};
-pub use offline::inspect::{Fact, FactValue, FileKind, InspectOptions, Item, file_kind, inspect};
+pub use offline::inspect::{Fact, FactValue, FileKind, InspectOptions, Item, inspect};
 pub use offline::restore::{RestoreOptions, RestoreReport, restore_checkpoint};
 pub use offline::salvage::{Loss, LostNumbers, Salvage, SalvagedKey, Version};
 pub use options::{Compression, Durability, Options};

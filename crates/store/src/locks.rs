@@ -15,7 +15,7 @@ const PARTS: usize = 64;
 pub enum LockMode {
     /// For writes that read nothing: they may overlap each other.
     Shared,
-    /// For writes that depend on what they read.
+    /// For writes that depend on a read.
     Exclusive,
 }
 
@@ -46,7 +46,8 @@ impl LockTable {
         &self.parts[(hash >> 58) as usize % PARTS]
     }
 
-    /// Takes all of `wanted`, waiting as needed. A hash that occurs twice is taken once, in the stronger mode.
+    /// Takes all of `wanted`, waiting as needed. A hash that occurs twice is taken once, in the
+    /// stronger mode.
     pub fn acquire(self: &Arc<Self>, mut wanted: Vec<(u64, LockMode)>) -> LockGuard {
         wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
         wanted.dedup_by_key(|w| w.0);
@@ -97,8 +98,8 @@ impl LockTable {
 }
 
 impl LockGuard {
-    /// The number of distinct hashes held. It is lower than the number of requested keys if two of them are equal (or,
-    /// rarely, only their hashes are).
+    /// The number of distinct hashes held. It is lower than the number of requested keys if two of
+    /// them are equal (or, rarely, only their hashes are).
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

@@ -1,15 +1,16 @@
 //! Many sorted values under one key.
 //!
-//! All values of a key are in one partition, in order, so a stream of them reads that partition alone and holds no more
-//! than a block of it in memory.
+//! All values of a key are in one partition, in order, so a stream of them reads that partition
+//! alone and holds no more than a block of it in memory.
 
 use crate::error::{Error, Result};
 use crate::keys;
 use crate::options::Durability;
-use crate::scan::{Bounds, Scan};
+use crate::scan::Scan;
 use crate::store::Store;
 use crate::trees::TreeId;
 use crate::visibility::Snapshot;
+use alluvium_codec::bounds::Bounds;
 use alluvium_codec::entry::Seq;
 use std::ops::Bound;
 
@@ -118,7 +119,7 @@ impl<'a> ValuesOf<'a> {
     /// let tags = store.multivalue(tree)?;
     /// tags.put(b"ada", b"math", Durability::Periodic)?;
     /// let snapshot = store.snapshot();
-    /// tags.delete_key(b"ada", Durability::Periodic)?;
+    /// tags.delete(b"ada", b"math", Durability::Periodic)?;
     /// let mut values = tags.values(ValuesOf::key(b"ada").at(&snapshot))?;
     /// assert_eq!(values.next()?, Some(&b"math"[..]));
     /// # alluvium_store::Result::Ok(())
@@ -212,29 +213,6 @@ impl Multivalue<'_> {
         self.store.write(batch, durability)
     }
 
-    /// Removes all values under `key`, whether there are any or not. Reads nothing; costs the same for one
-    /// value and for millions.
-    ///
-    /// ```
-    /// # use alluvium_store::{Durability, Options, Store};
-    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
-    /// # let tree = store.create_multivalue_tree(b"tags")?;
-    /// let tags = store.multivalue(tree)?;
-    /// tags.put(b"ada", b"math", Durability::Periodic)?;
-    /// tags.put(b"ada", b"poetry", Durability::Periodic)?;
-    /// tags.delete_key(b"ada", Durability::Periodic)?;
-    /// assert!(tags.keys(None)?.next()?.is_none());
-    /// # alluvium_store::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Store::write`].
-    pub fn delete_key(&self, key: &[u8], durability: Durability) -> Result<Seq> {
-        let mut batch = self.store.batch();
-        batch.delete_values(self.tree, key);
-        self.store.write(batch, durability)
-    }
-
     /// True if `value` is among those under `key`.
     ///
     /// ```
@@ -255,8 +233,8 @@ impl Multivalue<'_> {
         Ok(values.next()? == Some(value))
     }
 
-    /// The values under a key, as a stream. Streams are independent of each other, and each reads the snapshot at which it
-    /// was begun.
+    /// The values under a key, as a stream. Streams are independent of each other, and each reads
+    /// the snapshot at which it was begun.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
@@ -362,8 +340,9 @@ impl Values {
         Ok(self.scan.next()?.map(|(key, _)| key.get(prefix..).unwrap_or(&[])))
     }
 
-    /// About how many values there were when the stream was begun: estimated from the indexes of the files, less tombstones
-    /// and old versions in proportion, and exact to a few blocks in each run.
+    /// About how many values there were when the stream was begun: estimated from the indexes of
+    /// the files, less tombstones and old versions in proportion, and exact to a few blocks in each
+    /// run.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};

@@ -1,4 +1,4 @@
-//! Tools over the files of a store: checking them, looking into them, and reading what is whole of damaged ones.
+//! Tools over the files of a store: check, inspection, restore and salvage.
 
 pub(crate) mod check;
 pub(crate) mod inspect;

@@ -13,12 +13,12 @@ pub enum Durability {
     /// After its log record is synced to the disk: survives power loss.
     Sync,
     /// After its log record is written to the operating system; the log is synced every
-    /// [`Options::sync_interval`]. Survives the death of the process; power loss may take
-    /// what was acknowledged since the start of the last completed sync: an interval and two syncs. When that sync ended
-    /// more than three intervals ago, writes wait for the next one.
+    /// [`Options::sync_interval`]. Survives the death of the process; power loss may take what was
+    /// acknowledged since the start of the last completed sync: an interval and two syncs. When
+    /// that sync ended more than three intervals ago, writes wait for the next one.
     Periodic,
-    /// As `Periodic`, but no write waits for a sync: for bulk loads, whose acknowledgement is a final
-    /// [`crate::Store::sync`].
+    /// As `Periodic`, but no write waits for a sync: for bulk loads, whose acknowledgement is a
+    /// final [`crate::Store::sync`].
     Bulk,
 }
 
@@ -63,22 +63,22 @@ pub struct Options {
     pub filter_bits_per_key: u32,
     /// How long a snapshot may live before it is ended. Default: one hour.
     pub snapshot_max_age: Duration,
-    /// Bytes that files may keep only for snapshots: old versions of keys, and trees dropped since. Above that
-    /// the oldest snapshots are ended, until files keep no more than this for the rest.
+    /// Bytes that files may keep only for snapshots: old versions of keys, and trees dropped since.
+    /// Above that the oldest snapshots are ended, until files keep no more than this for the rest.
     /// `None`: 1 GiB, or a quarter of the bytes in sorted files, if that is more.
     pub snapshot_max_debt_bytes: Option<u64>,
     /// Bytes of the disk that writes leave free, so that flushes and compactions can finish: no log
-    /// segment is made that would leave less (deletes leave half), and the write that needs one
-    /// is refused with [`Error::NoSpace`]. No space is allocated for it. 0 turns it off. `None`: what
+    /// segment is made that would leave less (deletes leave half), and the write that needs one is
+    /// refused with [`Error::NoSpace`]. No space is allocated for it. 0 turns it off. `None`: what
     /// memtables may hold, and four sorted files ([`Options::file_bytes`]), to which most
     /// compactions keep; with the defaults 166 MiB.
     pub disk_reserve_bytes: Option<u64>,
-    /// The effect of deltas on values. Without it, keys that have deltas cannot be read. Default: `None`.
+    /// The effect of deltas on values. Without it, keys that have deltas cannot be read. Default:
+    /// `None`.
     pub fold: Option<Arc<dyn Fold>>,
-    /// Read and write sorted files without the system's page cache (`O_DIRECT`), so that the store uses no more
-    /// memory than [`Options::memory_bytes`]. The log is written through the page cache. Linux only, and not on every file
-    /// system.
-    /// Default: false.
+    /// Read and write sorted files without the system's page cache (`O_DIRECT`), so that the store
+    /// uses no more memory than [`Options::memory_bytes`]. The log is written through the page
+    /// cache. Linux only, and not on every file system. Default: false.
     pub direct_io: bool,
     /// The definitions that values use: sorted files keep them, for salvage. Default: `None`.
     pub definitions: Option<Arc<dyn Definitions>>,
@@ -180,8 +180,8 @@ impl Options {
         self.file_bytes.unwrap_or(alluvium_lsm::Options::default().target_file_bytes)
     }
 
-    /// The bytes of the disk that new log segments leave free: [`Options::disk_reserve_bytes`], or the value derived from
-    /// the other options.
+    /// The bytes of the disk that new log segments leave free: [`Options::disk_reserve_bytes`], or
+    /// the value derived from the other options.
     ///
     /// ```
     /// let options = alluvium_store::Options { disk_reserve_bytes: Some(1 << 20), ..alluvium_store::Options::default() };
@@ -214,8 +214,9 @@ impl Options {
             Compression::Lz4 => alluvium_sst::Compression::Lz4,
             Compression::Zstd(level) => alluvium_sst::Compression::Zstd { level },
         };
-        // A job buffers this many bytes until it knows whether its output is worth a dictionary, so a small budget
-        // gives smaller files a smaller one; 64 to 1, so that the copy in each file costs some 4%.
+        // A job buffers this many bytes until it knows whether its output is worth a dictionary, so
+        // a small budget gives smaller files a smaller one; 64 to 1, so that the copy in each file
+        // costs some 4%.
         lsm.dictionary_file_bytes = (self.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
         lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
         lsm.target_file_bytes = self.sorted_file_bytes();

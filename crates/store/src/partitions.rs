@@ -50,8 +50,8 @@ pub(crate) fn withdraw(partitions: &[Arc<Partition>]) {
     }
 }
 
-/// True if the directory of a partition has a manifest. Every partition of an existing database has one: without it,
-/// the data is lost, and the partition must not be taken for empty.
+/// True if the directory of a partition has a manifest. Every partition of an existing database has
+/// one: without it, the data is lost, and the partition must not be taken for empty.
 fn has_manifest(env: &Env, dir: &Path) -> Result<bool> {
     if !env.fs.exists(dir)? {
         return Ok(false);

@@ -1,4 +1,5 @@
-//! The end of writing: after a failure of the log or a manifest the store only reads until it is reopened.
+//! The end of writing: after a failure of the log or a manifest the store only reads until it is
+//! reopened.
 
 use crate::admission::Admission;
 use crate::error::{Error, Result};
@@ -32,8 +33,8 @@ impl Poison {
         self.work.signal();
     }
 
-    /// Ends writing if the log or a manifest takes no writes any more. Called after each piece of work, successful or
-    /// not: a flush may succeed and the manifest that is begun after it fail.
+    /// Ends writing if the log or a manifest takes no writes any more. Called after each piece of
+    /// work, successful or not: a flush may succeed and the manifest that is begun after it fail.
     pub fn poison_if_broken(&self) {
         let manifest = || self.partitions.iter().find_map(|p| p.poisoned());
         if let Some(cause) = self.wal.poisoned().or_else(manifest) {
@@ -41,8 +42,9 @@ impl Poison {
         }
     }
 
-    /// The result of work on files. Work that fails after the store was closed fails for that reason. A failure that
-    /// broke the log or a manifest ends writing, also where the work itself had succeeded before it.
+    /// The result of work on files. Work that fails after the store was closed fails for that
+    /// reason. A failure that broke the log or a manifest ends writing, also where the work itself
+    /// had succeeded before it.
     pub fn after_work<T>(&self, result: Result<T>) -> Result<T> {
         let closed = result.is_err().then(|| self.health.check_open().err()).flatten();
         if closed.is_none() {

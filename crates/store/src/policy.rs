@@ -1,5 +1,5 @@
-//! The implementations of the traits by which partitions ask the store: live snapshots and trees, the log, the meaning
-//! of values.
+//! The implementations of the traits by which partitions ask the store: live snapshots and trees,
+//! the log, the meaning of values.
 
 use crate::definitions::{self, Definitions};
 use crate::fold::Fold;
@@ -43,8 +43,8 @@ impl TreeProperties for Trees {
 /// The log, ahead of every flush.
 pub(crate) struct SyncedLog {
     visibility: Arc<Visibility>,
-    /// Set once recovery has opened the log. A flush *during* recovery writes entries that recovery has synced before it
-    /// handed them out, so it needs no log.
+    /// Set once recovery has opened the log. A flush *during* recovery writes entries that recovery
+    /// has synced before it handed them out, so it needs no log.
     wal: OnceLock<Arc<Wal>>,
 }
 
@@ -67,7 +67,8 @@ impl LogBarrier for SyncedLog {
             return Err(Error::io("flush into", Path::new("a poisoned database"), cause));
         }
         match self.wal.get() {
-            // Everything in a sealed memtable was appended before it was applied, so the end of the log is after it.
+            // Everything in a sealed memtable was appended before it was applied, so the end of the
+            // log is after it.
             Some(wal) => wal.sync_to(wal.end()),
             None => Ok(()),
         }

@@ -1,6 +1,7 @@
 //! Reads: of the latest visible state, or at a snapshot.
 //!
-//! A reader pins the view of its partition first and takes its number then: see [`alluvium_lsm::Partition::view`].
+//! A reader pins the view of its partition first and takes its number then: see
+//! [`alluvium_lsm::Partition::view`].
 
 use crate::error::{Error, Result};
 use crate::health::Health;
@@ -36,7 +37,8 @@ impl Reads {
         keys::with_internal(tree, key, |internal| f(internal, &self.partitions[partition]))
     }
 
-    /// Reads the latest visible state of a partition under a registered snapshot; again if that was ended during the read.
+    /// Reads the latest visible state of a partition under a registered snapshot; again if that was
+    /// ended during the read.
     fn read_registered<T>(
         &self,
         partition: &Partition,
@@ -54,8 +56,8 @@ impl Reads {
         }
     }
 
-    /// Errors if the tree cannot be read at the snapshot. Called after views were pinned: the snapshot no longer needs
-    /// what they hold.
+    /// Errors if the tree cannot be read at the snapshot. Called after views were pinned: the
+    /// snapshot no longer needs what they hold.
     pub fn check_readable(&self, tree: TreeId, snapshot: &Snapshot) -> Result<()> {
         snapshot.check()?;
         // A snapshot that ended since keeps no dropped tree any more.
@@ -63,7 +65,8 @@ impl Reads {
         readable.map_err(|gone| snapshot.check().err().unwrap_or(gone))
     }
 
-    /// The latest visible value of a key, in `value`; how many deltas were folded for it, or `None` if there is no value.
+    /// The latest visible value of a key, in `value`; how many deltas were folded for it, or `None`
+    /// if there is no value.
     pub fn get(&self, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<Option<usize>> {
         self.health.check_open()?;
         self.at(tree, key, |internal, partition| {
@@ -76,7 +79,8 @@ impl Reads {
         })
     }
 
-    /// As [`Reads::get`], for a store that is still being opened; `None` also if the value cannot be read.
+    /// As [`Reads::get`], for a store that is still being opened; `None` also if the value cannot
+    /// be read.
     pub fn get_if_readable(&self, tree: TreeId, key: &[u8]) -> Option<Vec<u8>> {
         let mut value = Vec::new();
         let found = self.at(tree, key, |internal, partition| {

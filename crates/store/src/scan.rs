@@ -21,9 +21,11 @@ pub struct Scan {
     started: bool,
     /// The error that ended the scan.
     failed: Option<Error>,
-    /// Where the scan starts: the first internal key of the range (forward), or the first above it (reverse).
+    /// Where the scan starts: the first internal key of the range (forward), or the first above it
+    /// (reverse).
     from: Vec<u8>,
-    /// Where the scan ends: the first internal key above the range (forward), or the first of it (reverse).
+    /// Where the scan ends: the first internal key above the range (forward), or the first of it
+    /// (reverse).
     stop: Vec<u8>,
     snapshot: Snapshot,
 }
@@ -107,16 +109,17 @@ impl Scan {
     /// # Errors
     /// [`crate::Error::Storage`] for damage or what the operating system refuses;
     /// [`crate::Error::SnapshotTooOld`] if the scan was under way for longer than a snapshot may
-    /// live, or kept too much on disk. After an error the scan has released its files, and each further call returns
-    /// the error again: keys may have been skipped.
+    /// live, or kept too much on disk. After an error the scan has released its files, and each
+    /// further call returns the error again: keys may have been skipped.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
         let check = |snapshot: &Snapshot| snapshot.check().inspect_err(|_| marks::READ_TOO_LATE.hit());
-        // Before the move, so that no file is read in vain. And after it: where the snapshot ended during the move, keys of
-        // a dropped tree or under a range tombstone may have been skipped, or have come back.
+        // Before the move, so that no file is read in vain. And after it: where the snapshot ended
+        // during the move, keys of a dropped tree or under a range tombstone may have been skipped,
+        // or have come back.
         let moved = check(&self.snapshot).and_then(|()| if self.started { self.advance() } else { self.start() });
         if let Err(error) = check(&self.snapshot).and(moved) {
             self.order.clear();
@@ -128,8 +131,8 @@ impl Scan {
         Ok(Some((iter.key().get(4..).unwrap_or(&[]), iter.value())))
     }
 
-    /// The number of the last operation, deltas included, on the key that was returned last; 0 before the first key and
-    /// after the last.
+    /// The number of the last operation, deltas included, on the key that was returned last; 0
+    /// before the first key and after the last.
     ///
     /// ```
     /// # use alluvium_store::{Bounds, Durability, Options, Store};
@@ -149,7 +152,8 @@ impl Scan {
         self.order.last().map_or(0, |&at| self.iters[at].seq())
     }
 
-    /// The number of the last full write of the key that was returned last: [`Scan::version`] without deltas.
+    /// The number of the last full write of the key that was returned last: [`Scan::version`]
+    /// without deltas.
     ///
     /// ```
     /// # use alluvium_store::{Bounds, Durability, Options, Store};
@@ -182,8 +186,9 @@ impl Scan {
         &self.snapshot
     }
 
-    /// Restarts within other bounds, in the same direction. They are within those that the scan was made with: a scan
-    /// over several ranges is made once, over all of them. A failed scan stays failed.
+    /// Restarts within other bounds, in the same direction. They are within those that the scan was
+    /// made with: a scan over several ranges is made once, over all of them. A failed scan stays
+    /// failed.
     ///
     /// ```
     /// # use alluvium_store::{Bounds, Durability, Options, Store};

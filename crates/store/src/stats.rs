@@ -1,9 +1,10 @@
 //! Figures of a running store.
 
 use crate::error::Result;
-use crate::scan::{self, Bounds};
+use crate::scan;
 use crate::store::Store;
 use crate::trees::TreeId;
+use alluvium_codec::bounds::Bounds;
 use alluvium_lsm::{Charge, Owner, Partition, Shared};
 use std::time::Duration;
 
@@ -118,8 +119,9 @@ pub struct PartitionStats {
 }
 
 impl PartitionStats {
-    /// Bytes of the sorted files for each byte that a reader can see; `None` for no such bytes. An estimate that is at most
-    /// the true value: an overwritten version counts as live until it is merged.
+    /// Bytes of the sorted files for each byte that a reader can see; `None` for no such bytes. An
+    /// estimate that is at most the true value: an overwritten version counts as live until it is
+    /// merged.
     ///
     /// ```
     /// let stats = alluvium_store::PartitionStats { bytes: 120, live_bytes: 100, ..alluvium_store::PartitionStats::default() };
@@ -129,8 +131,9 @@ impl PartitionStats {
         ratio(self.bytes, self.live_bytes)
     }
 
-    /// Bytes that flushes and compactions wrote for each byte of keys and values that was flushed, since open;
-    /// `None` before the first flush. Below 1 where compression outweighs rewriting. The log does not count.
+    /// Bytes that flushes and compactions wrote for each byte of keys and values that was flushed,
+    /// since open; `None` before the first flush. Below 1 where compression outweighs rewriting.
+    /// The log does not count.
     ///
     /// ```
     /// let stats = alluvium_store::PartitionStats {
@@ -145,7 +148,8 @@ impl PartitionStats {
         ratio(self.flushed_bytes + self.compacted_bytes, self.taken_bytes)
     }
 
-    /// The most memtables and sorted runs that a get reads: it skips runs whose range or filter excludes the key.
+    /// The most memtables and sorted runs that a get reads: it skips runs whose range or filter
+    /// excludes the key.
     ///
     /// ```
     /// let stats = alluvium_store::PartitionStats { runs: 3, sealed_memtables: 1, ..alluvium_store::PartitionStats::default() };
@@ -177,13 +181,14 @@ pub struct TreeStats {
     pub shared_files: u64,
     /// Their bytes.
     pub shared_bytes: u64,
-    /// About how many keys the tree has, memtables included: estimated from a few blocks of each run.
+    /// About how many keys the tree has, memtables included: estimated from a few blocks of each
+    /// run.
     pub keys: u64,
 }
 
 impl Store {
-    /// Bytes of the disk that writes leave free: [`crate::Options::disk_reserve_bytes`], or the value derived from the
-    /// other options.
+    /// Bytes of the disk that writes leave free: [`crate::Options::disk_reserve_bytes`], or the
+    /// value derived from the other options.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -231,8 +236,8 @@ impl Store {
         stats
     }
 
-    /// Takes memory of the caller, for a sort for instance, out of the budget until the charge is dropped. The block cache
-    /// makes room.
+    /// Takes memory of the caller, for a sort for instance, out of the budget until the charge is
+    /// dropped. The block cache makes room.
     ///
     /// ```
     /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;
@@ -245,7 +250,8 @@ impl Store {
         self.shared.budget.charge(Owner::Jobs, bytes)
     }
 
-    /// About how many keys of a tree are within bounds, memtables included: estimated from a few blocks of each run.
+    /// About how many keys of a tree are within bounds, memtables included: estimated from a few
+    /// blocks of each run.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -313,8 +319,8 @@ impl Store {
 }
 
 impl Stats {
-    /// Blocks read from files for each point read; `None` before the first. 0 where all blocks are cached, and mostly below
-    /// 1: filters exclude runs that do not have the key.
+    /// Blocks read from files for each point read; `None` before the first. 0 where all blocks are
+    /// cached, and mostly below 1: filters exclude runs that do not have the key.
     ///
     /// ```
     /// let stats = alluvium_store::Stats { gets: 200, blocks_read_by_gets: 50, ..alluvium_store::Stats::default() };
@@ -324,7 +330,8 @@ impl Stats {
         (self.gets > 0).then(|| self.blocks_read_by_gets as f64 / self.gets as f64)
     }
 
-    /// The share of the blocks requested by point reads and scans that was cached; `None` before the first.
+    /// The share of the blocks requested by point reads and scans that was cached; `None` before
+    /// the first.
     ///
     /// ```
     /// let stats = alluvium_store::Stats { cache_hits: 3, cache_misses: 1, ..alluvium_store::Stats::default() };

@@ -1,4 +1,5 @@
-//! The store itself: the parts that it is composed of, opening, closing, and the calls of its users.
+//! The store itself: the parts that it is composed of, opening, closing, and the calls of its
+//! users.
 
 mod maintenance;
 mod open;
@@ -227,10 +228,10 @@ impl Store {
         keys::partition_of(alluvium_codec::hash64(key), self.superblock.partitions)
     }
 
-    /// Closes the store: ends its threads and the calls on other threads that use its files, syncs and seals the
-    /// log, and unlocks the directory, so that it can be opened again at once. Later calls return
-    /// [`Error::Closed`], on snapshots and scans too, and touch no file; a later `close` returns the result of
-    /// the first.
+    /// Closes the store: ends its threads and the calls on other threads that use its files, syncs
+    /// and seals the log, and unlocks the directory, so that it can be opened again at once. Later
+    /// calls return [`Error::Closed`], on snapshots and scans too, and touch no file; a later
+    /// `close` returns the result of the first.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -246,7 +247,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Storage`] if the log cannot be sealed; acknowledged writes are safe all the same.
-    /// [`Error::Poisoned`] if an earlier failure has ended writing. The store is closed in any case.
+    /// [`Error::Poisoned`] if an earlier failure has ended writing. The store is closed in any
+    /// case.
     pub fn close(&self) -> Result<()> {
         let mut closing = self.closing.lock();
         let threads = std::mem::take(&mut closing.threads);

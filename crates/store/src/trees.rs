@@ -1,8 +1,9 @@
 //! The registry of trees: the live ones, their descriptions, and the dropped ones.
 //!
-//! On disk it is tree 0 of partition 0: key `t` + id (4 bytes, most significant first) holds the description of a tree, key
-//! `m` + id marks a tree with many values under a key, key `i` + id a tree of index entries, key `n` holds the next id. Ids
-//! are never reused. In memory only the commit leader changes it, in number order with the batches that it governs.
+//! On disk it is tree 0 of partition 0: key `t` + id (4 bytes, most significant first) holds the
+//! description of a tree, key `m` + id marks a tree with many values under a key, key `i` + id a
+//! tree of index entries, key `n` holds the next id. Ids are never reused. In memory only the
+//! commit leader changes it, in number order with the batches that it governs.
 
 use crate::error::{Error, Result};
 use alluvium_codec::entry::Seq;
@@ -86,8 +87,8 @@ struct Registry {
     indexes: BTreeSet<TreeId>,
     /// For trees that were described since open: the number of the last such change.
     schemas: HashMap<TreeId, Seq>,
-    /// Dropped trees whose keys may not be removed yet, with the number of the drop. A tree that is neither
-    /// here nor live has no readable keys.
+    /// Dropped trees whose keys may not be removed yet, with the number of the drop. A tree that is
+    /// neither here nor live has no readable keys.
     dropped: HashMap<TreeId, Seq>,
     next: u32,
 }
@@ -113,7 +114,8 @@ impl Trees {
         registry.indexes = found.indexes;
     }
 
-    /// Reads the registry from partition 0, at number `last`. New ids begin above every id in it, and above `highest`.
+    /// Reads the registry from partition 0, at number `last`. New ids begin above every id in it,
+    /// and above `highest`.
     pub fn load(&self, partition: &Partition, last: Seq, highest: u32) -> Result<()> {
         // No further than the system tree: later trees may have deltas, which cannot be folded yet.
         let end = (SYSTEM.0 + 1).to_be_bytes();
@@ -239,8 +241,9 @@ impl Trees {
         registry.live.contains_key(&id) || registry.dropped.contains_key(&id) || id.0 >= registry.next
     }
 
-    /// Errors if the tree was dropped at or before `seq`: its keys may be removed concurrently. Called *after* a snapshot
-    /// was registered at `seq`, so that a later drop waits for the snapshot.
+    /// Errors if the tree was dropped at or before `seq`: its keys may be removed concurrently.
+    /// Called *after* a snapshot was registered at `seq`, so that a later drop waits for the
+    /// snapshot.
     pub fn check_readable(&self, tree: TreeId, seq: Seq) -> Result<()> {
         let registry = self.registry.read();
         let readable = tree == SYSTEM

@@ -1,8 +1,9 @@
 //! Sizes that tests make small.
 
-/// Sizes that are otherwise derived from [`crate::Options::memory_bytes`], or suit millions of documents. Tests make them
-/// small, so that hundreds of operations reach the states that a store reaches within days. Nothing on disk depends on
-/// them; they may differ at each opening, and from version to version. `None` leaves a size unchanged.
+/// Sizes that are otherwise derived from [`crate::Options::memory_bytes`], or suit millions of
+/// documents. Tests make them small, so that hundreds of operations reach the states that a store
+/// reaches within days. Nothing on disk depends on them; they may differ at each opening, and from
+/// version to version. `None` leaves a size unchanged.
 ///
 /// ```
 /// use alluvium_store::{Options, Tuning};
@@ -13,7 +14,8 @@
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tuning {
-    /// A memtable with more bytes of keys and values is sealed; so is the largest one when all together have twice as many.
+    /// A memtable with more bytes of keys and values is sealed; so is the largest one when all
+    /// together have twice as many.
     pub memtable_bytes: Option<u64>,
     /// Memtables that pin more bytes of the log are sealed.
     pub log_limit_bytes: Option<u64>,
@@ -37,11 +39,11 @@ pub struct Tuning {
     pub max_range_bytes: Option<u64>,
     /// A flush that would make them take more memory than this fails.
     pub full_range_bytes: Option<usize>,
-    /// For the layer above: the number of definitions ([`crate::Definitions`]) that a tree may use. Documents that would
-    /// need more are written without one.
+    /// For the layer above: the number of definitions ([`crate::Definitions`]) that a tree may use.
+    /// Documents that would need more are written without one.
     pub max_definitions: Option<u32>,
-    /// For the layer above: the bytes that it gathers in memory at a time: entries for an index, numbers of documents,
-    /// matching keys, documents that are sorted.
+    /// For the layer above: the bytes that it gathers in memory at a time: entries for an index,
+    /// numbers of documents, matching keys, documents that are sorted.
     pub gather_bytes: Option<usize>,
 }
 

@@ -6,9 +6,10 @@
 
 use crate::error::{Error, Result};
 use crate::options::Durability;
-use crate::scan::{Bounds, Scan};
+use crate::scan::Scan;
 use crate::store::Store;
 use crate::trees::TreeId;
+use alluvium_codec::bounds::Bounds;
 use std::sync::Arc;
 
 /// Writes and reads values of one type.
@@ -93,8 +94,8 @@ impl Serializer for U64 {
     }
 }
 
-/// Wraps a serializer so that each item follows its length: one value can hold many items, and each can be
-/// skipped in one step.
+/// Wraps a serializer so that each item follows its length: one value can hold many items, and each
+/// can be skipped in one step.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SizePrefixed<S>(pub S);
 

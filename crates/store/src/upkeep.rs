@@ -1,5 +1,5 @@
-//! Background work: flushes before compactions, on one pool of threads sized to the cores, or on the threads of writers
-//! in a store without background threads.
+//! Background work: flushes before compactions, on one pool of threads sized to the cores, or on
+//! the threads of writers in a store without background threads.
 //!
 //! All threads but one may compact; one is always free to flush.
 
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Segments beyond those that the log's limit explains, before opening flushes to get rid of them.
 const MANY_SEGMENTS: u64 = 32;
-/// What a thread that is not a worker passes as the number of threads: it may compact.
+/// The number of threads that a thread passes which is not a worker: it may compact.
 const ALONE: usize = 2;
 
 /// The background work of a store.
@@ -111,7 +111,7 @@ impl Upkeep {
             Ok(true) => return Ok(true),
             Ok(false) => None,
             Err(error) if self.health.check_writable().is_err() => return Err(error),
-            // What is removed below may make room, on the disk or among range tombstones.
+            // The compaction below may make room, on the disk or among range tombstones.
             Err(error) => Some(error),
         };
         if let Some(error) = &blocked {
@@ -125,8 +125,8 @@ impl Upkeep {
         blocked.filter(|_| !done).map_or(Ok(done), Err)
     }
 
-    /// In a store without background threads, a writer does the pending work when nothing more fits, in memory or on the
-    /// disk.
+    /// In a store without background threads, a writer does the pending work when nothing more
+    /// fits, in memory or on the disk.
     pub fn work_off(&self) -> Result<()> {
         if let Err(error) = self.relieve_now() {
             // The batch may fit into the current segment.
@@ -146,8 +146,8 @@ impl Upkeep {
         Ok(())
     }
 
-    /// Removes unnecessary segments of a log that had `segments` of them when it was opened; every open adds one. Before
-    /// the threads are started.
+    /// Removes unnecessary segments of a log that had `segments` of them when it was opened; every
+    /// open adds one. Before the threads are started.
     pub fn trim_log(&self, segments: usize) -> Result<()> {
         let usual = self.options.log_limit_bytes() / self.options.log_segment_bytes();
         if segments as u64 > 2 * usual + MANY_SEGMENTS {
@@ -157,7 +157,8 @@ impl Upkeep {
         self.log.release()
     }
 
-    /// Flushes everything that has a number now, and discards the damaged log if that failed before.
+    /// Flushes everything that has a number now, and discards the damaged log if that failed
+    /// before.
     pub fn flush(&self) -> Result<()> {
         self.health.check_writable()?;
         let flushed = self.flush_all().inspect(|()| {
@@ -202,8 +203,8 @@ impl Upkeep {
         if !holds.set_damaged(false) {
             return Ok(());
         }
-        // The segment that was begun when the store was opened lists the numbers that were skipped. With a note in it,
-        // it is replaced by another.
+        // The segment that was begun when the store was opened lists the numbers that were skipped.
+        // With a note in it, it is replaced by another.
         self.log.note_flushed(0).and_then(|()| flush()).inspect_err(|_| {
             // Then no segment is removed; a later flush tries again, and so do the threads.
             holds.set_damaged(true);
@@ -211,7 +212,8 @@ impl Upkeep {
         })
     }
 
-    /// Discards the damaged log if that failed before: seals the memtables, whose flush does the rest.
+    /// Discards the damaged log if that failed before: seals the memtables, whose flush does the
+    /// rest.
     fn retry_discard(&self) {
         if self.discard_wanted.load(Ordering::SeqCst) {
             // If it fails it is wanted still.
@@ -219,8 +221,8 @@ impl Upkeep {
         }
     }
 
-    /// Errors if waiting for a flush is in vain, as [`Upkeep::check_progress`] for all work. A failing compaction does not
-    /// prevent a flush, unless it would have made room for it.
+    /// Errors if waiting for a flush is in vain, as [`Upkeep::check_progress`] for all work. A
+    /// failing compaction does not prevent a flush, unless it would have made room for it.
     fn check_flushes(&self) -> Result<()> {
         self.health.check_writable()?;
         if self.failures.last().is_none() {
@@ -236,8 +238,8 @@ impl Upkeep {
         }
     }
 
-    /// Errors if waiting for background work is in vain. The failure that a worker has noted may be out of date, since
-    /// there is space again: this thread tries.
+    /// Errors if waiting for background work is in vain. The failure that a worker has noted may be
+    /// out of date, since there is space again: this thread tries.
     fn check_progress(&self) -> Result<()> {
         self.health.check_writable()?;
         let failed = self.failures.last().is_some();
@@ -273,7 +275,8 @@ impl Upkeep {
         }
     }
 
-    /// Settles, and merges every partition into one sorted run; false if `stop` was set before that.
+    /// Settles, and merges every partition into one sorted run; false if `stop` was set before
+    /// that.
     pub fn compact(&self, stop: &AtomicBool) -> Result<bool> {
         if !self.settle(stop)? {
             return Ok(false);

@@ -1,7 +1,8 @@
-//! Visibility: the *visible* number, the batches that are numbered and not visible yet, and the snapshots at or below it.
+//! Visibility: the *visible* number, the batches that are numbered and not visible yet, and the
+//! snapshots at or below it.
 //!
-//! One lock covers all three, so a flush or compaction that drops old versions reads the list of snapshots and the visible
-//! number in one atomic step. Lock order: this lock is a leaf.
+//! One lock covers all three, so a flush or compaction that drops old versions reads the list of
+//! snapshots and the visible number in one atomic step. Lock order: this lock is a leaf.
 
 use crate::error::{Error, Result};
 use crate::marks;
@@ -257,8 +258,9 @@ impl Snapshot {
         self.0.seq
     }
 
-    /// Errors if the snapshot was ended, or the store closed. Readers check *after* they have pinned their files: files
-    /// that were pinned while the snapshot was live have everything that it needs.
+    /// Errors if the snapshot was ended, or the store closed. Readers check *after* they have
+    /// pinned their files: files that were pinned while the snapshot was live have everything that
+    /// it needs.
     pub(crate) fn check(&self) -> Result<()> {
         if self.0.ended.load(Ordering::Acquire) {
             let closed = self.0.visibility.closed.load(Ordering::Acquire);

@@ -3,7 +3,8 @@
 use alluvium_env::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// A worker looks for work at least this often: snapshots grow old, and space becomes free, without a signal.
+/// A worker looks for work at least this often: snapshots grow old, and space becomes free, without
+/// a signal.
 const TICK: Duration = Duration::from_millis(500);
 /// A thread that waits for workers looks at the store at least this often.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -66,8 +67,8 @@ impl WorkSignal {
         self.state.lock().busy
     }
 
-    /// The loop of a worker thread: calls `work` until the pool is stopped, and waits for a signal or a tick when
-    /// there is nothing to do.
+    /// The loop of a worker thread: calls `work` until the pool is stopped, and waits for a signal
+    /// or a tick when there is nothing to do.
     pub fn run(&self, work: impl Fn() -> WorkOutcome) {
         loop {
             let seen = {

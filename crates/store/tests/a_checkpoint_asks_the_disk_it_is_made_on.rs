@@ -1,5 +1,5 @@
-//! A checkpoint on another disk needs room for what it copies, and leaves that disk nothing for the database; on the
-//! database's own disk the reserve is kept.
+//! A checkpoint on another disk needs room for what it copies, and leaves that disk nothing for the
+//! database; on the database's own disk the reserve is kept.
 
 mod common;
 

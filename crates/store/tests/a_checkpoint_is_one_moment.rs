@@ -1,5 +1,5 @@
-//! A checkpoint that is made while others write holds every operation up to one number and none beyond,
-//! over all partitions, memtables, files and the log, and no file that it needs is removed.
+//! A checkpoint that is made while others write holds every operation up to one number and none
+//! beyond, over all partitions, memtables, files and the log, and no file that it needs is removed.
 
 use alluvium_env::{Env, thread};
 use alluvium_store::{Bounds, CheckpointOptions, Durability, Options, RestoreOptions, Store, TreeId};
@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const WRITERS: u64 = 3;
 const KEYS: u64 = 12;
-/// How many batches are written between two checkpoints, so that a slow machine too has something to cut through.
+/// How many batches are written between two checkpoints, so that a slow machine too has something
+/// to cut through.
 const BATCHES: u64 = 250;
 
 fn options() -> Options {

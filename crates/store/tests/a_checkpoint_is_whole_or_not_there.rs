@@ -1,5 +1,5 @@
-//! Power cuts, failures and full disks at every step of a checkpoint and of a restore: what has the name is
-//! whole, the store goes on, and the next attempt clears what was left.
+//! Power cuts, failures and full disks at every step of a checkpoint and of a restore: what has the
+//! name is whole, the store goes on, and the next attempt clears what was left.
 
 use alluvium_env::fault::{Fault, FaultFs, Op, OpKind};
 use alluvium_env::mem::{CrashStyle, MemFs};
@@ -87,7 +87,8 @@ fn database_at(env: &Env, dir: &str) -> Option<Content> {
     Some(found)
 }
 
-/// Calls `check` with the disk of a power cut before each change that `act` makes. Returns how many.
+/// Calls `check` with the disk of a power cut before each change that `act` makes. Returns how
+/// many.
 fn cut_everywhere(disk: &Disk, act: impl FnOnce(), check: impl Fn(&Env, &str)) -> usize {
     let cuts = Arc::new(Mutex::new(Vec::new()));
     let (mem, seen) = (disk.mem.clone(), cuts.clone());
@@ -160,8 +161,8 @@ fn power_cuts_during_a_restore() {
     assert!(cuts > 100, "{cuts}");
 }
 
-/// Lets each operation of a checkpoint or a restore fail in turn; `links` or copies. Returns how many
-/// failed.
+/// Lets each operation of a checkpoint or a restore fail in turn; `links` or copies. Returns how
+/// many failed.
 fn fail_everywhere(fault: impl Fn(u64) -> Fault, copy: bool) -> u64 {
     for nth in 1.. {
         let disk = disk(MemFs::new());
@@ -236,7 +237,8 @@ fn what_it_reads_stays_while_others_change_everything() {
     let (other, once) = (store.clone(), Mutex::new(true));
     disk.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
         if op.kind == OpKind::HardLink && std::mem::take(&mut *once.lock()) {
-            // Every file is replaced, every segment of the log could go, and there is another checkpoint.
+            // Every file is replaced, every segment of the log could go, and there is another
+            // checkpoint.
             write(&other, 0..60);
             other.compact().unwrap();
             other.checkpoint(Path::new("second"), &CheckpointOptions::default()).unwrap();
@@ -264,7 +266,8 @@ fn while_files_are_copied_the_log_is_free() {
         let sorted = op.path.extension().is_some_and(|ending| ending == "sst");
         let copies = op.kind == OpKind::Create && sorted && op.path.starts_with("ck.incomplete");
         if copies && std::mem::take(&mut *asked.lock()) {
-            // A slow copy: concurrently everything in the log is flushed, and its segments are removed.
+            // A slow copy: concurrently everything in the log is flushed, and its segments are
+            // removed.
             (0..40).for_each(|_| write(&other, 0..60));
             other.flush().unwrap();
             let after = segments(&env);
@@ -278,7 +281,8 @@ fn while_files_are_copied_the_log_is_free() {
     assert_eq!(checkpoint_at(&disk.env, "ck"), Some(expected));
 }
 
-/// Sets `stop` before the change that comes `nth` of those that `act` makes; false if there are fewer.
+/// Sets `stop` before the change that comes `nth` of those that `act` makes; false if there are
+/// fewer.
 fn stop_before<T>(disk: &Disk, nth: u64, stop: &Arc<AtomicBool>, act: impl FnOnce() -> T) -> (T, bool) {
     let (flag, left) = (stop.clone(), Arc::new(AtomicU64::new(nth)));
     let counted = left.clone();

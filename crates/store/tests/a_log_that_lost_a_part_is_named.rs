@@ -1,6 +1,6 @@
 //! A log that lost its newest groups or its oldest segment is known by what the sorted files and
-//! the notes in the log say: opening names the damage. A caller that accepts it gets the lost numbers, and
-//! is not asked again.
+//! the notes in the log say: opening names the damage. A caller that accepts it gets the lost
+//! numbers, and is not asked again.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;
@@ -95,8 +95,8 @@ fn its_end() {
     refused_then_accepted(&disk, options(64 << 20));
 }
 
-/// Letting go fails for want of space; a later flush does it, or without one a piece of background work and the flushes
-/// that follow by themselves.
+/// Letting go fails for want of space; a later flush does it, or without one a piece of background
+/// work and the flushes that follow by themselves.
 #[test]
 fn what_could_not_be_let_go_goes_later() {
     for by_flush in [true, false] {

@@ -1,5 +1,5 @@
-//! Creating a database makes the names of its directory, of those made above it, and of what is in it durable, also if an
-//! attempt before has failed.
+//! Creating a database makes the names of its directory, of those made above it, and of what is in
+//! it durable, also if an attempt before has failed.
 
 use alluvium_env::Env;
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
@@ -41,7 +41,8 @@ fn that_somebody_else_has_made() {
     survives("db", |mem| alluvium_env::Fs::create_dir_all(&**mem, Path::new("db")).unwrap());
 }
 
-/// Creates databases on a disk of which one sync of a directory fails after the other, and loses its new names.
+/// Creates databases on a disk of which one sync of a directory fails after the other, and loses
+/// its new names.
 #[test]
 fn a_creation_whose_last_sync_failed() {
     let mut failed = 0;

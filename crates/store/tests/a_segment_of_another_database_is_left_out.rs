@@ -1,4 +1,5 @@
-//! A log among whose segments one of another database was put: it says nothing, also not where the one before it ends.
+//! A log among whose segments one of another database was put: it says nothing, also not where the
+//! one before it ends.
 
 mod common;
 

@@ -1,5 +1,6 @@
-//! A snapshot that ends between two steps of a read: the read returns the named error, and not what it found among files
-//! that may have changed since. A read without a snapshot of its own starts again.
+//! A snapshot that ends between two steps of a read: the read returns the named error, and not what
+//! it found among files that may have changed since. A read without a snapshot of its own starts
+//! again.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::sync::Mutex;
@@ -9,7 +10,8 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Appends; and once when it is asked to, it lets time pass and old snapshots end, as a background thread would.
+/// Appends; and once when it is asked to, it lets time pass and old snapshots end, as a background
+/// thread would.
 struct Ending {
     clock: Arc<ManualClock>,
     store: Mutex<Weak<Store>>,

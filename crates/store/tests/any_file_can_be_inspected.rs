@@ -1,5 +1,5 @@
-//! Every kind of file is inspected; with any byte changed, cut anywhere, or made of random bytes, the result is
-//! damage or harmless, and never an end without an answer.
+//! Every kind of file is inspected; with any byte changed, cut anywhere, or made of random bytes,
+//! the result is damage or harmless, and never an end without an answer.
 
 use alluvium_env::{Env, OpenMode};
 use alluvium_store::{CheckpointOptions, Durability, FactValue, FileKind, InspectOptions, Item, Options, Store};

@@ -1,5 +1,5 @@
-//! `close` lets the next open succeed at once, while handles on the old store live: they say that it
-//! is closed, and touch no file, whatever they were doing.
+//! `close` lets the next open succeed at once, while handles on the old store live: they say that
+//! it is closed, and touch no file, whatever they were doing.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
@@ -160,7 +160,8 @@ fn work_on_other_threads_ends_first() {
     }
 }
 
-/// A write that does the work of compactions itself returns that the store is closed, not that a partition is.
+/// A write that does the work of compactions itself returns that the store is closed, not that a
+/// partition is.
 #[test]
 fn writers_that_compact_say_closed() {
     for round in 0..40u64 {

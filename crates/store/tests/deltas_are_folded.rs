@@ -1,5 +1,6 @@
-//! Deltas: added up by readers, flushes, compactions and recovery, from any number of threads, never
-//! lost and never applied twice; on what is absent they do nothing; what cannot apply is counted.
+//! Deltas: added up by readers, flushes, compactions and recovery, from any number of threads,
+//! never lost and never applied twice; on what is absent they do nothing; what cannot apply is
+//! counted.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium_env::Env;

@@ -1,4 +1,5 @@
-//! With direct I/O, sorted files are opened without the page cache, and no others; a file system that cannot is named.
+//! With direct I/O, sorted files are opened without the page cache, and no others; a file system
+//! that cannot is named.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Error, File, Fs, OpenMode, Result};

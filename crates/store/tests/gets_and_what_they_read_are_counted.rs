@@ -1,4 +1,5 @@
-//! Point reads are counted, and the blocks that they read: once each while the cache has room for them.
+//! Point reads are counted, and the blocks that they read: once each while the cache has room for
+//! them.
 
 use alluvium_env::Env;
 use alluvium_store::{Bounds, Durability, Options, Store};

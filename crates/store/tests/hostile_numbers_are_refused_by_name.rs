@@ -1,6 +1,6 @@
-//! Checksums are not secret: the author of a hostile database can make them. Numbers above those that a database
-//! can have given out are damage with a file and an offset, whatever the checksums say; opening then changes
-//! nothing.
+//! Checksums are not secret: the author of a hostile database can make them. Numbers above those
+//! that a database can have given out are damage with a file and an offset, whatever the checksums
+//! say; opening then changes nothing.
 
 use alluvium_codec::{checksum64, frame, varint};
 use alluvium_env::mem::MemFs;
@@ -83,7 +83,8 @@ fn refused(fs: &Arc<MemFs>, at: &Path, offset: u64) {
     assert!(before == after, "{:?} became {:?}", before.keys(), after.keys());
 }
 
-/// Appends a version edit of these bytes to the manifest; returns its path and where the edit begins.
+/// Appends a version edit of these bytes to the manifest; returns its path and where the edit
+/// begins.
 fn append_edit(fs: &MemFs, payload: &[u8]) -> (PathBuf, u64) {
     let path = newest(fs, "p000", "MANIFEST");
     let bytes = read(fs, &path);

@@ -1,5 +1,6 @@
-//! A chain of checkpoints, each on the base of the one before: only new files are copied and marked as new,
-//! every link of the chain can be restored, older ones can be removed, and no other database's is taken.
+//! A chain of checkpoints, each on the base of the one before: only new files are copied and marked
+//! as new, every link of the chain can be restored, older ones can be removed, and no other
+//! database's is taken.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;
@@ -144,7 +145,8 @@ fn a_base_that_lost_a_file_is_no_harm() {
     env.fs.open(&base.join(sorted.next().unwrap()), OpenMode::ReadWrite).unwrap().set_len(10).unwrap();
     let report = store.checkpoint(Path::new("next"), &based_on(base, true)).unwrap();
     assert_eq!(report.copied, 2);
-    // Where the base cannot be linked to, its files are copied from the database, and are not new all the same.
+    // Where the base cannot be linked to, its files are copied from the database, and are not new
+    // all the same.
     faults.inject(Fault::nth(1).of(OpKind::HardLink).os_error(18).from_then_on());
     let report = store.checkpoint(Path::new("far"), &based_on(Path::new("next"), false)).unwrap();
     assert!(report.copied == report.in_base && report.copied == 2, "{report:?}");

@@ -1,5 +1,5 @@
-//! Range tombstones that take all the memory that they may hold up a flush, and neither compaction, which lets them go, nor
-//! the next open.
+//! Range tombstones that take all the memory that they may hold up a flush, and neither compaction,
+//! which lets them go, nor the next open.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, ManualClock, SeededRng};

@@ -1,6 +1,6 @@
-//! While one thread deletes a range, writes its keys again in the same batch, and then changes them by
-//! deltas, readers without a snapshot find every key at every moment, and never a delta on a value that
-//! was deleted in between.
+//! While one thread deletes a range, writes its keys again in the same batch, and then changes them
+//! by deltas, readers without a snapshot find every key at every moment, and never a delta on a
+//! value that was deleted in between.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium_store::{Bounds, Durability, Fold, FoldError, Options, Store, TreeId};

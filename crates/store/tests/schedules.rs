@@ -1,5 +1,6 @@
-//! Writers, readers, flushes and compactions under many schedules: the commit queue, the switch of memtables, the
-//! installation of versions, snapshots, deletes of ranges. Run with `--features shuttle`.
+//! Writers, readers, flushes and compactions under many schedules: the commit queue, the switch of
+//! memtables, the installation of versions, snapshots, deletes of ranges. Run with `--features
+//! shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_env::fault::{Fault, FaultFs};
@@ -98,7 +99,9 @@ fn check(name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
     alluvium_env::schedules::check(&format!("-p alluvium-store --test schedules {name}"), usual, scenario);
 }
 
-/// A reader that pauses between its two steps finds the key also where a flush has dropped all older versions in between. Nearly all that happens here are reads, so that one of them is met in between.
+/// A reader that pauses between its two steps finds the key also where a flush has dropped all
+/// older versions in between. Nearly all that happens here are reads, so that one of them is met in
+/// between.
 #[test]
 fn a_read_that_a_flush_overtakes_finds_the_newest() {
     check("a_read_that_a_flush_overtakes_finds_the_newest", 600, || {
@@ -118,8 +121,8 @@ fn a_read_that_a_flush_overtakes_finds_the_newest() {
     });
 }
 
-/// Files appear and are removed while one key is written again and again: a read without a snapshot finds it, and never
-/// an older value than one it has found, or than was acknowledged before.
+/// Files appear and are removed while one key is written again and again: a read without a snapshot
+/// finds it, and never an older value than one it has found, or than was acknowledged before.
 #[test]
 fn a_read_across_a_switch_of_versions_finds_the_newest() {
     check("a_read_across_a_switch_of_versions_finds_the_newest", 300, || {
@@ -161,7 +164,8 @@ fn a_read_across_a_switch_of_versions_finds_the_newest() {
     });
 }
 
-/// A batch over two partitions is there as a whole at each snapshot, in every way of reading, and stays as it was.
+/// A batch over two partitions is there as a whole at each snapshot, in every way of reading, and
+/// stays as it was.
 #[test]
 fn a_snapshot_shows_batches_whole_and_never_changes() {
     check("a_snapshot_shows_batches_whole_and_never_changes", 300, || {
@@ -201,8 +205,8 @@ fn a_snapshot_shows_batches_whole_and_never_changes() {
     });
 }
 
-/// Batches get distinct numbers in the order of the log, each is visible when it is acknowledged, and a memtable that is
-/// sealed under them loses none: what a killed process leaves has them all.
+/// Batches get distinct numbers in the order of the log, each is visible when it is acknowledged,
+/// and a memtable that is sealed under them loses none: what a killed process leaves has them all.
 #[test]
 fn every_batch_of_the_queue_is_in_the_log_and_in_a_memtable() {
     check("every_batch_of_the_queue_is_in_the_log_and_in_a_memtable", 300, || {
@@ -242,8 +246,8 @@ fn every_batch_of_the_queue_is_in_the_log_and_in_a_memtable() {
     });
 }
 
-/// The log fails once: writers in that group, and later ones, get an error; none waits for ever; what was acknowledged is
-/// there, for readers now and after opening again.
+/// The log fails once: writers in that group, and later ones, get an error; none waits for ever;
+/// what was acknowledged is there, for readers now and after opening again.
 #[test]
 fn a_failed_log_is_told_to_everybody_in_the_queue() {
     check("a_failed_log_is_told_to_everybody_in_the_queue", 400, || {
@@ -278,8 +282,8 @@ fn a_failed_log_is_told_to_everybody_in_the_queue() {
     });
 }
 
-/// A tree is dropped while others write to it: a write that is acknowledged came before the drop, and nothing of the
-/// tree comes back with the one that is made next.
+/// A tree is dropped while others write to it: a write that is acknowledged came before the drop,
+/// and nothing of the tree comes back with the one that is made next.
 #[test]
 fn a_drop_lets_nothing_through() {
     check("a_drop_lets_nothing_through", 300, || {
@@ -330,9 +334,9 @@ fn renew(store: &Store, tree: TreeId, keys: &[Vec<u8>], count: u64) {
     store.write(batch, Durability::Bulk).unwrap();
 }
 
-/// A reader that pauses between its steps while range tombstones are thinned: the one that it needs is dropped with the second
-/// one that is added in between, unless the reader has registered a snapshot. Nearly all that happens here are reads, so that one of them is
-/// met in between.
+/// A reader that pauses between its steps while range tombstones are thinned: the one that it needs
+/// is dropped with the second one that is added in between, unless the reader has registered a
+/// snapshot. Nearly all that happens here are reads, so that one of them is met in between.
 #[test]
 fn a_read_that_deletes_of_ranges_overtake_finds_nothing_again() {
     check("a_read_that_deletes_of_ranges_overtake_finds_nothing_again", 600, || {
@@ -353,9 +357,9 @@ fn a_read_that_deletes_of_ranges_overtake_finds_nothing_again() {
     });
 }
 
-/// Each batch deletes all that the ones before have put, by a range, and range tombstones in memory are thinned for the next:
-/// a read without a snapshot finds nothing again that was deleted before, and a snapshot shows one batch, whole, and
-/// never changes.
+/// Each batch deletes all that the ones before have put, by a range, and range tombstones in memory
+/// are thinned for the next: a read without a snapshot finds nothing again that was deleted before,
+/// and a snapshot shows one batch, whole, and never changes.
 #[test]
 fn deletes_of_ranges_hide_the_same_at_every_moment() {
     const LAST: u64 = 6;

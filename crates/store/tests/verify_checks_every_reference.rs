@@ -1,5 +1,5 @@
-//! What `verify` finds beside damaged blocks: files that nothing names, manifests, superblock and log that changed
-//! after they were read, and keys in a partition that is not theirs.
+//! What `verify` finds beside damaged blocks: files that nothing names, manifests, superblock and
+//! log that changed after they were read, and keys in a partition that is not theirs.
 
 use alluvium_env::{Env, OpenMode};
 use alluvium_store::{Durability, Options, Store};

@@ -1,5 +1,5 @@
-//! Reading a store as a repair does: keys under a deleted range do not come back, neither from sorted files
-//! nor from the log; what was put again does.
+//! Reading a store as a repair does: keys under a deleted range do not come back, neither from
+//! sorted files nor from the log; what was put again does.
 
 mod common;
 
@@ -41,7 +41,8 @@ fn neither_from_files_nor_from_the_log() {
     assert_eq!(found, (0..100u8).filter(|key| !gone(key)).collect::<Vec<_>>());
 }
 
-/// A store of one partition that writes its log in small segments, and the segments that it has removed.
+/// A store of one partition that writes its log in small segments, and the segments that it has
+/// removed.
 struct Kept {
     mem: Arc<MemFs>,
     store: Store,
@@ -76,7 +77,8 @@ impl Kept {
         self.store.flush().unwrap();
     }
 
-    /// As after a crash before any of the log was removed; then the group with this text is lost, and the manifests are too.
+    /// As after a crash before any of the log was removed; then the group with this text is lost,
+    /// and the manifests are too.
     fn with_gap(&self, gap: &str, manifests: bool) -> Salvage {
         let mem = Arc::new(self.mem.kill_clone());
         if !manifests {
@@ -125,7 +127,8 @@ fn nor_where_only_a_log_with_a_gap_tells_of_it() {
     }
 }
 
-/// What was written after a range was deleted has no number of its own any more, once nothing else needs the tombstone.
+/// What was written after a range was deleted has no number of its own any more, once nothing else
+/// needs the tombstone.
 #[test]
 fn what_came_after_a_range_and_has_lost_its_number_is_kept() {
     let kept = Kept::new();

@@ -1,5 +1,5 @@
-//! A log with a gap, and files of which the manifest lists none, or not all: their whole parts are salvaged, and what may
-//! have been deleted or changed in the gap is doubtful.
+//! A log with a gap, and files of which the manifest lists none, or not all: their whole parts are
+//! salvaged, and what may have been deleted or changed in the gap is doubtful.
 
 mod common;
 
@@ -56,7 +56,8 @@ fn salvage(mem: &Arc<MemFs>) -> Salvage {
     Salvage::read(&env_of(mem), Path::new("db")).unwrap()
 }
 
-/// A store with two trees whose manifest has forgotten the second of two flushes, and whose log has a gap.
+/// A store with two trees whose manifest has forgotten the second of two flushes, and whose log has
+/// a gap.
 struct Forgotten {
     mem: Arc<MemFs>,
     trees: Vec<TreeId>,
@@ -156,7 +157,8 @@ fn the_trees_of_a_listed_file_that_is_missing_are_known() {
     assert!(salvage.trees().contains(&with.trees[0].0), "{:?}", salvage.trees());
 }
 
-/// A key is put, and deleted where the log has a gap; both are flushed, and then all that says so is lost.
+/// A key is put, and deleted where the log has a gap; both are flushed, and then all that says so
+/// is lost.
 #[test]
 fn what_a_gap_may_have_deleted_is_doubtful_whatever_tree_is_newer() {
     for (older, cut) in [(false, false), (true, false), (true, true)] {

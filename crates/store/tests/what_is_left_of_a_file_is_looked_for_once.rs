@@ -1,5 +1,5 @@
-//! A damaged file that many trees share: its whole blocks are found once, and a scan reads those of its tree. And reading
-//! ends when it is stopped.
+//! A damaged file that many trees share: its whole blocks are found once, and a scan reads those of
+//! its tree. And reading ends when it is stopped.
 
 mod common;
 

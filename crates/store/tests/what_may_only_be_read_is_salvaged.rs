@@ -1,4 +1,5 @@
-//! Salvage reads a directory that may not be written: it takes the lock by reading alone, and does without a missing one.
+//! Salvage reads a directory that may not be written: it takes the lock by reading alone, and does
+//! without a missing one.
 
 mod common;
 

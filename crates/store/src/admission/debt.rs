@@ -10,7 +10,8 @@ const RUNS_FREE: f64 = 4.0;
 /// The number of runs of a partition that are a debt of 1.
 const RUNS_FULL: f64 = 24.0;
 
-/// The debt of background work, from 0 (none) to 1 and above, as last measured: writers do not measure it themselves.
+/// The debt of background work, from 0 (none) to 1 and above, as last measured: writers do not
+/// measure it themselves.
 pub(crate) struct Debt {
     partitions: Partitions,
     budget: Arc<Budget>,
@@ -29,7 +30,8 @@ pub(crate) struct Debt {
 }
 
 impl Debt {
-    /// `memtable_bytes` is the share of active and sealed memtables together in the budget of `memory_bytes`.
+    /// `memtable_bytes` is the share of active and sealed memtables together in the budget of
+    /// `memory_bytes`.
     pub fn new(partitions: Partitions, budget: Arc<Budget>, memory_bytes: usize, memtable_bytes: usize) -> Self {
         let sealed_bytes = memtable_bytes / 2;
         Self {
@@ -45,8 +47,8 @@ impl Debt {
         }
     }
 
-    /// Measures the debt. Called wherever it may have changed: by the leader after a seal, by workers after a flush or
-    /// compaction.
+    /// Measures the debt. Called wherever it may have changed: by the leader after a seal, by
+    /// workers after a flush or compaction.
     pub fn measure(&self) -> f64 {
         let mut immutable = 0;
         let mut runs = 0.0f64;
@@ -58,7 +60,8 @@ impl Debt {
         }
         let active: usize = self.partitions.iter().map(|p| p.active().charged_bytes()).sum();
         self.budget.set_memtables(active, immutable as usize);
-        // The other half is for active memtables. A little is always left, so that writers pass slowly.
+        // The other half is for active memtables. A little is always left, so that writers pass
+        // slowly.
         let room = self.sealed_bytes.saturating_sub(immutable as usize).max(self.sealed_bytes / 8);
         self.room.store(room, Ordering::Relaxed);
         self.nothing_sealed.store(immutable == 0, Ordering::Relaxed);

@@ -60,7 +60,8 @@ pub(crate) fn decode_record<'a>(record: &alluvium_wal::Record<'a>) -> alluvium_c
     }
 }
 
-/// Decodes a log record whose first operation has the number `first`; returns the first number of the next record too.
+/// Decodes a log record whose first operation has the number `first`; returns the first number of
+/// the next record too.
 pub(super) fn decode_from(payload: &[u8], first: Seq) -> alluvium_codec::Result<(LogRecord<'_>, Seq)> {
     let (&tag, mut input) = payload.split_first().ok_or(DecodeError::Truncated)?;
     match tag {
@@ -94,7 +95,8 @@ pub(super) fn decode_from(payload: &[u8], first: Seq) -> alluvium_codec::Result<
     }
 }
 
-/// The record that notes how far partitions are flushed, and from which number on the log is still needed.
+/// The record that notes how far partitions are flushed, and from which number on the log is still
+/// needed.
 pub(crate) fn encode_flushed(needed: Seq, flushed: impl Iterator<Item = (u32, Seq)>) -> Vec<u8> {
     let mut bytes = vec![TAG_FLUSHED];
     varint::put_u64(&mut bytes, needed);

@@ -1,7 +1,7 @@
 //! A directory that gets its name when it is whole.
 //!
-//! `DIR` is made as `DIR.incomplete` beside it, under a lock, and renamed at the end. A process that dies before that
-//! leaves `DIR.incomplete`; the next attempt for the same `DIR` clears it.
+//! `DIR` is made as `DIR.incomplete` beside it, under a lock, and renamed at the end. A process
+//! that dies before that leaves `DIR.incomplete`; the next attempt for the same `DIR` clears it.
 
 use crate::error::{Error, Result, check_stop};
 use crate::files::{self, LOCK_NAME, LOG_DIR, listing, superblock};
@@ -17,7 +17,7 @@ const COPY_BYTES: usize = 1 << 20;
 
 /// The way a file was placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Placed {
+pub(crate) enum Placement {
     /// It was hard-linked.
     Linked,
     /// Its bytes were copied.
@@ -61,7 +61,8 @@ impl<'a> Building<'a> {
         Ok(Self { env, target: target.to_owned(), dir, reserve, stop, _lock: lock })
     }
 
-    /// Keeps the reserve only if the database at `path` is on the same disk: filling another disk does not stop it.
+    /// Keeps the reserve only if the database at `path` is on the same disk: filling another disk
+    /// does not stop it.
     pub fn reserve_beside(&mut self, path: &Path) {
         // Where that is not known, the reserve is kept.
         if let Ok(false) = self.env.fs.is_same_disk(path, &self.dir) {
@@ -76,18 +77,18 @@ impl<'a> Building<'a> {
         Ok(dir)
     }
 
-    /// Places the file `from` at `to`: by a link, if that is allowed and possible, else by a copy, whose bytes
-    /// are durable. The name is durable when its directory is synced.
-    pub fn place(&self, from: &Path, to: &Path, link: bool) -> Result<Placed> {
+    /// Places the file `from` at `to`: by a link, if that is allowed and possible, else by a copy,
+    /// whose bytes are durable. The name is durable when its directory is synced.
+    pub fn place(&self, from: &Path, to: &Path, link: bool) -> Result<Placement> {
         if link {
             match self.env.fs.hard_link(from, to) {
-                Ok(()) => return Ok(Placed::Linked),
+                Ok(()) => return Ok(Placement::Linked),
                 Err(error) if cannot_link(&error) => {}
                 Err(error) => return Err(error.into()),
             }
         }
         self.copy(from, to)?;
-        Ok(Placed::Copied)
+        Ok(Placement::Copied)
     }
 
     fn copy(&self, from: &Path, to: &Path) -> Result<()> {
@@ -107,8 +108,8 @@ impl<'a> Building<'a> {
         Ok(copy.sync()?)
     }
 
-    /// Refuses to write `bytes` if that leaves less than the reserve: a full disk would stop the database that is
-    /// on it.
+    /// Refuses to write `bytes` if that leaves less than the reserve: a full disk would stop the
+    /// database that is on it.
     pub fn need(&self, bytes: u64) -> Result<()> {
         // Where the free space is not known, writing finds out.
         let Ok(free) = self.env.fs.available_bytes(&self.dir) else { return Ok(()) };
@@ -164,12 +165,13 @@ impl<'a> Building<'a> {
 /// The name of a database inside the directory, which takes its place at the end.
 const INNER: &str = "database";
 
-/// Makes the directory `target`, which must not exist or be empty, by `make`: that gets another name beside it to write to,
-/// and the directory is renamed when `make` is done. What `make` has written must be durable.
+/// Makes the directory `target`, which must not exist or be empty, by `make`: that gets another
+/// name beside it to write to, and the directory is renamed when `make` is done. What `make` has
+/// written must be durable.
 ///
 /// # Errors
-/// [`Error::TargetExists`], [`Error::InUse`] if another process makes it, [`Error::Storage`], and the errors of `make`; then
-/// there is no `target`.
+/// [`Error::TargetExists`], [`Error::InUse`] if another process makes it, [`Error::Storage`], and
+/// the errors of `make`; then there is no `target`.
 pub fn make_whole<T, E: From<Error>>(
     env: &Env,
     target: &Path,
@@ -188,7 +190,8 @@ pub fn make_whole<T, E: From<Error>>(
     }
 }
 
-/// Refuses a directory inside a database: it would be removed with the database, or taken for a part of it.
+/// Refuses a directory inside a database: it would be removed with the database, or taken for a
+/// part of it.
 fn refuse_inside(env: &Env, dir: &Path) -> Result<()> {
     for above in dir.ancestors().skip(1) {
         let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
@@ -221,7 +224,8 @@ fn check_ours(env: &Env, dir: &Path) -> Result<()> {
     }
 }
 
-/// True if a file cannot be linked there: another file system, one without links, or too many links.
+/// True if a file cannot be linked there: another file system, one without links, or too many
+/// links.
 fn cannot_link(error: &alluvium_env::Error) -> bool {
     use ErrorKind::{CrossesDevices, PermissionDenied, TooManyLinks, Unsupported};
     let kinds = [CrossesDevices, PermissionDenied, TooManyLinks, Unsupported];

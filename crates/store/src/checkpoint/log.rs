@@ -9,21 +9,30 @@ use std::path::{Path, PathBuf};
 /// Records are written in groups of about this many bytes.
 const GROUP_BYTES: usize = 1 << 20;
 
+/// A record of a group: its numbers, and its end in the bytes of the group.
+#[derive(Clone, Copy)]
+struct Gathered {
+    first_seq: Seq,
+    last_seq: Seq,
+    end: usize,
+}
+
 /// A log that is made of the records of another.
 pub(crate) struct LogCopy<'a> {
     env: &'a Env,
     dir: PathBuf,
     options: alluvium_wal::Options,
     log: Option<Wal>,
-    group: Vec<(Seq, Seq, usize)>,
+    /// The records of the group that is being gathered in `bytes`.
+    group: Vec<Gathered>,
     bytes: Vec<u8>,
     /// The note that is kept; others are about flushes that the copy does not have.
     note: Option<Seq>,
 }
 
 impl<'a> LogCopy<'a> {
-    /// A log in `dir`, an empty directory. Of the notes in the records, the one with the number `note` is kept;
-    /// `None` keeps all.
+    /// A log in `dir`, an empty directory. Of the notes in the records, the one with the number
+    /// `note` is kept; `None` keeps all.
     pub fn new(env: &'a Env, dir: &Path, database_id: u64, segment_bytes: u64, note: Option<Seq>) -> Self {
         let options =
             alluvium_wal::Options { segment_bytes, must_exist: false, ..alluvium_wal::Options::new(database_id) };
@@ -39,19 +48,20 @@ impl<'a> LogCopy<'a> {
         } else {
             self.bytes.extend_from_slice(record.payload);
         }
-        self.group.push((record.first_seq, record.last_seq, self.bytes.len()));
+        let Record { first_seq, last_seq, .. } = record;
+        self.group.push(Gathered { first_seq, last_seq, end: self.bytes.len() });
         if self.bytes.len() >= GROUP_BYTES { self.write() } else { Ok(()) }
     }
 
     fn write(&mut self) -> Result<()> {
-        let Some((first, ..)) = self.group.first().copied() else { return Ok(()) };
+        let Some(first) = self.group.first().map(|record| record.first_seq) else { return Ok(()) };
         let log = match &self.log {
             Some(log) => log,
             None => self.log.insert(Wal::begin(self.env, &self.dir, self.options.clone(), first)?),
         };
         let mut start = 0;
         let mut records = Vec::with_capacity(self.group.len());
-        for &(first_seq, last_seq, end) in &self.group {
+        for &Gathered { first_seq, last_seq, end } in &self.group {
             records.push(Record { first_seq, last_seq, payload: &self.bytes[start..end] });
             start = end;
         }
@@ -67,8 +77,8 @@ impl<'a> LogCopy<'a> {
         if let Some(log) = self.log {
             log.close()?;
         }
-        // A log truncates its closed segments and does not sync their lengths, which the next open does not need. The
-        // lengths here are listed, so they are synced.
+        // A log truncates its closed segments and does not sync their lengths, which the next open
+        // does not need. The lengths here are listed, so they are synced.
         for entry in self.env.fs.list(&self.dir)?.iter().filter(|entry| !entry.is_dir) {
             self.env.fs.open(&self.dir.join(&entry.name), OpenMode::ReadWrite)?.sync()?;
         }

@@ -1,8 +1,8 @@
 use super::*;
 use crate::options::Options;
-use crate::scan::Bounds;
 use crate::store::Store;
 use crate::trees::TreeId;
+use alluvium_codec::bounds::Bounds;
 use alluvium_env::fault::{Fault, FaultFs};
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, ManualClock, SeededRng};

@@ -1,5 +1,5 @@
-//! The file `CHECKPOINT`: the origin of a checkpoint, and its files with sizes and checksums. It is text, so that any tool
-//! can read it; `docs/format/checkpoint.md` describes it.
+//! The file `CHECKPOINT`: the origin of a checkpoint, and its files with sizes and checksums. It is
+//! text, so that any tool can read it; `docs/format/checkpoint.md` describes it.
 
 use crate::error::{Error, Result, check_stop};
 use alluvium_codec::checksum64;
@@ -73,7 +73,8 @@ impl Listing {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotACheckpoint`] if there is no listing, and [`Error::Storage`] for damage, a newer format, or a failed read.
+    /// [`Error::NotACheckpoint`] if there is no listing, and [`Error::Storage`] for damage, a newer
+    /// format, or a failed read.
     pub fn read(env: &Env, dir: &Path) -> Result<Self> {
         let path = dir.join(NAME);
         if !env.fs.exists(&path)? {
@@ -148,7 +149,8 @@ impl Listing {
         if count.and_then(|count| count.parse().ok()) != Some(listing.files.len()) {
             return Err(damaged(body, "the number of files does not match"));
         }
-        // No checksum covers the last line itself, so it is compared with what this build writes, blanks included.
+        // No checksum covers the last line itself, so it is compared with what this build writes,
+        // blanks included.
         if text[body..] != format!("end {} {:016x}\n", listing.files.len(), sum.unwrap_or_default()) {
             return Err(damaged(body, "the last line is malformed"));
         }

@@ -32,7 +32,8 @@ impl Superblock {
         let mut payload = Vec::new();
         payload.extend_from_slice(&self.database_id.to_le_bytes());
         payload.extend_from_slice(&self.partitions.to_le_bytes());
-        // The magic and the version precede the frame, so that a newer format is recognised even if its frame differs.
+        // The magic and the version precede the frame, so that a newer format is recognised even if
+        // its frame differs.
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         alluvium_codec::frame::put(&mut bytes, &payload, u64::from(FORMAT_VERSION), 12).map_err(|_| Error::Closed)?;
@@ -46,7 +47,8 @@ impl Superblock {
         let (version, mut rest) = rest.split_first_chunk::<4>().ok_or_else(|| damaged(8, "the file is too short"))?;
         let found = u32::from_le_bytes(*version);
         if found != FORMAT_VERSION {
-            // A flipped bit in the version would read as a newer format: the frame shows the difference.
+            // A flipped bit in the version would read as a newer format: the frame shows the
+            // difference.
             let sane = alluvium_codec::frame::get(&mut { rest }, u64::from(found), 12).is_ok();
             if sane
                 || found < 1 << 16 && alluvium_codec::frame::get(&mut { rest }, u64::from(FORMAT_VERSION), 12).is_err()
@@ -87,10 +89,10 @@ impl Superblock {
 
     /// Begins a creation: writes the file, durable, under its temporary name.
     ///
-    /// A file that an unfinished creation has left is replaced by a rename. It is not removed first: its removal
-    /// may reach the disk before the removals of the other old parts, which would then look like a database that
-    /// has lost its superblock. Nor is it overwritten: if the sync of the directory had failed, its name may be
-    /// lost though it is visible.
+    /// A file that an unfinished creation has left is replaced by a rename. It is not removed
+    /// first: its removal may reach the disk before the removals of the other old parts, which
+    /// would then look like a database that has lost its superblock. Nor is it overwritten: if the
+    /// sync of the directory had failed, its name may be lost though it is visible.
     pub fn begin(self, env: &Env, dir: &Path) -> Result<()> {
         let temporary = dir.join(TEMPORARY);
         if env.fs.exists(&temporary)? {
@@ -112,8 +114,9 @@ impl Superblock {
         Ok(file.sync()?)
     }
 
-    /// Repeats the end of a creation whose last step may have failed: the name of the file, though visible, may be lost then
-    /// even if the next sync of the directory succeeds. A copy replaces the file.
+    /// Repeats the end of a creation whose last step may have failed: the name of the file, though
+    /// visible, may be lost then even if the next sync of the directory succeeds. A copy replaces
+    /// the file.
     pub fn finish_again(self, env: &Env, dir: &Path) -> Result<()> {
         self.write(env, &dir.join(NEXT))?;
         env.fs.rename(&dir.join(NEXT), &dir.join(NAME))?;

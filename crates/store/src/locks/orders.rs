@@ -1,5 +1,5 @@
-//! Batches that want overlapping keys, under all orders of their steps: no thread waits for ever, an exclusive holder is alone, and
-//! no lock remains. Run with `--features loom`.
+//! Batches that want overlapping keys, under all orders of their steps: no thread waits for ever,
+//! an exclusive holder is alone, and no lock remains. Run with `--features loom`.
 
 use super::LockMode::{Exclusive, Shared};
 use super::*;

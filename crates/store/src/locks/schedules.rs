@@ -1,5 +1,5 @@
-//! Batches that want overlapping keys, under many schedules: no thread waits for ever, an exclusive holder is alone, shared
-//! holders are not, and no lock remains. Run with `--features shuttle`.
+//! Batches that want overlapping keys, under many schedules: no thread waits for ever, an exclusive
+//! holder is alone, shared holders are not, and no lock remains. Run with `--features shuttle`.
 
 use super::LockMode::{Exclusive, Shared};
 use super::*;

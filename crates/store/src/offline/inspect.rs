@@ -1,4 +1,5 @@
-//! Inspection: the content of a single file of a database, without its lock and without changing anything.
+//! Inspection: the content of a single file of a database, without its lock and without changing
+//! anything.
 
 mod log;
 mod sorted;
@@ -32,7 +33,8 @@ pub enum FileKind {
     Checkpoint,
     /// An index file of a read-only store.
     Index,
-    /// The superblock of a read-only store. The layer above inspects it, since this crate does not know its format.
+    /// The superblock of a read-only store. The layer above inspects it, since this crate does not
+    /// know its format.
     ReadOnly,
 }
 
@@ -42,8 +44,9 @@ impl FileKind {
     /// ```
     /// let env = alluvium_env::Env::in_memory(1);
     /// alluvium_store::Store::open(env.clone(), "db".as_ref(), alluvium_store::Options::default())?;
-    /// let kind = alluvium_store::file_kind(&env, "db/ALLUVIUM".as_ref())?;
-    /// assert_eq!(kind.map(alluvium_store::FileKind::name), Some("superblock"));
+    /// let options = alluvium_store::InspectOptions::default();
+    /// let kind = alluvium_store::inspect(&env, "db/ALLUVIUM".as_ref(), options, &mut |_| Ok(()))?;
+    /// assert_eq!(kind.name(), "superblock");
     /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn name(self) -> &'static str {
@@ -88,8 +91,8 @@ pub enum Item {
     Fact(Fact),
     /// One of several parts of a kind, such as a block.
     Row(&'static str, Vec<Fact>),
-    /// The definitions that the values of a tree use, by number. They come before the first entry, and only with
-    /// [`InspectOptions::entries`].
+    /// The definitions that the values of a tree use, by number. They come before the first entry,
+    /// and only with [`InspectOptions::entries`].
     Definitions(u32, BTreeMap<u32, Vec<u8>>),
     /// Damage: its offset, and a description.
     Damage(u64, String),
@@ -110,11 +113,9 @@ fn text(name: &'static str, value: impl Into<String>) -> Fact {
     (name, FactValue::Text(value.into()))
 }
 
-/// The kind of a file by its name, or by its first or last bytes; `None` if it is not a file of a database.
-///
-/// # Errors
-/// [`Error::Storage`] if it cannot be read.
-pub fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
+/// The kind of a file by its name, or by its first or last bytes; `None` if it is not a file of a
+/// database.
+fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if alluvium_lsm::image::sst_number(&name).is_some() {
         return Ok(Some(FileKind::Sorted));
@@ -149,12 +150,12 @@ pub fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
     })
 }
 
-/// Reads a file of a database and visits its content, also where it is damaged. Needs no lock, and writes nothing: while a
-/// database is open, the end of the log or of a manifest may be incomplete.
+/// Reads a file of a database and visits its content, also where it is damaged. Needs no lock, and
+/// writes nothing: while a database is open, the end of the log or of a manifest may be incomplete.
 ///
 /// # Errors
-/// [`Error::NotOfADatabase`] for another file; [`Error::Storage`] for a newer format or a failed read; the errors of
-/// `visit`.
+/// [`Error::NotOfADatabase`] for another file; [`Error::Storage`] for a newer format or a failed
+/// read; the errors of `visit`.
 pub fn inspect(
     env: &Env,
     path: &Path,

@@ -1,11 +1,11 @@
 //! Restoring a database from a checkpoint.
 //!
-//! The result is a new database: its superblock, manifests and log have a new id, so it and the database of which the
-//! checkpoint was made can both be used, and no incremental checkpoint mixes them up. Its numbers continue after that of
-//! the checkpoint.
+//! The result is a new database: its superblock, manifests and log have a new id, so it and the
+//! database of which the checkpoint was made can both be used, and no incremental checkpoint mixes
+//! them up. Its numbers continue after that of the checkpoint.
 
 use super::check::{check_checkpoint_unless, read_versions};
-use crate::checkpoint::building::{Building, Placed};
+use crate::checkpoint::building::{Building, Placement};
 use crate::checkpoint::log::LogCopy;
 use crate::error::{Error, Result, check_stop};
 use crate::files::listing::Listing;
@@ -31,7 +31,8 @@ pub struct RestoreOptions {
     pub quick: bool,
     /// Bytes of the disk that copies leave free. Default: 0.
     pub reserve_bytes: u64,
-    /// When it is set to true, the restore ends with [`Error::Stopped`] within about a second, and leaves nothing.
+    /// When it is set to true, the restore ends with [`Error::Stopped`] within about a second, and
+    /// leaves nothing.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -54,13 +55,14 @@ pub struct RestoreReport {
     pub took: Duration,
 }
 
-/// Checks the checkpoint in `from` and makes a database of it in `to`, which must not exist or be empty.
-/// The checkpoint is not changed. The directory gets the name `to` when all of it is durable.
+/// Checks the checkpoint in `from` and makes a database of it in `to`, which must not exist or be
+/// empty. The checkpoint is not changed. The directory gets the name `to` when all of it is
+/// durable.
 ///
 /// # Errors
 /// [`Error::NotACheckpoint`], the first damage found in the checkpoint, [`Error::TargetExists`],
-/// [`Error::InUse`] if another process restores to the same name, [`Error::NoSpace`], [`Error::Stopped`], and
-/// [`Error::Storage`]. Then there is no `to`.
+/// [`Error::InUse`] if another process restores to the same name, [`Error::NoSpace`],
+/// [`Error::Stopped`], and [`Error::Storage`]. Then there is no `to`.
 pub fn restore_checkpoint(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Result<RestoreReport> {
     let started = env.clock.now();
     let checked = check_checkpoint_unless(env, from, !options.quick, &options.stop)?;
@@ -110,11 +112,12 @@ impl Restoring<'_> {
                 let (from, to) =
                     (alluvium_lsm::image::sst_path(&from, number), alluvium_lsm::image::sst_path(&to, number));
                 let placed = self.building.place(&from, &to, !self.options.copy)?;
-                report.copied += u64::from(placed == Placed::Copied);
+                report.copied += u64::from(placed == Placement::Copied);
                 report.files += 1;
                 report.bytes += file.meta.bytes;
             }
-            // This makes the links durable too: it syncs the directory when the manifest has its name.
+            // This makes the links durable too: it syncs the directory when the manifest has its
+            // name.
             alluvium_lsm::image::write_manifest(env, &to, superblock.database_id, index, &version)?;
         }
         self.log(superblock.database_id)?;

@@ -1,9 +1,10 @@
 //! Salvage: reading the whole parts of a damaged store, without changing it.
 //!
-//! Every version of a key that can still be read is in a sorted file or in the log, and has its number, so the newest is
-//! known without runs and levels. What cannot be read is a *loss*: a range of keys up to a number in a sorted file, or a
-//! range of numbers of the log. A key is *doubtful* if a loss may have held a newer version, such as a tombstone, without
-//! which a deleted key would come back.
+//! Every version of a key that can still be read is in a sorted file or in the log, and has its
+//! number, so the newest is known without runs and levels. What cannot be read is a *loss*: a range
+//! of keys up to a number in a sorted file, or a range of numbers of the log. A key is *doubtful*
+//! if a loss may have held a newer version, such as a tombstone, without which a deleted key would
+//! come back.
 
 mod compare;
 mod entry;
@@ -34,11 +35,12 @@ pub struct Loss {
     pub offset: u64,
     /// The length in bytes; 0 if it is not known.
     pub bytes: u64,
-    /// What is wrong.
+    /// A description of the damage.
     pub what: String,
     /// The partition.
     pub partition: u32,
-    /// True if entries may be lost, between the keys below; else only data about entries is, such as an index.
+    /// True if entries may be lost, between the keys below; else only data about entries is, such
+    /// as an index.
     pub entries: bool,
     /// The lowest internal key that may be lost. Empty: it is not known.
     pub from: Vec<u8>,
@@ -99,8 +101,8 @@ pub struct Salvage {
     pub lost_numbers: Vec<LostNumbers>,
     /// Other damage, a sentence each.
     pub notes: Vec<String>,
-    /// Incomplete ends of files that were being written when the process ended, a sentence each. Nothing that was durable is
-    /// lost by them.
+    /// Incomplete ends of files that were being written when the process ended, a sentence each.
+    /// Nothing that was durable is lost by them.
     pub torn: Vec<String>,
     /// The number of sorted files that were read.
     pub files: u64,
@@ -110,8 +112,8 @@ pub struct Salvage {
 }
 
 impl Salvage {
-    /// Reads the store in `dir`: every block of every sorted file, the manifests and the log. Takes its lock, and
-    /// writes nothing.
+    /// Reads the store in `dir`: every block of every sorted file, the manifests and the log. Takes
+    /// its lock, and writes nothing.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -128,12 +130,14 @@ impl Salvage {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotADatabase`], [`Error::IsCheckpoint`], [`Error::InUse`], and [`Error::Storage`] for a newer format.
+    /// [`Error::NotADatabase`], [`Error::IsCheckpoint`], [`Error::InUse`], and [`Error::Storage`]
+    /// for a newer format.
     pub fn read(env: &Env, dir: &Path) -> Result<Self> {
         Self::read_unless(env, dir, &Arc::default())
     }
 
-    /// As [`Salvage::read`], until `stop` is set, which is checked between files. It stops [`Salvage::scan`] too.
+    /// As [`Salvage::read`], until `stop` is set, which is checked between files. It stops
+    /// [`Salvage::scan`] too.
     ///
     /// ```
     /// # use alluvium_store::{Error, Options, Salvage, Store};
@@ -245,8 +249,8 @@ impl Salvage {
         self.partitions.iter().flat_map(|partition| partition.trees()).collect()
     }
 
-    /// The definitions that values of a tree use, by number, from the sorted files that hold the values. They do not
-    /// depend on the tree of definitions, which may be lost.
+    /// The definitions that values of a tree use, by number, from the sorted files that hold the
+    /// values. They do not depend on the tree of definitions, which may be lost.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -266,8 +270,8 @@ impl Salvage {
         defined.flatten().map(|(number, definition)| (*number, definition.as_slice())).collect()
     }
 
-    /// True if entries of this tree may be lost in sorted files, also in files that may be missing unnoticed because no
-    /// manifest lists them.
+    /// True if entries of this tree may be lost in sorted files, also in files that may be missing
+    /// unnoticed because no manifest lists them.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -292,8 +296,8 @@ impl Salvage {
         self.unlisted || self.losses.iter().any(within)
     }
 
-    /// Calls `visit` with the remaining versions of each key of a tree, partition by partition, in the order of keys
-    /// within each.
+    /// Calls `visit` with the remaining versions of each key of a tree, partition by partition, in
+    /// the order of keys within each.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -315,7 +319,8 @@ impl Salvage {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Storage`], the errors of `visit`, and [`Error::Stopped`] if it was stopped ([`Salvage::read_unless`]).
+    /// [`Error::Storage`], the errors of `visit`, and [`Error::Stopped`] if it was stopped
+    /// ([`Salvage::read_unless`]).
     pub fn scan(&self, tree: u32, visit: &mut dyn FnMut(&SalvagedKey<'_>) -> Result<()>) -> Result<()> {
         for (index, partition) in (0..).zip(&self.partitions) {
             check_stop(&self.stop)?;
@@ -330,7 +335,8 @@ impl Salvage {
     }
 }
 
-/// True if a loss may have held a version that is newer than the newest full write among the versions.
+/// True if a loss may have held a version that is newer than the newest full write among the
+/// versions.
 fn is_doubtful(losses: &[&Loss], key: &[u8], versions: &[Version]) -> bool {
     let full = versions.iter().find(|version| version.kind != Kind::Delta);
     if full.is_some_and(|full| full.latest) {

@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Store {
-    /// Checks every file. In sorted files: every block, the order of entries, filters, counts, and the description
-    /// in the manifest; that every key is in the partition that its hash names, and in a tree that was made. The
-    /// manifests, the superblock and the log are read again. Returns the damage found, one error for each damaged
-    /// place.
+    /// Checks every file. In sorted files: every block, the order of entries, filters, counts, and
+    /// the description in the manifest; that every key is in the partition that its hash names, and
+    /// in a tree that was made. The manifests, the superblock and the log are read again. Returns
+    /// the damage found, one error for each damaged place.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -32,7 +32,8 @@ impl Store {
         self.verify_unless(&AtomicBool::new(false))
     }
 
-    /// As [`Store::verify`], until `stop` is set: then it returns the damage found so far, within about a second.
+    /// As [`Store::verify`], until `stop` is set: then it returns the damage found so far, within
+    /// about a second.
     ///
     /// ```
     /// # use std::sync::atomic::AtomicBool;
@@ -86,7 +87,8 @@ impl Store {
             return Some(format!("a key of tree {}, which was never made", tree.0));
         }
         if self.trees.is_index(tree) {
-            // Entries are in the partition of their document, which only the layer above can read from their keys.
+            // Entries are in the partition of their document, which only the layer above can read
+            // from their keys.
             return None;
         }
         let hash = match keys::of_multivalue(rest).filter(|_| self.trees.is_multivalue(tree)) {
@@ -94,8 +96,8 @@ impl Store {
             None => alluvium_codec::hash64(rest),
         };
         let place = if tree == SYSTEM { 0 } else { partition_of(hash, self.superblock.partitions) };
-        // A range has keys of every partition, and is in each. Of a dropped tree it is no longer known whether it was a
-        // multivalue tree.
+        // A range has keys of every partition, and is in each. Of a dropped tree it is no longer
+        // known whether it was a multivalue tree.
         let known = kind != Kind::RangeDelete && (tree == SYSTEM || self.trees.description(tree).is_some());
         (known && place != partition).then(|| format!("a key of tree {} that belongs to partition {place}", tree.0))
     }

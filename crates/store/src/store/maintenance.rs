@@ -50,9 +50,9 @@ impl Store {
     }
 
     /// Discards the log that was damaged when the store was opened with
-    /// [`crate::Options::accept_log_damage`], so that the next open is not refused. Until then all of the log
-    /// is kept as evidence of the loss: call this when the consequences are written. Without damage it does
-    /// nothing.
+    /// [`crate::Options::accept_log_damage`], so that the next open is not refused. Until then all
+    /// of the log is kept as evidence of the loss: call this when the consequences are written.
+    /// Without damage it does nothing.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -104,8 +104,8 @@ impl Store {
         self.compact_unless(&AtomicBool::new(false)).map(drop)
     }
 
-    /// As [`Store::compact`], until `stop` is set: then it returns false within about a second. Runs that were merged
-    /// before that stay merged, and nothing else has changed.
+    /// As [`Store::compact`], until `stop` is set: then it returns false within about a second.
+    /// Runs that were merged before that stay merged, and nothing else has changed.
     ///
     /// ```
     /// # use std::sync::atomic::AtomicBool;

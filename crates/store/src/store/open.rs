@@ -1,7 +1,9 @@
-//! Opening: the lock, the superblock, the manifests of the partitions, the replay of the log, the trees.
+//! Opening: the lock, the superblock, the manifests of the partitions, the replay of the log, the
+//! trees.
 //!
-//! Creating a database begins with `ALLUVIUM.tmp` and ends with its rename to `ALLUVIUM`, so an unfinished creation is
-//! recognised and begun again, and a database that lost its superblock is never taken for an empty directory.
+//! Creating a database begins with `ALLUVIUM.tmp` and ends with its rename to `ALLUVIUM`, so an
+//! unfinished creation is recognised and begun again, and a database that lost its superblock is
+//! never taken for an empty directory.
 
 mod replay;
 
@@ -198,7 +200,8 @@ fn log_segments(env: &Env, path: &Path, may_be_missing: bool) -> Result<usize> {
 }
 
 impl Store {
-    /// Starts the workers and the syncing thread. If one cannot be started, closing ends those that run.
+    /// Starts the workers and the syncing thread. If one cannot be started, closing ends those that
+    /// run.
     pub(super) fn start_threads(&self) -> Result<()> {
         if !self.options.background {
             return Ok(());
@@ -212,7 +215,8 @@ impl Store {
         self.start_thread("alluvium-sync", move || syncer.run())
     }
 
-    /// Starts a background thread. If it panics, the store is poisoned, so that no other thread waits for it.
+    /// Starts a background thread. If it panics, the store is poisoned, so that no other thread
+    /// waits for it.
     fn start_thread(&self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<()> {
         let poison = self.poison.clone();
         let guarded = move || {
@@ -265,14 +269,14 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
     if parts && !has(superblock::TEMPORARY) {
         let file = path.join(superblock::NAME);
         let what =
-            "the file is missing, though the directory holds a database: restore a backup, or salvage what is whole";
+            "the file is missing, though the directory holds a database: restore a backup, or salvage the whole parts";
         return Err(alluvium_env::Error::corrupt(&file, 0, what).into());
     }
     if !options.create_if_missing {
         return Err(Error::NotADatabase(path.to_owned()));
     }
-    // A creation makes its temporary superblock before all else: without that, a directory with such a name is not
-    // ours, and must not be removed.
+    // A creation makes its temporary superblock before all else: without that, a directory with
+    // such a name is not ours, and must not be removed.
     let begun = has(superblock::TEMPORARY);
     let made_first = [LOCK_NAME, superblock::NEXT];
     let ours = |name: &str| made_first.contains(&name) || begun && (is_ours(name) || name == superblock::TEMPORARY);
@@ -306,8 +310,9 @@ fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superbloc
     Ok((superblock, true))
 }
 
-/// Removes the files of sorts that were running when the process ended. A sort of this process, over a database that was
-/// closed, removes its files itself. Directories with other names stay; of a symbolic link only the link is removed.
+/// Removes the files of sorts that were running when the process ended. A sort of this process,
+/// over a database that was closed, removes its files itself. Directories with other names stay; of
+/// a symbolic link only the link is removed.
 fn remove_sorts(env: &Env, path: &Path) -> Result<()> {
     for entry in env.fs.list(path)?.iter().filter(|entry| entry.is_dir && files::is_sort_dir(&entry.name)) {
         let folder = path.join(&entry.name);

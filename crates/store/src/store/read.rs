@@ -1,10 +1,11 @@
-//! Reading: the latest visible state, or what a snapshot sees.
+//! Reading: the latest visible state, or a snapshot.
 
 use super::Store;
 use crate::error::{Error, Result};
-use crate::scan::{Bounds, Scan};
+use crate::scan::Scan;
 use crate::trees::TreeId;
 use crate::visibility::Snapshot;
+use alluvium_codec::bounds::Bounds;
 use alluvium_codec::entry::Seq;
 
 impl Store {
@@ -27,8 +28,8 @@ impl Store {
         Ok(self.get_chained(tree, key, value)?.is_some())
     }
 
-    /// As [`Store::get`], but returns how many deltas were folded for the value, or `None` if there is no value. By this a
-    /// writer of the key can choose between another delta and a whole value.
+    /// As [`Store::get`], but returns how many deltas were folded for the value, or `None` if there
+    /// is no value. By this a writer of the key can choose between another delta and a whole value.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -74,8 +75,8 @@ impl Store {
         self.reads.at_snapshot(snapshot, tree, key, |view, internal| view.get(internal, snapshot.seq(), value))
     }
 
-    /// Reads a key's value at a snapshot into `value`, and returns the number of the last operation on it, deltas included.
-    /// `None` if there is no value.
+    /// Reads a key's value at a snapshot into `value`, and returns the number of the last operation
+    /// on it, deltas included. `None` if there is no value.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -105,8 +106,8 @@ impl Store {
         })
     }
 
-    /// True if a tree can be read at a snapshot, that is, if it was not dropped at or before it. A readable tree stays
-    /// readable for as long as the snapshot is held.
+    /// True if a tree can be read at a snapshot, that is, if it was not dropped at or before it. A
+    /// readable tree stays readable for as long as the snapshot is held.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -131,8 +132,8 @@ impl Store {
         }
     }
 
-    /// The number of the last operation on a key; `None` if the store has no trace of the key. Tombstones and deltas count,
-    /// and so does the delete of a range that contains the key.
+    /// The number of the last operation on a key; `None` if the store has no trace of the key.
+    /// Tombstones and deltas count, and so does the delete of a range that contains the key.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -172,8 +173,9 @@ impl Store {
         self.version_below(snapshot, tree, key, None)
     }
 
-    /// As [`Store::version_at`], for a key that had a full write with the number `expected`, as the caller has read at the
-    /// snapshot: where filters show that there is nothing newer, no data block is read.
+    /// As [`Store::version_at`], for a key that had a full write with the number `expected`, as the
+    /// caller has read at the snapshot: where filters show that there is nothing newer, no data
+    /// block is read.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};

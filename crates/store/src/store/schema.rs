@@ -1,11 +1,11 @@
-//! The trees of a store: making, describing and dropping them.
+//! The trees of a store: creation, description and removal.
 
 use super::Store;
 use crate::commit::Work;
 use crate::error::Result;
-use crate::scan::Bounds;
 use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, TreeId, described_tree, index_key, multivalue_key, tree_key};
 use crate::visibility::Snapshot;
+use alluvium_codec::bounds::Bounds;
 use alluvium_codec::entry::Seq;
 
 /// Changes of trees in one batch.
@@ -39,7 +39,8 @@ impl Store {
         self.create_trees_with(count, |_| descriptions.iter().map(|d| d.to_vec()).collect())
     }
 
-    /// Makes `count` trees in one batch; `describe` gets their ids, so that a description can name another tree.
+    /// Makes `count` trees in one batch; `describe` gets their ids, so that a description can name
+    /// another tree.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -89,8 +90,8 @@ impl Store {
         Ok(ids[0])
     }
 
-    /// Makes `indexes` trees of index entries, describes and drops other trees, all in one batch. `plan` gets the ids of the
-    /// new trees, which are returned.
+    /// Makes `indexes` trees of index entries, describes and drops other trees, all in one batch.
+    /// `plan` gets the ids of the new trees, which are returned.
     ///
     /// ```
     /// # fn main() -> alluvium_store::Result<()> {
@@ -112,7 +113,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// As [`Store::write`]; [`crate::Error::NoSuchTree`] if a tree to be described or dropped does not exist.
+    /// As [`Store::write`]; [`crate::Error::NoSuchTree`] if a tree to be described or dropped does
+    /// not exist.
     pub fn change_trees(&self, indexes: u32, plan: impl FnOnce(&[TreeId]) -> TreeChanges) -> Result<Vec<TreeId>> {
         let _schema = self.schema.lock();
         let ids = self.trees.allocate(indexes)?;
@@ -128,8 +130,8 @@ impl Store {
         Ok(ids)
     }
 
-    /// The number of the last change of a tree's description since the store was opened; 0 if there was none. For
-    /// [`crate::WriteBatch::expect_schema`].
+    /// The number of the last change of a tree's description since the store was opened; 0 if there
+    /// was none. For [`crate::WriteBatch::expect_schema`].
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -166,7 +168,8 @@ impl Store {
         self.change_schema(SchemaChange { describe, ..SchemaChange::default() })
     }
 
-    /// Drops trees with all their keys. New readers do not see them from then on; the space is freed in the background.
+    /// Drops trees with all their keys. New readers do not see them from then on; the space is
+    /// freed in the background.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

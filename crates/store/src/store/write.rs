@@ -31,8 +31,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::BatchTooLarge`], [`crate::Error::NoSuchTree`], [`crate::Error::NoSpace`], [`crate::Error::Poisoned`]:
-    /// nothing was written. [`crate::Error::OutcomeUnknown`]: the log failed during the write.
+    /// [`crate::Error::BatchTooLarge`], [`crate::Error::NoSuchTree`], [`crate::Error::NoSpace`],
+    /// [`crate::Error::Poisoned`]: nothing was written. [`crate::Error::OutcomeUnknown`]: the log
+    /// failed during the write.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
         let _admitted = self.admit_batch(batch.encoded_bytes())?;
         let keys = batch.ops.iter().map(|op| (op.hash, LockMode::Shared)).collect();
@@ -67,9 +68,9 @@ impl Store {
         self.write(batch, durability)
     }
 
-    /// Admits a write of about `bytes`: waits as long as the debt of background work demands, and reserves the memory.
-    /// For callers of [`Store::write_locked`], which keep the reservation until then. A thread that holds locks must
-    /// not call this.
+    /// Admits a write of about `bytes`: waits as long as the debt of background work demands, and
+    /// reserves the memory. For callers of [`Store::write_locked`], which keep the reservation
+    /// until then. A thread that holds locks must not call this.
     ///
     /// ```
     /// # use alluvium_store::{Durability, LockMode, Options, Store};

@@ -43,8 +43,8 @@ impl Compactions {
         }
     }
 
-    /// Removes what dropped trees have left, and compacts, unless all but one of `threads` do; false if there was nothing
-    /// to do.
+    /// Removes what dropped trees have left, and compacts, unless all but one of `threads` do;
+    /// false if there was nothing to do.
     pub fn reduce(&self, threads: usize) -> Result<bool> {
         // The files that readers held when the tree was dropped.
         self.partitions.iter().for_each(|partition| partition.remove_released_files());
@@ -77,7 +77,8 @@ impl Compactions {
         Ok(())
     }
 
-    /// Runs the most urgent compaction, if any is due. One that fails does not prevent those of other partitions.
+    /// Runs the most urgent compaction, if any is due. One that fails does not prevent those of
+    /// other partitions.
     fn compact_one(&self) -> Result<bool> {
         let mut order: Vec<(u64, usize)> = Vec::new();
         for (at, partition) in self.partitions.iter().enumerate() {
@@ -112,7 +113,8 @@ impl Compactions {
         self.partitions.iter().any(|partition| partition.compaction_due())
     }
 
-    /// Called by a long compaction between blocks. It never waits for a flush: one thread is kept free of compactions.
+    /// Called by a long compaction between blocks. It never waits for a flush: one thread is kept
+    /// free of compactions.
     fn should_yield(&self) -> bool {
         self.work.is_stopping() || self.health.check_writable().is_err()
     }

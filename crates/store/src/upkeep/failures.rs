@@ -28,7 +28,8 @@ impl Failures {
 
     /// Keeps the first failure of background work, or clears it after a success.
     pub fn note(&self, error: Option<Error>) {
-        // The work is tried again at every tick, and may fail as often: the first failure alone is logged.
+        // The work is tried again at every tick, and may fail as often: the first failure alone is
+        // logged.
         let first = error.clone().filter(|_| self.last.lock().is_none());
         *self.last.lock() = error;
         if let Some(error) = first {
@@ -41,9 +42,9 @@ impl Failures {
         self.poison.poison_if_broken();
     }
 
-    /// Handles a failed flush or compaction. A failure of the log or a manifest ends writing. The rest (a full disk, a
-    /// damaged input) is tried again at the next tick; the statistics show it, and writers that wait for memory return
-    /// it.
+    /// Handles a failed flush or compaction. A failure of the log or a manifest ends writing. The
+    /// rest (a full disk, a damaged input) is tried again at the next tick; the statistics show it,
+    /// and writers that wait for memory return it.
     pub fn failed(&self, work: BackgroundWork, error: Error) {
         self.poison_if_broken();
         if self.health.check_writable().is_err() {

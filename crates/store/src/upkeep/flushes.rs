@@ -46,8 +46,8 @@ impl Flushes {
         }
     }
 
-    /// Flushes the sealed memtable that pins the oldest part of the log, among those that no other thread flushes. False
-    /// if there is none.
+    /// Flushes the sealed memtable that pins the oldest part of the log, among those that no other
+    /// thread flushes. False if there is none.
     pub fn flush_one(&self) -> Result<bool> {
         let mut candidates: Vec<(u64, usize)> = Vec::new();
         for (at, partition) in self.partitions.iter().enumerate() {
@@ -94,9 +94,9 @@ impl Flushes {
         self.partitions.iter().any(|partition| sealed_before(&partition.view()))
     }
 
-    /// After a segment was refused for want of space: has everything flushed that keeps the log from giving its own
-    /// space back, and then gives it back, so that writes continue where that is enough. False if there was nothing to
-    /// do, or other threads are at it.
+    /// After a segment was refused for want of space: has everything flushed that keeps the log
+    /// from giving its own space back, and then gives it back, so that writes continue where that
+    /// is enough. False if there was nothing to do, or other threads are at it.
     pub fn relieve_log(&self) -> Result<bool> {
         let worth = |log: &Wal| log.can_release_below(u64::MAX) || log.bytes_on_disk() > SMALL_LOG;
         if !self.wal.is_short() || !worth(&self.wal) {

@@ -1,4 +1,5 @@
-//! What is visible is there, under all orders that the memory model allows. Run with `--features loom`.
+//! What is visible is there, under all orders that the memory model allows. Run with `--features
+//! loom`.
 
 use super::*;
 use alluvium_codec::entry::{Entry, Kind};
@@ -53,7 +54,7 @@ fn a_snapshot_that_was_ended_reads_nothing_that_was_dropped() {
         });
         // Readers ask after they have looked (`Snapshot::check`).
         let gone = dropped.load(Ordering::Acquire) == 1;
-        assert!(!gone || matches!(snapshot.check(), Err(Error::SnapshotTooOld)), "a read of what was dropped");
+        assert!(!gone || matches!(snapshot.check(), Err(Error::SnapshotTooOld)), "a read of a dropped version");
         thread.join().unwrap();
         drop(snapshot);
         assert_eq!(visibility.snapshot_count(), 0);

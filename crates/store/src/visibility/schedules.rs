@@ -1,4 +1,5 @@
-//! Batches that are not visible yet, snapshots, and threads that drop versions, under many schedules. Run with `--features shuttle`.
+//! Batches that are not visible yet, snapshots, and threads that drop versions, under many
+//! schedules. Run with `--features shuttle`.
 
 use super::*;
 use alluvium_env::ManualClock;
@@ -12,7 +13,8 @@ fn new() -> Arc<Visibility> {
     Visibility::new(10, Arc::new(ManualClock::new()), Duration::from_secs(60))
 }
 
-/// The numbers that a compaction that begins now must keep: later ones were seen here, or are newer.
+/// The numbers that a compaction that begins now must keep: later ones were seen here, or are
+/// newer.
 fn look(visibility: &Visibility, before: &mut Seq) {
     let live = visibility.live();
     assert!(live.is_sorted_by(|a, b| a < b), "{live:?}");
@@ -90,8 +92,8 @@ fn whoever_drops_versions_knows_every_snapshot() {
         threads.push(spawn("compaction", move || {
             let mut before = 0;
             for _ in 0..3 {
-                // The list and what follows from it are one step here; in a partition, files of the old list stay
-                // with the views that readers have pinned.
+                // The list and what follows from it are one step here; in a partition, files of the
+                // old list stay with the views that readers have pinned.
                 let mut kept = into.lock();
                 look(&dropping, &mut before);
                 *kept = dropping.live();

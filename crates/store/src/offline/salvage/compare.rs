@@ -9,7 +9,8 @@ use alluvium_codec::entry::{Kind, Seq};
 use alluvium_env::Env;
 use std::collections::BTreeSet;
 
-/// Compares the log with the files: which numbers are lost, and which operations of the log are used.
+/// Compares the log with the files: which numbers are lost, and which operations of the log are
+/// used.
 pub(super) fn compare(env: &Env, log: &mut SalvagedLog, partitions: &mut [SalvagedPartition]) -> Result<()> {
     let flushed: Vec<Seq> = partitions.iter().zip(&log.flushed).map(|(p, noted)| p.flushed.max(*noted)).collect();
     let lowest = flushed.iter().min().copied();
@@ -42,8 +43,9 @@ pub(super) fn compare(env: &Env, log: &mut SalvagedLog, partitions: &mut [Salvag
     for ((entries, flushed), partition) in log.entries.iter_mut().zip(&flushed).zip(partitions) {
         partition.flushed = *flushed;
         let reached = partition.reached(&indexes);
-        // With a gap, an old write in the log may have been deleted in the gap, and the files know that delete. A range
-        // tombstone hides older keys for good, but a whole manifest has the range itself, or has dropped it.
+        // With a gap, an old write in the log may have been deleted in the gap, and the files know
+        // that delete. A range tombstone hides older keys for good, but a whole manifest has the
+        // range itself, or has dropped it.
         let ranges_too = !partition.listed;
         entries.retain(|entry| whole || entry.seq > *flushed || ranges_too && entry.kind == Kind::RangeDelete);
         for entry in entries {

@@ -27,13 +27,14 @@ impl OwnedEntry {
 /// A range of keys: the lowest and the highest.
 pub(super) type KeyRange = (Vec<u8>, Vec<u8>);
 
-/// The tree that an internal key of the registry marks as an index. Ids are never reused, so this holds for a dropped tree
-/// too.
+/// The tree that an internal key of the registry marks as an index. Ids are never reused, so this
+/// holds for a dropped tree too.
 pub(super) fn index_of(key: &[u8]) -> Option<u32> {
     indexed_tree(key.strip_prefix(&SYSTEM.0.to_be_bytes())?).map(|tree| tree.0)
 }
 
-/// The result of a read, or the reason why the disk failed it, which does not end a salvage. Other errors do.
+/// The result of a read, or the reason why the disk failed it, which does not end a salvage. Other
+/// errors do.
 pub(super) fn readable<T>(found: alluvium_env::Result<T>) -> Result<std::result::Result<T, String>> {
     match found {
         Ok(found) => Ok(Ok(found)),

@@ -26,8 +26,8 @@ pub(super) struct SalvagedPartition {
     trees: BTreeSet<u32>,
     /// The range tombstones of the manifest, if it is whole, and of the log.
     ranges: RangeSet,
-    /// Range tombstones of a manifest that is older than the newest files, or of a log with a gap where there is no manifest:
-    /// some may have been dropped before the newest files were written.
+    /// Range tombstones of a manifest that is older than the newest files, or of a log with a gap
+    /// where there is no manifest: some may have been dropped before the newest files were written.
     older_ranges: RangeSet,
     /// The manifest is whole, and names all files.
     pub listed: bool,
@@ -37,14 +37,16 @@ pub(super) struct SalvagedPartition {
     _dictionaries: Vec<Arc<Dictionary>>,
     /// Everything up to this number was in files.
     pub flushed: Seq,
-    /// For each tree, the highest number above that in files, which have such numbers for some keys: an unfinished flush has
-    /// written some of its files, and the entries of an index that is built have the numbers of older writes.
+    /// For each tree, the highest number above that in files, which have such numbers for some
+    /// keys: an unfinished flush has written some of its files, and the entries of an index that is
+    /// built have the numbers of older writes.
     pub reaches: BTreeMap<u32, Seq>,
 }
 
 impl SalvagedPartition {
-    /// The highest number in files of trees that are not indexes. An older write in the log may have been replaced in those
-    /// files; a delete that has nothing to hide leaves no trace in a file.
+    /// The highest number in files of trees that are not indexes. An older write in the log may
+    /// have been replaced in those files; a delete that has nothing to hide leaves no trace in a
+    /// file.
     pub fn reached(&self, indexes: &BTreeSet<u32>) -> Seq {
         let others = self.reaches.iter().filter(|(tree, _)| !indexes.contains(tree));
         others.map(|(_, highest)| *highest).max().unwrap_or(0)
@@ -87,7 +89,8 @@ impl SalvagedPartition {
             // Newest first; versions that a range tombstone hides are dropped.
             let above = |cover: Seq| &versions[..versions.partition_point(|version| version.seq > cover)];
             match (above(older), above(cover)) {
-                // It may be newer than the tombstone, and have lost its number when that was dropped.
+                // It may be newer than the tombstone, and have lost its number when that was
+                // dropped.
                 ([], [.., lowest]) if lowest.seq == NUMBERLESS => {
                     visit(key, &[Version { replaced: true, ..lowest.clone() }])
                 }
@@ -196,7 +199,7 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
     Ok(found)
 }
 
-/// What is known of a partition whose manifest is damaged or out of date.
+/// The facts about a partition whose manifest is damaged or out of date.
 #[derive(Default)]
 struct Outdated {
     /// Files that are known to be removed.
@@ -205,10 +208,10 @@ struct Outdated {
     version: Option<VersionEdit>,
 }
 
-/// What follows for a partition without a usable manifest.
+/// The consequence for a partition without a usable manifest.
 const ALL_FILES: &str = "all sorted files of the partition are read; a missing one is not noticed";
 
-/// The version of the manifest, or what else is known.
+/// The version of the manifest, or the known facts without it.
 fn known_version(
     env: &Env,
     dir: &Path,
@@ -248,8 +251,8 @@ fn known_version(
     Ok(Err(outdated))
 }
 
-/// The last version of the manifest, also where its header is damaged, whose content is known otherwise. With it, the
-/// manifest whose last edit is torn and was left out.
+/// The last version of the manifest, also where its header is damaged, whose content is known
+/// otherwise. With it, the manifest whose last edit is torn and was left out.
 fn last_version(
     env: &Env,
     dir: &Path,
@@ -267,7 +270,7 @@ fn last_version(
                 && let Ok(walked) = readable(alluvium_lsm::image::walk_manifest(env, path, Some((id, index))))?
                 && walked.edits_are_whole()
             {
-                notes.push(format!("{error}; what follows the header is whole, and is used"));
+                notes.push(format!("{error}; the edits after the header are whole, and are used"));
                 return Ok(Some((walked.version, None)));
             }
             notes.push(format!("{error}: {ALL_FILES}"));
@@ -276,8 +279,8 @@ fn last_version(
     Ok(None)
 }
 
-/// True if a sorted file has numbers above those of the version: a flush wrote it, and its edit is lost or was never
-/// written. A file that cannot be read may have such numbers.
+/// True if a sorted file has numbers above those of the version: a flush wrote it, and its edit is
+/// lost or was never written. A file that cannot be read may have such numbers.
 fn has_newer(env: &Env, stop: &AtomicBool, dir: &Path, version: &VersionEdit) -> Result<bool> {
     let names = readable(env.fs.list(dir))?.unwrap_or_default();
     for number in names.iter().filter_map(|entry| alluvium_lsm::image::sst_number(&entry.name)) {
@@ -359,8 +362,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Reads all existing files except those that are known to be removed. A file that an earlier version lists, that is
-    /// missing, and that was not replaced since, is lost.
+    /// Reads all existing files except those that are known to be removed. A file that an earlier
+    /// version lists, that is missing, and that was not replaced since, is lost.
     fn all(&mut self, removed: &BTreeSet<u64>, version: Option<&VersionEdit>) -> Result<()> {
         self.flushed = self.flushed.max(version.and_then(|version| version.flushed_seq).unwrap_or(0));
         if !self.env.fs.exists(self.dir)? {
@@ -406,20 +409,23 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The files that others have replaced, with the ranges of keys; notes the highest numbers of files too.
+    /// The files that others have replaced, with the ranges of keys; notes the highest numbers of
+    /// files too.
     fn replaced_by(&mut self, walked: &BTreeMap<u64, WalkedFile>) -> BTreeMap<u64, Vec<KeyRange>> {
         let mut replaced: BTreeMap<u64, Vec<KeyRange>> = BTreeMap::new();
         for file in walked.values() {
             let Some(properties) = &file.properties else { continue };
             for input in &properties.inputs {
                 let ranges = replaced.entry(*input).or_default();
-                // Where the output has lost entries, this may be the last copy: then all of it is doubtful.
+                // Where the output has lost entries, this may be the last copy: then all of it is
+                // doubtful.
                 if !file.lost.iter().any(|lost| lost.entries) {
                     ranges.push((properties.meta.smallest.clone(), properties.meta.largest.clone()));
                 }
             }
             for number in &properties.replaced {
-                // The files that replaced it may not exist any more, or have had other keys: all of it is doubtful.
+                // The files that replaced it may not exist any more, or have had other keys: all of
+                // it is doubtful.
                 replaced.entry(*number).or_default();
             }
             self.reach(&properties.trees, properties.meta.max_seq);
@@ -436,7 +442,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Takes the whole parts of a file. An earlier version that lists it may know what its own properties no longer do.
+    /// Takes the whole parts of a file. An earlier version that lists it may know what its own
+    /// properties no longer do.
     fn take(&mut self, number: u64, file: &WalkedFile, listed: Option<&AddedFile>) -> Result<()> {
         let path = alluvium_lsm::image::sst_path(self.dir, number);
         let meta = file.properties.as_ref().map(|properties| &properties.meta);

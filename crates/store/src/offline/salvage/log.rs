@@ -67,7 +67,8 @@ impl SalvagedLog {
         for (at, (number, path)) in segments.iter().enumerate() {
             check_stop(stop)?;
             let next = segments.get(at + 1).filter(|(next, _)| *next == number + 1);
-            // The header of the next segment has the end of this one: nothing after that was ever valid.
+            // The header of the next segment has the end of this one: nothing after that was ever
+            // valid.
             let limit = match next {
                 Some((next, path)) => header_of(env, *next, path)?.and_then(|header| header.previous),
                 None => None,
@@ -102,8 +103,8 @@ impl SalvagedLog {
         Ok(log)
     }
 
-    /// The segments, without those of another database, whose content is ignored, the recorded end of the previous segment
-    /// included.
+    /// The segments, without those of another database, whose content is ignored, the recorded end
+    /// of the previous segment included.
     fn own_segments(&mut self, env: &Env, id: Option<u64>) -> Result<Vec<(u64, PathBuf)>> {
         if !env.fs.exists(&self.dir)? {
             return Ok(Vec::new());

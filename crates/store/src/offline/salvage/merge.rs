@@ -126,8 +126,9 @@ pub(super) fn scan(
             }
         }
         versions.sort_by(|a: &Version, b| {
-            // Of the same version in two sources, the less doubtful one first. But a folded value, which has the number of its
-            // newest delta, precedes that delta, which is useless without the earlier deltas.
+            // Of the same version in two sources, the less doubtful one first. But a folded value,
+            // which has the number of its newest delta, precedes that delta, which is useless
+            // without the earlier deltas.
             let folded = |version: &Version| version.kind == Kind::Folded;
             let newest_first = b.seq.cmp(&a.seq).then_with(|| folded(b).cmp(&folded(a)));
             newest_first.then_with(|| b.latest.cmp(&a.latest)).then_with(|| a.replaced.cmp(&b.replaced))

@@ -21,10 +21,17 @@ pub(super) struct PartialFile {
     pub trees: BTreeSet<u32>,
 }
 
-/// Whole blocks, each of which begins where the previous one ends. If there are several, all are of one tree.
+/// The trees of the first key and of the last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct TreeSpan {
+    first: u32,
+    last: u32,
+}
+
+/// Whole blocks, each of which begins where the previous one ends. If there are several, all are of
+/// one tree.
 struct Span {
-    /// The trees of the first key and of the last.
-    trees: (u32, u32),
+    trees: TreeSpan,
     offset: u64,
     end: u64,
     /// The stored length of each, in bytes.
@@ -45,7 +52,8 @@ impl PartialFile {
             let mut trees = None;
             block.each(&mut |entry| {
                 let tree = tree_of(entry.key);
-                trees = Some((trees.map_or(tree, |(first, _)| first), tree));
+                let first = trees.map_or(tree, |trees: TreeSpan| trees.first);
+                trees = Some(TreeSpan { first, last: tree });
                 file.add(entry.key);
                 Ok(())
             })?;
@@ -71,9 +79,9 @@ impl PartialFile {
         self.trees.insert(tree_of(key));
     }
 
-    fn add_block(&mut self, trees: (u32, u32), offset: u64, bytes: u32) {
+    fn add_block(&mut self, trees: TreeSpan, offset: u64, bytes: u32) {
         let end = offset + u64::from(bytes);
-        let continues = |last: &&mut Span| trees.0 == trees.1 && last.trees == trees && last.end == offset;
+        let continues = |last: &&mut Span| trees.first == trees.last && last.trees == trees && last.end == offset;
         match self.spans.last_mut().filter(continues) {
             Some(last) => {
                 last.bytes.push(bytes);
@@ -123,7 +131,7 @@ impl PartialIter<'_> {
         while self.at >= self.entries.len() {
             let Some((span, rest)) = self.spans.split_first() else { return Ok(()) };
             let (blocks, offset) = self.within;
-            let has_tree = span.trees.0 <= self.tree && self.tree <= span.trees.1;
+            let has_tree = (span.trees.first..=span.trees.last).contains(&self.tree);
             let Some(bytes) = span.bytes.get(blocks).filter(|_| has_tree) else {
                 (self.spans, self.within) = (rest, (0, 0));
                 continue;

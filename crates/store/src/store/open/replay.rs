@@ -1,5 +1,5 @@
-//! Replay: the records of the log are applied to the memtables; the log, its notes and the manifests are compared before
-//! anything is changed.
+//! Replay: the records of the log are applied to the memtables; the log, its notes and the
+//! manifests are compared before anything is changed.
 
 use crate::batch::{LogRecord, decode_record};
 use crate::error::Result;
@@ -24,7 +24,8 @@ pub(super) struct Replayed {
     pub report: OpenReport,
     /// The last number found in log and files.
     pub last: Seq,
-    /// The highest id of a tree in an operation or in files, also of one whose creation was lost to damage.
+    /// The highest id of a tree in an operation or in files, also of one whose creation was lost to
+    /// damage.
     pub highest_tree: u32,
     /// There was damage, and it was accepted.
     pub damaged: bool,
@@ -49,7 +50,8 @@ impl Replay<'_> {
         env.fs.create_dir_all(dir)?;
         env.fs.sync_dir(self.path)?;
         let flushed: Vec<Seq> = partitions.iter().map(|p| p.flushed_seq()).collect();
-        // The files of a built index may have numbers above what is flushed: none is given out twice.
+        // The files of a built index may have numbers above what is flushed: none is given out
+        // twice.
         let highest_seq = || partitions.iter().map(|p| p.highest_seq()).max().unwrap_or(0);
         let highest = highest_seq();
         let wal_options = &alluvium_wal::Options {
@@ -102,7 +104,8 @@ impl Reading<'_> {
         decode_record(record).map_err(|error| self.bad(record, error.to_string()))
     }
 
-    /// Checks a note of how far partitions are flushed, and of the number from which the log is needed.
+    /// Checks a note of how far partitions are flushed, and of the number from which the log is
+    /// needed.
     fn note(&mut self, needed: Seq, flushed: &[(u32, Seq)]) -> alluvium_env::Result<()> {
         self.needed = self.needed.max(needed);
         match flushed.iter().find(|(p, seq)| self.flushed.get(*p as usize).is_none_or(|f| f < seq)) {
@@ -170,8 +173,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Errors if files that seem left over may still be needed: if, in the part of the log that was not read yet, a note shows
-    /// that a manifest has lost a flush, or the log is damaged.
+    /// Errors if files that seem left over may still be needed: if, in the part of the log that was
+    /// not read yet, a note shows that a manifest has lost a flush, or the log is damaged.
     fn check_log(&self) -> alluvium_env::Result<()> {
         let mut ahead = Reading { flushed: self.flushed.clone(), needed: 0, ..*self };
         let log = Wal::read(self.replay.env, self.dir, self.wal_options.clone(), &mut |record| match ahead
@@ -197,13 +200,13 @@ impl Reading<'_> {
         if ends < highest_flushed {
             self.refuse(format!("its end is missing: it ends at number {ends}, and files reach to {files}"))?;
         }
-        // For files that no flush wrote this is reported and not refused: a database of an older build whose damage was
-        // accepted looks the same.
+        // For files that no flush wrote this is reported and not refused: a database of an older
+        // build whose damage was accepted looks the same.
         if ends < files {
             lost.push((ends + 1, files));
         }
-        // These numbers were skipped by an open that accepted such damage, and may have ended before it wrote the
-        // consequences.
+        // These numbers were skipped by an open that accepted such damage, and may have ended
+        // before it wrote the consequences.
         lost.extend(found.passed_over.iter().map(|gap| (gap.first, gap.last)));
         if found.end_missing && lost.is_empty() {
             lost.push((ends + 1, files.max(ends + 1)));
