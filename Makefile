@@ -1,19 +1,20 @@
-# Two commands for everybody: `make demo` and `make test`.
+# To see it: `make demo`. After a change: `make check`. Before it is published: `make test`.
 
 CARGO ?= cargo
 
-.PHONY: help demo test schedules orders data setup mutants soak sanitize races miri dist deb peers
+.PHONY: help demo check style test schedules orders data setup mutants soak sanitize races miri dist deb peers
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
-	@echo "make test     format, lints, tidy checks and all tests, those under a seeded scheduler and in a model of memory too"
+	@echo "make check    format, lints, tidy checks, and unit tests of the crates that differ from the main branch (minutes)"
+	@echo "make test     all of that, and all tests: also under a seeded scheduler and in a model of memory"
 	@echo "make data     fetch the real JSON that the tests load (npm; make test does that, once)"
 	@echo "make dist     a static binary with manual and completions, as target/dist/*.tar.gz (docs/INSTALL.md)"
 	@echo "make deb      a Debian package in target/dist, by cargo-deb"
 	@echo "make peers    build bench-peers: iibench over RocksDB and WiredTiger, too (bench-peers/README.md)"
 	@echo "make soak     run models, crashes, faults, kills, flips, histories and fuzz targets for SECONDS=600 on new seeds"
 	@echo "make sanitize run tests under AddressSanitizer; make races: ThreadSanitizer; make miri: the interpreter (nightly)"
-	@echo "make mutants  put known mistakes in, one by one; fails unless the tests find each"
+	@echo "make mutants  put known mistakes into the sources, one by one; fails unless the tests find each"
 
 # Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together); DOCS=100000 makes less of it.
 demo:
@@ -27,11 +28,16 @@ setup:
 data:
 	tests/data/fetch
 
-test: setup data
+check: setup style
+	$(CARGO) xtask test-changed
+
+style:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) xtask tidy
 	tests/mutants/run --check
+
+test: setup data style
 	$(CARGO) test --locked --workspace
 	$(MAKE) schedules orders
 

@@ -1,15 +1,21 @@
 //! Rules of style, as checks. Limits only ever tighten.
 
+mod circles;
+mod english;
 mod errors;
 mod examples;
+mod exceptions;
 mod lengths;
 mod manifests;
 mod mask;
 mod modules;
+mod pages;
 mod panics;
 mod promises;
 mod repo;
+mod scopes;
 mod targets;
+mod tuples;
 mod words;
 
 use repo::Repo;
@@ -56,8 +62,68 @@ pub(crate) fn check(root: &Path) -> io::Result<Vec<Finding>> {
     errors::check(&repo, &mut findings);
     examples::check(&repo, &mut findings);
     targets::check(&repo, &mut findings);
+    pages::check(&repo, &mut findings);
+    exceptions::check(&repo, &mut findings);
+    english::check(&repo, &mut findings);
+    structure(&repo, &mut findings);
+    findings.retain(|finding| exceptions::REPORT_CLEAN || !finding.what.contains(" is clean: "));
     findings.sort();
     Ok(findings)
+}
+
+/// The rules about modules and parameters, crate by crate.
+fn structure(repo: &Repo, findings: &mut Vec<Finding>) {
+    for (dir, _) in repo.packages().filter(|(dir, _)| *dir == "xtask" || dir.starts_with("crates/")) {
+        let area = exceptions::area(&format!("{dir}/")).to_owned();
+        let report = circles::report(repo, dir);
+        exceptions::apply(repo, &area, exceptions::CIRCLES, report.circles, findings);
+        exceptions::apply(repo, &area, exceptions::ROOT_IMPORTS, report.root_imports, findings);
+        exceptions::apply(repo, &area, exceptions::TUPLES, tuples::report(repo, dir), findings);
+    }
+}
+
+/// All that the rules about modules and parameters find in the crate of this name, exceptions or not.
+///
+/// # Errors
+/// If a directory or file cannot be read.
+pub(crate) fn structure_of(root: &Path, name: &str) -> io::Result<Vec<Finding>> {
+    let repo = Repo::read(root)?;
+    let dir = if name == "xtask" { name.to_owned() } else { format!("crates/{name}") };
+    let report = circles::report(&repo, &dir);
+    Ok([report.circles, report.root_imports, tuples::report(&repo, &dir)].concat())
+}
+
+/// Shrinks the lists of exceptions to what is still needed, and returns the number of phrases in each area.
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub(crate) fn shrink(root: &Path) -> io::Result<Vec<(String, usize)>> {
+    let repo = Repo::read(root)?;
+    let counts = english::counts(&repo);
+    let mut findings = Vec::new();
+    english::check(&repo, &mut findings);
+    structure(&repo, &mut findings);
+    for area in exceptions::areas(&repo) {
+        let path = exceptions::file(area);
+        let Some(file) = repo.get(&path) else { continue };
+        let is_clean = |line: usize| findings.iter().any(|finding| finding.path == path && finding.line == line);
+        let count = counts.get(area).copied().unwrap_or(0);
+        let mut kept = String::new();
+        for (index, line) in file.text.lines().enumerate() {
+            let lowered = format!("{}{}", exceptions::PHRASES, exceptions::phrases_max(&repo, area).min(count));
+            match line.starts_with(exceptions::PHRASES) {
+                true if count == 0 => {}
+                true => kept.push_str(&format!("{lowered}\n")),
+                false if is_clean(index + 1) => {}
+                false => kept.push_str(&format!("{line}\n")),
+            }
+        }
+        match kept.is_empty() {
+            true => std::fs::remove_file(root.join(path))?,
+            false => std::fs::write(root.join(path), kept)?,
+        }
+    }
+    Ok(counts.into_iter().map(|(area, count)| (area.to_owned(), count)).collect())
 }
 
 #[cfg(test)]

@@ -5,10 +5,13 @@ use super::repo::{Repo, line_of};
 
 const PAGE: &str = "docs/ERRORS.md";
 
-/// The headings of the page, and the types whose variants stand below.
+/// The file of the library's errors.
+const LIBRARY: &str = "crates/alluvium/src/error.rs";
+
+/// The headings of the page, the file that defines each type, and the first line of its definition.
 const TYPES: [(&str, &str, &str); 12] = [
-    ("alluvium::Error", "crates/alluvium/src/error.rs", "pub enum Error {"),
-    ("alluvium::ErrorKind", "crates/alluvium/src/error.rs", "pub enum ErrorKind {"),
+    ("alluvium::Error", LIBRARY, "pub enum Error {"),
+    ("alluvium::ErrorKind", LIBRARY, "pub enum ErrorKind {"),
     ("alluvium::IndexError", "crates/query/src/index/error.rs", "pub enum IndexError {"),
     ("alluvium::UpdateError", "crates/query/src/update/error.rs", "pub enum UpdateError {"),
     ("query::FilterError", "crates/query/src/filter/error.rs", "pub enum FilterError {"),
@@ -24,7 +27,14 @@ const TYPES: [(&str, &str, &str); 12] = [
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
     let Some(page) = repo.get(PAGE) else { return };
     for (heading, path, begins) in TYPES {
-        let Some(file) = repo.get(path) else { continue };
+        let Some(file) = repo.get(path) else {
+            let (_, rows) = rows(&page.text, heading);
+            if let Some((line, _)) = rows.first() {
+                let what = format!("{path} is not there: change the table in xtask/src/tidy/errors.rs");
+                findings.push(Finding::new(PAGE, *line, what));
+            }
+            continue;
+        };
         let Some(code) = file.rust.as_ref().map(|rust| rust.code.as_str()) else { continue };
         let Some(at) = code.find(begins) else {
             findings.push(Finding::new(path, 1, format!("there is no `{begins}`: {PAGE} is about it")));
@@ -37,7 +47,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
             if !rows.iter().any(|(_, row)| row == variant) {
                 let line =
                     line_of(code, at) + code[at..end].lines().position(|line| name(line) == Some(variant)).unwrap_or(0);
-                let what = format!("{variant} has no line in {PAGE} under {heading}: say its cause, and what to do");
+                let what = format!("{variant} has no line in {PAGE} under {heading}: state its cause, and what to do");
                 findings.push(Finding::new(path, line, what));
             }
         }
@@ -51,7 +61,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
             }
         }
         for (line, row) in rows.iter().filter(|(_, row)| !variants.contains(row)) {
-            let what = format!("{heading} has no {row}: take the line away, or give it the name of today");
+            let what = format!("{heading} has no {row}: remove the line, or give it the current name");
             findings.push(Finding::new(PAGE, from + line, what));
         }
     }

@@ -1,4 +1,7 @@
-//! Files are read in one sitting; functions fit on a screen; tests sit beside.
+//! Files are read in one sitting; functions fit on a screen; tests are in files of their own.
+//!
+//! The limits are guides. Comments do not count in functions, doc comments do not count in files, and a longer function
+//! or file is right with a reason: `// long: reason` right above the function, or among the comments at the file's top.
 
 use super::Finding;
 use super::mask::find_words;
@@ -7,24 +10,56 @@ use super::repo::{Repo, line_of};
 const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 70;
 
+/// Begins the line that states the reason for a length.
+const REASON: &str = "// long: ";
+
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
     for (file, masked) in repo.rust() {
         let lines = file.text.lines().filter(|line| !is_doc_comment(line)).count();
-        if lines > FILE_LINES_MAX {
-            let what = format!("{lines} lines, {FILE_LINES_MAX} are the limit: split the file by its jobs");
-            findings.push(Finding::new(&file.path, FILE_LINES_MAX + 1, what));
+        let long = lines > FILE_LINES_MAX;
+        if let Some(what) = judge(long, has_reason(&file.text)) {
+            let advice = "split it by its jobs, or state at its top why it is long (`// long: reason`)";
+            let what = format!("the file {what} ({lines} lines, {FILE_LINES_MAX} are the guide): {advice}");
+            findings.push(Finding::new(&file.path, if long { FILE_LINES_MAX + 1 } else { 1 }, what));
         }
         for (name, at, end) in functions(&masked.code) {
-            let lines = masked.code[at..end].matches('\n').count() + 1;
-            if lines > FUNCTION_LINES_MAX {
-                let what = format!(
-                    "the function {name} has {lines} lines, {FUNCTION_LINES_MAX} are the limit: take steps out of it"
-                );
+            let lines = masked.code[at..end].lines().zip(file.text[at..end].lines());
+            // A line that is blank only in the code is a comment or the inside of a literal.
+            let is_comment = |line: &str| matches!(line.trim_start().get(..2), Some("//"));
+            let lines = lines.filter(|(code, text)| !(code.trim().is_empty() && is_comment(text))).count();
+            let above = file.text[..at].rsplit_once('\n').map_or("", |(above, _)| above);
+            let near = above.lines().rev().take_while(|line| is_attribute(line) || line.trim_start().starts_with("//"));
+            if let Some(what) = judge(lines > FUNCTION_LINES_MAX, near.into_iter().any(is_reason)) {
+                let advice = "take steps out of it, or state above it why it is long (`// long: reason`)";
+                let what = format!("{name} {what} ({lines} lines, {FUNCTION_LINES_MAX} are the guide): {advice}");
                 findings.push(Finding::new(&file.path, line_of(&file.text, at), what));
             }
         }
         inline_tests(&file.path, &masked.code, findings);
     }
+}
+
+fn judge(long: bool, reason: bool) -> Option<&'static str> {
+    match (long, reason) {
+        (true, false) => Some("is long"),
+        (false, true) => Some("has a reason for its length and is not long"),
+        _ => None,
+    }
+}
+
+/// True if the comments at the top of a file state a reason; comments right above an item are the item's.
+fn has_reason(text: &str) -> bool {
+    let top = text.lines().take_while(|line| line.starts_with("//"));
+    let after = text.lines().nth(top.clone().count()).unwrap_or("");
+    (after.is_empty() || after.starts_with("#!")) && top.into_iter().any(is_reason)
+}
+
+fn is_reason(line: &str) -> bool {
+    line.trim_start().strip_prefix(REASON).is_some_and(|reason| !reason.trim().is_empty())
+}
+
+fn is_attribute(line: &str) -> bool {
+    line.trim_start().starts_with("#[")
 }
 
 /// True for a line of a doc comment: documentation makes a file longer, not harder to read.
@@ -33,7 +68,7 @@ fn is_doc_comment(line: &str) -> bool {
     line.starts_with("///") || line.starts_with("//!")
 }
 
-/// The functions with a body: name, where `fn` stands, where the body ends.
+/// The functions with a body: name, the place of `fn`, the end of the body.
 pub(super) fn functions(code: &str) -> Vec<(&str, usize, usize)> {
     let mut found = Vec::new();
     for at in find_words(code, "fn") {
@@ -81,7 +116,7 @@ fn inline_tests(path: &str, code: &str, findings: &mut Vec<Finding>) {
         let for_tests = before.ends_with("#[cfg(test)]") || matches!(&rest[..len], "tests" | "test");
         if inline && for_tests {
             let stem = path.strip_suffix(".rs").unwrap_or(path);
-            let what = format!("tests within the file: write `mod tests;` and move them to {stem}/tests.rs");
+            let what = format!("tests are in the file: write `mod tests;` and move them to {stem}/tests.rs");
             findings.push(Finding::new(path, line_of(code, at), what));
         }
     }

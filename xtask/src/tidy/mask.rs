@@ -139,7 +139,7 @@ pub(super) fn is_word(byte: u8) -> bool {
     byte == b'_' || byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
-/// Where `word` stands in `text` as a word of its own. `word` may end in something else.
+/// The offsets of `word` in `text` as a word of its own. `word` may begin or end with another character.
 pub(super) fn find_words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let bytes = text.as_bytes();
     text.match_indices(word).map(|(at, _)| at).filter(move |at| {

@@ -16,7 +16,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
                 false => is_test_file(name) && !has_file(repo, name),
             };
             if missing {
-                let what = format!("there is no test `{name}`: the promise needs one, or its name of today");
+                let what = format!("there is no test `{name}`: the promise needs one, or its current name");
                 findings.push(Finding::new(PAGE, index + 1, what));
             }
         }
@@ -62,7 +62,7 @@ fn tests(repo: &Repo) -> Vec<Test> {
     found
 }
 
-/// True for `crate::path::name` of a crate that there is, all in small letters: a type or a
+/// True for `crate::path::name` of an existing crate, all in small letters: a type or a
 /// method is something else.
 fn is_test_name(repo: &Repo, name: &str) -> bool {
     let package = name.split("::").next().unwrap_or(name);

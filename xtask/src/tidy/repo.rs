@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Files with other endings (data, fixtures, locks) are nobody's prose.
+/// Files with other endings (data, fixtures, locks) are not prose.
 const ENDINGS: [&str; 7] = ["rs", "toml", "md", "sh", "yml", "yaml", "txt"];
 
 /// A text file.
@@ -60,7 +60,7 @@ fn walk(dir: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> io::Result<()>
                 walk(&entry.path(), &format!("{prefix}{name}/"), files)?;
             }
         } else if kind.is_file() && name.rsplit_once('.').is_some_and(|(_, end)| ENDINGS.contains(&end)) {
-            // Not text after all, or removed meanwhile: not ours to judge.
+            // Not text after all, or removed since: not checked.
             let Ok(text) = fs::read_to_string(entry.path()) else { continue };
             let rust = name.ends_with(".rs").then(|| mask(&text));
             files.push(SourceFile { path: format!("{prefix}{name}"), text, rust });

@@ -1,5 +1,5 @@
-//! Every fuzz target has its program, and every program a target: nothing else looks at them on each change. (That the
-//! manifest names each is seen where modules are.)
+//! Every fuzz target has its program, and every program a target: no other check reads them on each change. (`modules`
+//! checks that the manifest names each.)
 
 use super::Finding;
 use super::repo::Repo;
@@ -13,7 +13,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
         let name = file.path.strip_prefix("fuzz/targets/").and_then(|name| name.strip_suffix(".rs"));
         let Some(name) = name else { continue };
         targets.push(name);
-        // What is not of the list is of the command line's, by a function of that name.
+        // A target outside the list is a function of that name in the command line's crate.
         let listed = list.text.contains(&format!("(\"{name}\", "));
         let run = file.text.contains(&format!("testkit::fuzz::run(\"{name}\""));
         if listed != run || !(run || file.text.contains(&format!("cli::fuzz::{name}("))) {

@@ -70,7 +70,20 @@ fn a_long_function_is_found_where_it_starts() {
     let text = format!(
         "const X: &str = \"fn g() {{\";\n\nfn short() {{}}\n\npub fn long<const N: usize>(x: [u8; 4]) {{\n{body}}}\n"
     );
-    assert_one(&in_env(&[(A, &text)]), "crates/env/src/a.rs:5", "long has 71 lines");
+    assert_one(&in_env(&[(A, &text)]), "crates/env/src/a.rs:5", "long is long (71 lines");
+}
+
+#[test]
+fn comments_do_not_make_a_function_long_and_a_reason_allows_it() {
+    let comments = format!("fn f() {{\n{}{}}}\n", "    g();\n".repeat(68), "    // Why.\n".repeat(20));
+    assert_eq!(in_env(&[(A, &comments)]), [] as [&str; 0]);
+    let long = format!("#[inline]\nfn f() {{\n{}}}\n", "    g();\n".repeat(80));
+    assert_eq!(in_env(&[(A, &format!("// long: one table of cases\n{long}"))]), [] as [&str; 0]);
+    assert_eq!(in_env(&[(A, &format!("// long: \n{long}"))]).len(), 1);
+    assert_eq!(in_env(&[(A, &format!("// long: the other\nconst A: u8 = 0;\n{long}"))]).len(), 1);
+    assert_one(&in_env(&[(A, "fn a() {}\n\n// long: no more\nfn f() {}\n")]), "crates/env/src/a.rs:4", "is not long");
+    let file = format!("//! A.\n// long: it is a table\n\n{}", "const A: u8 = 0;\n".repeat(700));
+    assert_eq!(in_env(&[(A, &file)]), [] as [&str; 0]);
 }
 
 #[test]
@@ -193,7 +206,7 @@ fn an_upward_import_is_found() {
         assert!(found.len() == 1 && found[0].contains("wal must not use"), "{line}: {found:?}");
     }
     assert_eq!(manifest_of("document", "store = { workspace = true }\n").len(), 1, "beside, not below");
-    assert_one(&manifest_of("stranger", ""), "crates/stranger/Cargo.toml:1", "no place in the house");
+    assert_one(&manifest_of("stranger", ""), "crates/stranger/Cargo.toml:1", "not in the table");
 }
 
 #[test]
@@ -256,7 +269,8 @@ fn what_is_public_without_an_example_is_found() {
     let with =
         "    /// Opens.\n    ///\n    /// ```\n    /// open();\n    /// ```\n    #[must_use]\n    pub fn open() {}\n";
     let hidden = "    /// For tests.\n    #[doc(hidden)]\n    pub fn hidden() {}\n    fn own() {}\n";
-    let without = "    /// Closes.\n    pub fn close() {}\n";
+    let without = "    /// Closes.\n    pub fn close(&self, at: u8) {\n        a();\n        b();\n    }\n";
+    let getter = "    /// Of it.\n    pub fn one(&self, at: u8) -> u8 {\n        self.0\n    }\n    pub fn f(&self) {\n        a();\n        b();\n    }\n";
     let found = |methods: &str, public: &str| {
         let types = "pub struct Base<T>;\npub(crate) struct Other;\n";
         let text = format!("//! A.\n{types}\nimpl<T> Base<T> {{\n{methods}}}\n\nimpl Other {{\n{without}}}\n");
@@ -268,20 +282,25 @@ fn what_is_public_without_an_example_is_found() {
             ("crates/alluvium/src/b.rs", public),
         ])
     };
-    let function = "/// Reads.\npub fn read() {}\n";
-    assert_eq!(found(&format!("{with}{hidden}"), ""), [] as [&str; 0]);
+    let function = "/// Reads.\npub fn read(at: u8) {\n    a();\n    b();\n}\n";
+    assert_eq!(found(&format!("{with}{hidden}{getter}"), ""), [] as [&str; 0]);
     assert_one(&found(&format!("{with}{without}"), ""), "crates/alluvium/src/a.rs:14", "has an example");
+    assert_one(&found(getter, ""), "crates/alluvium/src/a.rs:2", "the type Base has methods and no example");
     assert_one(&found(with, function), "crates/alluvium/src/b.rs:2", "has an example");
     assert_eq!(found(with, &format!("/// ```\n/// read();\n/// ```\n{function}")), [] as [&str; 0]);
     let below = |name: &str| {
-        let lib = format!("//! All.\npub struct Base;\n\nimpl Base {{\n{without}}}\n");
+        let lib = format!("//! All.\npub struct Base;\n\nimpl Base {{\n{with}{without}}}\n");
         let [manifest, file] = ["Cargo.toml", "src/lib.rs"].map(|file| format!("crates/{name}/{file}"));
         findings(&[(manifest.as_str(), MANIFEST), (file.as_str(), lib.as_str())])
     };
-    assert_one(&below("store"), "crates/store/src/lib.rs:6", "has an example");
-    assert_one(&below("readonly"), "crates/readonly/src/lib.rs:6", "has an example");
+    assert_one(&below("store"), "crates/store/src/lib.rs:13", "has an example");
+    assert_one(&below("readonly"), "crates/readonly/src/lib.rs:13", "has an example");
     assert_eq!(below("lsm"), [] as [&str; 0]);
 }
+
+mod english;
+mod pages;
+mod structure;
 
 #[test]
 fn a_fuzz_target_without_its_program_is_found() {

@@ -26,7 +26,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
             report(file, &file.text, word, "do it now, or leave it out", findings);
         }
         for place in PLACES {
-            let what = "is a place on somebody's machine: use a path from the repository or a temporary one";
+            let what = "is a place on one machine: use a path from the repository or a temporary one";
             report(file, &file.text, place, what, findings);
         }
         if let Some(masked) = &file.rust {
@@ -38,7 +38,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The field's terms, in prose and names; in literals stand other people's words.
+/// The field's terms, in prose and names; literals may quote other texts.
 fn terms(file: &SourceFile, findings: &mut Vec<Finding>) {
     let is_page = file.path.ends_with(".md");
     let (names, prose) = match &file.rust {

@@ -24,7 +24,7 @@ fn literals_are_neither_code_nor_comment() {
 }
 
 #[test]
-fn characters_and_lifetimes_are_told_apart() {
+fn characters_and_lifetimes_are_distinguished() {
     assert_eq!(code("f('{', '\\'', 'é', b'}') {"), "f(' ', '  ', '  ', b' ') {");
     assert_eq!(code("fn f<'a>(x: &'a str) -> X<'_> {"), "fn f<'a>(x: &'a str) -> X<'_> {");
     assert_eq!(code("'\\u{7b}' x"), "'      ' x");
@@ -44,7 +44,7 @@ fn broken_text_ends() {
 }
 
 #[test]
-fn words_stand_alone() {
+fn parts_of_words_are_not_found() {
     let places = |text: &'static str, word: &'static str| find_words(text, word).collect::<Vec<_>>();
     assert_eq!(places("mod model a_mod mod", "mod"), [0, 16]);
     assert_eq!(places("todo! my_todo!", "todo!"), [0]);

@@ -1,0 +1,127 @@
+//! Plain English: phrases of a private dialect are counted, and the count only falls; pages that are not in the
+//! repository are not named.
+
+use super::Finding;
+use super::exceptions::{self, PAGES, area, areas, phrases_max};
+use super::mask::find_words;
+use super::repo::{Repo, SourceFile};
+use std::collections::BTreeMap;
+
+/// Each is searched for in small letters, as words of their own.
+const PHRASES: [&str; 14] = [
+    "tell",
+    "tells",
+    "told",
+    "nobody",
+    "somebody",
+    "whoever",
+    "so many",
+    "so much",
+    "stand",
+    "stands",
+    "anew",
+    "meanwhile",
+    "is none",
+    "let go",
+];
+
+/// Crates that exchange files: only their sum counts.
+const FAMILIES: [&[&str]; 2] = [&["alluvium", "collections", "exec", "transfer"], &["cli", "workbench"]];
+
+/// Of a count that rose without a known cause, at most this many lines are printed.
+const SHOWN_MAX: usize = 20;
+
+/// Pages and folders outside the repository.
+const ELSEWHERE: [&str; 2] = ["DESIGN", "FACTS"];
+const FOLDERS: [&str; 2] = ["seeds/", "shared/"];
+
+/// This file and its tests contain the phrases because they are about them.
+fn is_about_phrases(file: &SourceFile) -> bool {
+    file.path.starts_with("xtask/src/tidy/") && file.path.ends_with("english.rs")
+}
+
+pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
+    let mut places: BTreeMap<&str, Vec<Finding>> = BTreeMap::new();
+    for file in repo.files.iter().filter(|file| !is_about_phrases(file)) {
+        places.entry(area(&file.path)).or_default().extend(phrases(file));
+    }
+    let areas = areas(repo);
+    let is_of = |area: &str, family: &&[&str]| family.contains(&area);
+    let alone =
+        areas.iter().filter(|area| !FAMILIES.iter().any(|family| is_of(area, family))).map(std::slice::from_ref);
+    for family in FAMILIES.into_iter().chain(alone) {
+        let found: Vec<&Finding> = family.iter().filter_map(|area| places.get(area)).flatten().collect();
+        let allowed = family.iter().map(|area| phrases_max(repo, area)).sum();
+        if found.len() > allowed {
+            findings.extend(excess(family, &found, allowed));
+        }
+    }
+    for area in areas {
+        let found = repo.files.iter().filter(|file| exceptions::area(&file.path) == area && !is_about_phrases(file));
+        exceptions::apply(repo, area, PAGES, found.flat_map(elsewhere).collect(), findings);
+    }
+}
+
+/// The number of lines with phrases in each area.
+pub(super) fn counts(repo: &Repo) -> BTreeMap<&str, usize> {
+    let mut found = BTreeMap::new();
+    for file in repo.files.iter().filter(|file| !is_about_phrases(file)) {
+        *found.entry(area(&file.path)).or_default() += phrases(file).len();
+    }
+    found
+}
+
+/// One finding for each line with a phrase.
+fn phrases(file: &SourceFile) -> Vec<Finding> {
+    let text = file.text.to_lowercase();
+    let phrase = |line: &str| PHRASES.into_iter().find(|phrase| find_words(line, phrase).next().is_some());
+    let lines = text.lines().zip(file.text.lines()).enumerate();
+    let found = lines.filter_map(|(index, (small, line))| Some((index, phrase(small)?, line)));
+    found
+        .map(|(index, phrase, line)| {
+            let what = format!("`{phrase}` is not plain English here: {}", line.trim());
+            Finding::new(&file.path, index + 1, what)
+        })
+        .collect()
+}
+
+/// The findings for a count that rose: the lines that a commit or an edit added, else the first ones.
+fn excess(family: &[&str], found: &[&Finding], allowed: usize) -> Vec<Finding> {
+    let added = crate::changes::added_lines();
+    let is_new = |finding: &&&Finding| added.contains(&(finding.path.clone(), finding.line));
+    let mut lines: Vec<Finding> = found.iter().filter(is_new).map(|finding| (*finding).clone()).collect();
+    if lines.is_empty() {
+        lines = found.iter().take(SHOWN_MAX).map(|finding| (*finding).clone()).collect();
+    }
+    let names = family.join(", ");
+    let what = format!(
+        "{} lines with such phrases in {names}, {allowed} are allowed: write the lines below in other words",
+        found.len()
+    );
+    let first = family.first().copied().unwrap_or("rest");
+    lines.push(Finding::new(&exceptions::file(first), 1, what));
+    lines
+}
+
+/// The references to pages that are not in the repository.
+fn elsewhere(file: &SourceFile) -> Vec<Finding> {
+    let text = file.rust.as_ref().map_or(file.text.as_str(), |masked| masked.comments.as_str());
+    let is_page = file.rust.is_some() || file.path.ends_with(".md");
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|_| is_page) {
+        let page = ELSEWHERE.into_iter().find(|page| find_words(line, page).next().is_some());
+        let folder = FOLDERS.into_iter().find(|folder| {
+            find_words(line, folder).any(|at| {
+                let before = line[..at].chars().next_back();
+                let after = line[at + folder.len()..].chars().next();
+                before.is_none_or(|c| !matches!(c, '/' | '.') || line[..at].ends_with("../"))
+                    && after.is_some_and(|c| c.is_ascii_alphanumeric())
+            })
+        });
+        if let Some(name) = page.or(folder) {
+            let what = format!("`{name}` is not in the repository: state the fact, or name the published source");
+            found.push(Finding::new(&file.path, index + 1, what));
+        }
+    }
+    found
+}

@@ -1,0 +1,49 @@
+use super::*;
+
+#[test]
+fn the_count_of_phrases_does_not_rise() {
+    let text = "// Nobody\n// is told.\nfn f(tells: u8) {}\n// The foretold, a stand, standing, nobodys.\n";
+    let found = in_env(&[(A, text)]);
+    assert_eq!(found.len(), 5, "{found:#?}");
+    assert!(found[0].starts_with("crates/env/src/a.rs:1: `nobody` is not plain English here: // Nobody"), "{found:?}");
+    assert!(found[4].starts_with("xtask/exceptions/env.txt:1: 4 lines with such phrases in env, 0 are"), "{found:?}");
+    for (limit, findings) in [(4, 0), (5, 0), (3, 5)] {
+        let list = format!("phrases {limit}\n");
+        assert_eq!(in_env(&[(A, text), ("xtask/exceptions/env.txt", &list)]).len(), findings, "{limit}");
+    }
+}
+
+#[test]
+fn crates_that_exchange_files_have_one_limit() {
+    let [alluvium, exec] = ["alluvium", "exec"].map(|name| format!("crates/{name}/Cargo.toml"));
+    let exec_lib = "//! All.\n// It stands, so many times.\n// Anew.\n";
+    let found = |limit: &str| {
+        findings(&[
+            (&alluvium, MANIFEST),
+            ("crates/alluvium/src/lib.rs", "//! All.\n"),
+            (&exec, MANIFEST),
+            ("crates/exec/src/lib.rs", exec_lib),
+            ("xtask/exceptions/alluvium.txt", limit),
+        ])
+    };
+    assert_eq!(found("phrases 2\n"), [] as [&str; 0]);
+    assert_eq!(found("phrases 1\n").len(), 3);
+}
+
+#[test]
+fn pages_that_are_not_here_are_not_named() {
+    for (text, name) in [
+        (concat!("// See DES", "IGN 4.3.\n"), concat!("DES", "IGN")),
+        (concat!("// By FAC", "TS.\n"), concat!("FAC", "TS")),
+        ("// Like `seeds/002`.\n", "seeds/"),
+        ("// See ../shared/STYLE.md.\n", "shared/"),
+    ] {
+        assert_one(&in_env(&[(A, text)]), "crates/env/src/a.rs:1", &format!("`{name}` is not in the repository"));
+        assert_one(&in_env(&[(A, ""), ("docs/PAGE.md", text)]), "docs/PAGE.md:1", name);
+        let list = [(A, text), ("xtask/exceptions/env.txt", "pages\n")];
+        assert_eq!(in_env(&list), [] as [&str; 0]);
+    }
+    let text = "// DESIGNS, facts, crates/x/seeds/1, and what is shared/unique.\nconst FACTS: u8 = 0;\n";
+    let text = text.replace(" shared/unique", " seeds / shared");
+    assert_eq!(in_env(&[(A, &text)]), [] as [&str; 0]);
+}
