@@ -141,5 +141,5 @@ fn a_database_is_not_opened_over_a_read_only_store_nor_built_over_a_database() {
     assert_eq!(error.kind(), ErrorKind::Open);
     assert!(error.to_string().contains("/db is not empty"), "{error}");
     let error = ReadOnly::open_in(env.clone(), "/db", &ReadOnlyOptions::default()).map(drop).unwrap_err();
-    assert!(error.to_string().contains("/db is no read-only store"), "{error}");
+    assert!(error.to_string().contains("/db is not a read-only store"), "{error}");
 }

@@ -77,7 +77,7 @@ fn all_commands_that_write_are_refused() {
     ] {
         assert!(place.bad(1, &arguments).contains("c.ro is a read-only store, which never changes"), "{arguments:?}");
     }
-    assert!(place.bad(1, &["build", "c.ro", "comments", "c.jsonl"]).contains("is a read-only store already"));
+    assert!(place.bad(1, &["build", "c.ro", "comments", "c.jsonl"]).contains("is already a read-only store"));
     assert!(place.bad(1, &["build", "c.db", "comments", "c.jsonl"]).contains("c.db is not empty"));
     assert_eq!(place.good(&["count", "c.ro", "comments"]), "600\n");
 }
@@ -177,7 +177,7 @@ fn a_killed_build_leaves_nothing_that_opens_and_the_next_one_cleans_up() {
     };
     assert!(names().iter().any(|name| name.starts_with("run-")), "{:?}", names());
     let what = place.bad(1, &["count", "x.ro", "c"]);
-    assert!(what.contains("the build of x.ro did not come to its end: run it again"), "{what}");
+    assert!(what.contains("the build of x.ro is incomplete: run it again"), "{what}");
     place.write("c.jsonl", "{\"_id\": 1}\n");
     place.good(&["build", "x.ro", "c", "c.jsonl"]);
     assert_eq!(names(), ["LOCK", "READONLY", "data.sst"]);

@@ -52,7 +52,7 @@ fn what_is_no_pairs_is_named() {
     place.write("twice.kv", &bytes);
     place.write("text.kv", "these are no pairs\n");
     let build = |code: i32, more: &[&str]| place.bad(code, &[&["build", "x.ro", "p", "--key-values"], more].concat());
-    assert!(build(1, &["cut.kv"]).contains("cut.kv: pair 2 is not whole"));
+    assert!(build(1, &["cut.kv"]).contains("cut.kv: pair 2 is incomplete"));
     assert!(build(1, &["text.kv"]).contains("are these length-prefixed pairs?"));
     assert!(build(4, &["twice.kv"]).contains("pair 3 has a key that an earlier pair has: \"a\""));
     assert!(!place.path("x.ro").is_dir());

@@ -4,8 +4,8 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64, xxh3_64_with_seed};
 
 /// A 64-bit checksum of `bytes` that also depends on `seed`.
 ///
-/// Callers put the file's number and the offset into the seed, so that a block that is
-/// whole but in the wrong place does not pass.
+/// Callers put the file's number and the offset into the seed, so that an intact block in the wrong
+/// place does not pass.
 #[inline]
 pub fn checksum64(bytes: &[u8], seed: u64) -> u64 {
     xxh3_64_with_seed(bytes, seed)
@@ -23,12 +23,12 @@ pub fn hash64(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
 }
 
-/// [`hash64`] of bytes that come in pieces.
+/// [`hash64`] of bytes that arrive in pieces.
 #[derive(Default)]
 pub struct Hasher64(Xxh3Default);
 
 impl Hasher64 {
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

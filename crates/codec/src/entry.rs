@@ -8,10 +8,11 @@ use crate::error::{DecodeError, Result};
 use crate::varint;
 use std::cmp::Ordering;
 
-/// The number of an operation; rises by one with each operation of the database. 0 is none.
+/// The sequence number of an operation; each operation of the database gets the next one. 0 means
+/// none.
 pub type Seq = u64;
 
-/// The highest number: reads everything.
+/// The highest sequence number: a read at it sees everything.
 pub const MAX_SEQ: Seq = (1 << 56) - 1;
 
 /// What an entry does to its key. The numbers are on disk.
@@ -20,19 +21,19 @@ pub const MAX_SEQ: Seq = (1 << 56) - 1;
 pub enum Kind {
     /// The key has this value: a full write.
     Put = 1,
-    /// The key is gone: a tombstone, a full write.
+    /// The key is deleted: a tombstone, a full write.
     Delete = 2,
-    /// An operation to fold onto what lies below. Not a full write.
+    /// An operation to fold onto the older versions. Not a full write.
     Delta = 3,
-    /// A range of keys is gone. Reserved: nothing writes it yet.
+    /// A range of keys is deleted. Reserved: never written.
     RangeDelete = 4,
-    /// What came of folding deltas onto a value. Its number is that of the newest delta; the number
-    /// of the last full write stands before the value, see [`put_folded`].
+    /// The result of folding deltas onto a value. Its number is that of the newest delta; the
+    /// number of the last full write precedes the value, see [`put_folded`].
     Folded = 5,
 }
 
 impl Kind {
-    /// The kind with this number, if there is one that this build can read.
+    /// The kind with this number; `None` if this build cannot read it.
     pub fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             1 => Some(Self::Put),
@@ -44,14 +45,14 @@ impl Kind {
     }
 }
 
-/// Appends what stands before the value of a [`Kind::Folded`] entry with number `seq`: how far below it
-/// the number of the last full write, `full`, lies.
+/// Appends the prefix of the value of a [`Kind::Folded`] entry with number `seq`: the difference
+/// between it and `full`, the number of the last full write.
 pub fn put_folded(out: &mut Vec<u8>, seq: Seq, full: Seq) {
     varint::put_u64(out, seq.saturating_sub(full));
 }
 
-/// Splits the content of a [`Kind::Folded`] entry with number `seq` into the number of the last full
-/// write and the value.
+/// Splits the content of a [`Kind::Folded`] entry with number `seq` into the number of the last
+/// full write and the value.
 ///
 /// # Errors
 /// [`DecodeError`] if there is no such number.

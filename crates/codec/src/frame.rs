@@ -1,7 +1,7 @@
 //! Checked frames: length, checksum, payload. Manifests and catalogue files are made of them.
 //!
 //! `u32 length, u32 checksum32(payload, seed ^ offset), payload`, little-endian. The seed is
-//! the caller's (a file's number); the offset is where the frame starts.
+//! the caller's (a file's number); the offset is that of the frame.
 
 use crate::checksum::checksum32;
 use crate::error::{DecodeError, Result};
@@ -9,7 +9,7 @@ use crate::error::{DecodeError, Result};
 /// The bytes before a payload.
 pub const HEADER_LEN: usize = 8;
 
-/// Appends a frame that will stand at `offset` of a file with `seed`.
+/// Appends a frame that will be at `offset` of a file with `seed`.
 ///
 /// # Errors
 /// [`DecodeError::Invalid`] if the payload is 4 GiB or more.
@@ -21,7 +21,7 @@ pub fn put(out: &mut Vec<u8>, payload: &[u8], seed: u64, offset: u64) -> Result<
     Ok(())
 }
 
-/// Takes the frame at the front of `input`, which stands at `offset` of its file.
+/// Takes the frame at the front of `input`, which is at `offset` of its file.
 ///
 /// # Errors
 /// [`DecodeError::Truncated`] if the input ends within it, [`DecodeError::Invalid`] if the

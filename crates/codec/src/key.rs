@@ -7,10 +7,10 @@ mod skip;
 
 pub use skip::skip;
 
-/// Arrays, maps and scopes in a key nest so many levels at most.
+/// The most levels that arrays, maps and scopes in a key may nest.
 pub const MAX_DEPTH: usize = 100;
 
-/// Groups of seven bits behind the first two bytes of a number, at most.
+/// The most groups of seven bits after the first two bytes of a number.
 pub const GROUPS: u32 = 7;
 
 /// Appends bytes so that they sort as they are and end before anything longer:
@@ -59,16 +59,17 @@ pub fn f64_from_bits(bits: u64) -> f64 {
     f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
 }
 
-/// Appends what stands behind the rank of a number that is exactly the double with these bits ([`f64_bits`], or 0 for
-/// NaN): the first two bytes, then groups of seven bits up to the last that has one, or the first. The lowest bit of
-/// each group's byte says whether another follows.
+/// Appends the bytes after the rank of a number that is exactly the double with these bits
+/// ([`f64_bits`], or 0 for NaN): the first two bytes, then groups of seven bits up to the last
+/// nonzero one, at least one group. The lowest bit of each group's byte is 1 if another group
+/// follows.
 #[inline]
 pub fn put_number(out: &mut Vec<u8>, bits: u64) {
     let (bytes, len) = number_bytes(bits);
     out.extend_from_slice(&bytes.to_be_bytes()[..len]);
 }
 
-/// What [`put_number`] appends, from the highest byte on, and how many bytes it is.
+/// The bytes that [`put_number`] appends, from the highest byte on, and their number.
 #[inline(always)]
 pub fn number_bytes(bits: u64) -> (u128, usize) {
     // 49 bits in seven groups, the last bit a zero.
@@ -84,11 +85,11 @@ pub fn number_bytes(bits: u64) -> (u128, usize) {
     (u128::from(bits >> 48) << 112 | u128::from(spread | more) << 48, 2 + groups as usize)
 }
 
-/// Takes what [`put_number`] writes from the front of `input`: the bits, and true if the number is exactly that double.
-/// Otherwise all groups are there, and the number's decimal follows.
+/// Takes a number written by [`put_number`] from the front of `input`: the bits, and true if the
+/// number is exactly that double. If not, all groups are present, and the number's decimal follows.
 ///
 /// # Errors
-/// [`DecodeError`] if the bytes end before, or are not as [`put_number`] writes them.
+/// [`DecodeError`] if the bytes end within it, or are not an output of [`put_number`].
 #[inline]
 pub fn get_number(input: &mut &[u8]) -> Result<(u64, bool)> {
     let (&[first, second], mut rest) = input.split_first_chunk().ok_or(DecodeError::Truncated)?;
@@ -98,7 +99,7 @@ pub fn get_number(input: &mut &[u8]) -> Result<(u64, bool)> {
         rest = after;
         bits |= (u64::from(byte >> 1) << 57) >> (16 + 7 * group);
         if byte & 1 == 0 {
-            // A group without bits is there only if it is the first, or more than a double was written.
+            // A group of zero bits is valid only as the first, or in a number that is not a double.
             if byte == 0 && group > 0 || group == GROUPS - 1 && byte & 2 != 0 {
                 return Err(DecodeError::Invalid("a number in a key"));
             }

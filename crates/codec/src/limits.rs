@@ -1,28 +1,29 @@
-//! The greatest numbers that a database gives out, and hence the greatest that its files may hold.
+//! The greatest numbers that a database assigns, and hence the greatest that its files may contain.
 //!
-//! Every decoder refuses what is above them, before anything is computed from it, and every encoder does
-//! too: a checksum proves that bytes are as they were written, not that whoever wrote them meant well.
-//! They are far beyond what a machine can use up: at a million a second, they last for two thousand years.
+//! Every decoder refuses greater ones before it computes with them, and every encoder does too: a
+//! checksum proves that bytes are unchanged, not that their writer was correct or honest. No
+//! machine can exhaust these numbers: at a million a second, they last for two thousand years.
 
 use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{DecodeError, Result};
 use crate::varint;
 
-/// The greatest number of an operation. [`MAX_SEQ`] itself reads everything and is no operation's.
+/// The greatest number of an operation. [`MAX_SEQ`] is reserved for reads of everything.
 pub const LAST_SEQ: Seq = MAX_SEQ - 1;
 
-/// The greatest number of a file, a sorted run, a manifest or a segment of the log, and the greatest
-/// count (of bytes, entries, blocks) that anything on disk may state: 2^56 - 1.
+/// The greatest number of a file, a sorted run, a manifest or a segment of the log, and the
+/// greatest count (of bytes, entries, blocks) that anything on disk may state: 2^56 - 1.
 pub const MAX_NUMBER: u64 = (1 << 56) - 1;
 
-/// The greatest number of a tree: the one behind it still has 32 bits.
+/// The greatest number of a tree: the next one still has 32 bits.
 pub const MAX_TREE: u32 = u32::MAX - 1;
 
-/// The range tombstones of a partition that is read take no more memory than this, in bytes: 1 GiB.
+/// The most memory that the range tombstones of a partition may take when they are read, in bytes:
+/// 1 GiB.
 pub const MAX_RANGE_BYTES: usize = 1 << 30;
 
-/// No flush makes range tombstones of a partition take more memory than this, in bytes: 256 MiB. What an open finds in the log
-/// comes on top, so that it is not refused.
+/// The most memory that the range tombstones of a partition may take after a flush, in bytes: 256
+/// MiB. Those that an open finds in the log are added to it, so that the open is not refused.
 pub const FULL_RANGE_BYTES: usize = 256 << 20;
 
 /// Takes a number that is at most [`MAX_NUMBER`] from the front of `input`.
@@ -33,7 +34,8 @@ pub fn get_number(input: &mut &[u8], what: &'static str) -> Result<u64> {
     at_most(varint::get_u64(input)?, MAX_NUMBER, what)
 }
 
-/// Takes the number of an operation, at most [`LAST_SEQ`], or 0 for none, from the front of `input`.
+/// Takes the number of an operation, at most [`LAST_SEQ`], or 0 for none, from the front of
+/// `input`.
 ///
 /// # Errors
 /// As [`varint::get_u64`], and [`DecodeError::Invalid`] with `what` above the limit.

@@ -1,12 +1,12 @@
-//! Range tombstones: half-open ranges of keys that are gone as of a number.
+//! Range tombstones: half-open ranges of keys that are deleted as of a number.
 //!
-//! A [`RangeSet`] holds them *fragmented*: as ranges that do not overlap, each with the numbers of the
-//! tombstones that cover it. So a key is looked up by one binary search, whatever the tombstones looked
-//! like when they were written. A set never changes; joining and forgetting make a new one.
+//! A [`RangeSet`] keeps them *fragmented*: as ranges that do not overlap, each with the numbers of
+//! the tombstones that cover it. So one binary search finds the numbers of a key, whatever ranges
+//! were written. A set never changes; joining and forgetting create a new one.
 //!
-//! Of several numbers over the same keys only those are needed that some reader can tell apart:
-//! [`thin`] keeps the newest between each two snapshots. Otherwise ranges that grow with each delete
-//! ("everything before now") would take a number for each pair of them.
+//! Of several numbers over the same keys only those are needed that a reader can distinguish:
+//! [`thin`] keeps the newest between each two snapshots. Otherwise ranges that grow with each
+//! delete ("everything before now") would take a number for each pair of them.
 
 use crate::entry::Seq;
 use crate::error::{DecodeError, Result};
@@ -26,7 +26,7 @@ impl Fragment {
         &self.start
     }
 
-    /// The first key behind it that is not. Above `start`.
+    /// The first key after it that is not. Above `start`.
     pub fn end(&self) -> &[u8] {
         &self.end
     }
@@ -53,12 +53,12 @@ pub fn newest(seqs: &[Seq], at: Seq) -> Seq {
     seqs.iter().copied().find(|&seq| seq <= at).unwrap_or(0)
 }
 
-/// The surroundings of a key: all keys from `low` to below `high` are covered by the same numbers.
+/// The coverage around a key: all keys from `low` to below `high` are covered by the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct Coverage<'a> {
     /// The first key with these numbers; `None`: there is no lower bound.
     pub low: Option<&'a [u8]>,
-    /// The first key behind them; `None`: there is no upper bound. There is one where numbers are.
+    /// The first key after them; `None`: there is no upper bound. Covered keys have one.
     pub high: Option<&'a [u8]>,
     /// The numbers, newest first; empty where nothing is covered.
     pub seqs: &'a [Seq],
@@ -73,8 +73,8 @@ pub struct RangeSet {
     newest: Seq,
 }
 
-/// Keeps of falling numbers the newest between each two of the ascending `snapshots`, and all above the
-/// last of them. Without snapshots all are kept.
+/// Keeps of falling numbers the newest between each two of the ascending `snapshots`, and all above
+/// the last of them. Without snapshots all are kept.
 pub fn thin(seqs: &mut Vec<Seq>, snapshots: &[Seq]) {
     let mut last = None;
     seqs.retain(|&seq| {
@@ -86,7 +86,7 @@ pub fn thin(seqs: &mut Vec<Seq>, snapshots: &[Seq]) {
 }
 
 impl RangeSet {
-    /// The keys from `start` to below `end`, gone as of `seq`; empty if there are no such keys.
+    /// The keys from `start` to below `end`, deleted as of `seq`; empty if there are no such keys.
     pub fn one(start: &[u8], end: &[u8], seq: Seq) -> Self {
         let mut set = Self::default();
         set.push(start, end, &[seq]);
@@ -111,8 +111,9 @@ impl RangeSet {
         self.join_within(other, snapshots, usize::MAX).unwrap_or_default()
     }
 
-    /// As [`RangeSet::join`]; `None` if the result takes more than `most` bytes. Ranges that lie within each
-    /// other take memory by the square of their number, so whoever joins what others wrote sets a limit.
+    /// As [`RangeSet::join`]; `None` if the result takes more than `most` bytes. Ranges that lie
+    /// within each other take memory by the square of their number, so a join of sets from files
+    /// sets a limit.
     pub fn join_within(&self, other: &Self, snapshots: &[Seq], most: usize) -> Option<Self> {
         self.combine(other, most, |a, b, out| {
             out.extend_from_slice(a);
@@ -129,14 +130,15 @@ impl RangeSet {
         self.join(&Self::default(), snapshots)
     }
 
-    /// What is left when of each range of `done` the tombstones up to its newest number go.
+    /// The rest of the set after removing, in each range of `done`, the tombstones up to its newest
+    /// number.
     #[must_use]
     pub fn forget(&self, done: &Self) -> Self {
         self.forget_within(done, usize::MAX).unwrap_or_default()
     }
 
-    /// As [`RangeSet::forget`]; `None` if the result takes more than `most` bytes, which it may, since what is
-    /// left of a range is several.
+    /// As [`RangeSet::forget`]; `None` if the result takes more than `most` bytes, which is
+    /// possible because a range may be split.
     pub fn forget_within(&self, done: &Self, most: usize) -> Option<Self> {
         self.combine(done, most, |seqs, done, out| {
             let up_to = done.first().copied().unwrap_or(0);
@@ -144,15 +146,15 @@ impl RangeSet {
         })
     }
 
-    /// Goes over the ranges of both sets; `merge` appends the numbers of what is in either or both. `None` if
-    /// the result takes more than `most` bytes.
+    /// Combines both sets; `merge` appends the numbers of a range that is in either or both. `None`
+    /// if the result takes more than `most` bytes.
     fn combine(&self, other: &Self, most: usize, merge: impl Fn(&[Seq], &[Seq], &mut Vec<Seq>)) -> Option<Self> {
         let (mut a, mut b) = (self.fragments.as_slice(), other.fragments.as_slice());
         let (mut out, mut seqs) = (Self::default(), Vec::new());
         let mut at: &[u8] = &[];
         loop {
-            a = behind(a, at);
-            b = behind(b, at);
+            a = after(a, at);
+            b = after(b, at);
             let first = [a.first(), b.first()].into_iter().flatten().map(Fragment::start).min();
             let Some(first) = first else { return Some(out) };
             let from = first.max(at);
@@ -169,7 +171,7 @@ impl RangeSet {
         }
     }
 
-    /// Appends a range behind all others, or lengthens the last one.
+    /// Appends a range after all others, or extends the last one.
     fn push(&mut self, start: &[u8], end: &[u8], seqs: &[Seq]) {
         if start >= end || seqs.is_empty() {
             return;
@@ -188,35 +190,35 @@ impl RangeSet {
         self.fragments.push(fragment);
     }
 
-    /// The index of the first fragment that ends behind `key`.
+    /// The index of the first fragment that ends after `key`.
     #[inline]
-    fn first_behind(&self, key: &[u8]) -> usize {
+    fn first_after(&self, key: &[u8]) -> usize {
         self.fragments.partition_point(|fragment| *fragment.end <= *key)
     }
 
     /// The number of the newest tombstone not above `at` that covers `key`; 0 if there is none.
     #[inline]
     pub fn cover(&self, key: &[u8], at: Seq) -> Seq {
-        match self.fragments.get(self.first_behind(key)) {
+        match self.fragments.get(self.first_after(key)) {
             Some(fragment) if *fragment.start <= *key => fragment.newest(at),
             _ => 0,
         }
     }
 
-    /// The surroundings of `key`.
-    pub fn place(&self, key: &[u8]) -> Place<'_> {
-        let at = self.first_behind(key);
+    /// The coverage around `key`.
+    pub fn coverage(&self, key: &[u8]) -> Coverage<'_> {
+        let at = self.first_after(key);
         let before = at.checked_sub(1).and_then(|at| self.fragments.get(at)).map(Fragment::end);
         match self.fragments.get(at) {
-            Some(f) if *f.start <= *key => Place { low: Some(&f.start), high: Some(&f.end), seqs: &f.seqs },
-            Some(f) => Place { low: before, high: Some(&f.start), seqs: &[] },
-            None => Place { low: before, high: None, seqs: &[] },
+            Some(f) if *f.start <= *key => Coverage { low: Some(&f.start), high: Some(&f.end), seqs: &f.seqs },
+            Some(f) => Coverage { low: before, high: Some(&f.start), seqs: &[] },
+            None => Coverage { low: before, high: None, seqs: &[] },
         }
     }
 
-    /// The fragments that have a key from `low` to `high`, both included.
+    /// The fragments that contain a key from `low` to `high`, both included.
     pub fn overlapping(&self, low: &[u8], high: &[u8]) -> &[Fragment] {
-        let from = self.first_behind(low);
+        let from = self.first_after(low);
         let count = self.fragments[from..].partition_point(|fragment| *fragment.start <= *high);
         &self.fragments[from..from + count]
     }
@@ -247,8 +249,8 @@ impl RangeSet {
     }
 }
 
-/// Makes a set of ranges that come as [`RangeSet::fragments`] gives them: by key, disjoint, and those of one
-/// fragment with falling numbers. So it takes memory in proportion to what it is given.
+/// Builds a set from ranges in the order of [`RangeSet::fragments`]: by key, disjoint, and those of
+/// one fragment with falling numbers. So its memory is proportional to its input.
 #[derive(Debug, Default)]
 pub struct RangeSetBuilder {
     set: RangeSet,
@@ -261,7 +263,7 @@ impl RangeSetBuilder {
     /// Adds the range from `start` to below `end` with a number.
     ///
     /// # Errors
-    /// [`DecodeError::Invalid`] if the range is empty, the number 0, or the order another.
+    /// [`DecodeError::Invalid`] if the range is empty, the number is 0, or the order is different.
     pub fn add(&mut self, start: &[u8], end: &[u8], seq: Seq) -> Result<()> {
         if start >= end {
             return Err(DecodeError::Invalid("a range without keys"));
@@ -297,15 +299,15 @@ impl RangeSetBuilder {
     }
 }
 
-/// The fragments that end behind `at`, given that at most the first does not.
-fn behind<'a>(list: &'a [Fragment], at: &[u8]) -> &'a [Fragment] {
+/// The fragments that end after `at`, given that at most the first does not.
+fn after<'a>(list: &'a [Fragment], at: &[u8]) -> &'a [Fragment] {
     match list.split_first() {
         Some((first, rest)) if *first.end <= *at => rest,
         _ => list,
     }
 }
 
-/// The numbers over `from`, which the first fragment holds or begins behind, and where they end.
+/// The numbers over `from`, which is in or before the first fragment, and the end of their range.
 fn stretch<'a>(list: &'a [Fragment], from: &[u8]) -> (&'a [Seq], Option<&'a [u8]>) {
     match list.first() {
         Some(first) if *first.start <= *from => (&first.seqs, Some(&first.end)),

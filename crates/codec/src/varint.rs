@@ -1,6 +1,6 @@
 //! Unsigned variable-length integers: seven bits a byte, low group first, high bit = more.
 //!
-//! This is the seed's encoding (see `docs/FORMAT.md`); signed values are zigzagged first.
+//! See `docs/FORMAT.md`. Signed values are zigzagged first.
 
 use crate::error::{DecodeError, Result};
 
@@ -69,7 +69,7 @@ pub fn get_i64(input: &mut &[u8]) -> Result<i64> {
     get_u64(input).map(unzigzag)
 }
 
-/// Takes a length and as many bytes from the front of `input`.
+/// Takes a length and that many bytes from the front of `input`.
 ///
 /// # Errors
 /// As [`get_u64`], and if fewer bytes are left.

@@ -1,55 +1,55 @@
-//! Reading around what a disk cannot read any more: for tools and salvage.
+//! Reads of a failing disk that skip unreadable bytes: for tools and salvage.
 
 use crate::error::{Error, Result};
 use crate::fs::File;
 
-/// A disk is asked again for so many bytes at a time, at multiples of this, where it fails to read more.
+/// The unit in which unreadable bytes are found, and its alignment, in bytes.
 const UNIT: u64 = 4 << 10;
-/// Where it fails to read much, it is asked for so many bytes first.
+/// After a failed read, pieces of this many bytes are tried before single units.
 const PIECE: u64 = 64 << 10;
 
-/// What stands in place of bytes that cannot be read. Not zero: zeros mean "nothing was written here".
+/// Replaces each byte that cannot be read. Not zero: zeros mean "nothing was written here".
 pub const FILLER: u8 = 0xff;
 
 /// Bytes of a file that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Where they begin.
+    /// The offset of the first one.
     pub offset: u64,
-    /// How many there are.
+    /// The number of them.
     pub bytes: u64,
-    /// What the operating system says.
+    /// The operating system's reason.
     pub why: String,
 }
 
-/// Reads a file around what cannot be read of it, and remembers that.
+/// Reads a file, and remembers the parts that cannot be read.
 pub struct AroundReader<'a> {
     file: &'a dyn File,
     len: u64,
-    /// In the order of the file, none touching another.
+    /// By offset; no two touch.
     found: Vec<Unreadable>,
 }
 
 impl<'a> AroundReader<'a> {
-    /// Begins to read `file`.
+    /// A reader of `file`.
     ///
     /// # Errors
-    /// What asking for its length says.
+    /// I/O errors on reading its length.
     pub fn new(file: &'a dyn File) -> Result<Self> {
         Ok(Self { len: file.len()?, file, found: Vec::new() })
     }
 
-    /// The length of the file in bytes.
+    /// The length of the file, in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.len
     }
 
-    /// What could not be read so far, in the order of the file.
+    /// The parts that could not be read so far, by offset.
     pub fn unreadable(&self) -> &[Unreadable] {
         &self.found
     }
 
-    /// Why some of the `bytes` from `offset` on cannot be read, in words, if so.
+    /// The reason why some of the `bytes` from `offset` on cannot be read; `None` if all were read.
     pub fn why(&self, offset: u64, bytes: u64) -> Option<String> {
         let end = offset.saturating_add(bytes);
         let touches = |part: &&Unreadable| part.offset < end && offset < part.offset + part.bytes;
@@ -59,33 +59,33 @@ impl<'a> AroundReader<'a> {
             .map(|part| format!("{} bytes from offset {} on cannot be read: {}", part.bytes, part.offset, part.why))
     }
 
-    /// Fills `buf` from `offset` on; what cannot be read is filled with [`FILLER`] and remembered. Returns how many
-    /// bytes there are up to the end of the file.
+    /// Fills `buf` from `offset` on; bytes that cannot be read become [`FILLER`] and are
+    /// remembered. Returns the number of bytes up to the end of the file.
     pub fn read_at(&mut self, buf: &mut [u8], offset: u64) -> usize {
-        let there = |len: u64, buf: &[u8]| len.saturating_sub(offset).min(buf.len() as u64) as usize;
-        let bytes = there(self.len, buf);
+        let available = |len: u64, buf: &[u8]| len.saturating_sub(offset).min(buf.len() as u64) as usize;
+        let bytes = available(self.len, buf);
         if !self.is_known(offset, bytes as u64) && self.try_read(&mut buf[..bytes], offset).is_ok() {
             return bytes;
         }
-        // A log that is in use is cut behind its end; what is gone so is not unreadable.
+        // A log in use may be truncated during the read; bytes past the new end are not unreadable.
         self.len = self.file.len().map_or(self.len, |now| now.min(self.len));
-        let there = there(self.len, buf);
-        let buf = &mut buf[..there];
+        let bytes = available(self.len, buf);
+        let buf = &mut buf[..bytes];
         self.in_parts(buf, offset, PIECE);
-        there
+        bytes
     }
 
     fn try_read(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.file.read_exact_at(buf, offset)
     }
 
-    /// True if some of these bytes were found to be unreadable before: a failing disk is slow, and is not asked
-    /// for them again.
+    /// True if some of these bytes are known to be unreadable: a failing disk is slow, so they are
+    /// not read again.
     fn is_known(&self, offset: u64, bytes: u64) -> bool {
         self.why(offset, bytes).is_some()
     }
 
-    /// Reads parts that end at multiples of `part` one by one.
+    /// Reads one part at a time; parts end at multiples of `part`.
     fn in_parts(&mut self, buf: &mut [u8], offset: u64, part: u64) {
         let mut rest = buf;
         let mut at = offset;
@@ -116,7 +116,7 @@ impl<'a> AroundReader<'a> {
             Error::Io { source, .. } => source.to_string(),
             other => other.to_string(),
         };
-        // The whole unit, so that it is not asked for again with other bounds.
+        // The whole unit, so that it is not read again within other bounds.
         let end = (offset + bytes).next_multiple_of(UNIT).min(self.len);
         let offset = offset - offset % UNIT;
         let bytes = end - offset;

@@ -1,8 +1,9 @@
 //! Files that are read through few descriptors.
 //!
-//! A database may have many more sorted files than a process may have descriptors. [`BoundedFs`] keeps so many of the
-//! files open that it has opened for reading, and opens the others again when they are read: those go first that were
-//! not read for longest, about (CLOCK). It is for files that keep their names and contents while somebody holds them.
+//! A database may have many more sorted files than a process may have descriptors. [`BoundedFs`]
+//! keeps a bounded number of the files open that it has opened for reading, closes about the least
+//! recently read one first (CLOCK), and opens a closed file again when it is read. It suits files
+//! that keep their names and contents while they are in use.
 //!
 //! Locking: a file's `open` is taken under `ring`, never the other way round.
 
@@ -21,7 +22,7 @@ pub struct BoundedFs {
     ring: Arc<Ring>,
 }
 
-/// The files that are open, the next to be closed in front.
+/// The open files; the next one to close is in front.
 struct Ring {
     files: Mutex<VecDeque<Weak<BoundedFile>>>,
     most: usize,
@@ -34,17 +35,17 @@ struct BoundedFile {
     fs: Arc<dyn Fs>,
     ring: Arc<Ring>,
     open: RwLock<Option<Arc<dyn File>>>,
-    /// It was read since the ring came past it.
+    /// True if it was read since the ring last passed it.
     used: AtomicBool,
 }
 
 impl BoundedFs {
-    /// Over `inner`, with at most `most` files open for reading, apart from those that are being read.
+    /// Over `inner`, with at most `most` files open for reading, besides those being read.
     pub fn new(inner: Arc<dyn Fs>, most: usize) -> Self {
         Self { inner, ring: Arc::new(Ring { files: Mutex::new(VecDeque::new()), most: most.max(1) }) }
     }
 
-    /// Over `inner`, with as many files open as that allows; `inner` itself if it sets no bound.
+    /// Over `inner`, with the bound that it sets; `inner` itself if it sets none.
     pub fn over(inner: Arc<dyn Fs>) -> Arc<dyn Fs> {
         match inner.open_files_max() {
             Some(most) => Arc::new(Self::new(inner, most)),
@@ -73,16 +74,16 @@ fn open(fs: &dyn Fs, path: &Path, direct: bool) -> Result<Arc<dyn File>> {
 }
 
 impl Ring {
-    /// Takes in a file that was opened, and closes others if there are too many.
+    /// Adds an opened file, and closes others if there are too many.
     fn enter(&self, file: Weak<BoundedFile>) {
         let mut files = self.files.lock();
         files.push_back(file);
-        // Each is passed over once at most.
+        // Each file is passed at most once.
         let mut turns = 2 * files.len();
         while files.len() > self.most && turns > 0 {
             turns -= 1;
             let Some(next) = files.pop_front() else { return };
-            // Nobody holds it any more: it was closed with that.
+            // Its last user has dropped it, which closed it.
             let Some(file) = next.upgrade() else { continue };
             if file.used.swap(false, Ordering::Relaxed) {
                 files.push_back(next);

@@ -1,6 +1,6 @@
 //! Time, as a trait.
 
-// This module is where the banned calls of clippy.toml live.
+// This module makes the calls that clippy.toml bans elsewhere.
 #![allow(clippy::disallowed_methods)]
 
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A source of time.
 pub trait Clock: Send + Sync {
-    /// The time since some fixed moment; never goes back.
+    /// The time since a fixed moment; never decreases.
     fn now(&self) -> Duration;
     /// Milliseconds since 1970-01-01 UTC; may jump when the machine's clock is set.
     fn unix_millis(&self) -> i64;
@@ -40,21 +40,21 @@ impl Clock for OsClock {
     }
 }
 
-/// A clock that moves only when it is told to.
+/// A clock that moves only by [`ManualClock::advance`].
 pub struct ManualClock {
     nanos: AtomicU64,
 }
 
-/// What [`ManualClock`] answers for [`Clock::unix_millis`] at its zero: 2026-01-01 UTC.
+/// [`Clock::unix_millis`] of a [`ManualClock`] at zero: 2026-01-01 UTC.
 const MANUAL_EPOCH_MS: i64 = 1_767_225_600_000;
 
 impl ManualClock {
-    /// A clock that stands at zero, on 2026-01-01 UTC.
+    /// A clock at zero, which is 2026-01-01 UTC.
     pub fn new() -> Self {
         Self { nanos: AtomicU64::new(0) }
     }
 
-    /// Moves the clock forward; at most some 584 years in all.
+    /// Moves the clock forward; by at most about 584 years in total.
     pub fn advance(&self, by: Duration) {
         let by = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
         self.nanos.fetch_add(by, Ordering::SeqCst);

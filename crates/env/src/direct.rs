@@ -1,9 +1,10 @@
-//! Files without the system's page cache: what is read comes from the disk, what is written goes there.
+//! Files without the system's page cache: reads come from the disk, and writes go to it.
 //!
-//! The system wants the addresses, lengths and offsets of such reads and writes to be multiples of a block. A
-//! [`DirectFile`] takes any: it reads the whole blocks that hold the bytes, and writes the whole blocks directly and
-//! what stands before and behind them through the page cache, a block at most on each side. Whoever writes one piece
-//! behind the other in whole blocks has only the end of the file written so.
+//! The system requires the addresses, lengths and offsets of such reads and writes to be multiples
+//! of a block. A [`DirectFile`] accepts any: it reads the whole blocks that contain the bytes. Of a
+//! write it writes the whole blocks directly, and the rest, less than a block on each side, through
+//! the page cache. A writer that appends whole blocks uses the page cache only for the end of the
+//! file.
 
 use crate::error::Result;
 use crate::fs::{File, Fs, OpenMode};
@@ -11,10 +12,10 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Addresses, lengths and offsets are multiples of this many bytes. Disks ask for 512 or 4096.
+/// Addresses, lengths and offsets are multiples of this many bytes. Disks require 512 or 4096.
 pub const DIRECT_BLOCK_BYTES: usize = 4096;
 
-/// At most so many bytes are read or written at once: so long is the buffer that a thread keeps.
+/// The most bytes that are read or written at once, and the size of a thread's buffer.
 const PIECE_BYTES: usize = 256 << 10;
 
 thread_local! {
@@ -22,21 +23,22 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `act` on aligned memory of `len` bytes, with whatever was left in it.
+/// Runs `act` on aligned memory of `len` bytes with arbitrary contents.
 fn with_aligned<T>(len: usize, act: impl FnOnce(&mut [u8]) -> T) -> T {
     BUFFER.with_borrow_mut(|buffer| {
         if buffer.len() < len + DIRECT_BLOCK_BYTES {
             buffer.resize(len + DIRECT_BLOCK_BYTES, 0);
         }
-        // In the pages that a `Vec` has there is always one; if not, the system refuses what is not aligned.
+        // The buffer always contains an aligned address; if not, the system refuses the operation.
         let start = buffer.as_ptr().align_offset(DIRECT_BLOCK_BYTES).min(DIRECT_BLOCK_BYTES);
         act(&mut buffer[start..start + len])
     })
 }
 
-/// What a file that was opened without the page cache can do by itself.
+/// A file that was opened without the page cache: it reads and writes aligned blocks.
 pub(crate) trait Blocks: Send + Sync {
-    /// Reads once; fewer bytes than asked for at the end of the file, or if the system so pleases.
+    /// Reads once; the system may return fewer bytes than requested, also before the end of the
+    /// file.
     fn read_blocks(&self, blocks: &mut [u8], offset: u64) -> Result<usize>;
     /// Writes all.
     fn write_blocks(&self, blocks: &[u8], offset: u64) -> Result<()>;
@@ -45,17 +47,18 @@ pub(crate) trait Blocks: Send + Sync {
 /// A file that is read and written without the page cache.
 pub(crate) struct DirectFile {
     blocks: Arc<dyn Blocks>,
-    /// The same file as others see it: for all that is not reading, or writing whole blocks.
+    /// The same file through the page cache: for all but reads and writes of whole blocks.
     plain: Arc<dyn File>,
 }
 
 impl DirectFile {
-    /// Both are the same file.
+    /// Both arguments are the same file.
     pub(crate) fn new(blocks: Arc<dyn Blocks>, plain: Arc<dyn File>) -> Self {
         Self { blocks, plain }
     }
 
-    /// Fills `buf` from the blocks from `start` on, but for the first `skipped` bytes of them; how many bytes there were.
+    /// Fills `buf` from `start + skipped` on, where `start` is the offset of a block. Returns the
+    /// number of bytes read.
     fn read_piece(&self, buf: &mut [u8], start: u64, skipped: usize) -> Result<usize> {
         let len = (skipped + buf.len()).next_multiple_of(DIRECT_BLOCK_BYTES).min(PIECE_BYTES);
         with_aligned(len, |blocks| {
@@ -66,7 +69,7 @@ impl DirectFile {
         })
     }
 
-    /// Writes whole blocks; `offset` is a multiple of one.
+    /// Writes whole blocks; `offset` is a multiple of a block.
     fn write_whole(&self, whole: &[u8], mut offset: u64) -> Result<()> {
         for piece in whole.chunks(PIECE_BYTES) {
             with_aligned(piece.len(), |blocks| {
@@ -96,14 +99,14 @@ impl File for DirectFile {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         let before = (offset.next_multiple_of(DIRECT_BLOCK_BYTES as u64) - offset).min(buf.len() as u64) as usize;
         let (before, rest) = buf.split_at(before);
-        let (whole, behind) = rest.split_at(rest.len() - rest.len() % DIRECT_BLOCK_BYTES);
+        let (whole, after) = rest.split_at(rest.len() - rest.len() % DIRECT_BLOCK_BYTES);
         if !before.is_empty() {
             self.plain.write_at(before, offset)?;
         }
         let at = offset + before.len() as u64;
         self.write_whole(whole, at)?;
-        if !behind.is_empty() {
-            self.plain.write_at(behind, at + whole.len() as u64)?;
+        if !after.is_empty() {
+            self.plain.write_at(after, at + whole.len() as u64)?;
         }
         Ok(())
     }
@@ -129,13 +132,14 @@ impl File for DirectFile {
     }
 }
 
-/// A file system whose files are all opened by [`Fs::open_direct`] of the one below.
+/// A file system that opens all files by [`Fs::open_direct`] of the one below.
 pub struct DirectFs {
     inner: Arc<dyn Fs>,
 }
 
 impl DirectFs {
-    /// Over any file system. Where that has no page cache, or cannot do without, it decides what happens.
+    /// Over any file system. If that has no page cache, or cannot bypass it, its `open_direct`
+    /// decides.
     pub fn new(inner: Arc<dyn Fs>) -> Self {
         Self { inner }
     }

@@ -3,15 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What can go wrong with files, for every crate below `store`.
+/// Errors on files, for every crate below `store`.
 ///
-/// `Clone`, so that one failure can be told to every waiter of a group commit.
+/// `Clone`, so that every waiter of a group commit can return the same failure.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The operating system refused an operation.
     #[error("cannot {op} {}: {source}", path.display())]
     Io {
-        /// What was tried, as a verb: "read", "sync", "rename".
+        /// The operation, as a verb: "read", "sync", "rename".
         op: &'static str,
         /// The file or directory.
         path: PathBuf,
@@ -23,30 +23,31 @@ pub enum Error {
     Corrupt {
         /// The damaged file.
         path: PathBuf,
-        /// Where in the file, in bytes.
+        /// The offset in the file, in bytes.
         offset: u64,
-        /// What is wrong there.
+        /// The damage, in words.
         what: String,
     },
-    /// Deletes of ranges take all the memory that they may, and snapshots still need them; nothing was changed.
+    /// Range tombstones that snapshots need take the most memory that they may; nothing was
+    /// changed.
     #[error(
-        "{}: deletes of ranges would take {bytes} bytes of memory, and {limit} is the limit: end old snapshots, and have the \
-         database compacted", path.display()
+        "{}: deletes of ranges would take {bytes} bytes of memory, and the limit is {limit}: end old snapshots, and compact the \
+         database", path.display()
     )]
     TooManyRanges {
         /// The directory of the partition.
         path: PathBuf,
-        /// What they would take.
+        /// The bytes that they would take.
         bytes: u64,
-        /// What they may take.
+        /// The most bytes that they may take.
         limit: u64,
     },
-    /// The file has a format that this build does not know.
+    /// The file has a newer format than this build can read.
     #[error("{} has format version {found}; this build reads up to {supported}: open it with a newer build", path.display())]
     NewerFormat {
         /// The file.
         path: PathBuf,
-        /// The version that the file names.
+        /// The version of the file.
         found: u32,
         /// The highest version that this build reads.
         supported: u32,
@@ -57,7 +58,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An I/O error on `path` while doing `op`.
+    /// An I/O error of the operation `op` on `path`.
     pub fn io(op: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { op, path: path.to_owned(), source: std::sync::Arc::new(source) }
     }
@@ -67,7 +68,7 @@ impl Error {
         Self::Corrupt { path: path.to_owned(), offset, what: what.into() }
     }
 
-    /// True if something is a file, and not the directory that it was taken for.
+    /// True if a path that should name a directory names a file.
     pub fn is_not_a_directory(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
     }

@@ -1,5 +1,4 @@
-//! A file system that counts its operations, lets a test look before each change, and
-//! fails on demand.
+//! A file system that counts its operations, calls a hook before each change, and fails on demand.
 //!
 //! Locking: no lock is held while the hook or the file system below runs.
 
@@ -16,24 +15,24 @@ use plan::{Effect, Failure};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a test wants to do before each change; see [`FaultFs::set_hook`].
+/// A function that is called before each change; see [`FaultFs::set_hook`].
 pub type Hook = Arc<dyn Fn(&Op<'_>) + Send + Sync>;
 
-/// What the file system and its open files share.
+/// The state that the file system and its open files share.
 struct Control {
     total: AtomicU64,
     counts: [AtomicU64; OpKind::ALL.len()],
     fired: AtomicU64,
-    /// The kinds of operations that failed on demand, in their order.
+    /// The kinds of the operations that failed on demand, oldest first.
     struck: Mutex<Vec<OpKind>>,
-    /// False while there are no faults, so that nobody waits for their lock.
+    /// False without faults, so that operations do not lock `faults`.
     armed: AtomicBool,
     faults: Mutex<Vec<Fault>>,
     hook: RwLock<Option<Hook>>,
 }
 
 impl Control {
-    /// Counts an operation, calls the hook, and says whether it is to fail.
+    /// Counts an operation, calls the hook, and returns how the operation is to fail, if it is.
     fn begin(&self, kind: OpKind, path: &Path) -> Option<Failure> {
         self.begin_on(kind, path, None)
     }
@@ -63,13 +62,13 @@ impl Control {
         failure
     }
 
-    /// Runs `act`, or fails as a fault wants it.
+    /// Runs `act`, or fails as a fault specifies.
     fn run<T>(&self, kind: OpKind, op: &'static str, path: &Path, act: impl FnOnce() -> Result<T>) -> Result<T> {
         let Some(failure) = self.begin(kind, path) else {
             return act();
         };
         if failure.effect == Effect::All {
-            // An error of its own is as good as the one asked for.
+            // If it fails by itself, that error serves as well.
             act()?;
         }
         Err(Error::io(op, path, failure.error))
@@ -111,37 +110,37 @@ impl FaultFs {
         self.control.armed.store(true, Ordering::SeqCst);
     }
 
-    /// Takes all faults away.
+    /// Removes all faults.
     pub fn clear(&self) {
         let mut faults = self.control.faults.lock();
         faults.clear();
         self.control.armed.store(false, Ordering::SeqCst);
     }
 
-    /// How many operations have failed on demand. A test that injects a fault should see
+    /// The number of operations that failed on demand. A test that injects a fault should check
     /// that it struck.
     pub fn fired(&self) -> u64 {
         self.control.fired.load(Ordering::SeqCst)
     }
 
-    /// The kinds of the operations that have failed on demand, in their order.
+    /// The kinds of the operations that failed on demand, oldest first.
     pub fn struck(&self) -> Vec<OpKind> {
         self.control.struck.lock().clone()
     }
 
-    /// How many operations of this kind were asked for, failed ones too.
+    /// The number of operations of this kind, failed ones included.
     pub fn count(&self, kind: OpKind) -> u64 {
         self.control.counts[kind as usize].load(Ordering::SeqCst)
     }
 
-    /// How many operations were asked for in all.
+    /// The number of operations of all kinds, failed ones included.
     pub fn total(&self) -> u64 {
         self.control.total.load(Ordering::SeqCst)
     }
 
-    /// Calls `hook` before each operation that [changes](OpKind::changes) something, in the
-    /// thread that does it and without locks: a crash clone that it takes is the disk before
-    /// that change, and a fault that it injects can strike at it. `None` takes it away.
+    /// Calls `hook` before each operation that [changes](OpKind::changes) something, in its thread
+    /// and without locks: a crash clone that the hook takes is the disk before that change, and a
+    /// fault that it injects can strike that operation. `None` removes the hook.
     pub fn set_hook(&self, hook: Option<Hook>) {
         *self.control.hook.write() = hook;
     }
@@ -231,11 +230,11 @@ impl Fs for FaultFs {
     }
 
     fn available_bytes(&self, path: &Path) -> Result<u64> {
-        self.control.run(OpKind::Space, "ask for space at", path, || self.inner.available_bytes(path))
+        self.control.run(OpKind::Space, "read the free space at", path, || self.inner.available_bytes(path))
     }
 }
 
-/// The bytes that a read or write is of.
+/// The range of bytes of a read or write.
 fn span(buf: &[u8], offset: u64) -> Option<(u64, u64)> {
     Some((offset, offset.saturating_add(buf.len() as u64)))
 }
@@ -289,7 +288,7 @@ impl File for FaultFile {
     }
 
     fn len(&self) -> Result<u64> {
-        self.control.run(OpKind::Len, "ask for the length of", self.path(), || self.inner.len())
+        self.control.run(OpKind::Len, "read the length of", self.path(), || self.inner.len())
     }
 
     fn path(&self) -> &Path {

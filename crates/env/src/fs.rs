@@ -28,42 +28,43 @@ pub struct DirEntry {
 
 /// A file system. Every method names the path and the operation in its error.
 ///
-/// What is promised about durability, and no more: bytes of a file are durable after
-/// [`File::sync`]; the existence, absence or name of an entry is durable after
-/// [`Fs::sync_dir`] on its directory.
+/// Durability: the bytes of a file are durable after [`File::sync`]; the existence, absence or name
+/// of an entry is durable after [`Fs::sync_dir`] on its directory. Nothing else is promised.
 pub trait Fs: Send + Sync {
     /// Opens or creates a file.
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>>;
-    /// As [`Fs::open`], for reading and writing without the system's page cache, as far as whole blocks of
-    /// [`crate::DIRECT_BLOCK_BYTES`] are concerned. An error if the file system cannot do without.
+    /// As [`Fs::open`], but whole blocks of [`crate::DIRECT_BLOCK_BYTES`] are read and written
+    /// without the system's page cache. An error if the file system has a page cache and cannot
+    /// bypass it.
     fn open_direct(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>>;
-    /// Renames a file, replacing what has the new name.
+    /// Renames a file, and replaces a file with the new name.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> Result<()>;
-    /// Creates a directory and its parents; no error if it exists.
+    /// Creates a directory and its parents; succeeds if it exists.
     fn create_dir_all(&self, path: &Path) -> Result<()>;
     /// Removes an empty directory.
     fn remove_dir(&self, path: &Path) -> Result<()>;
     /// Lists a directory, sorted by name. A name that is not UTF-8 comes with replacement
     /// characters; no file of a database has one.
     fn list(&self, dir: &Path) -> Result<Vec<DirEntry>>;
-    /// True if there is a file or directory of that name. There is none below a file.
+    /// True if a file or directory has this name. False for a path below a file.
     fn exists(&self, path: &Path) -> Result<bool>;
     /// Makes the entries of a directory durable.
     fn sync_dir(&self, dir: &Path) -> Result<()>;
     /// Gives a file a second name.
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()>;
     /// Takes an exclusive lock on a file (created if absent), released on drop or when the
-    /// process dies. `Ok(None)` if somebody else holds it.
+    /// process dies. `Ok(None)` if it is held already.
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
-    /// The same lock, on a file that must be there, and for which only reading need be allowed: nothing is written.
+    /// The same lock, on an existing file; permission to read it is enough. Writes nothing.
     fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
-    /// Bytes that may still be written on the file system that holds `path`.
+    /// The bytes that can still be written to the file system of `path`.
     fn available_bytes(&self, path: &Path) -> Result<u64>;
-    /// False if the two paths, which are there, lie on different disks, so that what fills one leaves room on the other.
+    /// False if the two existing paths are on different disks, so that one can fill up without the
+    /// other.
     fn is_same_disk(&self, one: &Path, other: &Path) -> Result<bool>;
-    /// How many files somebody should keep open at most who may have many; `None`: as many as there are.
+    /// The most files that a user of many files should keep open; `None`: no limit.
     fn open_files_max(&self) -> Option<usize>;
 }
 
@@ -86,11 +87,12 @@ pub trait File: Send + Sync {
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
-    /// When it was written to last, in nanoseconds since 1970; none where that is not known.
+    /// The time of the last write, in nanoseconds since 1970; `None` if unknown.
     fn modified(&self) -> Result<Option<u64>> {
         Ok(None)
     }
-    /// What tells it from the other files of its file system, whatever it is called; none where that is not known.
+    /// A number that identifies the file in its file system, independent of its name; `None` if
+    /// unknown.
     fn inode(&self) -> Result<Option<u64>> {
         Ok(None)
     }
@@ -110,11 +112,11 @@ pub trait File: Send + Sync {
 /// A held lock; see [`Fs::try_lock`].
 pub trait FileLock: Send + Sync {}
 
-/// Makes a directory, with what is missing above it, and their names durable. Also if it is there already:
-/// whoever made it need not have synced its name.
+/// Creates a directory and its missing parents, and makes their names durable. Syncs the name of an
+/// existing directory too, because its creator may not have done so.
 ///
 /// # Errors
-/// What the file system says; some of the directories may be there then.
+/// Those of the file system; some of the directories may exist then.
 pub fn create_dir_durably(fs: &Arc<dyn Fs>, path: &Path) -> Result<()> {
     let mut parents = vec![parent_of(path)];
     let mut at = parents[0];
@@ -126,13 +128,14 @@ pub fn create_dir_durably(fs: &Arc<dyn Fs>, path: &Path) -> Result<()> {
     fs.create_dir_all(path)?;
     let synced = parents.into_iter().try_for_each(|parent| fs.sync_dir(parent));
     if synced.is_err() && made {
-        // The name may be lost, whatever the next sync says: the next attempt has to make it anew.
+        // The name may be lost, whatever the next sync returns: the next attempt must create it
+        // again.
         let _left = fs.remove_dir(path);
     }
     synced
 }
 
-/// The directory that holds `path`: of a single name, the one that the process works in.
+/// The directory that contains `path`; for a single name, the working directory.
 pub fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),

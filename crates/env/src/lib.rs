@@ -45,7 +45,7 @@ use std::sync::Arc;
 
 /// A handle on the outside world: a file system, a clock and a source of randomness.
 ///
-/// Cheap to clone. Everything that a database does to the world goes through one of these.
+/// Cheap to clone. A database reaches the outside world only through one of these.
 #[derive(Clone)]
 pub struct Env {
     /// The file system.

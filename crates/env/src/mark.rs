@@ -1,8 +1,9 @@
-//! Counts of rare paths: what a test must have met before its silence means anything.
+//! Counts of rare paths: a passing test proves nothing about a path that it never took.
 //!
-//! A crate declares its marks with [`declare_marks!`](crate::declare_marks) in a module `marks`, and calls [`Mark::hit`]
-//! where something rare happens, never on the path of every read or write. The counts belong to the process. Tests
-//! report them to the soak, which fails if one remains zero (`docs/TESTING.md`).
+//! A crate declares its marks with [`declare_marks!`](crate::declare_marks) in a module `marks`,
+//! and calls [`Mark::hit`] where something rare happens, never on the path of every read or write.
+//! The counts belong to the process. Tests report them to the soak, which fails if one remains zero
+//! (`docs/TESTING.md`).
 
 // The counts are not points of preemption for any scheduler.
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,8 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// A path that was never taken. The description is a past-tense clause: "a torn tail of the log was cut off".
+    /// A path that was never taken. The description is a past-tense clause: "a torn tail of the log
+    /// was cut off".
     pub const fn new(description: &'static str) -> Self {
         Self { description, hits: AtomicU64::new(0) }
     }

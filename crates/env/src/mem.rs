@@ -1,13 +1,13 @@
 //! A file system in memory, for tests: it knows which bytes and entries a disk would hold
-//! after a power cut, and can be cloned as one would leave it.
+//! after a power cut, and can be cloned in the state that a power cut would leave.
 //!
-//! What it assumes of a disk, and no more: a sector of 512 bytes is written wholly or not
+//! It assumes only this of a disk: a sector of 512 bytes is written wholly or not
 //! at all; [`crate::File::sync`] makes a file's bytes and length durable, not its name;
 //! [`crate::Fs::sync_dir`] makes a directory's entries durable, not the files' bytes, and
 //! not the directory's own name in its parent; a rename is one step.
 //!
 //! Locking: `Shared::names` first, then one file's state; never two files at once. Every
-//! change holds `names` at least shared, so that who holds it alone sees one moment.
+//! change holds `names` at least shared, so that an exclusive holder sees one consistent state.
 
 mod content;
 mod crash;
@@ -28,7 +28,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the file system and its open files share.
+/// The state that the file system and its open files share.
 struct Shared {
     names: RwLock<Names>,
     space: Space,
@@ -68,7 +68,7 @@ impl MemFs {
     }
 
     /// The disk as a power cut at this moment may leave it. The same seed gives the same
-    /// disk. Nobody holds a lock on the clone, and all that it holds is durable.
+    /// disk. The clone has no locked files, and all that it contains is durable.
     ///
     /// With [`CrashStyle::Any`], of what was not synced: each sector of 512 bytes has what it
     /// had at the last sync or after any write since; the length is the synced one or any
@@ -81,8 +81,8 @@ impl MemFs {
         Self { shared: Arc::new(self.shared.copy(seed, Some(style))) }
     }
 
-    /// The file system as the death of the process leaves it: nothing is lost, nobody holds
-    /// a lock, and what was not synced may still be lost in a later crash.
+    /// The file system as the death of the process leaves it: nothing is lost, no file is locked,
+    /// and changes that were not synced may still be lost in a later crash.
     pub fn kill_clone(&self) -> Self {
         Self { shared: Arc::new(self.shared.copy(0, None)) }
     }
@@ -103,9 +103,9 @@ impl MemFs {
         Ok(Arc::new(MemFile::open(shared, node, path, writable)))
     }
 
-    /// What a [`Fs::sync_dir`] does that fails on a system which then takes the directory for clean:
-    /// one sees its entries as before, no later sync makes those durable that are new since the last
-    /// one that went well, and a crash loses them. Removals may still become durable.
+    /// The effect of a failed [`Fs::sync_dir`] on a system that then marks the directory as clean:
+    /// its entries remain visible, but no later sync makes those durable that are newer than the
+    /// last successful sync, and a crash loses them. Removals may still become durable.
     pub(crate) fn forget_dir(&self, dir: &Path) -> Result<()> {
         let mut names = self.shared.names.write();
         let id = names.dir(dir).at("sync", dir)?;
@@ -123,7 +123,7 @@ impl Default for MemFs {
 /// See [`Fs::open_files_max`].
 const OPEN_FILES_MAX: usize = 6;
 
-/// Turns an `io::Result` into ours.
+/// Converts an `io::Result`.
 trait At<T> {
     fn at(self, op: &'static str, path: &Path) -> Result<T>;
 }
@@ -219,7 +219,7 @@ impl Fs for MemFs {
     }
 
     fn available_bytes(&self, path: &Path) -> Result<u64> {
-        self.shared.names.read().node(path).at("ask for space at", path)?;
+        self.shared.names.read().node(path).at("read the free space at", path)?;
         Ok(self.shared.space.available())
     }
 
@@ -227,7 +227,7 @@ impl Fs for MemFs {
         Ok(true)
     }
 
-    /// Very few, so that tests meet what happens then.
+    /// Very few, so that tests reach the bound.
     fn open_files_max(&self) -> Option<usize> {
         Some(OPEN_FILES_MAX)
     }

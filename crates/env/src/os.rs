@@ -1,6 +1,6 @@
 //! The file system of the operating system.
 
-// This module is where the banned calls and types of clippy.toml live.
+// This module uses the calls and types that clippy.toml bans elsewhere.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::direct::{Blocks, DirectFile};
@@ -17,13 +17,13 @@ use std::time::SystemTime;
 pub(crate) struct OsFs;
 
 impl OsFs {
-    /// The one that there is.
+    /// A handle on it.
     pub(crate) fn new() -> Self {
         Self
     }
 }
 
-/// Turns an `io::Result` into ours.
+/// Converts an `io::Result`.
 trait At<T> {
     fn at(self, op: &'static str, path: &Path) -> Result<T>;
 }
@@ -49,7 +49,7 @@ impl Fs for OsFs {
             Ok(direct) => Ok(Arc::new(DirectFile::new(Arc::new(direct), plain))),
             Err(error) => {
                 if mode == OpenMode::CreateNew {
-                    // The first error is the one to tell.
+                    // The first error is the one to return.
                     let _left = self.remove(path);
                 }
                 Err(error)
@@ -93,7 +93,7 @@ impl Fs for OsFs {
 
     fn exists(&self, path: &Path) -> Result<bool> {
         match path.try_exists() {
-            // What would be below a file.
+            // A path below a file.
             Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(false),
             found => found.at("look for", path),
         }
@@ -119,7 +119,7 @@ impl Fs for OsFs {
     }
 
     fn available_bytes(&self, path: &Path) -> Result<u64> {
-        let stat = rustix::fs::statvfs(path).map_err(io::Error::from).at("ask for space at", path)?;
+        let stat = rustix::fs::statvfs(path).map_err(io::Error::from).at("read the free space at", path)?;
         Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
     }
 
@@ -128,14 +128,15 @@ impl Fs for OsFs {
         Ok(device(one)? == device(other)?)
     }
 
-    /// Half of the descriptors that the process may have: the rest is for whatever else it does.
+    /// Half of the descriptors that the process may have: the rest is for its other files and
+    /// sockets.
     fn open_files_max(&self) -> Option<usize> {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current?;
         Some(usize::try_from(limit / 2).unwrap_or(usize::MAX).max(LEAST_OPEN_FILES))
     }
 }
 
-/// So many files may be open however few descriptors there are.
+/// The least bound on open files, even if the process may have fewer descriptors.
 const LEAST_OPEN_FILES: usize = 16;
 
 struct OsLock {
@@ -146,8 +147,8 @@ impl FileLock for OsLock {}
 
 impl OsLock {
     fn take(file: fs::File, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        // `flock` on Linux: bound to this open file, so that a second open in the same
-        // process is refused too, and gone with the process.
+        // `flock` on Linux: it belongs to this open file, so a second open in the same process is
+        // refused too, and it ends with the process.
         match file.try_lock() {
             Ok(()) => Ok(Some(Box::new(Self { _file: file }))),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -165,7 +166,7 @@ struct OsFile {
 const ZEROS_LEN: usize = 64 * 1024;
 
 impl OsFile {
-    /// Opens a file, with flags of the system's besides those of `mode`.
+    /// Opens a file, with system flags besides those of `mode`.
     fn open(path: &Path, mode: OpenMode, flags: i32) -> Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(flags);
@@ -203,7 +204,8 @@ impl OsFile {
             self.file.write_all_at(&zeros[..piece], at)?;
             at += piece as u64;
         }
-        // What is allocated at once has its length before anything that is written to it later; so has this.
+        // As with an atomic allocation, the length is on disk before anything that is written
+        // later.
         self.file.sync_all()
     }
 
@@ -279,7 +281,7 @@ impl File for OsFile {
     }
 
     fn len(&self) -> Result<u64> {
-        Ok(self.file.metadata().at("ask for the length of", &self.path)?.len())
+        Ok(self.file.metadata().at("read the length of", &self.path)?.len())
     }
 
     fn inode(&self) -> Result<Option<u64>> {

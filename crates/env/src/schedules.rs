@@ -1,11 +1,13 @@
-//! Scenarios of threads under many schedules, all of which follow from a seed. For tests, with the feature `shuttle`.
+//! Scenarios of threads under many schedules, all of which follow from a seed. For tests, with the
+//! feature `shuttle`.
 //!
-//! The same variables say what to run as in `alluvium_testkit::seed`: `ALLUVIUM_SEED=7` runs the schedules of one seed again,
-//! `ALLUVIUM_SEQUENCES=1000` those of so many seeds in place of the usual number, `ALLUVIUM_SECONDS=60` those of as many as there
-//! is time for, and `ALLUVIUM_FIRST=100` begins with that seed. How many schedules there were is appended to the file that
-//! `ALLUVIUM_TALLY` names.
+//! The variables are those of `alluvium_testkit::seed`: `ALLUVIUM_SEED=7` runs the schedules of one
+//! seed again, `ALLUVIUM_SEQUENCES=1000` sets the number of seeds, `ALLUVIUM_SECONDS=60` runs new
+//! seeds until that time has passed, and `ALLUVIUM_FIRST=100` sets the first seed. The number of
+//! schedules is appended to the file that `ALLUVIUM_TALLY` names.
 
-// Tests are told by the environment what to replay, and tell the soak in a real file and by a real clock.
+// Tests read from the environment what to replay, and report to the soak in a real file, by a real
+// clock.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
@@ -16,20 +18,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So many schedules follow from a seed. The first of those with priorities only counts the steps.
+/// The number of schedules that follow from a seed. The first one with priorities only counts the
+/// steps.
 pub const OF_A_SEED: u64 = 10;
-/// So many turns of priorities.
+/// The number of changes of priorities in a schedule.
 const DEPTH: usize = 3;
-/// A scenario that takes more steps goes round in circles.
+/// A scenario that takes more steps does not end.
 const MOST_STEPS: usize = 20_000_000;
-/// Holds the calls of a database.
+/// Enough for the calls of a database.
 const STACK_BYTES: usize = 1 << 20;
 
-/// Runs a scenario under the schedules of a seed: of even ones at random; of odd ones with threads that stand still for
-/// long while others go on.
+/// Runs a scenario under the schedules of a seed: an even seed picks threads at random; with an odd
+/// one, threads pause for long while others run.
 ///
 /// # Panics
-/// As the scenario does, and if its threads wait for each other for ever.
+/// If the scenario does, and on a deadlock.
 pub fn run(seed: u64, scenario: impl Fn() + Send + Sync + 'static) {
     if seed.is_multiple_of(2) {
         under(RandomScheduler::new_from_seed(seed, OF_A_SEED as usize), scenario);
@@ -51,16 +54,16 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.trim().parse().ok()
 }
 
-/// The seeds that the environment asks for.
-struct Asked {
+/// The seeds that the environment requests.
+struct Request {
     replayed: Option<u64>,
     first: u64,
     count: u64,
     limit: Option<Duration>,
 }
 
-impl Asked {
-    /// `usual` seeds, if nobody asks for others.
+impl Request {
+    /// `usual` seeds, unless the environment sets others.
     fn new(usual: u64) -> Self {
         Self {
             replayed: number("ALLUVIUM_SEED"),
@@ -70,18 +73,18 @@ impl Asked {
         }
     }
 
-    /// The next seed, after so many and so much time.
+    /// The next seed, after `done` seeds and the time `elapsed`.
     fn next(&self, done: u64, elapsed: Duration) -> Option<u64> {
-        let goes_on = match (self.replayed, self.limit) {
+        let continues = match (self.replayed, self.limit) {
             (Some(_), _) => done == 0,
             (None, Some(limit)) => elapsed < limit,
             (None, None) => done < self.count,
         };
-        goes_on.then(|| self.replayed.unwrap_or(self.first + done))
+        continues.then(|| self.replayed.unwrap_or(self.first + done))
     }
 }
 
-/// Tells the soak how many schedules there were.
+/// Reports the number of schedules to the soak.
 fn tally(schedules: u64) {
     let Some(path) = std::env::var_os("ALLUVIUM_TALLY") else { return };
     let file = OpenOptions::new().append(true).create(true).open(&path);
@@ -89,15 +92,15 @@ fn tally(schedules: u64) {
     written.unwrap_or_else(|e| panic!("ALLUVIUM_TALLY={}: {e}", path.display()));
 }
 
-/// Runs a scenario under so many schedules, or under those that the environment asks for. `test` is what cargo is told to
-/// run it alone.
+/// Runs a scenario under `usual` schedules, or under those that the environment requests. `test` is
+/// the part of the cargo command that selects this test.
 ///
 /// # Panics
-/// As [`run`], after printing the seed and how to run it again.
+/// As [`run`], after printing the seed and the command that replays it.
 pub fn check(test: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
     let scenario = Arc::new(scenario);
-    let (asked, started, mut done) = (Asked::new(usual.div_ceil(OF_A_SEED)), Instant::now(), 0);
-    while let Some(seed) = asked.next(done, started.elapsed()) {
+    let (request, started, mut done) = (Request::new(usual.div_ceil(OF_A_SEED)), Instant::now(), 0);
+    while let Some(seed) = request.next(done, started.elapsed()) {
         let again = scenario.clone();
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(seed, move || again()))) {
             eprintln!("seed {seed} failed; run it alone: ALLUVIUM_SEED={seed} cargo test --features shuttle {test}");

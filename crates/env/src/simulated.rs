@@ -1,9 +1,9 @@
 //! Simulated time: a clock that threads can wait on.
 //!
-//! With the feature `shuttle`, [`run`] runs a world of threads on shuttle's scheduler in which only waiting takes time:
-//! when no thread can go on, the clock moves to the next moment that one waits for, and `Condvar::wait_for` ends when its
-//! time is over. The same seed gives the same run. Without the feature there is one thread to be waited for: whoever
-//! waits moves the clock.
+//! With the feature `shuttle`, [`run`] runs a world of threads on shuttle's scheduler in which only
+//! waiting takes time: when no thread can run, the clock moves to the next time that a thread waits
+//! for, and `Condvar::wait_for` ends at its timeout. The same seed gives the same run. Without the
+//! feature there is a single thread, and its waiting moves the clock.
 
 #[cfg(feature = "shuttle")]
 pub use crate::timeline::run;
@@ -15,7 +15,7 @@ use crate::clock::ManualClock;
 use crate::timeline;
 use std::time::Duration;
 
-/// A clock that moves when somebody waits.
+/// A clock that moves when threads wait.
 #[derive(Default)]
 pub struct SimulatedClock {
     #[cfg(not(feature = "shuttle"))]
@@ -27,17 +27,17 @@ pub struct SimulatedClock {
 const EPOCH_MS: i64 = 1_767_225_600_000;
 
 impl SimulatedClock {
-    /// A clock that stands at zero; with the feature `shuttle`, that of the world that this is called in.
+    /// A clock at zero; with the feature `shuttle`, the clock of the current world.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns at this moment, or at once if it is over.
-    pub fn wait_until(&self, moment: Duration) {
+    /// Returns at this time, or at once if it has passed.
+    pub fn wait_until(&self, time: Duration) {
         #[cfg(not(feature = "shuttle"))]
-        self.manual.advance(moment.saturating_sub(self.manual.now()));
+        self.manual.advance(time.saturating_sub(self.manual.now()));
         #[cfg(feature = "shuttle")]
-        timeline::wait_until(moment);
+        timeline::wait_until(time);
     }
 }
 

@@ -1,8 +1,9 @@
-//! A file system that takes its time: that of a disk of some bandwidth and latency, in simulated time.
+//! A file system on a disk of limited bandwidth and latency, in simulated time.
 //!
-//! Reading and writing take the time of their bytes; a read, a sync and every change of names take the disk's latency.
-//! The disk does one thing after the other, and comes to everybody in turn with a piece of 16 KiB at most, as schedulers of
-//! systems do. There is no page cache: what is written is on its way.
+//! Reads and writes take time in proportion to their bytes; a read, a sync and every change of
+//! names take the disk's latency. The disk does one operation at a time, and serves all threads in
+//! turn with pieces of at most 16 KiB, as the schedulers of operating systems do. There is no page
+//! cache: writes go to the disk at once.
 
 use crate::clock::Clock;
 use crate::error::Result;
@@ -14,30 +15,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How fast a disk is.
+/// The speed of a disk.
 #[derive(Debug, Clone, Copy)]
 pub struct Speed {
-    /// Bytes that it reads or writes in a second.
+    /// Bytes read or written per second.
     pub bytes_per_s: u64,
-    /// What finding a place, or making sure, takes.
+    /// The time of a seek or a sync.
     pub latency: Duration,
 }
 
-/// What is done at once of a longer read or write.
+/// The most bytes of a read or write that are transferred at once.
 const PIECE_BYTES: u64 = 16 << 10;
 
 /// The disk that files and file system share.
 struct Disk {
     clock: Arc<SimulatedClock>,
     speed: Speed,
-    /// When it has done all that it was asked for, in nanoseconds.
+    /// When all operations so far are done, in nanoseconds.
     free_at: AtomicU64,
-    /// How long it has worked, in nanoseconds.
+    /// The total time of all operations, in nanoseconds.
     worked: AtomicU64,
 }
 
 impl Disk {
-    /// Returns when the disk has come to all of this, and done it.
+    /// Returns when the disk has transferred `bytes`, after `latency`.
     fn work(&self, bytes: u64, latency: Duration) {
         let (mut left, mut latency) = (bytes, latency);
         loop {
@@ -76,13 +77,13 @@ pub struct SlowFs {
 }
 
 impl SlowFs {
-    /// Over `inner`, as fast as that, by this clock.
+    /// Over `inner`, with this clock and speed.
     pub fn new(inner: Arc<dyn Fs>, clock: Arc<SimulatedClock>, speed: Speed) -> Self {
         let disk = Disk { clock, speed, free_at: AtomicU64::new(0), worked: AtomicU64::new(0) };
         Self { inner, disk: Arc::new(disk) }
     }
 
-    /// How long the disk has worked.
+    /// The total time that the disk was busy.
     pub fn worked(&self) -> Duration {
         Duration::from_nanos(self.disk.worked.load(Ordering::SeqCst))
     }

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// As the error of a stream; [`Error::of_stream`] gives it back.
+/// The error of a stream; [`Error::of_stream`] converts it back.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
@@ -20,7 +20,8 @@ impl From<Error> for io::Error {
 }
 
 impl Error {
-    /// The error behind that of a stream over the file `path`, or else that itself.
+    /// The error of an operation `op` on a stream over the file `path`: the original error, if the
+    /// stream error was made from one.
     pub fn of_stream(op: &'static str, path: &Path, error: io::Error) -> Self {
         match error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
             Some(inner) => inner.clone(),
@@ -50,8 +51,8 @@ impl Read for FileReader {
     }
 }
 
-/// A file that takes its name when it is whole: until then it is written under the name with `.part` behind
-/// it, and dropped before that, it is removed.
+/// A file that gets its name when it is complete: until then its name has the suffix `.part`.
+/// Dropped before that, it is removed.
 pub struct WholeFile {
     fs: Arc<dyn Fs>,
     path: PathBuf,
@@ -62,10 +63,10 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// An empty file. What an earlier one left under the name with `.part` is removed.
+    /// An empty file. Removes an incomplete one of the same name.
     ///
     /// # Errors
-    /// What removing and creating say.
+    /// I/O errors.
     pub fn create(fs: &Arc<dyn Fs>, path: &Path) -> Result<Self> {
         let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
         name.push(".part");
@@ -77,15 +78,15 @@ impl WholeFile {
         Ok(Self { fs: fs.clone(), path: path.to_owned(), part, file, offset: 0, finished: false })
     }
 
-    /// Makes the content durable, and gives the file its name, replacing what has it.
+    /// Makes the content durable, and gives the file its name; replaces a file of that name.
     ///
     /// # Errors
-    /// What syncing and renaming say; the file that had the name is then as it was.
+    /// I/O errors; a file of that name is then unchanged.
     pub fn finish(mut self) -> Result<()> {
         self.file.sync()?;
         self.fs.rename(&self.part, &self.path)?;
         self.finished = true;
-        // A single name stands in the directory that the process works in.
+        // A single name is in the working directory.
         let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
         self.fs.sync_dir(parent.unwrap_or(Path::new(".")))
     }
@@ -106,7 +107,7 @@ impl Write for WholeFile {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if !self.finished {
-            // What cannot be removed is removed by the next one.
+            // A file that cannot be removed now is removed by the next `WholeFile`.
             let _left = self.fs.remove(&self.part);
         }
     }

@@ -1,10 +1,10 @@
 //! Locks, condition variables and atomics.
 //!
-//! In the manner of `parking_lot`: `lock()` gives the guard, and a panic does not poison.
-//! With the cargo feature `shuttle` the same names run on shuttle's scheduler, which tries
-//! interleavings; such code must then run within `shuttle::check_*`. With the feature `loom` they
-//! run in loom's model, which tries all orders that the memory model allows; such code must then run
-//! within [`crate::orders::check`].
+//! Like `parking_lot`: `lock()` returns the guard, and a panic does not poison. With the cargo
+//! feature `shuttle` the same names run on shuttle's scheduler, which tries interleavings; such
+//! code must then run within `shuttle::check_*`. With the feature `loom` they run in loom's model,
+//! which tries all orders that the memory model allows; such code must then run within
+//! [`crate::orders::check`].
 
 #[cfg(not(any(feature = "loom", feature = "shuttle")))]
 mod real;

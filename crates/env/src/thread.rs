@@ -1,6 +1,6 @@
 //! Threads.
 
-// This module is where the banned calls of clippy.toml live.
+// This module makes the calls that clippy.toml bans elsewhere.
 #![allow(clippy::disallowed_methods)]
 
 #[cfg(all(feature = "loom", not(feature = "shuttle")))]
@@ -12,7 +12,7 @@ use std::thread as host;
 
 #[cfg(feature = "shuttle")]
 use shuttle::thread as scoped;
-// Loom has none: what it models starts threads of its own.
+// Loom has none: its scenarios spawn threads without a scope.
 #[cfg(not(feature = "shuttle"))]
 use std::thread as scoped;
 
@@ -31,7 +31,7 @@ pub struct Panicked {
     pub message: String,
 }
 
-/// A running thread. Dropping the handle lets the thread run on.
+/// A running thread. Dropping the handle detaches the thread.
 pub struct JoinHandle<T> {
     name: String,
     inner: host::JoinHandle<T>,
@@ -61,7 +61,7 @@ fn message(payload: &(dyn Any + Send)) -> String {
     }
 }
 
-/// Runs `body`, whose threads may borrow from around it; they are joined before this returns.
+/// Runs `body`, whose threads may borrow local values; they are joined before this returns.
 ///
 /// # Panics
 /// If one of them panicked and was not joined by `body`.
@@ -75,7 +75,7 @@ where
 /// Starts a thread with a name (Linux shows its first 15 bytes).
 ///
 /// # Panics
-/// If the operating system has no thread left to give; see [`try_spawn`].
+/// If the operating system refuses another thread; see [`try_spawn`].
 pub fn spawn<T, F>(name: &str, f: F) -> JoinHandle<T>
 where
     T: Send + 'static,
@@ -83,8 +83,8 @@ where
 {
     match try_spawn(name, f) {
         Ok(handle) => handle,
-        // Like `std::thread::spawn`. The threads of a database start when it opens, so this
-        // is seen before anything was acknowledged.
+        // Like `std::thread::spawn`. The threads of a database start when it opens, so this happens
+        // before anything was acknowledged.
         #[allow(clippy::panic)]
         Err(error) => panic!("cannot start the thread {name}: {error}"),
     }
@@ -93,7 +93,7 @@ where
 /// Starts a thread with a name.
 ///
 /// # Errors
-/// The operating system's, if it has no thread left to give.
+/// The operating system's, if it refuses another thread.
 pub fn try_spawn<T, F>(name: &str, f: F) -> io::Result<JoinHandle<T>>
 where
     T: Send + 'static,

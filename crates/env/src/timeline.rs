@@ -15,12 +15,12 @@ thread_local! {
 #[derive(Default)]
 struct Timeline {
     now: Duration,
-    /// Who waits for which moment.
+    /// The waiting threads, by the time that they wait for.
     alarms: BTreeMap<(Duration, u64), Arc<Bell>>,
     next: u64,
 }
 
-/// What a thread waits for.
+/// A signal that one thread waits for.
 #[derive(Default)]
 pub(crate) struct Bell {
     rung: host::Mutex<bool>,
@@ -28,7 +28,7 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
-    /// Wakes the thread that waits, or will.
+    /// Wakes the thread that waits, or that will wait.
     pub(crate) fn ring(&self) {
         *self.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
@@ -51,7 +51,7 @@ pub(crate) fn now() -> Duration {
     with(|timeline| timeline.now).unwrap_or_default()
 }
 
-/// A bell that rings when so much time is over, and its place; `None` where time does not move by itself.
+/// A bell that rings after this time, and its key; `None` where time is not simulated.
 pub(crate) fn alarm(after: Duration) -> Option<(Arc<Bell>, Alarm)> {
     with(|timeline| {
         let bell = Arc::new(Bell::default());
@@ -62,14 +62,14 @@ pub(crate) fn alarm(after: Duration) -> Option<(Arc<Bell>, Alarm)> {
     })
 }
 
-/// The place of an alarm.
+/// The key of an alarm.
 pub(crate) struct Alarm((Duration, u64));
 
 impl Alarm {
-    /// Waits for its bell; true if that rang because the time was over.
+    /// Waits for its bell; true if the bell rang because the time has passed.
     pub(crate) fn wait(self, bell: &Bell) -> bool {
         bell.wait();
-        // Whoever else has rung it has left it there.
+        // A notification rings the bell, but does not remove the alarm.
         with(|timeline| timeline.alarms.remove(&self.0).is_none()).unwrap_or(true)
     }
 }
@@ -84,7 +84,7 @@ pub(crate) fn wait_until(moment: Duration) {
 /// Runs `world` in a time of its own, under a schedule that follows from `seed`.
 ///
 /// # Panics
-/// As `world` does, and if all threads wait for each other.
+/// If `world` does, and on a deadlock.
 pub fn run(seed: u64, world: impl Fn() + Send + Sync + 'static) {
     let mut config = shuttle::Config::default();
     config.stack_size = 2 << 20;
@@ -109,8 +109,8 @@ pub fn run(seed: u64, world: impl Fn() + Send + Sync + 'static) {
     });
 }
 
-/// Moves the clock whenever this thread has its turn: nobody else can go on.
-// To end a test is its job.
+/// Moves the clock whenever this thread has its turn: no other thread can run.
+// It panics to end a test.
 #[allow(clippy::panic)]
 fn keep_time(over: &AtomicBool) {
     loop {
@@ -130,13 +130,14 @@ fn keep_time(over: &AtomicBool) {
     }
 }
 
-/// Lets any thread run that can, mostly the one that runs already, and the first thread only when no other can.
+/// Picks any thread that can run, mostly the running one, and the first thread only if no other
+/// can.
 struct KeeperLast {
     random: u64,
     done: bool,
 }
 
-/// A thread that could go on gives way once in so many steps.
+/// A thread that could continue is interrupted once in this many steps.
 const STAYS: u64 = 8;
 
 impl Scheduler for KeeperLast {

@@ -30,7 +30,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("remove takes the name, open files stay", remove),
     ("a hard link is the same file", hard_link),
     ("directories are made with their parents and removed when empty", directories),
-    ("a list is sorted and tells lengths", list),
+    ("a list is sorted and has lengths", list),
     ("paths may hold dots", dotted_paths),
     ("a lock is held once", lock),
     ("a lock is held by a reader", lock_to_read),
@@ -374,7 +374,7 @@ fn lock(fs: &dyn Fs, dir: &Path) {
 fn lock_to_read(fs: &dyn Fs, dir: &Path) {
     let path = dir.join("LOCK");
     assert!(fs.try_lock_to_read(&path).is_err());
-    assert!(!fs.exists(&path).unwrap(), "who only reads makes no file");
+    assert!(!fs.exists(&path).unwrap(), "a lock for reading creates no file");
     write(fs, &path, b"");
     let held = fs.try_lock_to_read(&path).unwrap();
     assert!(held.is_some());

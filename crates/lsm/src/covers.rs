@@ -51,7 +51,7 @@ impl Covers {
         self.seqs.clear();
         let (mut low, mut high) = (None, None);
         for set in &self.sets {
-            let place = set.place(key);
+            let place = set.coverage(key);
             low = low.max(place.low);
             high = match (high, place.high) {
                 (Some(a), Some(b)) => Some(std::cmp::min(a, b)),

@@ -1,5 +1,6 @@
 //! Measures a memtable on one thread: inserts, gets, the sort and the walk of a flush, and
-//! iterators on a table that grows. CPU time of the thread. Run: `cargo run --release -p alluvium-memtable --example memtable_speed`.
+//! iterators on a table that grows. CPU time of the thread. Run:
+//! `cargo run --release -p alluvium-memtable --example memtable_speed`.
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
 use alluvium_memtable::Memtable;

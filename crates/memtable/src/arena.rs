@@ -4,30 +4,30 @@
 //!
 //! ```text
 //! 0   u64  number << 8 | kind (kind 0: replaced by an entry with the same key and number)
-//! 8   u32  place of the next older version of the key, or NONE; of a replaced entry, what took its place
+//! 8   u32  place of the next older version of the key, or NONE; of a replaced entry, its replacement
 //! 12  u32  length of the key
 //! 16  u32  length of the value
 //! 20       key, value, padding
 //! ```
 //!
-//! Entries of a chunk follow each other, so that they can be walked without an index.
+//! The entries of a chunk are adjacent, so that they can be walked without an index.
 
 use crate::prefetch::prefetch;
 use alluvium_codec::entry::{self, Entry, Kind, Seq};
 use std::cmp::Ordering;
 
-/// A memtable of this many bytes is to be sealed, whatever the budget allows: 2 GiB. It can hold four times as many: about
-/// 8 GiB of the entries that use its chunks worst.
+/// A memtable of this many bytes is to be sealed, whatever the budget allows: 2 GiB. It can hold
+/// four times as many: about 8 GiB of the entries that use its chunks worst.
 pub const FULL_BYTES: usize = 2 << 30;
 
-/// Where an entry is: the chunk's index, and the offset in units of 8 bytes.
+/// The address of an entry: the chunk's index, and the offset in units of 8 bytes.
 pub(crate) type Place = u32;
 
 /// No entry.
 pub(crate) const NONE: Place = Place::MAX;
 
 const HEADER: usize = 20;
-/// Small entries end about so far behind their beginning, often in the next line of the cache.
+/// Small entries end about this many bytes after their beginning, often in the next cache line.
 const REACH: usize = 48;
 const UNIT: usize = 8;
 const OFFSET_BITS: u32 = 17;
@@ -36,14 +36,14 @@ const FIRST_CHUNK: usize = 64 << 10;
 pub(crate) const LAST_CHUNK: usize = UNIT << OFFSET_BITS;
 const MAX_CHUNKS: usize = 1 << (Place::BITS - OFFSET_BITS);
 
-// However large its entries are, a memtable that is full can take what is on its way to it.
+// Whatever the size of its entries, a full memtable has room for the batches on their way to it.
 const _: () = assert!(FULL_BYTES.div_ceil(LAST_CHUNK / 4) <= MAX_CHUNKS / 4);
 
 /// The bytes of entries; see the module.
 #[derive(Default)]
 pub(crate) struct Arena {
     chunks: Vec<Vec<u8>>,
-    /// The chunk that takes small entries, and how many bytes it takes.
+    /// The chunk that small entries are added to, and its limit in bytes.
     open: Option<(usize, usize)>,
     capacity: usize,
 }
@@ -52,9 +52,9 @@ pub(crate) struct Arena {
 #[derive(Clone, Copy)]
 pub(crate) struct Stored<'a> {
     pub seq: Seq,
-    /// `None` for an entry that another with the same key and number has replaced.
+    /// `None` for an entry that was replaced by one with the same key and number.
     pub kind: Option<Kind>,
-    /// The next older version, or [`NONE`]; of a replaced entry, what took its place.
+    /// The next older version, or [`NONE`]; of a replaced entry, its replacement.
     pub older: Place,
     pub key: &'a [u8],
     pub value: &'a [u8],
@@ -64,7 +64,7 @@ impl Arena {
     /// Appends an entry whose next older version is at `older`.
     pub(crate) fn push(&mut self, entry: Entry<'_>, older: Place) -> Place {
         let (key_len, value_len) = (entry.key.len(), entry.value.len());
-        // Batches are refused long before they come near 4 GiB.
+        // The store refuses batches long before they reach 4 GiB.
         assert!(key_len.max(value_len) < u32::MAX as usize, "an entry of 4 GiB");
         let need = (HEADER + key_len + value_len).next_multiple_of(UNIT);
         let index = self.chunk_with_room(need);
@@ -94,11 +94,12 @@ impl Arena {
     #[cold]
     fn grow(&mut self, need: usize) -> usize {
         let index = self.chunks.len();
-        // Some 8 GiB at least; see `Memtable`.
+        // At least about 8 GiB; see `Memtable`.
         assert!(index < MAX_CHUNKS, "a memtable of {MAX_CHUNKS} chunks");
-        // Chunks grow with the whole, by a quarter or less of it.
+        // A chunk is at most a quarter of all chunks so far.
         let size = (self.capacity / 4).next_power_of_two().clamp(FIRST_CHUNK, LAST_CHUNK);
-        // An entry that would leave much of a chunk empty gets its own, and the open one stays.
+        // An entry that would leave much of a chunk unused gets its own chunk; the open one
+        // remains.
         let own = need > size / 4;
         let size = if own { need } else { size };
         if !own {
@@ -114,7 +115,7 @@ impl Arena {
         self.capacity + self.chunks.capacity() * size_of::<Vec<u8>>()
     }
 
-    /// How many bytes of each chunk are written.
+    /// The number of bytes written to each chunk.
     pub(crate) fn chunk_lens(&self) -> Vec<usize> {
         self.chunks.iter().map(Vec::len).collect()
     }
@@ -163,7 +164,8 @@ impl Arena {
         self.chunks[index][at + 8..at + 12].copy_from_slice(&older.to_le_bytes());
     }
 
-    /// Marks the entry at `place`, which is in no chain any more, as replaced by the one at `by`.
+    /// Marks the entry at `place`, which was removed from its chain, as replaced by the one at
+    /// `by`.
     pub(crate) fn set_replaced(&mut self, place: Place, by: Place) {
         let (index, at) = split(place);
         self.chunks[index][at] = 0;
@@ -178,7 +180,7 @@ impl Arena {
 
     /// Calls `f` with the entries of chunk `index` from offset `from` on, in the order of their
     /// arrival, until it returns false or offset `to` is reached. Returns the offset of the
-    /// first entry not given.
+    /// first entry that was not passed to `f`.
     pub(crate) fn walk(
         &self,
         index: usize,
@@ -197,7 +199,7 @@ impl Arena {
         at
     }
 
-    /// Asks the processor to fetch the entry at `place`, without waiting for it.
+    /// Prefetches the entry at `place`.
     #[inline]
     pub(crate) fn touch(&self, place: Place) {
         let (chunk, at) = self.locate(place);

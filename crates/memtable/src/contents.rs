@@ -46,7 +46,8 @@ impl Contents {
     pub(crate) fn freeze(&self) {
         let mut guard = self.state.write();
         if let Some(state) = guard.take() {
-            // Set while the lock is held: a reader that finds no state under the lock finds it here.
+            // Set while the lock is held: a reader that finds no state under the lock finds it
+            // here.
             let _ = self.frozen.set(Frozen { state, order: OnceLock::new() });
         }
     }

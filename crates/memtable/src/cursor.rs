@@ -1,8 +1,8 @@
-//! Walking the sorted runs of a memtable that may still be growing.
+//! A cursor over the sorted runs of a memtable that may still grow.
 //!
-//! The cursor copies a batch of entries under the memtable's lock and walks the copy. The
-//! batch lies between two boundaries in every run, so that it can be left on either side
-//! without seeking again.
+//! The cursor copies a batch of entries under the memtable's lock and walks the copy. In every run
+//! the batch has a lower and an upper boundary, so that the cursor can leave it on either side
+//! without another search.
 
 use crate::arena::{Arena, NONE};
 use crate::contents::Contents;
@@ -16,11 +16,11 @@ use std::sync::Arc;
 /// A position in the merged runs.
 pub(crate) struct Cursor {
     runs: Vec<Arc<Run>>,
-    /// How much of each chunk of the arena is in the runs.
+    /// The number of bytes of each chunk of the arena that are in the runs.
     done: Vec<usize>,
     /// Per run: the first item of the batch.
     low: Vec<usize>,
-    /// Per run: the first item behind the batch.
+    /// Per run: the first item after the batch.
     high: Vec<usize>,
     batch: Vec<Copied>,
     bytes: Vec<u8>,
@@ -30,7 +30,7 @@ pub(crate) struct Cursor {
     want: usize,
 }
 
-/// An entry of the batch; its key and value follow each other in [`Cursor::bytes`].
+/// An entry of the batch; its key and value are adjacent in [`Cursor::bytes`].
 struct Copied {
     seq: Seq,
     kind: Kind,
@@ -39,10 +39,11 @@ struct Copied {
     end: usize,
 }
 
-/// After a seek a batch has so many entries, and twice as many each time.
+/// The entries of the first batch after a seek; each later one has twice as many, up to
+/// [`LAST_BATCH`].
 const FIRST_BATCH: usize = 4;
 const LAST_BATCH: usize = 64;
-/// A batch ends when it has so many bytes.
+/// A batch ends when it has this many bytes.
 const BATCH_BYTES: usize = 64 << 10;
 
 impl Cursor {
@@ -125,7 +126,7 @@ impl Cursor {
         contents.read(|state| self.runs.iter().map(|run| sort::lower_bound(&state.arena, run, key, seq)).collect())
     }
 
-    /// Takes the batch behind `high`, and stands on its first entry.
+    /// Copies the batch after `high`, and moves to its first entry.
     fn forward(&mut self, contents: &Contents) {
         self.start_batch();
         self.low.clone_from(&self.high);
@@ -140,7 +141,7 @@ impl Cursor {
         self.at = 0;
     }
 
-    /// Takes the batch before `low`, and stands on its last entry.
+    /// Copies the batch before `low`, and moves to its last entry.
     fn backward(&mut self, contents: &Contents) {
         self.start_batch();
         self.high.clone_from(&self.low);
@@ -174,7 +175,8 @@ impl Cursor {
         let kind = loop {
             match stored.kind {
                 Some(kind) => break kind,
-                // What took its place is in the runs too, or came later: then it is shown here.
+                // The replacement is in the runs too, or newer than the runs: then it is shown
+                // here.
                 None if stored.older == NONE || Arena::is_within(stored.older, &self.done) => return,
                 None => stored = state.arena.at(stored.older),
             }
@@ -187,7 +189,7 @@ impl Cursor {
     }
 }
 
-/// The least item at or behind `from`, and its run.
+/// The least item at or after `from`, and its run.
 fn least(runs: &[Arc<Run>], from: &[usize], arena: &Arena) -> Option<(usize, Item)> {
     let mut best: Option<(usize, Item)> = None;
     for (run, (items, &from)) in runs.iter().zip(from).enumerate() {

@@ -1,28 +1,29 @@
 //! The hash of a memtable: from keys to their newest versions.
 //!
-//! Open addressing with linear probing, 8 bytes a slot: half a hash and a place. A look-up
-//! costs one cache miss here where a table with its tags apart costs two, growing reads no
-//! keys, and nothing is ever removed. The slots are calloc'ed zeros, so that a new table costs
-//! only the pages that it uses.
+//! Open addressing with linear probing, 8 bytes a slot: half a hash and a place. A look-up costs
+//! one cache miss, where a table with separate tags costs two; growing reads no keys, and nothing
+//! is ever removed. The slots are zeros from `calloc`, so that a new table costs only the pages
+//! that it uses.
 
 use crate::arena::Place;
 
 /// Places by the hashes of their keys.
 #[derive(Default)]
 pub(crate) struct Index {
-    /// A power of two of them, or none. 0 is free; else the hash, and the place plus one.
+    /// Their number is a power of two, or 0. A free slot is 0; a used one the hash, and the place
+    /// plus one.
     slots: Vec<u64>,
     used: usize,
 }
 
-/// Where [`Index::find`] ended.
+/// The result of [`Index::find`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// A key's.
+    /// The slot of the key, and its place.
     Of(usize, Place),
-    /// A free one, where the key would be.
+    /// The free slot for the key.
     Free(usize),
-    /// There is none: the table is empty.
+    /// No slot: the table is empty.
     None,
 }
 
@@ -34,12 +35,12 @@ fn pack(hash: u32, place: Place) -> u64 {
 }
 
 impl Index {
-    /// The slot of the key with `hash` of which `is_it` says that its place is right.
+    /// The slot of the key with `hash` for whose place `is_it` returns true.
     #[inline]
     pub(crate) fn find(&self, hash: u32, mut is_it: impl FnMut(Place) -> bool) -> Slot {
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = hash as usize & mask;
-        // Ends: a quarter of the slots is free.
+        // The loop ends: a quarter of the slots is free.
         while let Some(&slot) = self.slots.get(at) {
             if slot == 0 {
                 return Slot::Free(at);
@@ -53,7 +54,7 @@ impl Index {
         Slot::None
     }
 
-    /// Makes room for one key more. Slots found before are no longer right.
+    /// Makes room for one more key. Invalidates the slots found before.
     #[inline]
     pub(crate) fn reserve(&mut self) {
         if (self.used + 1) * 4 > self.slots.len() * 3 {
@@ -82,7 +83,7 @@ impl Index {
         self.used += 1;
     }
 
-    /// Gives a key's slot another place.
+    /// Replaces the place in a key's slot.
     #[inline]
     pub(crate) fn replace(&mut self, at: usize, hash: u32, place: Place) {
         self.slots[at] = pack(hash, place);

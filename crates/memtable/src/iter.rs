@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 /// Walks a memtable in entry order, either way.
 ///
-/// On a frozen memtable it takes no lock and copies nothing. On one that still grows it
-/// copies some entries at a time; what was applied after it was made may be missing.
+/// On a frozen memtable it takes no lock and copies nothing. On one that still grows it copies some
+/// entries at a time; entries applied after its creation may be missing.
 pub struct MemtableIter {
     table: Arc<Memtable>,
     mode: Mode,
@@ -24,13 +24,13 @@ enum Mode {
 
 /// A position in a frozen memtable.
 struct Walk {
-    /// The position in the order; at or behind its end when not valid.
+    /// The position in the order; at or after its end when not valid.
     at: usize,
     /// The entry there, or [`NONE`].
     place: Place,
 }
 
-/// An entry so many positions ahead is fetched while this one is looked at.
+/// The distance, in positions, of the entry that is prefetched.
 const AHEAD: usize = 12;
 
 impl Memtable {
@@ -50,9 +50,13 @@ impl MemtableIter {
         self.table.last_seq().is_some_and(|last| last < seq)
     }
 
-    /// Moves the walk where `f` says, given the order; or the cursor as `g` does.
+    /// Moves the walk to the position that `f` returns, or the cursor by `g`.
     #[inline]
-    fn go(&mut self, f: impl FnOnce(&Frozen, &Sorted, usize) -> Option<usize>, g: impl FnOnce(&mut Cursor, &Contents)) {
+    fn navigate(
+        &mut self,
+        f: impl FnOnce(&Frozen, &Sorted, usize) -> Option<usize>,
+        g: impl FnOnce(&mut Cursor, &Contents),
+    ) {
         match &mut self.mode {
             Mode::Growing(cursor) => g(cursor, self.table.contents()),
             Mode::Frozen(walk) => {
@@ -75,17 +79,17 @@ impl EntryIter for MemtableIter {
     type Error = alluvium_env::Error;
 
     fn seek_first(&mut self) -> alluvium_env::Result<()> {
-        self.go(|_, _, _| Some(0), Cursor::seek_first);
+        self.navigate(|_, _, _| Some(0), Cursor::seek_first);
         Ok(())
     }
 
     fn seek_last(&mut self) -> alluvium_env::Result<()> {
-        self.go(|_, order, _| order.places.len().checked_sub(1), Cursor::seek_last);
+        self.navigate(|_, order, _| order.places.len().checked_sub(1), Cursor::seek_last);
         Ok(())
     }
 
     fn seek(&mut self, key: &[u8], seq: Seq) -> alluvium_env::Result<()> {
-        self.go(
+        self.navigate(
             |frozen, order, _| Some(order.lower_bound(&frozen.state.arena, key, seq)),
             |cursor, contents| cursor.seek(contents, key, seq),
         );
@@ -93,7 +97,7 @@ impl EntryIter for MemtableIter {
     }
 
     fn seek_before(&mut self, key: &[u8]) -> alluvium_env::Result<()> {
-        self.go(
+        self.navigate(
             |frozen, order, _| order.lower_bound(&frozen.state.arena, key, Seq::MAX).checked_sub(1),
             |cursor, contents| cursor.seek_before(contents, key),
         );
@@ -102,7 +106,7 @@ impl EntryIter for MemtableIter {
 
     #[inline]
     fn next(&mut self) -> alluvium_env::Result<()> {
-        self.go(
+        self.navigate(
             |frozen, order, at| {
                 let next = at.saturating_add(1);
                 if let Some(&ahead) = order.places.get(next.saturating_add(AHEAD)) {
@@ -116,7 +120,7 @@ impl EntryIter for MemtableIter {
     }
 
     fn prev(&mut self) -> alluvium_env::Result<()> {
-        self.go(|_, order, at| if at < order.places.len() { at.checked_sub(1) } else { None }, Cursor::prev);
+        self.navigate(|_, order, at| if at < order.places.len() { at.checked_sub(1) } else { None }, Cursor::prev);
         Ok(())
     }
 

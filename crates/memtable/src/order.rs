@@ -1,10 +1,10 @@
-//! The order of a memtable that is still growing: sorted runs, made when somebody asks.
+//! The order of a memtable that still grows: sorted runs, made on request.
 //!
-//! What has come since the last time is sorted into a run of its own, and runs are merged
-//! while the older is less than four times the newer. So there are few runs, and an entry is
+//! The entries since the last request are sorted into a new run, and runs are merged while the
+//! older is less than four times as long as the newer. So there are few runs, and an entry is
 //! merged a logarithmic number of times (the logarithmic method of Bentley and Saxe, 1980).
 //!
-//! Runs are never changed: an iterator keeps those that it began with.
+//! Runs never change: an iterator keeps those that it began with.
 
 use crate::arena::Arena;
 use crate::contents::Contents;
@@ -16,29 +16,29 @@ use std::sync::Arc;
 /// Entries in order, by the first 16 bytes of their keys.
 pub(crate) type Run = Vec<Item>;
 
-/// All runs at a moment.
+/// All runs at one time.
 #[derive(Clone, Default)]
 pub(crate) struct Runs {
     /// Longest and oldest first.
     pub runs: Vec<Arc<Run>>,
-    /// The entries in them are those in so many bytes of each chunk of the arena.
+    /// The runs contain the entries in this many bytes of each chunk of the arena.
     pub done: Vec<usize>,
 }
 
-/// An older run is at least so many times as long as the next newer one.
+/// An older run is at least this many times as long as the next newer one.
 const RATIO: usize = 4;
 /// Runs up to this length are merged at once.
 const SMALL: usize = 128;
-/// At most so many entries are sorted or merged before writers get a turn.
+/// The most entries that are sorted or merged before writers get a turn.
 const SLICE: usize = 4096;
 
 /// The runs, longest and oldest first.
 #[derive(Default)]
 pub(crate) struct Order {
     runs: Vec<Arc<Run>>,
-    /// How much of each chunk of the arena is in the runs.
+    /// The number of bytes of each chunk of the arena that are in the runs.
     done: Vec<usize>,
-    /// How many entries are in the runs.
+    /// The number of entries in the runs.
     entries: usize,
 }
 
@@ -62,12 +62,12 @@ impl Order {
         self.runs.iter().map(|run| run.capacity() * size_of::<Item>()).sum()
     }
 
-    /// Forgets the runs; iterators keep theirs.
+    /// Drops the runs; iterators keep theirs.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Sorts up to [`SLICE`] entries that are in no run and lie before `target`.
+    /// Sorts up to [`SLICE`] entries that are in no run and before `target`.
     fn next_run(&mut self, state: &State, target: &[usize]) -> Option<Run> {
         let mut run = Run::new();
         for (index, (done, &to)) in self.done.iter_mut().zip(target).enumerate() {

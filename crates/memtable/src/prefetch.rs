@@ -1,18 +1,20 @@
-//! Asking the processor for memory ahead of its use.
+//! Prefetching memory.
 //!
-//! Reading a byte fetches memory, too, but nothing behind it is finished before the byte has come; and then few such reads
-//! run at once.
+//! Reading a byte fetches memory, too, but no later instruction retires before the byte has
+//! arrived, so few such reads run at once.
 
 #![allow(unsafe_code)]
 
-/// Begins to fetch what `bytes` begin with, and waits for nothing. Does nothing for no bytes.
+/// Begins to fetch the first bytes of `bytes`, and returns at once. Does nothing if `bytes` is
+/// empty.
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint that reads and writes nothing that a program can see, and that the processor drops if there is no
-        // memory at the address (Intel, "Software Developer's Manual", volume 2, PREFETCHh). Every x86-64 processor has it.
+        // SAFETY: a hint that reads and writes nothing that a program can see, and that the
+        // processor drops if there is no memory at the address (Intel, "Software Developer's
+        // Manual", volume 2, PREFETCHh). Every x86-64 processor has it.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

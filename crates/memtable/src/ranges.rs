@@ -1,7 +1,8 @@
 //! The range tombstones of a memtable, beside its entries.
 //!
-//! They lie in sets of falling size, joined when an older one is less than twice as large as the next: so a
-//! look-up asks a logarithmic number of sets, and a tombstone is copied a logarithmic number of times.
+//! They are kept in sets of decreasing size, joined when an older one is less than twice as large
+//! as the next: so a look-up searches a logarithmic number of sets, and a tombstone is copied a
+//! logarithmic number of times.
 
 use alluvium_codec::entry::Seq;
 use alluvium_codec::ranges::RangeSet;
@@ -9,15 +10,16 @@ use alluvium_env::sync::RwLock;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// An older set is at least so many times as large as the next newer one.
+/// An older set is at least this many times as large as the next newer one.
 const RATIO: usize = 2;
 
 #[derive(Default)]
 pub(crate) struct Ranges {
-    /// There are some, or shortly will be: without, nobody needs to look.
+    /// True if there are tombstones, or will be soon: if false, readers need not search.
     any: AtomicBool,
     bytes: AtomicUsize,
-    /// Largest first. Replaced, never changed, so that readers keep what they have. A leaf among the locks.
+    /// Largest first. Sets are replaced, never changed, so that readers can keep them. A leaf in
+    /// the lock order.
     sets: RwLock<Vec<Arc<RangeSet>>>,
 }
 
@@ -35,8 +37,8 @@ impl Ranges {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Adds a tombstone, and leaves out the numbers that nobody can tell from newer ones: readers are at
-    /// the ascending `snapshots`, or above the last of them.
+    /// Adds tombstones, and drops the numbers that no reader can distinguish from newer ones:
+    /// readers are at the ascending `snapshots`, or above the last of them.
     pub(crate) fn add(&self, set: RangeSet, snapshots: &[Seq]) {
         if set.is_empty() {
             return;

@@ -1,15 +1,15 @@
-//! Sorting entries without touching most keys more than once.
+//! Sorting entries without reading most keys more than once.
 //!
-//! Comparing two entries costs two cache misses, so each is sorted by 16 bytes of its key held
-//! beside its place. Only groups that tie are looked at again: by the 16 bytes behind what the
-//! group has in common (multikey sorting, after Bentley and Sedgewick, "Fast algorithms for
-//! sorting and searching strings", 1997), or by number if they are versions of one key.
+//! Comparing two entries costs two cache misses, so each is sorted by 16 bytes of its key, stored
+//! with its place. Only groups of ties are sorted again: by the 16 bytes after the common prefix of
+//! the group (multikey sorting, after Bentley and Sedgewick, "Fast algorithms for sorting and
+//! searching strings", 1997), or by number if they are versions of one key.
 
 use crate::arena::{Arena, Place};
 use alluvium_codec::entry::{self, Seq};
 use std::cmp::Ordering;
 
-/// An entry to sort, with 16 bytes of its key (zeros behind its end) as a number.
+/// An entry to sort, with 16 bytes of its key as a number (zeros after its end).
 #[derive(Clone, Copy)]
 pub(crate) struct Item {
     pub high: u64,
@@ -17,9 +17,9 @@ pub(crate) struct Item {
     pub place: Place,
 }
 
-/// Ties of fewer entries are settled by comparing them.
+/// Smaller groups of ties are sorted by comparing the entries.
 const FEW: usize = 8;
-/// Ties that are deeper than so many rounds are settled by comparing them. Bounds the stack.
+/// Ties after this many rounds are sorted by comparing the entries. Bounds the stack.
 const ROUNDS: u32 = 8;
 
 impl Item {
@@ -45,7 +45,7 @@ impl Item {
     }
 }
 
-/// The first 16 bytes as two numbers, zeros behind the end.
+/// The first 16 bytes as two numbers, with zeros after the end.
 #[inline]
 pub(crate) fn prefix(bytes: &[u8]) -> (u64, u64) {
     if let Some((high, rest)) = bytes.split_first_chunk::<8>()
@@ -69,12 +69,12 @@ pub(crate) fn lower_bound(arena: &Arena, run: &[Item], key: &[u8], seq: Seq) -> 
     })
 }
 
-/// How many bytes from the start `a` and `b` have in common.
+/// The length of the common prefix of `a` and `b`.
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Sorts items made with one `skip`, in front of which all their keys agree, in entry order.
+/// Sorts items into entry order. All were made with the same `skip`, the length of a common prefix.
 pub(crate) fn sort(arena: &Arena, items: &mut [Item]) {
     sort_round(arena, items, ROUNDS);
 }
@@ -88,7 +88,7 @@ fn sort_round(arena: &Arena, items: &mut [Item], rounds: u32) {
     }
 }
 
-/// Puts a group that ties in order. Only places move: the bytes are the same.
+/// Sorts a group of ties. Only places move: the bytes are equal.
 fn settle(arena: &Arena, group: &mut [Item], rounds: u32) {
     if group.len() < FEW || rounds == 0 {
         group.sort_unstable_by(|a, b| arena.compare(a.place, b.place));

@@ -9,9 +9,9 @@ use std::cmp::Ordering;
 /// All entries in order.
 pub(crate) struct Sorted {
     pub places: Vec<Place>,
-    /// What all keys begin with, in bytes.
+    /// The length of the common prefix of all keys, in bytes.
     skip: usize,
-    /// The bits behind that of every [`STEP`]th entry, so that a search touches few entries.
+    /// The bits after that of every [`STEP`]th entry, so that a search reads few entries.
     marks: Vec<(u64, u64)>,
 }
 
@@ -42,14 +42,14 @@ impl Sorted {
         from + self.places[from..to].partition_point(before)
     }
 
-    /// A range of entries that holds the lower bound of `key`, or ends at it.
+    /// A range of entries that contains the lower bound of `key`, or ends at it.
     fn marked_range(&self, arena: &Arena, key: &[u8]) -> (usize, usize) {
         let all = (0, self.places.len());
         let Some(&first) = self.places.first() else { return all };
         let common = &arena.key(first)[..self.skip];
         let Some(rest) = key.strip_prefix(common) else { return all };
         let bits = sort::prefix(rest);
-        // A mark with the same bits may stand on either side.
+        // An entry with the same bits may be on either side.
         let from = self.marks.partition_point(|&mark| mark < bits).saturating_sub(1) * STEP;
         let to = self.marks.partition_point(|&mark| mark <= bits) * STEP;
         (from, to.min(all.1))

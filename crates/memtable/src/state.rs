@@ -1,4 +1,4 @@
-//! What the lock of a memtable guards: the arena and the hash over it.
+//! The state that the lock of a memtable guards: the arena and the hash over it.
 
 use crate::arena::{Arena, NONE, Place, Stored};
 use crate::index::{Index, Slot};
@@ -10,12 +10,12 @@ use alluvium_codec::entry::{Entry, Seq};
 pub(crate) struct State {
     pub arena: Arena,
     newest: Index,
-    /// Entries in the arena, replaced ones too.
+    /// The number of entries in the arena, replaced ones included.
     pub pushed: usize,
     replaced: usize,
-    /// Bytes of all keys and values that were added.
+    /// The bytes of all keys and values that were added.
     pub raw: u64,
-    /// A prefix that all keys have.
+    /// The common prefix of all keys.
     common: Option<Vec<u8>>,
 }
 
@@ -25,7 +25,7 @@ fn hash(key: &[u8]) -> u32 {
 }
 
 impl State {
-    /// Adds an entry. One with the same key and number, which nobody should write, is replaced.
+    /// Adds an entry. It replaces one with the same key and number, which no writer should create.
     #[inline]
     pub(crate) fn insert(&mut self, entry: Entry<'_>) {
         self.narrow_common(entry.key);
@@ -47,12 +47,12 @@ impl State {
                     self.newest.replace(at, hash, new_head);
                 }
             }
-            // Never: there is room.
+            // Never: `reserve` made room.
             Slot::None => {}
         }
     }
 
-    /// Adds an entry that is not found by its key.
+    /// Adds an entry that [`State::get`] does not find.
     #[inline]
     pub(crate) fn push(&mut self, entry: Entry<'_>) {
         self.narrow_common(entry.key);
@@ -70,7 +70,7 @@ impl State {
         }
     }
 
-    /// The length of a prefix that all keys have.
+    /// The length of a common prefix of all keys.
     pub(crate) fn common_len(&self) -> usize {
         self.common.as_ref().map_or(0, Vec::len)
     }
@@ -90,7 +90,7 @@ impl State {
         None
     }
 
-    /// Entries, without the replaced ones.
+    /// The number of entries, without the replaced ones.
     pub(crate) fn len(&self) -> usize {
         self.pushed - self.replaced
     }

@@ -19,17 +19,17 @@ use std::sync::Arc;
 /// and its last writer has finished it is *frozen*: it never changes again, reads take no
 /// lock, and the first iterator sorts it as a whole.
 ///
-/// It holds some 8 GiB at least and 32 GiB at most; keys and values are shorter than 4 GiB.
+/// Its capacity is between about 8 GiB and 32 GiB; keys and values are shorter than 4 GiB.
 ///
-/// Range tombstones lie beside the entries ([`Memtable::delete_range`]) and hide none of them here:
-/// readers compare numbers.
+/// Range tombstones are kept beside the entries ([`Memtable::delete_range`]) and hide none of them
+/// here: readers compare numbers.
 ///
-/// Locks: the order, then the state; the range tombstones' stands alone. None is held while waiting for
-/// anything else.
+/// Locks: the order, then the state; the lock of the range tombstones is independent. None is held
+/// while waiting for anything else.
 pub struct Memtable {
     first_seq: Seq,
     last_seq: AtomicU64,
-    /// Registered writers, and two flags.
+    /// The number of registered writers, and two flags.
     gate: AtomicU64,
     /// Held to wait for `gate`, and to notify after a change of it.
     gate_lock: Mutex<()>,
@@ -40,9 +40,9 @@ pub struct Memtable {
     ranges: Ranges,
 }
 
-/// In [`Memtable::gate`]: no writer will be registered any more.
+/// In [`Memtable::gate`]: no more writers will be registered.
 const SEALED: u64 = 1 << 63;
-/// In [`Memtable::gate`]: somebody waits for it.
+/// In [`Memtable::gate`]: a thread waits for a change.
 const AWAITED: u64 = 1 << 62;
 const WRITERS: u64 = AWAITED - 1;
 
@@ -74,18 +74,18 @@ impl Memtable {
         debug_assert_eq!(before & SEALED, 0, "a writer was registered after the seal");
     }
 
-    /// Adds entries, under one lock for all of them. The numbers of a key may come in any
-    /// order. Should two entries have the same key and number, the one applied last stays.
+    /// Adds entries, under one lock for all of them. The numbers of a key may arrive in any order.
+    /// Of two entries with the same key and number, the one applied last remains.
     ///
     /// # Panics
     /// If the memtable is sealed and no writer is registered, beyond the limits of
-    /// [`Memtable`], and if `entries` does.
+    /// [`Memtable`], and if `entries` panics.
     pub fn apply<'a>(&self, entries: impl Iterator<Item = Entry<'a>>) {
         self.apply_some_ordered(entries.map(|entry| (entry, false)));
     }
 
-    /// As [`Memtable::apply`]. Entries with `true` are only found by iterators, not by [`Memtable::get`], which
-    /// makes them cheaper; no two of them have the same key and number.
+    /// As [`Memtable::apply`]. Entries with `true` are found only by iterators, not by
+    /// [`Memtable::get`], which makes them cheaper; no two of them have the same key and number.
     ///
     /// # Panics
     /// As [`Memtable::apply`].
@@ -93,16 +93,16 @@ impl Memtable {
         self.contents.apply(entries);
     }
 
-    /// Says that a registered writer is about to add range tombstones, so that readers look for them.
-    /// Called by the commit leader, before the memtable can be sealed.
+    /// Announces that a registered writer will add range tombstones, so that readers search for
+    /// them. Called by the commit leader, before the memtable can be sealed.
     pub fn expect_ranges(&self) {
         self.ranges.expect();
     }
 
-    /// Adds a range tombstone: the keys from `start` to below `end` are gone as of `seq`. Numbers that
-    /// a newer tombstone over the same keys makes superfluous go: those that no reader at the ascending
-    /// `snapshots`, of which the last is *visible*, or above it, can tell from the newer one. So whoever
-    /// reads below the last of them is registered in the list.
+    /// Adds a range tombstone: the keys from `start` to below `end` are deleted as of `seq`. Drops
+    /// the numbers that a newer tombstone over the same keys makes superfluous: those that no
+    /// reader at one of the ascending `snapshots`, of which the last is *visible*, or above it, can
+    /// distinguish from the newer one. So every reader below the last of them must be in the list.
     pub fn delete_range(&self, start: &[u8], end: &[u8], seq: Seq, snapshots: &[Seq]) {
         self.ranges.add(RangeSet::one(start, end, seq), snapshots);
     }
@@ -112,18 +112,19 @@ impl Memtable {
         self.ranges.add(ranges, snapshots);
     }
 
-    /// True if there are range tombstones, or may be in a moment. Cheap.
+    /// True if there are range tombstones, or may be soon. Cheap.
     #[inline]
     pub fn has_ranges(&self) -> bool {
         self.ranges.any()
     }
 
-    /// The number of the newest range tombstone not above `seq` that covers `key`; 0 if there is none.
+    /// The number of the newest range tombstone not above `seq` that covers `key`; 0 if there is
+    /// none.
     pub fn cover(&self, key: &[u8], seq: Seq) -> Seq {
         if self.has_ranges() { self.ranges.cover(key, seq) } else { 0 }
     }
 
-    /// The range tombstones so far, in sets that do not change.
+    /// The range tombstones so far, in immutable sets.
     pub fn ranges(&self) -> Vec<Arc<RangeSet>> {
         if self.has_ranges() { self.ranges.sets() } else { Vec::new() }
     }
@@ -137,8 +138,8 @@ impl Memtable {
         }
     }
 
-    /// Ends the interval of numbers at `last_seq`. No writer is registered afterwards; those
-    /// that are may still apply.
+    /// Ends the interval of numbers at `last_seq`. No writer is registered afterwards; registered
+    /// ones may still apply.
     pub fn seal(&self, last_seq: Seq) {
         self.last_seq.store(last_seq, Ordering::Release);
         let before = self.gate.fetch_or(SEALED, Ordering::AcqRel);
@@ -181,7 +182,7 @@ impl Memtable {
     }
 
     /// Finds the newest version of `key` not above `seq`, and replaces `value` by its value.
-    /// `value` is left alone if there is none.
+    /// `value` is unchanged if there is none.
     pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Option<(Seq, Kind)> {
         self.contents.read(|state| {
             let found = state.get(key, seq)?;
@@ -191,8 +192,8 @@ impl Memtable {
         })
     }
 
-    /// The memory that this memtable holds, in bytes: whole chunks, the hash, range tombstones, and what
-    /// iterators have sorted. Grows with [`Memtable::apply`] and the first [`Memtable::iter`].
+    /// The memory of this memtable, in bytes: whole chunks, the hash, range tombstones, and the
+    /// order made for iterators. Grows with [`Memtable::apply`] and the first [`Memtable::iter`].
     pub fn charged_bytes(&self) -> usize {
         let parts = self.contents.bytes() + self.order_bytes.load(Ordering::Relaxed);
         parts + self.ranges.bytes() + size_of::<Self>()
@@ -208,8 +209,8 @@ impl Memtable {
         self.contents.read(State::len)
     }
 
-    /// The number of entries from `lower` to below `upper`, all versions counted, range tombstones not. Sorts what is new,
-    /// as an iterator does.
+    /// The number of entries from `lower` to below `upper`, all versions counted, range tombstones
+    /// not. Sorts new entries, as an iterator does.
     pub fn entries_between(&self, lower: &[u8], upper: &[u8]) -> u64 {
         if let Some(frozen) = self.contents.frozen() {
             let (order, arena) = (self.frozen_order(frozen), &frozen.state.arena);
@@ -224,8 +225,8 @@ impl Memtable {
         })
     }
 
-    /// Keys from `lower` to below `upper`, in order, about `count` of them if there are as many: those of every so manieth
-    /// entry, so that what stands there is like the rest. Sorts what is new, as an iterator does.
+    /// About `count` keys from `lower` to below `upper`, or all if there are fewer, in order: those
+    /// of every n-th entry, as a sample. Sorts new entries, as an iterator does.
     pub fn spread_keys(&self, lower: &[u8], upper: &[u8], count: usize) -> Vec<Vec<u8>> {
         let runs = if self.contents.frozen().is_some() { Vec::new() } else { self.runs().runs };
         let mut keys = Vec::new();
@@ -268,14 +269,14 @@ impl Memtable {
             Sorted::new(&frozen.state)
         });
         if made {
-            // Not within: nobody waits there who holds a lock.
+            // Not within `get_or_init`: a thread that waits there holds no lock.
             self.order.lock().clear();
             self.order_bytes.store(sorted.bytes(), Ordering::Relaxed);
         }
         sorted
     }
 
-    /// Sorted runs that together hold all entries.
+    /// Sorted runs that together contain all entries.
     pub(crate) fn runs(&self) -> Runs {
         let mut order = self.order.lock();
         let runs = order.update(&self.contents);

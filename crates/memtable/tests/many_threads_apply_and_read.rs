@@ -14,7 +14,7 @@ use std::sync::{Arc, Barrier};
 const WRITERS: usize = 4;
 const BATCHES: usize = 200;
 
-/// Writers apply batches whose numbers are interleaved, readers get and iterate meanwhile. What
+/// Writers apply batches whose numbers are interleaved, readers get and iterate concurrently. What
 /// a reader saw it sees again, and at the end everything is there.
 #[test]
 fn many_threads_apply_and_read() {

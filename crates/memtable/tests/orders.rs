@@ -1,5 +1,5 @@
-//! Writers, a sealer, a waiter and a reader under all orders that the memory model allows: nobody waits for ever, and
-//! what was applied is there. Run with `--features loom`.
+//! Writers, a sealer, a waiter and a reader under all orders that the memory model allows: there is
+//! no deadlock, and all applied entries are found. Run with `--features loom`.
 #![cfg(feature = "loom")]
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};
@@ -28,7 +28,7 @@ fn count(table: &Arc<Memtable>) -> usize {
 }
 
 #[test]
-fn whoever_waits_for_a_sealed_one_sees_all_of_it() {
+fn a_waiter_for_a_sealed_memtable_sees_all_of_it() {
     alluvium_env::orders::check(|| {
         let table = Arc::new(Memtable::new(1));
         (0..2).for_each(|_| table.register_writer());

@@ -1,5 +1,5 @@
-//! Writers, a sealer, a waiter and a reader under many schedules: nobody waits for ever, and
-//! what was applied is there. Run with `--features shuttle`.
+//! Writers, a sealer, a waiter and a reader under many schedules: there is no deadlock, and
+//! all applied entries are found. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};

@@ -1,4 +1,4 @@
-//! Makes the fixture of the format anew: `cargo run -p alluvium-readonly --example fixture --
+//! Creates the fixture of the format again: `cargo run -p alluvium-readonly --example fixture --
 //! crates/readonly/tests/fixtures/v1`, in which no store is. As long as version 1 may change.
 
 #[path = "../tests/common/fixture.rs"]

@@ -4,14 +4,14 @@ use crate::options::OnDuplicate;
 use alluvium_codec::entry::{MAX_SEQ, Seq};
 use alluvium_codec::varint;
 
-/// What a pair is sorted by, most often without touching its bytes.
+/// The sort key of a pair: most comparisons need not read its bytes.
 #[derive(Clone, Copy)]
 struct Slot {
-    /// The first eight bytes of the key; what is missing counts as 0.
+    /// The first eight bytes of the key, padded with zeros.
     prefix: u64,
-    /// Where the pair begins in the bytes.
+    /// The offset of the pair in the bytes.
     at: u32,
-    /// Its place among the pairs of the arena.
+    /// Its position among the pairs of the arena, in the order of arrival.
     index: u32,
 }
 
@@ -30,12 +30,12 @@ pub(crate) struct Arena {
 pub(crate) struct Pair<'a> {
     pub key: &'a [u8],
     pub value: &'a [u8],
-    /// Its place among pairs with the same key, as [`rank`] gives it: the one that wins comes first.
+    /// Its rank among pairs with the same key, see [`rank`]: the winner comes first.
     pub rank: Seq,
 }
 
-/// Turns a position in the input into the number that entries of runs have: falling numbers come
-/// first, so that of the pairs of one key the winner is always the first.
+/// Converts a position in the input into the sequence number of an entry of a run. Entries of one
+/// key are in the order of falling numbers, so that the winner is always the first.
 pub(crate) fn rank(position: u64, on_duplicate: OnDuplicate) -> Seq {
     match on_duplicate {
         OnDuplicate::Replace => position,
@@ -43,7 +43,7 @@ pub(crate) fn rank(position: u64, on_duplicate: OnDuplicate) -> Seq {
     }
 }
 
-/// The position that a rank was made of.
+/// The position of a rank; the inverse of [`rank`].
 pub(crate) fn position(rank: Seq, on_duplicate: OnDuplicate) -> u64 {
     match on_duplicate {
         OnDuplicate::Replace => rank,
@@ -54,7 +54,7 @@ pub(crate) fn position(rank: Seq, on_duplicate: OnDuplicate) -> u64 {
 impl Arena {
     /// An empty arena for `limit` bytes, bookkeeping included.
     pub fn new(limit: usize) -> Self {
-        // The address space alone: pages become memory when they are written.
+        // This reserves only address space: pages take memory when they are written.
         Self { bytes: Vec::with_capacity(limit), slots: Vec::new(), limit, first: 0, sorted: false }
     }
 
@@ -78,7 +78,7 @@ impl Arena {
         self.slots.is_empty()
     }
 
-    /// Takes a pair, which fits; `position` is one more than that of the last.
+    /// Adds a pair, which must fit; `position` is one more than that of the last.
     pub fn push(&mut self, key: &[u8], value: &[u8], position: u64) {
         if self.slots.is_empty() {
             self.first = position;
@@ -92,7 +92,7 @@ impl Arena {
         self.bytes.extend_from_slice(value);
     }
 
-    /// The pair at a place, by the order if they were sorted.
+    /// The pair at an index: in sorted order after [`Arena::sort`].
     pub fn pair(&self, at: usize) -> Option<(&[u8], &[u8])> {
         self.slots.get(at).map(|slot| pair_at(&self.bytes, slot.at))
     }
@@ -135,7 +135,7 @@ fn prefix_of(key: &[u8]) -> u64 {
     }
 }
 
-/// The pair that begins at `at`, where [`Arena::push`] has written one.
+/// The pair at the offset `at`, where [`Arena::push`] has written one.
 fn pair_at(bytes: &[u8], at: u32) -> (&[u8], &[u8]) {
     let mut rest = bytes.get(at as usize..).unwrap_or(&[]);
     let key_len = varint::get_u64(&mut rest).unwrap_or(0) as usize;

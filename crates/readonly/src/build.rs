@@ -1,8 +1,9 @@
-//! A build: pairs in, sorted in parts within the memory budget, merged, written.
+//! A build: collects pairs, sorts them in parts within the memory budget, merges the parts, and
+//! writes the store.
 
 use crate::arena::{self, Arena};
 use crate::error::{Error, Result};
-use crate::layout::{Content, MAX_BYTES, Place, Superblock};
+use crate::layout::{BuildDir, Content, MAX_BYTES, Superblock};
 use crate::merge::{merge, merge_into_run};
 use crate::options::{BuildOptions, OnDuplicate};
 use crate::output::DataWriter;
@@ -13,18 +14,18 @@ use alluvium_env::thread::JoinHandle;
 use alluvium_sst::Sampler;
 use std::path::Path;
 
-/// What a build has done.
+/// The report of a build.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BuildReport {
     /// Pairs in the store.
     pub pairs: u64,
-    /// Pairs left out because another of their key stayed.
+    /// Pairs left out because another one with the same key was kept.
     pub duplicates: u64,
     /// Bytes of keys and values in the store.
     pub raw_bytes: u64,
     /// Bytes of all files of the store.
     pub disk_bytes: u64,
-    /// Sorted runs that went to the disk on the way, merged ones included; 0 if memory was enough.
+    /// Sorted runs that were written temporarily, merged ones included; 0 if memory was enough.
     pub runs: u64,
     /// Their bytes.
     pub run_bytes: u64,
@@ -32,20 +33,21 @@ pub struct BuildReport {
     pub merge_passes: u64,
 }
 
-/// What the sorting thread gives back.
+/// The result of the sorting thread.
 struct Sorted {
     arena: Arena,
     sampler: Sampler,
     written: Result<Written>,
 }
 
-/// A read-only store in the making. One thread uses it; another sorts and writes behind it.
+/// A read-only store being built. One thread adds pairs; another one sorts and writes them
+/// concurrently.
 ///
 /// Dropped before [`Build::finish`] has succeeded, it removes what it has written.
 pub struct Build {
     env: Env,
     options: BuildOptions,
-    place: Place,
+    dir: BuildDir,
     arena: Arena,
     spare: Option<Arena>,
     sampler: Option<Sampler>,
@@ -61,7 +63,7 @@ pub struct Build {
 impl Build {
     pub(crate) fn new(env: Env, dir: &Path, mut options: BuildOptions) -> Result<Self> {
         options.check()?;
-        let place = Place::take(&env, dir)?;
+        let dir = BuildDir::take(&env, dir)?;
         Ok(Self {
             arena: Arena::new(options.arena_bytes()),
             spare: None,
@@ -74,7 +76,7 @@ impl Build {
             report: BuildReport::default(),
             env,
             options,
-            place,
+            dir,
         })
     }
 
@@ -91,8 +93,8 @@ impl Build {
     /// ```
     ///
     /// # Errors
-    /// [`Error::PairTooLarge`]; [`Error::NoSpace`]; [`Error::DuplicateKey`], as soon as one is found;
-    /// or what the file system says. The build is of no use then.
+    /// [`Error::PairTooLarge`]; [`Error::NoSpace`]; [`Error::DuplicateKey`], as soon as one is
+    /// found; or an I/O error. The build must be dropped then.
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let size = Arena::size_of(key, value);
         if !self.arena.fits(size) || key.len().max(value.len()) > MAX_BYTES {
@@ -128,7 +130,7 @@ impl Build {
         Ok(())
     }
 
-    /// Hands the arena to a thread that sorts and writes it, and goes on with the other one.
+    /// Passes the arena to a thread that sorts and writes it, and continues with the other arena.
     fn spill(&mut self) -> Result<()> {
         self.join()?;
         if self.arena.is_empty() {
@@ -138,7 +140,7 @@ impl Build {
         let spare = self.spare.take().unwrap_or_else(|| Arena::new(self.options.arena_bytes()));
         let mut arena = std::mem::replace(&mut self.arena, spare);
         let mut sampler = self.sampler.take().unwrap_or_else(|| Sampler::new(self.options.block_bytes));
-        let (env, dir, on_duplicate) = (self.env.clone(), self.place.dir.clone(), self.options.on_duplicate);
+        let (env, dir, on_duplicate) = (self.env.clone(), self.dir.dir.clone(), self.options.on_duplicate);
         let number = self.next_run;
         self.next_run += 1;
         let work = move || {
@@ -159,12 +161,11 @@ impl Build {
         self.spare = Some(sorted.arena);
         self.sampler = Some(sorted.sampler);
         let found = self.take_run(sorted.written?);
-        // Whatever comes later in the input comes later than this one; an earlier one may be over
-        // the borders of runs.
+        // Later runs have only later pairs; an earlier duplicate may have its pairs in two runs.
         if found { Err(self.first_duplicate()) } else { Ok(()) }
     }
 
-    /// Notes a run; true if it has a duplicate that is an error.
+    /// Records a run; true if it contains a duplicate that is an error.
     fn take_run(&mut self, written: Written) -> bool {
         self.report.runs += 1;
         self.report.run_bytes += written.run.meta.bytes;
@@ -200,11 +201,11 @@ impl Build {
         }
     }
 
-    /// An error if the disk has no room for so many bytes more, and a little.
+    /// An error if the disk has no room for this many more bytes, and a small margin.
     fn check_space(&self, bytes: u64) -> Result<()> {
         const SLACK: u64 = 256 << 10;
         let needed = bytes + bytes / 32 + SLACK;
-        let path = &self.place.dir;
+        let path = &self.dir.dir;
         let available = self.env.fs.available_bytes(path)?;
         if available < needed {
             return Err(Error::NoSpace { path: path.clone(), needed, available });
@@ -216,12 +217,12 @@ impl Build {
     fn reduce(&mut self) -> Result<()> {
         let width = self.options.merge_width();
         while self.runs.len() > width {
-            // The smallest first: so the least is written again.
+            // The smallest runs, so that the fewest bytes are written again.
             self.runs.sort_by_key(|run| std::cmp::Reverse(run.meta.bytes));
             let count = width.min(self.runs.len() - width + 1);
             let inputs = self.runs.split_off(self.runs.len() - count);
             self.check_space(inputs.iter().map(|run| run.meta.bytes).sum())?;
-            let (number, dir) = (self.next_run, self.place.dir.clone());
+            let (number, dir) = (self.next_run, self.dir.dir.clone());
             self.next_run += 1;
             let into = RunFile { env: &self.env, dir: &dir, number };
             let written = merge_into_run(&into, inputs, self.options.on_duplicate, &mut || Result::Ok(()))?;
@@ -231,8 +232,9 @@ impl Build {
         Ok(())
     }
 
-    /// Sorts and merges what is left, writes the store, and makes it durable. `aux` are bytes of the
-    /// layer above, which [`crate::ReadOnly::aux`] gives back; a store without pairs has none.
+    /// Sorts and merges the remaining pairs, writes the store, and makes it durable. `aux` are
+    /// bytes of the layer above, which [`crate::ReadOnly::aux`] returns; a store without pairs has
+    /// none.
     ///
     /// ```
     /// use alluvium_readonly::{BuildOptions, OnDuplicate, ReadOnly, ReadOnlyOptions};
@@ -251,7 +253,7 @@ impl Build {
     /// ```
     ///
     /// # Errors
-    /// As [`Build::add`]. Nothing is left of the store then.
+    /// As [`Build::add`]. All files of the store are removed then.
     pub fn finish(mut self, aux: Vec<u8>) -> Result<BuildReport> {
         self.join()?;
         let content = match (self.position, self.runs.is_empty()) {
@@ -271,7 +273,7 @@ impl Build {
             report.raw_bytes = content.raw_bytes();
             report.disk_bytes = content.disk_bytes();
         }
-        self.place.finish(&superblock)?;
+        self.dir.finish(&superblock)?;
         Ok(report)
     }
 
@@ -283,7 +285,7 @@ impl Build {
             sampler.add(Entry { key: pair.key, seq: 1, kind: Kind::Put, value: pair.value });
         }
         self.check_space(self.arena.used() as u64)?;
-        let mut writer = DataWriter::create(&self.env, &self.place.dir, &self.options, sampler, self.raw_bytes)?;
+        let mut writer = DataWriter::create(&self.env, &self.dir.dir, &self.options, sampler, self.raw_bytes)?;
         for pair in self.arena.pairs(on_duplicate) {
             writer.add(pair)?;
         }
@@ -297,11 +299,11 @@ impl Build {
         self.arena = Arena::new(0);
         self.spare = None;
         self.reduce()?;
-        // Zstandard makes of a run no more than LZ4 did.
+        // Zstandard makes a run no larger than LZ4 did.
         let bytes = self.runs.iter().map(|run| run.meta.bytes).sum();
         self.check_space(if self.compresses() { bytes } else { self.raw_bytes })?;
         let sampler = self.sampler.take().unwrap_or_else(|| Sampler::new(self.options.block_bytes));
-        let mut writer = DataWriter::create(&self.env, &self.place.dir, &self.options, sampler, self.raw_bytes)?;
+        let mut writer = DataWriter::create(&self.env, &self.dir.dir, &self.options, sampler, self.raw_bytes)?;
         self.report.merge_passes += 1;
         merge(&self.env, &self.runs, |pair| writer.add(pair))?;
         let content = self.end(writer, aux)?;
@@ -327,7 +329,7 @@ impl Build {
 
 impl Drop for Build {
     fn drop(&mut self) {
-        // The thread writes into the directory that is about to be cleaned up.
+        // The thread writes into the directory that will be cleaned up.
         if let Some(job) = self.job.take() {
             let _of_no_use = job.join();
         }

@@ -1,4 +1,4 @@
-//! What a read-only store can answer instead of a result.
+//! The errors of read-only stores.
 
 use std::path::PathBuf;
 
@@ -10,37 +10,37 @@ pub enum Error {
     #[error(transparent)]
     Storage(#[from] alluvium_env::Error),
     /// There is no read-only store at the path.
-    #[error("{} is no read-only store: check the path, or build one", .0.display())]
+    #[error("{} is not a read-only store: check the path, or build one", .0.display())]
     NotReadOnly(PathBuf),
-    /// A build was cut short, or still goes on.
-    #[error("the build of {} did not come to its end: run it again (it begins anew and cleans up)", .0.display())]
+    /// A build was interrupted, or is still running.
+    #[error("the build of {} is incomplete: run it again (it cleans up and starts over)", .0.display())]
     Unfinished(PathBuf),
-    /// There is a whole read-only store already.
-    #[error("{} is a read-only store already, which never changes: build into another directory", .0.display())]
+    /// The directory already contains a complete read-only store.
+    #[error("{} is already a read-only store, which never changes: build into another directory", .0.display())]
     Exists(PathBuf),
-    /// The directory holds something else.
+    /// The directory contains other files.
     #[error("{} is not empty: a read-only store is built in an empty or new directory", .0.display())]
     NotEmpty(PathBuf),
-    /// Another build goes on there.
+    /// Another build is running there.
     #[error("{} is being built by another process: wait for it, or build into another directory", .0.display())]
     InUse(PathBuf),
-    /// A key comes twice, and [`crate::OnDuplicate::Error`] was asked for.
+    /// A key occurs twice, and the option is [`crate::OnDuplicate::Error`].
     #[error("pair {position} has a key that an earlier pair has: {}", key_text(.key))]
     DuplicateKey {
-        /// Which pair of the input, from 1: the first whose key an earlier one has.
+        /// The position in the input, from 1, of the first pair whose key an earlier one has.
         position: u64,
         /// The key.
         key: Vec<u8>,
     },
-    /// A pair is larger than the memory budget, or than any may be.
-    #[error("a pair has {bytes} bytes; with this memory budget it may have {limit}: raise the budget")]
+    /// A pair is larger than the memory budget or the general limit allows.
+    #[error("a pair has {bytes} bytes, and the limit with this memory budget is {limit}: raise the budget")]
     PairTooLarge {
-        /// Its bytes.
+        /// The bytes of the pair.
         bytes: u64,
-        /// The most bytes that it may have.
+        /// The limit, in bytes.
         limit: u64,
     },
-    /// The disk has no room for what the build needs next. Nothing of it is kept.
+    /// The disk has no room for the next step of the build. All its files are removed.
     #[error("the build needs about {needed} more bytes in {}, and {available} are free: free some space, or build elsewhere", path.display())]
     NoSpace {
         /// The directory.
@@ -51,11 +51,11 @@ pub enum Error {
         available: u64,
     },
     /// The store was built without an index at this interval.
-    #[error("there is no index at the interval {interval}; {}", there_are(.there))]
+    #[error("there is no index at the interval {interval}; {}", available(.there))]
     NoSuchIndex {
-        /// What was asked for.
+        /// The requested interval.
         interval: u64,
-        /// The intervals of the indexes that there are.
+        /// The intervals of the existing indexes.
         there: Vec<u64>,
     },
     /// An option is out of its range.
@@ -63,10 +63,10 @@ pub enum Error {
     InvalidOption {
         /// The option.
         name: &'static str,
-        /// What it may be.
+        /// The valid range, in words.
         must_be: &'static str,
     },
-    /// A thread of the build failed; the message is its last words.
+    /// A thread of the build failed; the text is its panic message or the system's reason.
     #[error("a thread of the build failed: {0}; please report this")]
     ThreadFailed(String),
 }
@@ -74,7 +74,7 @@ pub enum Error {
 /// A result with [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A key for messages: as text if it is text, else in hexadecimal; long ones cut.
+/// A key in a message: as text if it is text, else in hexadecimal; long ones are truncated.
 fn key_text(key: &[u8]) -> String {
     const SHOWN: usize = 64;
     let (part, more) = if key.len() > SHOWN { (&key[..SHOWN], "…") } else { (key, "") };
@@ -84,7 +84,7 @@ fn key_text(key: &[u8]) -> String {
     }
 }
 
-fn there_are(intervals: &[u64]) -> String {
+fn available(intervals: &[u64]) -> String {
     if intervals.is_empty() {
         return "this store was built without index files".to_owned();
     }

@@ -1,16 +1,16 @@
-//! What the superblock of a store says, for tools.
+//! The contents of the superblock of a store, for tools.
 
 use crate::error::Result;
 use crate::layout::{self, SUPERBLOCK, Superblock};
 use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 
-/// What [`read_superblock`] finds.
+/// The result of [`read_superblock`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuperblockFacts {
-    /// The random number that tells the store from others.
+    /// The random number that identifies the store.
     pub id: u64,
-    /// What the layer above wrote: [`crate::BuildOptions::label`].
+    /// The label of the layer above: [`crate::BuildOptions::label`].
     pub label: Vec<u8>,
     /// Pairs that the build left out as duplicates.
     pub duplicates: u64,
@@ -33,10 +33,11 @@ pub struct FileFacts {
     pub footer_checksum: u64,
 }
 
-/// True if the file is the superblock of a store, whole or not, or that of a build: by its name, or by its first bytes.
+/// True if the file is the superblock of a store or of a build, damaged or not: by its name, or by
+/// its first bytes.
 ///
 /// # Errors
-/// What reading says.
+/// I/O errors.
 pub fn is_superblock(env: &Env, path: &Path) -> alluvium_env::Result<bool> {
     if path.file_name().is_some_and(|name| name == SUPERBLOCK || name == layout::TEMPORARY) {
         return Ok(true);
@@ -46,10 +47,11 @@ pub fn is_superblock(env: &Env, path: &Path) -> alluvium_env::Result<bool> {
     Ok(&head[..got] == layout::MAGIC)
 }
 
-/// Reads a superblock. `None` if it is empty, as it is until a build has ended.
+/// Reads a superblock. `None` if it is empty, as it is until the build has finished.
 ///
 /// # Errors
-/// [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`] or [`alluvium_env::Error::Io`].
+/// [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`] or
+/// [`alluvium_env::Error::Io`].
 pub fn read_superblock(env: &Env, path: &Path) -> Result<Option<SuperblockFacts>> {
     if env.fs.open(path, OpenMode::Read)?.is_empty()? && path.file_name().is_some_and(|name| name == layout::TEMPORARY)
     {

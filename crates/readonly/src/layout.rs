@@ -1,8 +1,8 @@
 //! The files of a read-only store, and its superblock.
 //!
-//! A build begins with `READONLY.tmp` and ends with its rename to `READONLY`, so a directory with
-//! that file holds a whole store, and one that was cut short is known as such and cleaned up by the
-//! next build. The bytes are in `docs/format/readonly.md`.
+//! A build begins with `READONLY.tmp` and ends with its rename to `READONLY`. So a directory with
+//! `READONLY` contains a complete store, and an interrupted build is recognised and cleaned up by
+//! the next one. The bytes are described in `docs/format/readonly.md`.
 
 use crate::error::{Error, Result};
 use alluvium_codec::entry::Seq;
@@ -25,14 +25,15 @@ pub(crate) const DATA: &str = "data.sst";
 pub(crate) const DATA_NUMBER: u64 = 1;
 /// The number that all entries of the sorted file have.
 pub(crate) const SEQ: Seq = 1;
-/// What the keys of the sorted file begin with.
+/// The prefix of all keys of the sorted file.
 const TREE: [u8; 4] = 1u32.to_be_bytes();
 pub(crate) const MAGIC: &[u8; 8] = b"alluv-ro";
 /// The format version that this build writes, and the highest that it reads.
 const FORMAT_VERSION: u32 = 1;
-/// The longest superblock that is written or read: two keys of the sorted file, and what else it says.
+/// The longest superblock that is written or read: two keys of the sorted file, and its other
+/// fields.
 const MAX_SUPERBLOCK: u64 = 2 * (MAX_BYTES + TREE.len()) as u64 + (1 << 20);
-/// Numbers of runs begin here, above those of index files.
+/// The first number of a run, above those of index files.
 const FIRST_RUN: u64 = 1 << 32;
 
 /// The name of the index file at an interval.
@@ -45,12 +46,12 @@ pub(crate) fn run_name(number: u64) -> String {
     format!("run-{number}.sst")
 }
 
-/// The number that the file of a run has.
+/// The file number of a run.
 pub(crate) fn run_number(number: u64) -> u64 {
     FIRST_RUN + number
 }
 
-/// Replaces `out` by the key of the sorted file.
+/// Replaces `out` by `key` with the prefix of the sorted file.
 #[inline]
 pub(crate) fn internal_key(out: &mut Vec<u8>, key: &[u8]) {
     out.clear();
@@ -58,13 +59,13 @@ pub(crate) fn internal_key(out: &mut Vec<u8>, key: &[u8]) {
     out.extend_from_slice(key);
 }
 
-/// The key of which an internal key was made.
+/// The key without the prefix of the sorted file.
 #[inline]
 pub(crate) fn user_key(internal: &[u8]) -> &[u8] {
     internal.get(TREE.len()..).unwrap_or(&[])
 }
 
-/// True for the names of files that a build makes before it ends.
+/// True for the names of files that an unfinished build contains.
 fn is_part(name: &str) -> bool {
     let numbered = |prefix: &str, suffix: &str| {
         let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
@@ -73,10 +74,10 @@ fn is_part(name: &str) -> bool {
     name == DATA || numbered("index-", ".idx") || numbered("run-", ".sst")
 }
 
-/// True if the directory holds a read-only store, or the beginning of one.
+/// True if the directory contains a read-only store, or an unfinished one.
 ///
 /// # Errors
-/// What the file system says.
+/// I/O errors.
 pub fn is_read_only(env: &Env, dir: &Path) -> alluvium_env::Result<bool> {
     Ok(env.fs.exists(&dir.join(SUPERBLOCK))? || env.fs.exists(&dir.join(TEMPORARY))?)
 }
@@ -91,7 +92,7 @@ pub(crate) struct Content {
 impl Content {
     fn decode(input: &mut &[u8]) -> alluvium_codec::Result<Self> {
         let data = FileMeta::decode(input)?;
-        // Each pair of the sorted file has the tree in its key.
+        // Each key of the sorted file has the prefix.
         if data.number != DATA_NUMBER || data.raw_bytes < TREE.len() as u64 * data.entries {
             return Err(DecodeError::Invalid("the sorted file"));
         }
@@ -111,22 +112,22 @@ impl Content {
         self.data.raw_bytes.saturating_sub(TREE.len() as u64 * self.data.entries)
     }
 
-    /// Bytes of all files but the superblock.
+    /// Bytes of all files except the superblock.
     pub fn disk_bytes(&self) -> u64 {
         self.indexes.iter().fold(self.data.bytes, |sum, index| sum.saturating_add(index.bytes))
     }
 }
 
-/// What the superblock says.
+/// The contents of the superblock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Superblock {
-    /// Random: tells one store from another.
+    /// Random: identifies the store.
     pub id: u64,
-    /// Of the layer above.
+    /// The label of the layer above.
     pub label: Vec<u8>,
     /// Pairs that were left out as duplicates.
     pub duplicates: u64,
-    /// Nothing if there are no pairs.
+    /// `None` without pairs.
     pub content: Option<Content>,
 }
 
@@ -153,11 +154,12 @@ impl Superblock {
 
     fn decode(bytes: &[u8], path: &Path) -> Result<Self> {
         let damaged = |offset, what: &str| Error::from(alluvium_env::Error::corrupt(path, offset, what));
-        let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| damaged(0, "no read-only store starts like this"))?;
+        let rest =
+            bytes.strip_prefix(MAGIC).ok_or_else(|| damaged(0, "the file does not start like a read-only store"))?;
         let (version, mut rest) = rest.split_first_chunk::<4>().ok_or_else(|| damaged(8, "the file is too short"))?;
         let found = u32::from_le_bytes(*version);
         if found != FORMAT_VERSION {
-            // A changed byte in the version would read as a newer format: the frame tells.
+            // A damaged version would look like a newer format: the checksum of the frame decides.
             let sane = alluvium_codec::frame::get(&mut { rest }, u64::from(found), 12).is_ok();
             if sane
                 || found < 1 << 16 && alluvium_codec::frame::get(&mut { rest }, u64::from(FORMAT_VERSION), 12).is_err()
@@ -183,7 +185,7 @@ impl Superblock {
         let content = match has_content {
             0 => None,
             1 => Some(Content::decode(&mut input)?),
-            _ => return Err(DecodeError::Invalid("what a superblock has")),
+            _ => return Err(DecodeError::Invalid("the contents of a superblock")),
         };
         if !input.is_empty() {
             return Err(DecodeError::Invalid("more bytes than a superblock"));
@@ -203,7 +205,7 @@ impl Superblock {
         Self::read_file(env, &path)
     }
 
-    /// Reads a file that is a superblock.
+    /// Reads the superblock at `path`.
     pub fn read_file(env: &Env, path: &Path) -> Result<Self> {
         let file = env.fs.open(path, OpenMode::Read)?;
         let len = file.len()?;
@@ -214,18 +216,18 @@ impl Superblock {
     }
 }
 
-/// A directory in which a store is being built. Dropped before it is finished, it is cleaned up.
-pub(crate) struct Place {
+/// The locked directory of a build. Dropped before it is finished, it is cleaned up.
+pub(crate) struct BuildDir {
     env: Env,
     pub dir: PathBuf,
-    /// The directory was made for the build.
+    /// The directory was created for the build.
     created: bool,
     finished: bool,
     _lock: Box<dyn FileLock>,
 }
 
-impl Place {
-    /// Takes a new or empty directory, or one in which a build was cut short, which is cleaned up.
+impl BuildDir {
+    /// Locks a new or empty directory, or one with an interrupted build, which is cleaned up.
     pub fn take(env: &Env, dir: &Path) -> Result<Self> {
         let created = !env.fs.exists(dir)?;
         alluvium_env::create_dir_durably(&env.fs, dir)?;
@@ -233,16 +235,16 @@ impl Place {
         let Some(lock) = env.fs.try_lock(&dir.join(LOCK))? else { return Err(Error::InUse(dir.to_owned())) };
         // Another build may have ended in between.
         check_free(env, dir)?;
-        let place = Self { env: env.clone(), dir: dir.to_owned(), created, finished: false, _lock: lock };
+        let build_dir = Self { env: env.clone(), dir: dir.to_owned(), created, finished: false, _lock: lock };
         let temporary = dir.join(TEMPORARY);
         if !env.fs.exists(&temporary)? {
             env.fs.open(&temporary, OpenMode::CreateNew)?.sync()?;
         }
-        // From here on whatever lies here is known as the parts of a build.
+        // From here on all files in the directory are recognised as parts of a build.
         env.fs.sync_dir(dir)?;
-        place.remove_parts()?;
+        build_dir.remove_parts()?;
         env.fs.sync_dir(dir)?;
-        Ok(place)
+        Ok(build_dir)
     }
 
     fn remove_parts(&self) -> alluvium_env::Result<()> {
@@ -254,12 +256,12 @@ impl Place {
         Ok(())
     }
 
-    /// Makes the store whole: its files are durable, and only the superblock is missing.
+    /// Completes the store: its files are durable, and only the superblock is missing.
     pub fn finish(&mut self, superblock: &Superblock) -> Result<()> {
         let (fs, temporary) = (&self.env.fs, self.dir.join(TEMPORARY));
         fs.sync_dir(&self.dir)?;
         let bytes = superblock.encode()?;
-        // Better no store than one that does not open.
+        // A store that would not open is an error of the build.
         check_len(bytes.len() as u64, &temporary)?;
         Superblock::decode(&bytes, &temporary)?;
         let file = fs.open(&temporary, OpenMode::ReadWrite)?;
@@ -273,7 +275,7 @@ impl Place {
 
     fn clean_up(&self) -> alluvium_env::Result<()> {
         self.remove_parts()?;
-        // The parts first, so that what is left over is always known as such.
+        // The parts first, so that remaining files are always recognised as those of a build.
         self.env.fs.sync_dir(&self.dir)?;
         self.env.fs.remove(&self.dir.join(TEMPORARY))?;
         self.env.fs.remove(&self.dir.join(LOCK))?;
@@ -284,16 +286,16 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for BuildDir {
     fn drop(&mut self) {
         if !self.finished {
-            // What cannot be removed now is removed by the next build.
+            // Files that cannot be removed now are removed by the next build.
             let _left = self.clean_up();
         }
     }
 }
 
-/// An error if a superblock is longer than any is.
+/// An error if a superblock is longer than the limit.
 fn check_len(len: u64, path: &Path) -> alluvium_env::Result<()> {
     match len <= MAX_SUPERBLOCK {
         true => Ok(()),

@@ -1,9 +1,9 @@
 //! Read-only stores: keys and values that are written once, sorted, and then read by many.
 //!
 //! [`ReadOnly::build`] takes pairs in any order, sorts them within a memory budget (an external
-//! merge sort), and writes one sorted file, with index files beside it at the intervals asked
-//! for. [`ReadOnly::open`] reads it: any number of processes at once, without a lock, and without
-//! changing anything. A store that was not built to its end does not open.
+//! merge sort), and writes one sorted file, with index files at the requested intervals.
+//! [`ReadOnly::open`] reads it: any number of processes at once, without a lock, and without
+//! changing anything. An incomplete store does not open.
 //!
 //! ```
 //! use alluvium_readonly::{BuildOptions, ReadOnly};

@@ -1,4 +1,4 @@
-//! Merging runs, so many at once.
+//! Merging runs.
 
 use crate::arena::Pair;
 use crate::error::Error;
@@ -9,10 +9,10 @@ use alluvium_codec::entry::EntryIter;
 use alluvium_env::Env;
 use alluvium_lsm::Merge;
 
-/// Between so many pairs a merge asks whether it may go on.
-const ASK_EVERY: u32 = 256;
+/// The number of pairs between two checks whether a merge may continue.
+const CHECK_EVERY: u32 = 256;
 
-/// Hands the pairs of all runs to `take`, in order.
+/// Passes the pairs of all runs to `take`, in order.
 pub(crate) fn merge<E: From<Error>>(
     env: &Env,
     runs: &[Run],
@@ -28,19 +28,20 @@ pub(crate) fn merge<E: From<Error>>(
     Ok(())
 }
 
-/// Merges runs into one, and removes them, as long as `go_on` has no objection.
+/// Merges runs into one, and removes them. An error of `proceed`, which is called now and then,
+/// ends it.
 pub(crate) fn merge_into_run<E: From<Error>>(
     into: &RunFile<'_>,
     runs: Vec<Run>,
     on_duplicate: OnDuplicate,
-    go_on: &mut dyn FnMut() -> Result<(), E>,
+    proceed: &mut dyn FnMut() -> Result<(), E>,
 ) -> Result<Written, E> {
     let mut writer = RunWriter::create(into, on_duplicate)?;
     let mut pairs = 0u32;
     merge::<E>(into.env, &runs, |pair| {
         pairs = pairs.wrapping_add(1);
-        if pairs.is_multiple_of(ASK_EVERY) {
-            go_on()?;
+        if pairs.is_multiple_of(CHECK_EVERY) {
+            proceed()?;
         }
         Ok(writer.add(pair)?)
     })?;

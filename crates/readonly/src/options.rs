@@ -1,39 +1,41 @@
-//! How a read-only store is built and opened.
+//! The options of building and opening a read-only store.
 
 use crate::error::{Error, Result};
 use alluvium_sst::Compression;
 
-/// What a build does with a key that comes again. The place in the input decides, never the
-/// memory budget.
+/// The treatment of a key that occurs again. The position in the input decides, never the memory
+/// budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// The build ends with an error that names the first pair whose key an earlier one has.
+    /// The build fails with an error that names the first pair whose key an earlier one has.
     Error,
     /// The later pair wins.
     Replace,
-    /// The earlier pair stays.
+    /// The earlier pair is kept.
     Skip,
 }
 
 /// The options of a build.
 #[derive(Debug, Clone)]
 pub struct BuildOptions {
-    /// Bytes of memory, 1 MiB or more. What does not fit is sorted in parts on the disk.
+    /// Bytes of memory, 1 MiB or more. Pairs that do not fit are sorted in parts on the disk.
     /// Default: 256 MiB.
     pub memory_bytes: usize,
     /// Bytes of a data block before compression, 512 to 1 MiB. Smaller blocks make random reads
     /// cheaper, larger ones the file smaller. Default: 2 KiB.
     pub block_bytes: usize,
-    /// Compression of data blocks; Zstandard with a dictionary trained on the input. Default: level 3.
+    /// Compression of data blocks; Zstandard with a dictionary trained on the input. Default: level
+    /// 3.
     pub compression: Compression,
     /// Bits of filter for each key, 0 (none) to 32. Default: 10.
     pub filter_bits_per_key: u32,
-    /// An index file for each of these, 1 to 1,000,000 ([`crate::MAX_INTERVAL`]): an index entry every so many keys. Data
-    /// blocks end where such an interval ends. Empty, the default: one index entry for each data block.
+    /// An index file for each of these intervals, 1 to 1,000,000 ([`crate::MAX_INTERVAL`]): it has
+    /// an entry for each interval of this many keys. Data blocks end where an interval ends. Empty,
+    /// the default: one index entry for each data block.
     pub index_intervals: Vec<u64>,
-    /// What to do with a key that comes again. Default: error.
+    /// The treatment of a key that occurs again. Default: error.
     pub on_duplicate: OnDuplicate,
-    /// What the layer above wants to know at opening; kept as it is. At most 64 KiB.
+    /// Bytes that the layer above reads at opening; stored unchanged. At most 64 KiB.
     pub label: Vec<u8>,
     /// Bytes of pairs that are sorted at once. Default: derived from the memory budget.
     pub run_bytes: Option<usize>,
@@ -57,11 +59,11 @@ impl Default for BuildOptions {
     }
 }
 
-/// The longest interval of an index file. The hashes of so many keys are in memory until their filter is written, and a
-/// filter is part of what is read at once.
+/// The longest interval of an index file. The hashes of its keys are in memory until their filter
+/// is written, and the filter is read as a whole.
 pub const MAX_INTERVAL: u64 = 1_000_000;
 
-/// What a merge needs for each run: what its iterator reads ahead, a block, its index.
+/// The memory of a merge for each run: read-ahead, a block, its index. In bytes.
 const BYTES_OF_INPUT: usize = 512 << 10;
 
 impl BuildOptions {
@@ -93,7 +95,7 @@ impl BuildOptions {
         Ok(())
     }
 
-    /// Bytes of pairs that are gathered before they are sorted. Two such arenas are in memory at
+    /// Bytes of pairs that are collected before they are sorted. Two such arenas are in memory at
     /// once: one is filled while the other is written.
     pub(crate) fn arena_bytes(&self) -> usize {
         const MOST: usize = 2 << 30;
@@ -112,8 +114,9 @@ impl BuildOptions {
 pub struct ReadOnlyOptions {
     /// Bytes of memory for cached blocks and indexes, 1 MiB or more. Default: 256 MiB.
     pub memory_bytes: usize,
-    /// The interval of the index file to read by; 0 is the sorted file's own index, with an entry for
-    /// each data block. Default: the smallest that there is; without index files, the file's own.
+    /// The interval of the index file to read by; 0 is the sorted file's own index, with an entry
+    /// for each data block. Default: the smallest existing one; without index files, the file's
+    /// own.
     pub index_interval: Option<u64>,
 }
 

@@ -10,9 +10,9 @@ use alluvium_env::Env;
 use alluvium_sst::{Compression, DictionaryRegistry, FooterInfo, Sampler, Writer, WriterOptions};
 use std::path::Path;
 
-/// The longest dictionary.
+/// The longest dictionary, in bytes.
 const DICTIONARY_BYTES: u64 = 64 << 10;
-/// Less input does without.
+/// Smaller inputs have no dictionary. In bytes.
 const DICTIONARY_INPUT: u64 = 1 << 20;
 
 /// Writes the data of a store, from pairs in order.
@@ -25,7 +25,8 @@ pub(crate) struct DataWriter {
 }
 
 impl DataWriter {
-    /// Begins the files. `sampler` has looked at the input, whose keys and values have `raw_bytes`.
+    /// Creates the files. `sampler` has samples of the input, whose keys and values have
+    /// `raw_bytes`.
     pub fn create(env: &Env, dir: &Path, options: &BuildOptions, sampler: Sampler, raw_bytes: u64) -> Result<Self> {
         let dictionary = match options.compression {
             Compression::Zstd { .. } if raw_bytes >= DICTIONARY_INPUT => {
@@ -48,7 +49,7 @@ impl DataWriter {
         Ok(Self { writer, on_duplicate: options.on_duplicate, key: Vec::new(), duplicates: 0, duplicate: None })
     }
 
-    /// Takes a pair that comes after the last. Of a key that comes again the first is kept.
+    /// Adds a pair that follows the last. Of several pairs with one key the first is kept.
     pub fn add(&mut self, pair: Pair<'_>) -> Result<()> {
         layout::internal_key(&mut self.key, pair.key);
         if self.writer.entries() > 0 && self.writer.last_key() == self.key {
@@ -59,8 +60,8 @@ impl DataWriter {
             return Ok(());
         }
         if self.duplicate.is_some() {
-            // Nothing comes of this build: only an earlier duplicate is looked for, and for that the
-            // last key must go on.
+            // The build will fail: only an earlier duplicate is still looked for, which needs the
+            // last key.
             self.writer.add(Entry { key: &self.key, seq: layout::SEQ, kind: Kind::Put, value: &[] })?;
             return Ok(());
         }
@@ -68,7 +69,7 @@ impl DataWriter {
         Ok(())
     }
 
-    /// Ends the files, durable.
+    /// Completes the files, and makes them durable.
     pub fn finish(self, aux: Vec<u8>) -> Result<Content> {
         let (data, indexes) = self.writer.finish_with_indexes(FooterInfo { aux, ..FooterInfo::default() })?;
         Ok(Content { data, indexes })

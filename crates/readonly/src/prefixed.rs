@@ -1,18 +1,18 @@
-//! Streams of length-prefixed keys and values, the form in which such data is handed over.
+//! Streams of length-prefixed keys and values.
 //!
 //! A pair is a key and a value; each is its length, the byte 1a, and its bytes. A length is written
-//! low byte first, without leading zeros (0 takes no byte); a byte of it that is 1a or 1b stands
-//! behind a 1b. There is nothing between pairs, and nothing behind the last.
+//! low byte first, without leading zeros (0 takes no byte); a byte of it that is 1a or 1b is
+//! preceded by a 1b. There is nothing between pairs, and nothing after the last.
 
 use crate::layout::MAX_BYTES;
 use std::io::{self, BufRead};
 
 const END: u8 = 0x1a;
 const ESCAPE: u8 = 0x1b;
-/// Bytes are taken in so much at a time, so that a wrong length does not take memory before it is known.
+/// The most bytes that are read at once, so that a wrong length does not take memory.
 const PIECE: usize = 1 << 20;
 
-/// Reads pairs one after the other.
+/// Reads pairs in sequence.
 ///
 /// ```
 /// use alluvium_readonly::prefixed::{PairReader, write_pair};
@@ -54,13 +54,13 @@ impl<R: BufRead> PairReader<R> {
     /// let mut reader = PairReader::new(&b"\x04\x1aperu\x04\x1alima\x05\x1achi"[..]);
     /// assert!(reader.next_pair()?);
     /// let cut_off = reader.next_pair().unwrap_err();
-    /// assert!(cut_off.to_string().contains("pair 2 is not whole"));
+    /// assert!(cut_off.to_string().contains("pair 2 is incomplete"));
     /// # std::io::Result::Ok(())
     /// ```
     ///
     /// # Errors
     /// `InvalidData`, naming pair and byte, if the stream ends within a pair or a length is longer
-    /// than a key or value may be; or what reading says.
+    /// than a key or value may be; or I/O errors.
     pub fn next_pair(&mut self) -> io::Result<bool> {
         if self.input.fill_buf()?.is_empty() {
             return Ok(false);
@@ -119,7 +119,7 @@ impl<R: BufRead> PairReader<R> {
         self.bytes
     }
 
-    /// Reads a length and as many bytes.
+    /// Reads a length and that many bytes.
     fn take(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         let mut left = self.length()?;
         out.clear();
@@ -159,7 +159,7 @@ impl<R: BufRead> PairReader<R> {
             length |= u64::from(byte) << (8 * at);
         }
         if length > MAX_BYTES as u64 {
-            let what = format!("{length} bytes are more than a key or value may have ({})", MAX_BYTES);
+            let what = format!("{length} bytes exceed the limit of a key or value ({})", MAX_BYTES);
             return Err(self.wrong(&what));
         }
         Ok(length as usize)
@@ -180,7 +180,7 @@ impl<R: BufRead> PairReader<R> {
     }
 
     fn wrong(&self, what: &str) -> io::Error {
-        let what = format!("pair {} is not whole (at byte {}): {what}", self.pairs + 1, self.bytes);
+        let what = format!("pair {} is incomplete (at byte {}): {what}", self.pairs + 1, self.bytes);
         io::Error::new(io::ErrorKind::InvalidData, what)
     }
 }

@@ -1,6 +1,6 @@
 //! Sorted runs on the disk, between the first pass over the input and the last.
 //!
-//! A run is a sorted file with LZ4 and without filters: quick to write, and checked when it is read.
+//! A run is a sorted file with LZ4 and without filters: fast to write, and checked when it is read.
 
 use crate::arena::{Arena, Pair, position};
 use crate::error::Result;
@@ -14,7 +14,7 @@ use alluvium_sst::{
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Raw bytes of a block of a run: read in order, so large.
+/// Raw bytes of a block of a run: large, because runs are read in order.
 const BLOCK_BYTES: usize = 32 << 10;
 
 /// The file of a run that is to be written.
@@ -31,26 +31,26 @@ pub(crate) struct Run {
     pub meta: FileMeta,
 }
 
-/// A key that comes again, and where it does so first.
+/// A key that occurs again, and the first position where it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Duplicate {
     pub position: u64,
     pub key: Vec<u8>,
 }
 
-/// Keeps the duplicate that comes first in the input.
+/// Keeps the duplicate with the lowest position in the input.
 pub(crate) fn earlier(known: &mut Option<Duplicate>, position: u64, key: &[u8]) {
     if known.as_ref().is_none_or(|known| position < known.position) {
         *known = Some(Duplicate { position, key: key.to_vec() });
     }
 }
 
-/// What came of writing a run.
+/// The result of writing a run.
 pub(crate) struct Written {
     pub run: Run,
-    /// Pairs that were left out since another of their key wins.
+    /// Pairs that were left out because another one with the same key was kept.
     pub duplicates: u64,
-    /// Of [`OnDuplicate::Error`]: the first in the run.
+    /// With [`OnDuplicate::Error`]: the first duplicate in the run.
     pub duplicate: Option<Duplicate>,
 }
 
@@ -77,8 +77,8 @@ impl RunWriter {
         Ok(Self { writer, path, on_duplicate, key: Vec::new(), duplicates: 0, duplicate: None })
     }
 
-    /// Adds a pair that comes after the last. Of a key that comes again only the first is kept,
-    /// or all if they are to be found.
+    /// Adds a pair that follows the last. Of several pairs with one key only the first is kept, or
+    /// all with [`OnDuplicate::Error`].
     pub fn add(&mut self, pair: Pair<'_>) -> Result<()> {
         layout::internal_key(&mut self.key, pair.key);
         if self.writer.entries() > 0 && self.writer.last_key() == self.key {
@@ -99,7 +99,7 @@ impl RunWriter {
     }
 }
 
-/// Sorts an arena and writes it as a run; `sampler` looks at what is written.
+/// Sorts an arena and writes it as a run; `sampler` takes samples of it.
 pub(crate) fn spill(
     file: &RunFile<'_>,
     arena: &mut Arena,
@@ -122,7 +122,7 @@ impl Run {
         Ok(Arc::new(reader))
     }
 
-    /// Removes the file. What cannot be removed is removed by the next build.
+    /// Removes the file. If that fails, the next build removes it.
     pub fn remove(self, env: &Env) {
         let _left = env.fs.remove(&self.path);
     }

@@ -8,10 +8,11 @@ use alluvium_sst::{Reader, SstIter};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// A scan under way.
+/// An iterator over the pairs of a range of keys.
 pub struct Scan {
     iter: Option<SstIter>,
-    /// The first internal key of the range, and the first beyond it; nothing beyond all.
+    /// The first internal key of the range, and the first one after it; `None` if there is no upper
+    /// bound.
     low: Vec<u8>,
     high: Option<Vec<u8>>,
     reverse: bool,
@@ -39,7 +40,7 @@ impl Scan {
             Bound::Excluded(key) => Some(internal(key, false)),
             Bound::Unbounded => None,
         };
-        // A walk over everything would only push out what gets have cached.
+        // A scan of everything would evict the blocks that point reads have cached.
         let narrow = bounds.lower != Bound::Unbounded || bounds.upper != Bound::Unbounded;
         Self { iter: data.map(|data| data.iter(narrow)), low, high, reverse: bounds.reverse, started: false }
     }

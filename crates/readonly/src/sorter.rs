@@ -1,6 +1,7 @@
-//! Sorting pairs that are more than fits into memory: runs in files, merged.
+//! Sorting more pairs than fit into memory: runs in files, which are merged.
 //!
-//! The files are those of builds: sorted files with checksums, in a folder that is the sorter's own and goes with it.
+//! The files are those of builds: sorted files with checksums, in a folder of the sorter, which is
+//! removed with it.
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
@@ -16,11 +17,11 @@ use std::path::PathBuf;
 
 /// The most runs that are merged at once. Each takes a block of memory.
 const MERGE_MAX: usize = 64;
-/// All pairs of a key stay, those that came first before the others.
+/// All pairs of a key are kept, in the order of arrival.
 const ALL: OnDuplicate = OnDuplicate::Error;
 
-/// Takes pairs of keys and values in any order, to give them back by their keys; pairs with one key in the order in which
-/// they came.
+/// Takes pairs of keys and values in any order, and returns them in the order of their keys; pairs
+/// with the same key are returned in the order of arrival.
 ///
 /// ```
 /// # fn main() -> alluvium_readonly::Result<()> {
@@ -39,13 +40,13 @@ const ALL: OnDuplicate = OnDuplicate::Error;
 pub struct Sorter {
     arena: Arena,
     position: u64,
-    /// With how often each was merged, most often first.
-    runs: Vec<(u32, Run)>,
+    /// The most often merged first.
+    runs: Vec<MergedRun>,
     next_run: u64,
     files: Files,
 }
 
-/// The folder of a sorter. It goes when this does.
+/// The folder of a sorter. It is removed when this is dropped.
 struct Files {
     env: Env,
     dir: PathBuf,
@@ -63,7 +64,7 @@ impl Drop for Files {
         if !self.made {
             return;
         }
-        // What cannot be removed now is removed when the database is opened again.
+        // Files that cannot be removed now are removed when the database is opened again.
         for entry in self.env.fs.list(&self.dir).unwrap_or_default() {
             let _left = self.env.fs.remove(&self.dir.join(entry.name));
         }
@@ -71,9 +72,15 @@ impl Drop for Files {
     }
 }
 
+/// A run, and the number of merges that its pairs have passed.
+struct MergedRun {
+    merges: u32,
+    run: Run,
+}
+
 impl Sorter {
-    /// A sorter that keeps about `memory_bytes` of pairs in memory, and puts the others into files in the folder `dir`,
-    /// which is made if it is needed, and removed in the end.
+    /// A sorter that keeps about `memory_bytes` of pairs in memory, and writes the others to files
+    /// in the folder `dir`, which is created when needed, and removed at the end.
     ///
     /// ```
     /// # use alluvium_readonly::sorter::Sorter;
@@ -86,9 +93,9 @@ impl Sorter {
         Self { arena: Arena::new(memory_bytes), position: 0, runs: Vec::new(), next_run: 0, files }
     }
 
-    /// Adds a pair. When files have become many they are merged. `go_on` is asked whether to go on: with the bytes that are
-    /// about to be needed on disk before files are written or merged (what is merged stays until that is done), and now and
-    /// then with 0.
+    /// Adds a pair. Merges files when there are many. An error of `proceed` ends the call: it is
+    /// called before files are written or merged, with the bytes of disk space that this will need
+    /// (merged files are removed only afterwards), and now and then with 0.
     ///
     /// ```
     /// # use alluvium_readonly::sorter::Sorter;
@@ -100,32 +107,33 @@ impl Sorter {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::PairTooLarge`], what the operating system refuses, and those of `go_on`: nothing is to be added then.
+    /// [`crate::Error::PairTooLarge`], I/O errors, and those of `proceed`: no more pairs may be
+    /// added then.
     pub fn add<E: From<Error>>(
         &mut self,
         key: &[u8],
         value: &[u8],
-        mut go_on: impl FnMut(u64) -> std::result::Result<(), E>,
+        mut proceed: impl FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         if key.len() > MAX_BYTES || value.len() > MAX_BYTES {
             let bytes = key.len().max(value.len()) as u64;
             return Err(Error::PairTooLarge { bytes, limit: MAX_BYTES as u64 }.into());
         }
         if !self.arena.is_empty() && !self.arena.fits(Arena::size_of(key, value)) {
-            self.spill(&mut go_on)?;
-            self.merge_alike(&mut go_on)?;
+            self.spill(&mut proceed)?;
+            self.merge_alike(&mut proceed)?;
         }
         self.arena.push(key, value, self.position);
         self.position += 1;
         Ok(())
     }
 
-    /// Writes what is in memory as a run.
+    /// Writes the pairs in memory as a run.
     fn spill<E: From<Error>>(
         &mut self,
-        go_on: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
+        proceed: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        go_on(self.arena.used() as u64)?;
+        proceed(self.arena.used() as u64)?;
         self.write_run().map_err(E::from)
     }
 
@@ -141,43 +149,43 @@ impl Sorter {
             writer.add(pair)?;
         }
         self.arena.clear();
-        self.runs.push((0, writer.finish()?.run));
+        self.runs.push(MergedRun { merges: 0, run: writer.finish()?.run });
         Ok(())
     }
 
-    /// Merges runs that were merged equally often, as soon as there are enough of them: so each pair is written once more
-    /// for each 64 times as many runs.
+    /// Merges runs that were merged equally often, as soon as there are enough of them: so each
+    /// pair is written once more for every 64-fold number of runs.
     fn merge_alike<E: From<Error>>(
         &mut self,
-        go_on: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
+        proceed: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        while let Some((last, _)) = self.runs.last() {
-            let alike = self.runs.iter().rev().take_while(|(merged, _)| merged == last).count();
+        while let Some(last) = self.runs.last() {
+            let alike = self.runs.iter().rev().take_while(|other| other.merges == last.merges).count();
             if alike < MERGE_MAX {
                 break;
             }
-            self.merge_last(alike, go_on)?;
+            self.merge_last(alike, proceed)?;
         }
         Ok(())
     }
 
-    /// Merges the last runs, so many of them.
+    /// Merges the last `count` runs.
     fn merge_last<E: From<Error>>(
         &mut self,
         count: usize,
-        go_on: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
+        proceed: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let last = self.runs.split_off(self.runs.len().saturating_sub(count));
-        let merged = last.iter().map(|(merged, _)| merged + 1).max().unwrap_or(0);
-        go_on(last.iter().map(|(_, run)| run.meta.bytes).sum())?;
-        let runs = last.into_iter().map(|(_, run)| run).collect();
-        let written = merge_into_run(&self.files.run(self.next_run), runs, ALL, &mut || go_on(0))?;
+        let merges = last.iter().map(|merged| merged.merges + 1).max().unwrap_or(0);
+        proceed(last.iter().map(|merged| merged.run.meta.bytes).sum())?;
+        let runs = last.into_iter().map(|merged| merged.run).collect();
+        let written = merge_into_run(&self.files.run(self.next_run), runs, ALL, &mut || proceed(0))?;
         self.next_run += 1;
-        self.runs.push((merged, written.run));
+        self.runs.push(MergedRun { merges, run: written.run });
         Ok(())
     }
 
-    /// The pairs in order. `go_on` is asked as by [`Sorter::add`].
+    /// The pairs in order. `proceed` is called as in [`Sorter::add`].
     ///
     /// ```
     /// # use alluvium_readonly::sorter::Sorter;
@@ -189,38 +197,39 @@ impl Sorter {
     /// ```
     ///
     /// # Errors
-    /// What the operating system refuses, and those of `go_on`.
+    /// I/O errors, and those of `proceed`.
     pub fn finish<E: From<Error>>(
         mut self,
-        mut go_on: impl FnMut(u64) -> std::result::Result<(), E>,
+        mut proceed: impl FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<Sorted, E> {
         if self.runs.is_empty() {
             self.arena.sort(ALL);
-            return Ok(Sorted { source: Source::Memory(self.arena, 0), _files: self.files });
+            return Ok(Sorted { pairs: SortedPairs::Memory(self.arena, 0), _files: self.files });
         }
         if !self.arena.is_empty() {
-            self.spill(&mut go_on)?;
+            self.spill(&mut proceed)?;
         }
-        // The memory is for blocks of runs now.
+        // The memory is needed for blocks of runs.
         self.arena = Arena::new(0);
         while self.runs.len() > MERGE_MAX {
-            self.merge_last((self.runs.len() - MERGE_MAX + 1).min(MERGE_MAX), &mut go_on)?;
+            self.merge_last((self.runs.len() - MERGE_MAX + 1).min(MERGE_MAX), &mut proceed)?;
         }
         let env = &self.files.env;
-        let sources = self.runs.iter().map(|(_, run)| Ok(run.reader(env)?.iter(false))).collect::<Result<Vec<_>>>()?;
-        let source = Source::Runs { merge: Merge::new(sources), started: false };
-        Ok(Sorted { source, _files: self.files })
+        let sources =
+            self.runs.iter().map(|merged| Ok(merged.run.reader(env)?.iter(false))).collect::<Result<Vec<_>>>()?;
+        let pairs = SortedPairs::Runs { merge: Merge::new(sources), started: false };
+        Ok(Sorted { pairs, _files: self.files })
     }
 }
 
-/// What a [`Sorter`] gives back.
+/// The sorted pairs of a [`Sorter`].
 pub struct Sorted {
-    source: Source,
+    pairs: SortedPairs,
     _files: Files,
 }
 
-enum Source {
-    /// The place of the next pair.
+enum SortedPairs {
+    /// With the index of the next pair.
     Memory(Arena, usize),
     Runs {
         merge: Merge<SstIter>,
@@ -244,15 +253,15 @@ impl Sorted {
     /// ```
     ///
     /// # Errors
-    /// Damage, or what the operating system refuses.
+    /// Damage, or I/O errors.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        match &mut self.source {
-            Source::Memory(arena, at) => {
+        match &mut self.pairs {
+            SortedPairs::Memory(arena, at) => {
                 *at += 1;
                 Ok(arena.pair(*at - 1))
             }
-            Source::Runs { merge, started } => {
+            SortedPairs::Runs { merge, started } => {
                 if *started {
                     merge.next()?;
                 } else {

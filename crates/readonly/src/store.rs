@@ -1,4 +1,4 @@
-//! A read-only store, open.
+//! Open read-only stores.
 
 use crate::build::Build;
 use crate::error::{Error, Result};
@@ -25,9 +25,9 @@ struct Inner {
     env: Env,
     path: PathBuf,
     superblock: Superblock,
-    /// Nothing if there are no pairs.
+    /// `None` without pairs.
     data: Option<Arc<Reader>>,
-    /// The index file that gets go by; without one, the file's own index.
+    /// The index file that point reads use; `None`: the sorted file's own index.
     index: Option<IndexFile>,
     cache: Arc<Cache>,
     budget: Arc<Budget>,
@@ -60,13 +60,14 @@ pub struct Stats {
     pub data_bytes: u64,
     /// The index files.
     pub indexes: Vec<IndexStats>,
-    /// The interval of the one that gets go by; nothing if they go by the sorted file's own index.
+    /// The interval of the index file that point reads use; `None`: they use the sorted file's own
+    /// index.
     pub index_interval: Option<u64>,
     /// The memory budget in bytes.
     pub memory_budget_bytes: usize,
     /// Bytes of cached blocks.
     pub cache_bytes: usize,
-    /// Bytes of what is held while the store is open.
+    /// Bytes that stay in memory while the store is open.
     pub pinned_bytes: usize,
     /// Blocks found in the cache.
     pub cache_hits: u64,
@@ -75,13 +76,13 @@ pub struct Stats {
 }
 
 thread_local! {
-    /// A key with what stands before it; taken out while in use.
+    /// A buffer for a key with its prefix; taken out while in use.
     static KEY: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 impl ReadOnly {
-    /// Begins to build a store in the directory `path`, which must be new or empty, or hold a build
-    /// that was cut short: that one is cleaned up.
+    /// Begins to build a store in the directory `path`, which must be new or empty, or contain an
+    /// interrupted build, which is cleaned up.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -96,13 +97,13 @@ impl ReadOnly {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::NotEmpty`], [`Error::InUse`], [`Error::InvalidOption`], or what the
-    /// file system says.
+    /// [`Error::Exists`], [`Error::NotEmpty`], [`Error::InUse`], [`Error::InvalidOption`], or I/O
+    /// errors.
     pub fn build(path: impl AsRef<Path>, options: BuildOptions) -> Result<Build> {
         Self::build_in(Env::os(), path, options)
     }
 
-    /// [`ReadOnly::build`] in another outside world, for tests.
+    /// [`ReadOnly::build`] in another environment, for tests.
     ///
     /// ```
     /// use alluvium_readonly::{BuildOptions, ReadOnly};
@@ -115,7 +116,7 @@ impl ReadOnly {
     /// ```
     ///
     /// # Errors
-    /// As there.
+    /// As [`ReadOnly::build`].
     pub fn build_in(env: Env, path: impl AsRef<Path>, options: BuildOptions) -> Result<Build> {
         Build::new(env, path.as_ref(), options)
     }
@@ -165,7 +166,7 @@ impl ReadOnly {
         Self::open_in(Env::os(), path, options)
     }
 
-    /// [`ReadOnly::open_with`] in another outside world, for tests.
+    /// [`ReadOnly::open_with`] in another environment, for tests.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};
@@ -182,7 +183,7 @@ impl ReadOnly {
     /// ```
     ///
     /// # Errors
-    /// As there.
+    /// As [`ReadOnly::open_with`].
     pub fn open_in(env: Env, path: impl AsRef<Path>, options: &ReadOnlyOptions) -> Result<Self> {
         let path = path.as_ref().to_owned();
         if options.memory_bytes < 1 << 20 {
@@ -237,7 +238,7 @@ impl ReadOnly {
         &self.inner.path
     }
 
-    /// A random number that tells this store from all others.
+    /// A random number that identifies the store.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};
@@ -254,7 +255,7 @@ impl ReadOnly {
         self.inner.superblock.id
     }
 
-    /// What the layer above wrote when the store was built: [`BuildOptions::label`].
+    /// The label of the layer above: [`BuildOptions::label`].
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};
@@ -269,7 +270,7 @@ impl ReadOnly {
         &self.inner.superblock.label
     }
 
-    /// The bytes that [`Build::finish`] was given; empty if there are no pairs.
+    /// The bytes that were passed to [`Build::finish`]; empty without pairs.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};
@@ -279,7 +280,7 @@ impl ReadOnly {
     /// # build.add(b"chile", b"santiago")?;
     /// # build.finish(b"2026".to_vec())?;
     /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
-    /// assert_eq!(store.aux()?, b"2026"); // what its build was finished with
+    /// assert_eq!(store.aux()?, b"2026"); // as passed to `finish`
     /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
@@ -326,8 +327,8 @@ impl ReadOnly {
         self.len() == 0
     }
 
-    /// The value of `key`, in `value`, which is replaced; false, and `value` as it was, if there is
-    /// none.
+    /// Replaces `value` by the value of `key`, and returns true; returns false, and leaves `value`
+    /// unchanged, if the key does not exist.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};
@@ -381,8 +382,8 @@ impl ReadOnly {
         Scan::new(self.inner.data.as_ref(), bounds)
     }
 
-    /// Reads and checks everything: every block of every file, and that all indexes agree with the
-    /// data. Returns the damage found; empty is good.
+    /// Reads and checks every block of every file, and that all indexes agree with the data.
+    /// Returns the damage found; empty if there is none.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};
@@ -397,7 +398,7 @@ impl ReadOnly {
     /// ```
     ///
     /// # Errors
-    /// What keeps the check itself from going on.
+    /// I/O errors that end the check.
     pub fn verify(&self) -> Result<Vec<Error>> {
         let (Some(data), Some(content)) = (&self.inner.data, &self.inner.superblock.content) else {
             return Ok(Vec::new());
@@ -416,14 +417,14 @@ impl ReadOnly {
         for meta in &content.indexes {
             let at = self.inner.path.join(layout::index_name(meta.interval));
             let index = IndexFile::open(&self.inner.env, &at, meta, &content.data, Arc::new(alluvium_sst::NoCache));
-            // Damaged data has been named, and says nothing about the index.
+            // Damaged data was reported, and an index cannot be compared with it.
             let check = |index: IndexFile| if sound { index.verify(data) } else { index.verify_blocks() };
             note(index.map_err(missing).and_then(check))?;
         }
         Ok(damage)
     }
 
-    /// Figures of the store. Costs microseconds.
+    /// Figures of the store. Takes microseconds.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};
@@ -464,7 +465,7 @@ impl ReadOnly {
     }
 }
 
-/// That a file which the superblock names is not there is damage.
+/// Converts the error of opening a file that the superblock names: a missing one is damage.
 fn missing(error: alluvium_env::Error) -> alluvium_env::Error {
     match error {
         alluvium_env::Error::Io { path, source, .. } if source.kind() == std::io::ErrorKind::NotFound => {

@@ -127,13 +127,13 @@ fn each_damaged_or_missing_file_is_named_once() {
         let byte = content(&file)[at as usize];
         file.write_at(&[byte ^ 1], at).unwrap();
     };
-    // Without an index, as whoever checks opens it.
+    // Without an index, as a check opens it.
     let found =
         || -> Vec<String> { open(&env, Some(0)).unwrap().verify().unwrap().iter().map(ToString::to_string).collect() };
     flip("data.sst", 100);
     let damage = found();
     assert!(damage.len() == 1 && damage[0].contains("data.sst"), "{damage:?}");
-    // What is wrong with an index is told all the same.
+    // Damage of an index is reported all the same.
     flip("index-16.idx", 20);
     let damage = found();
     assert!(damage.len() == 2 && damage[1].contains("index-16.idx"), "{damage:?}");

@@ -7,9 +7,10 @@ use alluvium_codec::{checksum32, checksum64, varint};
 
 /// The format version that this build writes, and the highest that it reads.
 pub(crate) const VERSION: u32 = 1;
-/// Where the seal of a clean close is. A page of its own: the header is never written twice.
+/// The offset of the seal of a clean close. A page of its own: the header is never written twice.
 pub(crate) const SEAL_AT: u64 = 4096;
-/// Where the mark is that another segment follows. A sector of its own: it is never torn together with the seal.
+/// The offset of the mark that another segment follows. A sector of its own: it is never torn
+/// together with the seal.
 pub(crate) const FOLLOWED_AT: u64 = SEAL_AT + 512;
 /// The offset of the first group in a segment, in bytes. Every segment is at least this long.
 pub const GROUPS_AT: u64 = 8192;
@@ -31,11 +32,11 @@ const HEADER_SUM_AT: usize = HEADER_LEN - 8;
 const SEAL_SUM_AT: usize = SEAL_LEN - 8;
 const FOLLOWED_SUM_AT: usize = FOLLOWED_LEN - 8;
 
-/// Where a segment ends: behind its last group.
+/// The end of a segment: the end of its last group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
     pub offset: u64,
-    /// The number before the one with which the log goes on.
+    /// The number before the one with which the log continues.
     pub last_seq: Seq,
 }
 
@@ -46,8 +47,8 @@ pub(crate) struct Header {
     pub number: u64,
     /// The number of the first operation.
     pub first_seq: Seq,
-    /// Where the segment before ends; what lies behind is never read. `None` for the first
-    /// segment of a database.
+    /// The end of the previous segment; bytes after it are never read. `None` for the first segment
+    /// of a database.
     pub previous: Option<End>,
 }
 
@@ -58,7 +59,7 @@ pub(crate) enum NotAHeader {
     Invalid,
     /// A header of this newer format version.
     Newer(u32),
-    /// A whole header with numbers that no operation has.
+    /// A complete header with numbers that no operation has.
     Impossible,
 }
 
@@ -85,7 +86,7 @@ impl Header {
         if get(bytes, 0) != MAGIC || get(bytes, HEADER_SUM_AT) != sum {
             return Err(NotAHeader::Invalid);
         }
-        // Magic, version, number and checksum stay where they are in every version.
+        // Magic, version, number and checksum have the same offsets in every version.
         let version = get(bytes, 8) as u32;
         if version > VERSION {
             return Err(NotAHeader::Newer(version));
@@ -132,15 +133,16 @@ pub(crate) fn encode_followed(next: u64, seeds: Seeds) -> [u8; FOLLOWED_LEN] {
     bytes
 }
 
-/// Decodes the mark that another segment follows: its number; `None` if there is none, or only a part.
+/// Decodes the mark that another segment follows: its number; `None` if there is none, or only a
+/// part.
 pub(crate) fn decode_followed(bytes: &[u8], seeds: Seeds) -> Option<u64> {
     let bytes: &[u8; FOLLOWED_LEN] = bytes.first_chunk()?;
     let sum = checksum64(&bytes[..FOLLOWED_SUM_AT], seeds.at(FOLLOWED_AT));
     (get(bytes, 0) == FOLLOWED_MAGIC && get(bytes, FOLLOWED_SUM_AT) == sum).then(|| get(bytes, 8))
 }
 
-/// What the checksums of a segment are seeded with, so that a group in another place, of
-/// another segment, or of another database does not pass.
+/// The seeds of the checksums of a segment: a group at another offset, of another segment, or of
+/// another database does not pass.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds(u64);
 
@@ -158,12 +160,12 @@ impl Seeds {
 /// The start of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GroupHeader {
-    /// The bytes behind this header; a multiple of 8.
+    /// The bytes after this header; a multiple of 8.
     pub body_len: u32,
     pub body_sum: u64,
     pub first_seq: Seq,
     pub last_seq: Seq,
-    /// How far this segment was known to be durable when the group was written.
+    /// The offset up to which this segment was known to be durable when the group was written.
     pub synced: u64,
     pub records: u32,
 }
@@ -176,7 +178,7 @@ impl GroupHeader {
         let first = get(&bytes, 0);
         let (body_len, sum) = (first as u32, (first >> 32) as u32);
         let records = get(&bytes, 40);
-        // Most bytes that are not a header fail here, without a checksum.
+        // Most bytes that are not a header fail here, before the checksum.
         if body_len == 0 || u64::from(body_len) % ALIGN != 0 || records >> 32 != 0 {
             return None;
         }
@@ -199,24 +201,24 @@ impl GroupHeader {
         GROUP_HEADER_LEN as u64 + u64::from(self.body_len)
     }
 
-    /// True if `body` is what was written.
+    /// True if `body` has the checksums of this header.
     pub(crate) fn matches(&self, body: &[u8], offset: u64, seeds: Seeds) -> bool {
         body.len() as u64 == u64::from(self.body_len) && checksum64(body, seeds.at(offset)) == self.body_sum
     }
 }
 
-/// Why records cannot be a group.
+/// Why records cannot form a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadGroup {
-    /// The numbers are not those that come next.
-    #[error("the records are not numbered on from {0}")]
+    /// The numbers do not continue those of the log.
+    #[error("the numbers of the records do not continue from {0}")]
     Numbers(Seq),
     /// The length does not fit.
     #[error("the group is 4 GiB or longer")]
     TooLong,
 }
 
-/// Writes the records of a group behind room for its header. `group` is replaced.
+/// Writes the records of a group, after space for its header. `group` is replaced.
 pub(crate) fn encode_records(group: &mut Vec<u8>, records: &[Record<'_>], next_seq: Seq) -> Result<Seq, BadGroup> {
     group.clear();
     group.resize(GROUP_HEADER_LEN, 0);
@@ -236,8 +238,8 @@ pub(crate) fn encode_records(group: &mut Vec<u8>, records: &[Record<'_>], next_s
     Ok(next - 1)
 }
 
-/// Writes the header of a group whose records are in `group`; its lengths and checksums are
-/// filled in here.
+/// Writes the header of a group whose records are in `group`, and fills in its lengths and
+/// checksums.
 pub(crate) fn finish_group(group: &mut [u8], header: GroupHeader, offset: u64, seeds: Seeds) {
     let (head, body) = group.split_at_mut(GROUP_HEADER_LEN);
     put(head, 0, body.len() as u64);
@@ -250,7 +252,7 @@ pub(crate) fn finish_group(group: &mut [u8], header: GroupHeader, offset: u64, s
     head[4..8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Calls `f` with the records of a group. `Ok(false)` if the body is not made of them.
+/// Calls `f` with the records of a group. `Ok(false)` if the body does not consist of records.
 pub(crate) fn decode_records<'a, E>(
     header: &GroupHeader,
     body: &'a [u8],

@@ -1,9 +1,9 @@
-//! Reading the log back.
+//! Recovery: reading the log.
 //!
-//! Two kinds of ends are told apart. A segment with a *limit* (the next segment's header names
-//! where it ends, or its seal does) must be whole up to there. The last segment of a crash has
-//! none: it ends where groups stop being whole, unless something behind proves that what is
-//! broken there was once durable.
+//! There are two kinds of ends. A segment with a *limit* (its end is named by the next segment's
+//! header, or by its seal) must be complete up to there. The last segment after a crash has no
+//! limit: it ends at the first incomplete group, unless a later group proves that the incomplete
+//! one was once durable.
 
 use crate::layout::{
     ALIGN, End, FOLLOWED_AT, FOLLOWED_LEN, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader,
@@ -18,13 +18,13 @@ use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER};
 use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::path::{Path, PathBuf};
 
-/// What was found.
+/// The result of a replay.
 pub(crate) struct Replayed {
     pub recovery: Recovery,
     pub segments: Vec<Segment>,
     /// The end of the last segment.
     pub end: Option<End>,
-    /// True if it has nothing but zeros behind its end.
+    /// True if it has only zeros after its end.
     pub trimmable: bool,
 }
 
@@ -36,29 +36,29 @@ impl Replayed {
     }
 }
 
-/// What is written again is written in pieces of so many bytes.
+/// Bytes that are written again at once.
 const REWRITE: usize = 256 << 10;
 
 type Replay<'a> = dyn FnMut(Record<'_>) -> Result<()> + 'a;
 
-struct Found {
+struct SegmentFile {
     number: u64,
     path: PathBuf,
     bytes: u64,
     /// `None` if it is damaged, and damage is skipped.
     header: Option<Header>,
-    /// It says that the next one was durable.
+    /// It is marked: the next segment was durable.
     followed: bool,
 }
 
-/// Replays the log in `dir`, and removes what an unfinished creation has left there.
+/// Replays the log in `dir`, and removes the file of an unfinished creation.
 pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Replay<'_>) -> Result<Replayed> {
     let found = find(env, dir, options)?;
     let lost = found.is_empty() && options.must_exist;
     if lost && options.on_damage == OnDamage::Refuse {
         return Err(Error::corrupt(dir, 0, "the log is missing: restore its segments"));
     }
-    let (damaged, end_missing) = check_chain(&found, options)?;
+    let ChainDamage { damaged, end_missing } = check_chain(&found, options)?;
     let next_seq = options.next_seq.max(1);
     let mut state = Reader {
         options,
@@ -85,12 +85,12 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
             state.expected = state.expected.max(header.first_seq);
         }
         let first_seq = state.expected;
-        // Open in its turn only: there may be more segments than a process may have files open.
+        // One file at a time: there may be more segments than the process may have descriptors.
         let mode = if next.is_none() { OpenMode::ReadWrite } else { OpenMode::Read };
         let file = env.fs.open(&segment.path, mode)?;
         if next.is_none() {
-            // It may be the death of a process that ended the log. Who replays it may write what
-            // it reads elsewhere, durably, so what it reads is made durable first.
+            // The log may have ended with its process, without a power cut. The caller of the
+            // replay may write the records elsewhere, durably, so they are made durable here first.
             make_durable(segment.number, &*file, options)?;
         }
         let offset = state.segment(segment, &*file, next)?;
@@ -112,14 +112,14 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
     Ok(out)
 }
 
-/// Reads the headers of all segments, one after the other.
-fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
+/// Reads the headers of all segments, in their order.
+fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<SegmentFile>> {
     let mut numbers: Vec<u64> = env.fs.list(dir)?.iter().filter_map(|entry| segment::number(&entry.name)).collect();
     numbers.sort_unstable();
     let last = numbers.last().copied();
-    // A log that exists has a whole segment: one that is being created is not the only one.
+    // An existing log has a complete segment: an unfinished one is not the only one.
     let may_be_unfinished = numbers.len() > 1 || !options.must_exist;
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<SegmentFile> = Vec::new();
     for number in numbers {
         let path = segment::path(dir, number);
         if number > MAX_NUMBER {
@@ -136,7 +136,8 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
                 return Err(Error::corrupt(&path, 32, "the numbers in the segment header are out of range"));
             }
             Err(NotAHeader::Impossible) => None,
-            // A segment's header is durable before anything else is written to it, and before it is called the next one.
+            // A segment's header is durable before anything else is written to it, and before the
+            // previous one is marked.
             Err(NotAHeader::Invalid)
                 if may_be_unfinished
                     && last == Some(number)
@@ -148,25 +149,25 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<Found>> {
                 continue;
             }
             Err(NotAHeader::Invalid) if options.on_damage == OnDamage::Skip => None,
-            Err(NotAHeader::Invalid) => return Err(Error::corrupt(&path, 0, "the segment header is not whole")),
+            Err(NotAHeader::Invalid) => return Err(Error::corrupt(&path, 0, "the segment header is incomplete")),
         };
         let bytes = window.len();
         let seeds = Seeds::new(options.database_id, number);
         let followed = decode_followed(window.bytes(FOLLOWED_AT, FOLLOWED_LEN)?, seeds).is_some();
-        found.push(Found { number, path, bytes, header, followed });
+        found.push(SegmentFile { number, path, bytes, header, followed });
     }
     Ok(found)
 }
 
-/// Makes durable what is read of the last segment.
+/// Makes the groups of the last segment durable before they are read.
 ///
-/// A sync is not enough: if the one before it failed, the system may have marked pages clean that
-/// it has not written, and it reads them as if it had. So all that no group says to have been
-/// synced is written again, as it is, and then synced.
+/// A sync is not enough: after an earlier failed sync, the system may have marked pages as clean
+/// that it has not written, and reads return them. So all bytes that no group declares synced are
+/// written again unchanged, and then synced.
 fn make_durable(number: u64, file: &dyn File, options: &Options) -> Result<()> {
     let seeds = Seeds::new(options.database_id, number);
     let mut window = Window::new(file)?;
-    // A seal was written when all before it was durable. A group was written when the header was.
+    // A seal was written when everything before it was durable, and a group when the header was.
     let sealed = decode_seal(window.bytes(SEAL_AT, SEAL_LEN)?, seeds).is_some();
     let (mut synced, mut end) = (if sealed { GROUPS_AT } else { 0 }, GROUPS_AT.min(window.len()));
     while !sealed
@@ -196,14 +197,22 @@ fn check_header(header: Header, path: &Path, number: u64, options: &Options) -> 
         return Err(Error::corrupt(path, 24, format!("it is segment {}", header.number)));
     }
     if header.first_seq == 0 || header.previous.is_some_and(|end| end.last_seq >= header.first_seq) {
-        return Err(Error::corrupt(path, 32, "its first number is not behind the one before"));
+        return Err(Error::corrupt(path, 32, "its first number is not above the last one of the previous segment"));
     }
     Ok(header)
 }
 
-/// Checks that no segment is missing between two others or behind the last, and that the last has room for groups, with which
-/// each is made. If damage is skipped: whether that or a header is damaged, and whether the end is missing.
-fn check_chain(found: &[Found], options: &Options) -> Result<(bool, bool)> {
+/// The damage of a chain of segments that was skipped.
+struct ChainDamage {
+    /// A header is damaged, a segment is missing, or the end is.
+    damaged: bool,
+    /// The newest segment is missing or truncated.
+    end_missing: bool,
+}
+
+/// Checks that no segment is missing between two others or after the last, and that the last one
+/// was not truncated below its initial length.
+fn check_chain(found: &[SegmentFile], options: &Options) -> Result<ChainDamage> {
     let mut damaged = found.iter().any(|segment| segment.header.is_none());
     let mut end_missing = false;
     if let Some(last) = found.last() {
@@ -212,7 +221,7 @@ fn check_chain(found: &[Found], options: &Options) -> Result<(bool, bool)> {
             (true, _) => Some((last.path.clone(), last.bytes, "the segment ends before its first group")),
             (_, true) => {
                 let path = last.path.with_file_name(segment_name(last.number + 1));
-                Some((path, 0, "the segment is missing: the one before says that it was begun"))
+                Some((path, 0, "the segment is missing: the previous one is marked as followed"))
             }
             _ => None,
         };
@@ -232,20 +241,20 @@ fn check_chain(found: &[Found], options: &Options) -> Result<(bool, bool)> {
         damaged |= missing;
         let named = after.header.is_none_or(|header| header.previous.is_some());
         if !named {
-            return Err(Error::corrupt(&after.path, 40, "it does not say where the segment before ends"));
+            return Err(Error::corrupt(&after.path, 40, "it does not name the end of the previous segment"));
         }
     }
-    Ok((damaged, end_missing))
+    Ok(ChainDamage { damaged, end_missing })
 }
 
 fn segment_name(number: u64) -> String {
     segment::path(Path::new(""), number).to_string_lossy().into_owned()
 }
 
-/// What stands at an offset.
+/// The content of a segment at an offset.
 enum At {
     Group(GroupHeader),
-    /// No whole group; why.
+    /// No complete group, and the reason.
     Nothing(&'static str),
 }
 
@@ -253,13 +262,13 @@ struct Reader<'a, 'b> {
     options: &'a Options,
     replay: &'a mut Replay<'b>,
     recovery: Recovery,
-    /// The number that comes next; 0 if that is not known, because the first header is damaged.
+    /// The next number; 0 if unknown, because the first header is damaged.
     expected: Seq,
 }
 
 impl Reader<'_, '_> {
-    /// Replays one segment and returns where it ends.
-    fn segment(&mut self, segment: &Found, file: &dyn File, next: Option<&Found>) -> Result<u64> {
+    /// Replays one segment and returns its end.
+    fn segment(&mut self, segment: &SegmentFile, file: &dyn File, next: Option<&SegmentFile>) -> Result<u64> {
         let seeds = Seeds::new(self.options.database_id, segment.number);
         let mut window = Window::new(file)?;
         let seal = decode_seal(window.bytes(SEAL_AT, SEAL_LEN)?, seeds);
@@ -277,17 +286,18 @@ impl Reader<'_, '_> {
         Ok(end)
     }
 
-    /// True if the last segment, which ends at `end`, is one whose making may have failed at its end: if the sync of the
-    /// directory did, its name may be lost though one sees it, whatever the next sync says. It holds nothing, and is
-    /// left out: the segment that is begun next has its number, and its name is a new one.
-    fn is_in_doubt(&self, before: &Found, last: &Found, end: u64) -> bool {
+    /// True if the creation of the last segment, which ends at `end`, may have failed in its last
+    /// step, the sync of the directory: then its name may be lost later although it is visible now,
+    /// whatever the next sync returns. It is empty and is left out: the next segment gets its
+    /// number, and creates the name again.
+    fn is_in_doubt(&self, before: &SegmentFile, last: &SegmentFile, end: u64) -> bool {
         let recovery = &self.recovery;
-        // Groups, a seal and the mark in the segment before are written when the name is durable.
+        // Groups, a seal and the mark in the previous segment are written when the name is durable.
         let proven = end > GROUPS_AT || recovery.clean || recovery.dropped.is_some() || before.followed;
         last.header.is_some() && !proven && !recovery.damaged
     }
 
-    /// Reads a segment that must be whole up to `limit`.
+    /// Reads a segment that must be complete up to `limit`.
     fn limited(&mut self, reading: &mut Reading<'_>, limit: End) -> Result<u64> {
         let mut at = GROUPS_AT;
         while at < limit.offset {
@@ -306,7 +316,7 @@ impl Reader<'_, '_> {
         Ok(limit.offset.max(GROUPS_AT))
     }
 
-    /// Reads a segment of which nothing says the end.
+    /// Reads a segment whose end is not named anywhere.
     fn unlimited(&mut self, reading: &mut Reading<'_>, is_last: bool) -> Result<u64> {
         let mut at = GROUPS_AT;
         loop {
@@ -331,7 +341,7 @@ impl Reader<'_, '_> {
         Ok(at)
     }
 
-    /// Replays the group at `at`, and returns the offset behind it.
+    /// Replays the group at `at`, and returns the offset after it.
     fn group(&mut self, reading: &mut Reading<'_>, at: u64, group: GroupHeader) -> Result<u64> {
         let body = reading.window.bytes(at + GROUP_HEADER_LEN as u64, group.body_len as usize)?;
         let (records, bytes) = (&mut self.recovery.records, &mut self.recovery.bytes);
@@ -341,14 +351,14 @@ impl Reader<'_, '_> {
             (self.replay)(record)
         })?;
         if !whole {
-            return Err(Error::corrupt(reading.path, at, "a group with a right checksum holds no records"));
+            return Err(Error::corrupt(reading.path, at, "a group with a valid checksum does not consist of records"));
         }
         self.expected = group.last_seq + 1;
         Ok(at + group.group_len())
     }
 
-    /// Damage at `at`: an error, or the offset of the next whole group, if there is one, and
-    /// the numbers before it are lost.
+    /// Handles damage at `at`: an error, or the offset of the next complete group, if there is one.
+    /// The numbers before it are lost.
     fn skip(&mut self, reading: &mut Reading<'_>, at: u64, what: &str) -> Result<Option<u64>> {
         self.refuse(reading.path, at, what)?;
         let Some((next, first_seq)) = reading.next_group(at, self.expected)? else { return Ok(None) };
@@ -385,21 +395,21 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The group at `at`, if it is whole and its numbers start at `expected`.
+    /// The group at `at`, if it is complete and its numbers start at `expected`.
     fn at(&mut self, at: u64, expected: Seq) -> Result<At> {
         let Some(group) = self.header(at)? else {
-            return Ok(At::Nothing("there is no whole group where one was written"));
+            return Ok(At::Nothing("a group that was written is incomplete or missing"));
         };
         if !self.body_is_whole(at, &group)? {
             return Ok(At::Nothing("the checksum of a group does not match"));
         }
         if group.first_seq != expected {
-            return Ok(At::Nothing("the numbers of a group do not follow on"));
+            return Ok(At::Nothing("the numbers of a group do not continue the previous ones"));
         }
         Ok(At::Group(group))
     }
 
-    /// The header at `at`, if it is one and its group does not go beyond the end.
+    /// The header at `at`, if it is one and its group does not exceed the end.
     fn header(&mut self, at: u64) -> Result<Option<GroupHeader>> {
         let end = self.limit.map_or(u64::MAX, |limit| limit.offset).min(self.window.len());
         let bytes = self.window.bytes(at, GROUP_HEADER_LEN)?;
@@ -416,8 +426,8 @@ impl Reading<'_> {
         Ok(group.matches(body, at, self.seeds))
     }
 
-    /// True if a later group says that something at or behind `at` was durable. Its header is
-    /// enough: it is checked by itself, and its own group may be torn.
+    /// True if a later group declares that bytes at or after `at` were durable. Its header is
+    /// enough: it has its own checksum, and its group may be torn.
     fn was_synced(&mut self, at: u64, expected: Seq) -> Result<bool> {
         let mut next = at + ALIGN;
         while let Some(found) = self.next_word(next)? {
@@ -430,7 +440,7 @@ impl Reading<'_> {
         Ok(false)
     }
 
-    /// The first whole group at or behind `from` whose numbers are not below `expected`: its
+    /// The first complete group at or after `from` whose numbers are not below `expected`: its
     /// offset and its first number.
     fn next_group(&mut self, from: u64, expected: Seq) -> Result<Option<(u64, Seq)>> {
         let mut next = from;
@@ -446,7 +456,7 @@ impl Reading<'_> {
         Ok(None)
     }
 
-    /// The offset of the first aligned word at or behind `from` that is not all zeros.
+    /// The offset of the first aligned word at or after `from` that is not all zeros.
     fn next_word(&mut self, from: u64) -> Result<Option<u64>> {
         let found = self.window.next_nonzero(from)?;
         Ok(found.map(|at| at - at % ALIGN))

@@ -1,4 +1,4 @@
-//! Segment files: names, and how one is made.
+//! Segment files: names and creation.
 
 use crate::layout::{FOLLOWED_AT, GROUPS_AT, Header, Seeds, encode_followed};
 use crate::types::{Options, Purpose};
@@ -30,11 +30,11 @@ pub(crate) fn number(name: &str) -> Option<u64> {
     digits.parse().ok().filter(|_| canonical)
 }
 
-/// Why a segment could not be made.
+/// Why a segment could not be created.
 pub(crate) enum NotCreated {
-    /// All is as it was before.
+    /// Nothing has changed.
     Unchanged(Error),
-    /// It may or may not be there after a crash.
+    /// The segment may or may not exist after a crash.
     Unknown(Error),
 }
 
@@ -46,7 +46,7 @@ impl From<NotCreated> for Error {
     }
 }
 
-/// A segment that must be small for want of space has so many bytes, or a multiple.
+/// When space is short, a segment has a multiple of this many bytes.
 const SMALL: u64 = 64 << 10;
 /// The least that a file grows by on most file systems.
 const PAGE: u64 = 4 << 10;
@@ -57,17 +57,17 @@ pub(crate) fn whole(options: &Options, len: u64) -> u64 {
 }
 
 /// The length of the next segment, with room for `len` bytes of groups: [`whole`] if that leaves
-/// the reserve free, else as little as its purpose allows, so that what comes behind the group
-/// does not take the reserve.
+/// the reserve free, else the least that its purpose allows, so that later groups do not take the
+/// reserve.
 ///
 /// # Errors
-/// No space, by [`Error::is_no_space`]: nothing that leaves enough is long enough.
+/// No space, by [`Error::is_no_space`], if no length leaves enough space free.
 pub(crate) fn length(env: &Env, dir: &Path, options: &Options, len: u64, purpose: Purpose) -> Result<u64> {
     let whole = whole(options, len);
     if options.reserve_bytes == 0 {
         return Ok(whole);
     }
-    // Where nobody knows how much is free, making the segment will tell.
+    // If the free space is unknown, the creation of the segment decides.
     let Ok(free) = env.fs.available_bytes(dir) else { return Ok(whole) };
     if free >= whole.saturating_add(options.reserve_bytes) {
         return Ok(whole);
@@ -82,18 +82,18 @@ pub(crate) fn length(env: &Env, dir: &Path, options: &Options, len: u64, purpose
                  (disk_reserve_bytes)",
                 options.reserve_bytes
             );
-            Err(Error::io("make a log segment in", dir, io::Error::new(io::ErrorKind::StorageFull, what)))
+            Err(Error::io("create a log segment in", dir, io::Error::new(io::ErrorKind::StorageFull, what)))
         }
     }
 }
 
-/// The length of a segment for want of space.
+/// The length of a segment when space is short.
 pub(crate) fn small(len: u64) -> u64 {
     (GROUPS_AT + len).next_multiple_of(SMALL)
 }
 
-/// Makes a segment of `bytes`, or of `small` bytes if there is no space for so many; says of how
-/// many.
+/// Creates a segment of `bytes`, or of `small` bytes if the space does not suffice; returns its
+/// length.
 pub(crate) fn create_any(
     env: &Env,
     dir: &Path,
@@ -109,10 +109,10 @@ pub(crate) fn create_any(
     }
 }
 
-/// Makes a segment of `bytes`, and makes it durable, name and header.
+/// Creates a segment of `bytes`, and makes its name and header durable.
 ///
-/// Its header names the end of the segment before, which must not grow any more once that
-/// header may be on disk: so on failure the file is gone for good, or the outcome is unknown.
+/// Its header names the end of the previous segment, which must not grow once that header may be on
+/// disk. So on failure either the file is durably removed, or the outcome is unknown.
 pub(crate) fn create(
     env: &Env,
     dir: &Path,
@@ -132,8 +132,8 @@ pub(crate) fn create(
     Ok(file)
 }
 
-/// Makes a file of zeros. What a failed attempt leaves behind has no header, so that recovery
-/// removes it, and the next attempt too.
+/// Creates a file of zeros. A file that a failed attempt leaves has no header, so recovery and the
+/// next attempt remove it.
 fn reserve(env: &Env, path: &Path, bytes: u64) -> Result<Arc<dyn File>> {
     if env.fs.exists(path)? {
         env.fs.remove(path)?;
@@ -142,21 +142,21 @@ fn reserve(env: &Env, path: &Path, bytes: u64) -> Result<Arc<dyn File>> {
     match file.allocate(bytes.max(GROUPS_AT)) {
         Ok(()) => Ok(file),
         Err(error) => {
-            // The error that counts is the first; see above for what this one may leave.
+            // The first error is returned; the file that may remain is removed later, see above.
             let _ = env.fs.remove(path);
             Err(error)
         }
     }
 }
 
-/// Says in a closed segment that the next one was begun, once that is durable, so that its loss is noticed. It matters to
-/// nobody else if that fails or is not durable.
+/// Marks a closed segment as followed, once the next one is durable, so that the loss of that one
+/// is detected. Nothing else depends on it: it may fail, or not be durable.
 pub(crate) fn mark_followed(file: &dyn File, seeds: Seeds, number: u64) {
     let _ = file.write_at(&encode_followed(number + 1, seeds), FOLLOWED_AT);
 }
 
-/// Cuts a closed segment behind its end. It matters to nobody if that fails or is not durable:
-/// where the segment ends is in the next one's header.
+/// Truncates a closed segment to its end. It may fail, or not be durable: the next segment's header
+/// names the end.
 pub(crate) fn trim(file: &dyn File, segment: &mut Segment, end: u64) {
     if segment.bytes > end && file.set_len(end).is_ok() {
         segment.bytes = end;

@@ -1,16 +1,15 @@
-//! What goes into the log and what recovery tells.
+//! The options and records of the log, and the report of a recovery.
 
 use alluvium_codec::entry::Seq;
 use std::path::PathBuf;
 
-/// What recovery does with a damaged group that was once durable.
+/// How recovery treats a damaged group that was once durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnDamage {
     /// Refuse with [`alluvium_env::Error::Corrupt`], naming file and offset.
     #[default]
     Refuse,
-    /// Go on behind it with the next whole group, and name the lost numbers in
-    /// [`Recovery::lost`].
+    /// Continue with the next complete group, and report the lost numbers in [`Recovery::lost`].
     Skip,
 }
 
@@ -21,15 +20,15 @@ pub struct Options {
     pub segment_bytes: u64,
     /// The database that the log belongs to; segments of another are refused.
     pub database_id: u64,
-    /// What to do about damage.
+    /// The treatment of damage.
     pub on_damage: OnDamage,
-    /// New records are numbered from here, or from behind the last one found if that is higher.
-    /// 0 and 1 ask for nothing.
+    /// New records get numbers from this one on, or from after the last one found if that is
+    /// higher. 0 and 1 have no effect.
     pub next_seq: Seq,
-    /// There is a log. Where no whole segment is found it is lost, and that is damage; otherwise
-    /// it is a new log.
+    /// The log must exist: without a complete segment it is lost, which is damage. If false, it is
+    /// then a new log.
     pub must_exist: bool,
-    /// Bytes of the disk that a new segment leaves free; see [`Purpose`]. 0: as many as there are.
+    /// Bytes of the disk that a new segment leaves free; see [`Purpose`]. 0: no reserve.
     pub reserve_bytes: u64,
 }
 
@@ -42,30 +41,30 @@ impl Options {
     }
 }
 
-/// What a group is written for. It decides what a new segment must leave free of the disk, in
-/// ascending order.
+/// The purpose of a group. It decides how many bytes of the disk a new segment must leave free; the
+/// order is ascending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
-    /// Notes that let segments go: they leave nothing.
+    /// Records that allow segments to be removed: they may use the whole reserve.
     Upkeep,
-    /// Deletes, which give space back in the end: they leave half of the reserve.
+    /// Deletes, which free space in the end: they leave half of the reserve.
     Removal,
-    /// All else: it leaves the reserve.
+    /// All other writes: they leave the reserve.
     Growth,
 }
 
-/// One write batch: the numbers of its operations, and bytes that the log does not look into.
+/// One write batch: the numbers of its operations, and bytes that the log does not interpret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
     /// The number of its first operation.
     pub first_seq: Seq,
     /// The number of its last operation; not below the first.
     pub last_seq: Seq,
-    /// The bytes.
+    /// The encoded operations.
     pub payload: &'a [u8],
 }
 
-/// A place in the log, ordered as it was written.
+/// A position in the log; the order is that of writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Position {
     /// The number of the segment.
@@ -74,12 +73,12 @@ pub struct Position {
     pub offset: u64,
 }
 
-/// An unfinished tail that recovery cut off.
+/// An incomplete tail that recovery cut off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dropped {
     /// The segment.
     pub path: PathBuf,
-    /// Where the tail begins, in bytes.
+    /// The offset of the tail, in bytes.
     pub offset: u64,
     /// Its length up to the last byte that is not zero.
     pub bytes: u64,
@@ -94,20 +93,21 @@ pub struct Lost {
     pub last: Seq,
 }
 
-/// What recovery found.
+/// The report of a recovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// The number before the first that the log holds or will hold next: records from
-    /// `first_seq` to `last_seq` were replayed. With nothing there it is `last_seq + 1`.
+    /// The first number that the log holds: records from `first_seq` to `last_seq` were replayed.
+    /// In an empty log it is `last_seq + 1`.
     pub first_seq: Seq,
-    /// The last number of what was written before the oldest segment and has been released; 0
-    /// if nothing was.
+    /// The last number that was written before the oldest segment and has been released; 0 if none
+    /// was.
     pub released: Seq,
-    /// The last number found, or the one before the first; new records continue behind it.
+    /// The last number found, or the one before the first; new records continue after it.
     pub last_seq: Seq,
     /// The tail that was cut off, if there was one.
     pub dropped: Option<Dropped>,
-    /// True if damage was skipped behind which nobody knows how much was written: the newest segment is missing, or was cut.
+    /// True if damage was skipped and an unknown number of records after it is lost: the newest
+    /// segment is missing, or was truncated.
     pub end_missing: bool,
     /// True if the log was closed cleanly, or is new.
     pub clean: bool,
@@ -115,17 +115,18 @@ pub struct Recovery {
     pub records: u64,
     /// The bytes of their payloads.
     pub bytes: u64,
-    /// There was damage, and it was skipped; only with [`OnDamage::Skip`].
+    /// True if damage was skipped; only with [`OnDamage::Skip`].
     pub damaged: bool,
-    /// Numbers lost to it, ascending.
+    /// Numbers lost to damage, ascending.
     pub lost: Vec<Lost>,
-    /// Numbers that a segment has passed over, as [`Options::next_seq`] asked when it was made.
+    /// Numbers that a segment skipped when it was created, because of [`Options::next_seq`].
     pub passed_over: Vec<Lost>,
 }
 
 impl Recovery {
-    /// The number with which the log goes on, unless [`Options::next_seq`] is above it. Where nobody knows how much is missing,
-    /// one number is passed over, which tells the next recovery so.
+    /// The number with which the log continues, unless [`Options::next_seq`] is higher. If an
+    /// unknown number of records is missing, one number is skipped, so that the next recovery
+    /// reports the gap.
     ///
     /// ```
     /// let whole = alluvium_wal::Recovery { last_seq: 7, ..alluvium_wal::Recovery::default() };

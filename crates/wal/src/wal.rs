@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 /// The write-ahead log of a database.
 ///
-/// After an error on writing to or syncing a segment that exists, the log is *poisoned*:
-/// nobody knows what is on disk, so every later call returns that error. Recovering it anew
-/// finds out.
+/// After an error on writing to or syncing an existing segment, the log is *poisoned*: the contents
+/// of the disk are unknown, so every later call returns that error. Only a recovery can read them
+/// again.
 ///
 /// Locks: `releasing`, then `appender`, then `directory`, then `shared`. `appender` is held while
 /// writing, `shared` never during I/O.
@@ -33,13 +33,14 @@ pub struct Wal {
     /// Notified when `synced`, `syncing` or `failed` of [`Shared`] change.
     changed: Condvar,
     releasing: Mutex<()>,
-    /// Held while the directory is synced, until all know of its failure: it may lose another's name.
+    /// Held while the directory is synced, until a failure is recorded: it may lose the name of
+    /// another segment.
     directory: Mutex<()>,
-    /// The last attempt to make a whole segment found too little space.
+    /// The last attempt to create a whole segment found too little space.
     short: AtomicBool,
 }
 
-/// What only the commit leader needs.
+/// The state of the commit leader.
 struct Appender {
     file: Arc<dyn File>,
     seeds: Seeds,
@@ -56,8 +57,8 @@ struct Shared {
     file: Arc<dyn File>,
     end: Position,
     synced: Position,
-    /// Somebody syncs; nobody else does until that has ended, so that a failure that the
-    /// system tells only once is known to all.
+    /// A thread syncs. No other one does until it has ended, so that every waiter learns of a
+    /// failure that the system reports only once.
     syncing: bool,
     failed: Option<Error>,
     closed: bool,
@@ -67,10 +68,10 @@ struct Shared {
     segments: VecDeque<Segment>,
 }
 
-/// The buffer for a group is given back above this.
+/// A larger buffer of a group is freed after use. In bytes.
 const KEEP_BUFFER: usize = 4 << 20;
 
-/// A log that was read, and to which nothing has been added yet.
+/// A log that was read, but not continued yet.
 pub struct Recovered {
     env: Env,
     dir: PathBuf,
@@ -79,18 +80,18 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// What was found.
+    /// The report.
     pub fn recovery(&self) -> &Recovery {
         &self.replayed.recovery
     }
 
-    /// True if nothing was written to it since it was made, nor was it closed: whoever made it may not
-    /// have come to the end of what else there was to make.
+    /// True if nothing was written to it since it was created, nor was it closed: the creation of
+    /// the database may be unfinished.
     pub fn is_as_made(&self) -> bool {
         self.replayed.is_as_made()
     }
 
-    /// Starts a new segment behind what was found: the second half of [`Wal::recover`].
+    /// Starts a new segment after the records found: the second half of [`Wal::recover`].
     ///
     /// # Errors
     /// I/O errors. The log can be read again then.
@@ -98,8 +99,8 @@ impl Recovered {
         let Self { env, dir, options, replayed } = self;
         let Replayed { recovery, segments, end, trimmable } = replayed;
         if !segments.is_empty() {
-            // The segment's name must be as durable as what was read of it, and as the header that
-            // will name it.
+            // The segment's name must be durable, as its records and the header that will name it
+            // are.
             env.fs.sync_dir(&dir)?;
         }
         let mut segments = VecDeque::from(segments);
@@ -111,11 +112,11 @@ impl Recovered {
             first_seq: recovery.next_seq().max(options.next_seq),
             previous: end,
         };
-        // Opening must go well on a disk that is nearly full, or nobody could remove anything.
+        // Opening must succeed on a nearly full disk, or nothing could be deleted.
         let bytes = segment::length(&env, &dir, &options, 0, Purpose::Upkeep)?;
         let (file, bytes) = segment::create_any(&env, &dir, &header, bytes, Some(segment::small(0)))?;
         let short = AtomicBool::new(bytes < segment::whole(&options, 0));
-        // It matters to nobody either if the segment cannot be opened again.
+        // The segment need not be opened again either.
         if let (Some(closed), Some(end)) = (segments.back_mut(), end)
             && let Ok(file) = env.fs.open(&segment::path(&dir, closed.number), OpenMode::ReadWrite)
         {
@@ -152,11 +153,11 @@ impl Recovered {
 }
 
 impl Wal {
-    /// Opens the log in `dir`, a directory that exists and may be empty, replays its records in order, and starts a
-    /// new segment behind them. Nothing of an old segment is overwritten.
+    /// Opens the log in `dir`, an existing directory that may be empty, replays its records in
+    /// order, and starts a new segment after them. Nothing of an old segment is overwritten.
     ///
-    /// When this returns, the new segment's header is durable, and with it the decision where
-    /// the old log ends: what was cut off is never replayed. Every call makes a segment, so
+    /// When this returns, the new segment's header is durable, and with it the decision where the
+    /// old log ends: a tail that was cut off is never replayed. Every call creates a segment, so
     /// [`Wal::release_below`] should follow.
     ///
     /// # Errors
@@ -172,9 +173,9 @@ impl Wal {
         Ok((read.start()?, recovery))
     }
 
-    /// Makes a new log in `dir`, a directory that exists and is empty, whose first number is `first_seq`.
-    /// What is below it counts as released: a note in the log must say so, or the next open takes it
-    /// for lost.
+    /// Creates a log in `dir`, an existing empty directory; its first number is `first_seq`. Lower
+    /// numbers count as released: the caller must record that in the log, or the next open reports
+    /// them as lost.
     ///
     /// # Errors
     /// I/O errors.
@@ -186,13 +187,12 @@ impl Wal {
         Recovered { env: env.clone(), dir: dir.to_owned(), options, replayed }.start()
     }
 
-    /// Calls `visit` with the records from the one that holds `from` to the one that holds `to`, both in
-    /// the log, read from its files. Appending goes on meanwhile; whoever calls sees to it that nothing of
-    /// this is released.
+    /// Calls `visit` with the records from the one that contains `from` to the one that contains
+    /// `to`, both in the log, read from its files. Other threads may append concurrently; the
+    /// caller ensures that none of these records is released.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if a record is not there any more as it was written; I/O errors; what `visit`
-    /// returns.
+    /// [`Error::Corrupt`] if a record is damaged or missing; I/O errors; those of `visit`.
     pub fn read_back(&self, from: Seq, to: Seq, visit: &mut dyn FnMut(Record<'_>) -> Result<()>) -> Result<()> {
         let (segments, end) = self.check(|shared| (shared.segments.clone(), shared.end))?;
         let mut last_seq = 0;
@@ -221,12 +221,12 @@ impl Wal {
         }
     }
 
-    /// The first half of [`Wal::recover`]: replays the records. Where the log ends is not decided
-    /// yet, and it can be read again; what was replayed is durable.
+    /// The first half of [`Wal::recover`]: replays the records. The end of the log is not decided
+    /// yet, and the log can be read again; replayed records are durable.
     ///
     /// # Errors
     /// [`Error::Corrupt`] for damage (see [`crate::OnDamage`]), for a missing segment, and for
-    /// a segment of another database; [`Error::NewerFormat`]; I/O errors; what `replay` returns.
+    /// a segment of another database; [`Error::NewerFormat`]; I/O errors; those of `replay`.
     pub fn read(
         env: &Env,
         dir: &Path,
@@ -237,21 +237,21 @@ impl Wal {
         Ok(Recovered { env: env.clone(), dir: dir.to_owned(), options, replayed })
     }
 
-    /// Writes the records as one group: after a crash it is there whole or not at all. The
-    /// first record's number follows the last one's of the group before, and so on within it.
-    /// Only the commit leader calls this. Returns the end of the group, which is not durable
-    /// before [`Wal::sync_to`]. Without records nothing happens. The purpose is growth.
+    /// Writes the records as one group: a crash leaves all of it or nothing. The numbers continue
+    /// those of the previous group without gaps. Only the commit leader calls this. Returns the end
+    /// of the group, which is not durable before [`Wal::sync_to`]. Without records nothing happens.
+    /// The purpose is growth.
     ///
     /// # Errors
-    /// If a new segment cannot be had (no space, or less than the reserve would be left), or the
-    /// records are not numbered on or exceed 4 GiB, all is as it was before. Any other error
+    /// If no new segment can be created (no space, or less than the reserve would be left), the
+    /// numbers do not continue, or the records exceed 4 GiB, nothing has changed. Any other error
     /// poisons the log.
     pub fn append(&self, records: &[Record<'_>]) -> Result<Position> {
         self.append_for(Purpose::Growth, records)
     }
 
-    /// As [`Wal::append`], for any purpose. Where the reserve is touched, the new segment is small,
-    /// and takes no growth until the reserve is whole again.
+    /// As [`Wal::append`], for any purpose. A new segment that uses the reserve is small, and
+    /// accepts no growth until the reserve is free again.
     ///
     /// # Errors
     /// As [`Wal::append`].
@@ -265,7 +265,7 @@ impl Wal {
         })?;
         let len = appender.group.len() as u64;
         if purpose == Purpose::Growth && appender.capacity < self.options.segment_bytes {
-            // The reserve was touched for this segment: not for what makes the database larger.
+            // This segment uses the reserve, which is not for growth.
             self.next_length(len, purpose)?;
         }
         if appender.offset + len > appender.capacity {
@@ -295,7 +295,7 @@ impl Wal {
     }
 
     /// Starts a new segment, unless the current one is empty, so that [`Wal::release_below`] can
-    /// remove all that was written before. It is upkeep, which leaves no reserve.
+    /// remove all earlier records. Its purpose is upkeep, which may use the whole reserve.
     ///
     /// # Errors
     /// As [`Wal::append`].
@@ -308,11 +308,11 @@ impl Wal {
         Ok(())
     }
 
-    /// Ends the current segment, durably, and starts one with room for `len` bytes.
+    /// Ends the current segment durably, and starts one with room for `len` bytes.
     fn rotate(&self, appender: &mut Appender, len: u64, purpose: Purpose) -> Result<()> {
         let end = Position { segment: appender.number, offset: appender.offset };
         check_number(&self.dir, end.segment)?;
-        // Asked before the sync: a batch that is refused costs nothing.
+        // Checked before the sync: a refused batch costs nothing.
         let bytes = self.next_length(len, purpose)?;
         self.sync_to(end)?;
         let header = Header {
@@ -346,19 +346,19 @@ impl Wal {
         Ok(())
     }
 
-    /// The length of a segment that is made now.
+    /// The length of a segment that is created now.
     fn next_length(&self, len: u64, purpose: Purpose) -> Result<u64> {
         let length = segment::length(&self.env, &self.dir, &self.options, len, purpose);
         length.map_err(|error| self.refused(error))
     }
 
-    /// Notes why a segment was not made.
+    /// Records why a segment was not created.
     fn refused(&self, error: Error) -> Error {
         self.short.fetch_or(error.is_no_space(), Ordering::Relaxed);
         error
     }
 
-    /// Gives back what a closed segment has not used.
+    /// Frees the unused space of a closed segment.
     fn trim_closed(&self, file: &dyn File, end: Position) {
         let closed = self.shared.lock().segments.iter().find(|s| s.number == end.segment).cloned();
         let Some(mut closed) = closed else { return };
@@ -369,7 +369,7 @@ impl Wal {
         }
     }
 
-    /// Makes durable all that is appended, and returns how far that is.
+    /// Makes all appended records durable, and returns the end of the log.
     ///
     /// # Errors
     /// A failure poisons the log; it is never retried.
@@ -384,23 +384,24 @@ impl Wal {
         self.shared.lock().synced
     }
 
-    /// Bytes at the end that are not durable yet. A segment is durable before the next is begun.
+    /// The number of bytes at the end that are not durable yet. A segment is durable before the
+    /// next one is begun.
     pub fn unsynced_bytes(&self) -> u64 {
         let shared = self.shared.lock();
         let synced = if shared.synced.segment == shared.end.segment { shared.synced.offset } else { GROUPS_AT };
         shared.end.offset.saturating_sub(synced)
     }
 
-    /// The end of what is appended.
+    /// The end of the appended records.
     pub fn end(&self) -> Position {
         self.shared.lock().end
     }
 
-    /// Waits until everything before `position` is durable: one caller syncs for all that wait.
-    /// Appending goes on meanwhile. A position behind the end stands for the end.
+    /// Waits until everything before `position` is durable: one caller syncs for all waiting ones.
+    /// Other threads may append concurrently. A position after the end means the end.
     ///
     /// # Errors
-    /// If that was not durable before the log was poisoned, the error that did it.
+    /// The error that poisoned the log, unless everything before `position` was durable by then.
     pub fn sync_to(&self, position: Position) -> Result<()> {
         let mut shared = self.shared.lock();
         let position = position.min(shared.end);
@@ -439,8 +440,8 @@ impl Wal {
                 Err(error) if !is_not_found(&error) => return Err(error),
                 _ => {}
             }
-            // One by one: were a later one gone and an earlier one back after a crash, a
-            // segment would be missing between.
+            // One at a time: if a crash undid only the removal of an earlier one, a segment would
+            // be missing between two others.
             let _directory = self.directory.lock();
             self.env.fs.sync_dir(&self.dir).map_err(|error| self.poison(error))?;
             self.shared.lock().segments.pop_front();
@@ -470,15 +471,16 @@ impl Wal {
         self.shared.lock().segments.iter().map(|segment| segment.bytes).sum()
     }
 
-    /// The bytes of the segments up to what was written last: less than [`Wal::bytes_on_disk`] by what is reserved behind it.
+    /// The bytes of the segments up to the last written one: [`Wal::bytes_on_disk`] without the
+    /// preallocated space.
     pub fn bytes_used(&self) -> u64 {
         let shared = self.shared.lock();
         let before = shared.segments.iter().rev().skip(1).map(|segment| segment.bytes).sum::<u64>();
         before + shared.end.offset
     }
 
-    /// True from when a segment was refused, or made smaller than it should be, for want of space,
-    /// until a whole one is made.
+    /// True after a segment was refused, or created smaller than usual, for want of space, until a
+    /// whole one is created.
     pub fn is_short(&self) -> bool {
         self.short.load(Ordering::Relaxed)
     }
@@ -488,11 +490,12 @@ impl Wal {
         self.shared.lock().failed.clone()
     }
 
-    /// Closes the log cleanly: makes all durable, seals the last segment, so that a tail that
-    /// is missing later is known to be damage, and gives back preallocated space. Every later
-    /// append or sync fails. Without it the next recovery is that of a crash.
+    /// Closes the log cleanly: makes everything durable, seals the last segment, so that a tail
+    /// that is missing later counts as damage, and frees preallocated space. Every later append or
+    /// sync fails. Without it the next recovery is that of a crash.
     ///
-    /// When this returns, with or without an error, the log writes and removes nothing any more.
+    /// When this has returned, with or without an error, the log no longer writes or removes
+    /// anything.
     ///
     /// # Errors
     /// I/O errors, which poison the log.
@@ -521,14 +524,14 @@ impl Wal {
         Ok(())
     }
 
-    /// What `f` says, if the log can be used.
+    /// The result of `f`, if the log can be used.
     fn check<T>(&self, f: impl FnOnce(&Shared) -> T) -> Result<T> {
         let shared = self.shared.lock();
         shared.usable(&self.dir)?;
         Ok(f(&shared))
     }
 
-    /// Poisons the log with `error`, unless it is poisoned, and returns what poisoned it.
+    /// Poisons the log with `error`, unless it is poisoned, and returns the error that poisoned it.
     fn poison(&self, error: Error) -> Error {
         let mut shared: MutexGuard<'_, Shared> = self.shared.lock();
         shared.fail(error.clone());
@@ -546,7 +549,7 @@ impl Appender {
         Self { file, seeds, number, offset: GROUPS_AT, capacity, next_seq, group }
     }
 
-    /// Writes the group in the buffer behind the last one.
+    /// Writes the group in the buffer after the last one.
     fn write_group(&mut self, header: GroupHeader) -> Result<()> {
         layout::finish_group(&mut self.group, header, self.offset, self.seeds);
         self.file.write_at(&self.group, self.offset)?;
@@ -583,11 +586,11 @@ fn new_segment(header: &Header, bytes: u64) -> Segment {
     Segment { number: header.number, first_seq: header.first_seq, last_seq: header.first_seq - 1, bytes }
 }
 
-/// Errors if no segment can follow on the one with `number`.
+/// An error if no segment can follow the one with `number`.
 fn check_number(dir: &Path, number: u64) -> Result<()> {
     match number < MAX_NUMBER {
         true => Ok(()),
-        false => Err(Error::corrupt(dir, 0, "it has the last segment")),
+        false => Err(Error::corrupt(dir, 0, "the log has reached the highest segment number")),
     }
 }
 

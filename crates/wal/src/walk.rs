@@ -1,7 +1,7 @@
 //! Reading segments without changing them: for copies of the log, tools and salvage.
 //!
-//! Recovery decides where the log ends, and writes that down. What is here decides nothing: it tells
-//! what stands in a file, whole groups and what lies between them.
+//! Recovery decides where the log ends, and records that. This module decides nothing: it reports
+//! the contents of a file, complete groups and the gaps between them.
 
 use crate::layout::{
     ALIGN, FOLLOWED_AT, FOLLOWED_LEN, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader,
@@ -15,16 +15,16 @@ use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER};
 use alluvium_env::{Env, Error, OpenMode, Result, Unreadable};
 use std::path::{Path, PathBuf};
 
-/// Where a segment ends, as its seal or the header of the next one says.
+/// The end of a segment, as named by its seal or the header of the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentEnd {
-    /// The offset behind its last group.
+    /// The offset after its last group.
     pub offset: u64,
     /// The last number before it.
     pub last_seq: Seq,
 }
 
-/// What the header of a segment says.
+/// The header of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentHeader {
     /// The database that the log belongs to.
@@ -33,14 +33,14 @@ pub struct SegmentHeader {
     pub number: u64,
     /// The number of its first operation.
     pub first_seq: Seq,
-    /// Where the segment before ends; `None` in the first one of a database.
+    /// The end of the previous segment; `None` in the first one of a database.
     pub previous: Option<SegmentEnd>,
 }
 
-/// One whole group of a segment.
+/// One complete group of a segment.
 #[derive(Debug)]
 pub struct Group<'a> {
-    /// Where it begins.
+    /// The offset of its first byte.
     pub offset: u64,
     /// Its length, header included.
     pub bytes: u64,
@@ -48,73 +48,73 @@ pub struct Group<'a> {
     pub first_seq: Seq,
     /// The number of its last operation.
     pub last_seq: Seq,
-    /// Up to which offset the segment was known to be durable when it was written.
+    /// The offset up to which the segment was known to be durable when the group was written.
     pub synced: u64,
-    /// Its records.
+    /// The records, in order.
     pub records: Vec<Record<'a>>,
 }
 
-/// Bytes in a segment that are no group, with whole groups behind them.
+/// Bytes in a segment that are not a group, before a complete group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
-    /// Where it begins.
+    /// The offset of its first byte.
     pub offset: u64,
-    /// Where the next whole group begins.
+    /// The offset of the next complete group.
     pub next: u64,
-    /// The number that should have come there; 0 if that is not known.
+    /// The number that was expected there; 0 if unknown.
     pub expected: Seq,
-    /// The number of the next whole group.
+    /// The first number of the next complete group.
     pub next_seq: Seq,
-    /// Why there is no group.
+    /// The reason why there is no group.
     pub what: &'static str,
 }
 
-/// What [`walk_segment`] found in a file.
+/// The result of [`walk_segment`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WalkedSegment {
     /// The header; `None` if it is damaged.
     pub header: Option<SegmentHeader>,
     /// The seal of a clean close.
     pub seal: Option<SegmentEnd>,
-    /// It says that the next segment was begun, and was durable.
+    /// True if it is marked: the next segment was begun, and was durable.
     pub followed: bool,
     /// The length of the file in bytes.
     pub file_bytes: u64,
-    /// Whole groups.
+    /// The number of complete groups.
     pub groups: u64,
-    /// Records in them.
+    /// The number of records in them.
     pub records: u64,
     /// Bytes of the records' payloads.
     pub payload_bytes: u64,
-    /// Where the last whole group ends.
+    /// The end of the last complete group.
     pub end: u64,
-    /// The last number in a whole group; 0 without any.
+    /// The last number in a complete group; 0 without any.
     pub last_seq: Seq,
-    /// What is no group between whole ones.
+    /// The gaps between complete groups.
     pub gaps: Vec<Gap>,
-    /// Bytes behind the end up to the last that is not zero: a torn tail, or damage.
+    /// Bytes after the end up to the last that is not zero: a torn tail, or damage.
     pub tail_bytes: u64,
-    /// Why reading stopped at the end, where something follows it.
+    /// Why reading stopped at the end, if bytes follow it.
     pub tail: Option<&'static str>,
-    /// What the disk cannot read, in the order of the file.
+    /// The parts that the disk cannot read, by offset.
     pub unreadable: Vec<Unreadable>,
 }
 
-/// How to walk.
+/// The options of a walk.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Walk {
     /// The number of the segment, from its name.
     pub number: u64,
-    /// The database, if it is known: a segment whose header is damaged can be read then.
+    /// The database, if known: a segment with a damaged header can be read then.
     pub database_id: Option<u64>,
-    /// Where the segment is known to end: what lies behind is not looked at.
+    /// The known end of the segment: bytes after it are ignored.
     pub limit: Option<u64>,
 }
 
 /// The segments in a directory, by number: their numbers and paths.
 ///
 /// # Errors
-/// What listing the directory says.
+/// I/O errors.
 pub fn list_segments(env: &Env, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
     let mut segments: Vec<_> = env
         .fs
@@ -122,7 +122,7 @@ pub fn list_segments(env: &Env, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
         .iter()
         .filter(|entry| !entry.is_dir)
         .filter_map(|entry| Some((segment::number(&entry.name)?, dir.join(&entry.name))))
-        // No segment has a higher one, and whoever opens the log says so.
+        // No segment has a higher number; opening such a log fails.
         .filter(|(number, _)| *number <= MAX_NUMBER)
         .collect();
     segments.sort_unstable();
@@ -134,12 +134,12 @@ pub fn segment_number(name: &str) -> Option<u64> {
     segment::number(name)
 }
 
-/// Reads the file of a segment from its beginning to its end and calls `visit` with each whole group,
-/// also with those behind damage. Writes nothing, and never fails for what stands in the file, but for
-/// [`Error::NewerFormat`]; what the disk cannot read is damage, too.
+/// Reads the file of a segment from its beginning to its end, and calls `visit` with each complete
+/// group, also with those after damage. Writes nothing, and fails for no content but
+/// [`Error::NewerFormat`]; bytes that the disk cannot read are damage, too.
 ///
 /// # Errors
-/// [`Error::NewerFormat`], I/O errors, and what `visit` returns.
+/// [`Error::NewerFormat`], I/O errors, and those of `visit`.
 pub fn walk_segment(
     env: &Env,
     path: &Path,
@@ -165,7 +165,7 @@ pub fn walk_segment(
     let Some(database_id) = header.map(|h| h.database_id).or(walk.database_id) else {
         found.end = 0;
         found.tail_bytes = window.end_of_nonzero(0)?.unwrap_or(0);
-        found.tail = Some("the segment header is not whole, so nobody knows which database it is of");
+        found.tail = Some("the segment header is incomplete, and the database is unknown");
         found.unreadable = window.unreadable().to_vec();
         return Ok(found);
     };
@@ -179,7 +179,7 @@ pub fn walk_segment(
     walker.walk(visit)?;
     let Walker { window, mut found, .. } = walker;
     found.unreadable = window.unreadable().to_vec();
-    // What was looked at together with the rest, and lies behind the limit, is nobody's loss.
+    // Unreadable bytes after the limit, which were read along with the others, are not a loss.
     found.unreadable.retain(|part| part.offset < limit);
     Ok(found)
 }
@@ -188,7 +188,7 @@ struct Walker<'a> {
     window: Window<'a>,
     seeds: Seeds,
     limit: u64,
-    /// The number that comes next; 0 if that is not known.
+    /// The next number; 0 if unknown.
     expected: Seq,
     found: WalkedSegment,
 }
@@ -214,11 +214,11 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// The header of the whole group at `at`, or why there is none.
+    /// The header of the complete group at `at`, or the reason why there is none.
     fn group_at(&mut self, at: u64) -> Result<std::result::Result<GroupHeader, &'static str>> {
         let bytes = self.window.bytes(at, GROUP_HEADER_LEN)?;
         let Some(group) = GroupHeader::decode(bytes, at, self.seeds) else {
-            return Ok(Err("there is no whole group header"));
+            return Ok(Err("the group header is incomplete or missing"));
         };
         if self.limit.checked_sub(at).is_none_or(|left| group.group_len() > left) {
             return Ok(Err("the file ends within a group"));
@@ -231,7 +231,7 @@ impl Walker<'_> {
             return Ok(Err("the checksum of a group does not match"));
         }
         if self.expected != 0 && group.first_seq != self.expected {
-            return Ok(Err("the numbers of a group do not follow on"));
+            return Ok(Err("the numbers of a group do not continue the previous ones"));
         }
         Ok(Ok(group))
     }
@@ -244,7 +244,7 @@ impl Walker<'_> {
             Ok::<(), Error>(())
         })?;
         if !whole {
-            let (next, what) = (at + group.group_len(), "a group with a right checksum holds no records");
+            let (next, what) = (at + group.group_len(), "a group with a valid checksum does not consist of records");
             let (expected, next_seq) = (group.first_seq, group.last_seq + 1);
             self.found.gaps.push(Gap { offset: at, next, expected, next_seq, what });
             self.expected = next_seq;
@@ -267,7 +267,7 @@ impl Walker<'_> {
         Ok(self.found.end)
     }
 
-    /// The first whole group at or behind `from` whose numbers are not below the expected one.
+    /// The first complete group at or after `from` whose numbers are not below the expected one.
     fn next_group(&mut self, from: u64) -> Result<Option<(u64, Seq)>> {
         let expected = std::mem::take(&mut self.expected);
         let mut next = from;
@@ -285,13 +285,13 @@ impl Walker<'_> {
         Ok(found)
     }
 
-    /// What keeps a group from being whole: `what`, unless the disk does.
+    /// The reason why a group is incomplete: `what`, unless the disk cannot read it.
     fn reason(&self, from: u64, to: u64, what: &'static str) -> &'static str {
         let touches = |part: &Unreadable| part.offset < to && from < part.offset + part.bytes;
         if self.window.unreadable().iter().any(touches) { "the disk cannot read it" } else { what }
     }
 
-    /// Nothing whole follows `at`.
+    /// Ends the walk: no complete group follows `at`.
     fn end(&mut self, at: u64, what: &'static str) -> Result<()> {
         if let Some(end) = self.window.end_of_nonzero(at)?.map(|end| end.min(self.limit)).filter(|end| *end > at) {
             self.found.tail_bytes = end - at;
@@ -301,12 +301,12 @@ impl Walker<'_> {
     }
 }
 
-/// Reads a log that must be whole, and calls `visit` with its records from the one that holds `from` on.
-/// Writes nothing. Returns the last number.
+/// Reads a log that must be complete, and calls `visit` with its records from the one that contains
+/// `from` on. Writes nothing. Returns the last number.
 ///
 /// # Errors
-/// [`Error::Corrupt`] for anything that is not whole or does not follow on, [`Error::NewerFormat`], I/O
-/// errors, and what `visit` returns.
+/// [`Error::Corrupt`] for anything incomplete or missing, [`Error::NewerFormat`], I/O errors, and
+/// those of `visit`.
 pub fn read_whole(
     env: &Env,
     dir: &Path,
@@ -322,16 +322,16 @@ pub fn read_whole(
         let limit = next.map(|(number, path)| limit_of(env, path, *number)).transpose()?.flatten();
         let walk = Walk { number: *number, database_id: Some(database_id), limit };
         let found = walk_segment(env, path, walk, &mut |group| records_from(group, from, visit))?;
-        let header = found.header.ok_or_else(|| Error::corrupt(path, 0, "the segment header is not whole"))?;
+        let header = found.header.ok_or_else(|| Error::corrupt(path, 0, "the segment header is incomplete"))?;
         if header.database_id != database_id {
             return Err(Error::corrupt(path, 16, "the segment belongs to another database"));
         }
         if last.is_some_and(|last| last.number + 1 != header.number || last_seq + 1 != header.first_seq) {
-            return Err(Error::corrupt(path, 24, "the segment does not follow on the one before"));
+            return Err(Error::corrupt(path, 24, "the segment does not continue the previous one"));
         }
         check_whole(path, &found)?;
         if found.followed && next.is_none() {
-            return Err(Error::corrupt(path, FOLLOWED_AT, "the segment behind it is missing"));
+            return Err(Error::corrupt(path, FOLLOWED_AT, "the next segment is missing"));
         }
         if found.seal.is_some_and(|seal| next.is_none() && seal.offset != found.end) {
             return Err(Error::corrupt(path, found.end, "groups are missing before the end that the seal names"));
@@ -342,7 +342,7 @@ pub fn read_whole(
     Ok(last_seq)
 }
 
-/// Errors if something of a segment is missing up to the limit of the walk.
+/// An error if a segment is incomplete before the limit of the walk.
 pub(crate) fn check_whole(path: &Path, found: &WalkedSegment) -> Result<()> {
     if let Some(part) = found.unreadable.first() {
         let why = format!("{} bytes from offset {} on: {}", part.bytes, part.offset, part.why);
@@ -357,7 +357,7 @@ pub(crate) fn check_whole(path: &Path, found: &WalkedSegment) -> Result<()> {
     }
 }
 
-/// Where the segment before this one ends, by this one's header.
+/// The end of the previous segment, by this one's header.
 pub(crate) fn limit_of(env: &Env, path: &Path, number: u64) -> Result<Option<u64>> {
     let file = env.fs.open(path, OpenMode::Read)?;
     let mut window = Window::new(&*file)?;

@@ -1,18 +1,18 @@
-//! Reading a file from front to back in large pieces.
+//! Reading a file from its beginning to its end in large pieces.
 
 use alluvium_env::{AroundReader, File, Result, Unreadable};
 
-/// A piece of a file, moved along as it is asked for.
+/// A piece of a file that moves forward with the reads.
 pub(crate) struct Window<'a> {
     file: &'a dyn File,
-    /// Reads around what cannot be read, in place of failing.
+    /// Replaces unreadable bytes in place of failing.
     around: Option<AroundReader<'a>>,
     len: u64,
     start: u64,
     piece: Vec<u8>,
 }
 
-/// At least so many bytes are read at once.
+/// The least number of bytes that are read at once.
 const PIECE: usize = 256 << 10;
 
 impl<'a> Window<'a> {
@@ -20,13 +20,13 @@ impl<'a> Window<'a> {
         Ok(Self { len: file.len()?, file, around: None, start: 0, piece: Vec::new() })
     }
 
-    /// A window that shows [`alluvium_env::FILLER`] where the file cannot be read.
+    /// A window that contains [`alluvium_env::FILLER`] where the file cannot be read.
     pub(crate) fn around(file: &'a dyn File) -> Result<Self> {
         let around = AroundReader::new(file)?;
         Ok(Self { len: around.file_bytes(), file, around: Some(around), start: 0, piece: Vec::new() })
     }
 
-    /// What could not be read so far.
+    /// The parts that could not be read so far.
     pub(crate) fn unreadable(&self) -> &[Unreadable] {
         self.around.as_ref().map_or(&[], AroundReader::unreadable)
     }
@@ -60,7 +60,7 @@ impl<'a> Window<'a> {
         Ok(())
     }
 
-    /// The bytes from `at` on that are at hand or can be read at once; empty at the end.
+    /// The buffered bytes from `at` on, or else those of one read; empty at the end.
     fn some(&mut self, at: u64) -> Result<&[u8]> {
         if at < self.start || at >= self.start + self.piece.len() as u64 {
             self.read(at, 0)?;
@@ -69,7 +69,7 @@ impl<'a> Window<'a> {
         Ok(&self.piece[from..])
     }
 
-    /// The offset of the first byte at or behind `from` that is not zero.
+    /// The offset of the first byte at or after `from` that is not zero.
     pub(crate) fn next_nonzero(&mut self, from: u64) -> Result<Option<u64>> {
         let mut at = from;
         while at < self.len {
@@ -85,7 +85,7 @@ impl<'a> Window<'a> {
         Ok(None)
     }
 
-    /// The offset behind the last byte at or behind `from` that is not zero.
+    /// The offset after the last byte at or after `from` that is not zero.
     pub(crate) fn end_of_nonzero(&mut self, from: u64) -> Result<Option<u64>> {
         let mut end = None;
         let mut at = from;

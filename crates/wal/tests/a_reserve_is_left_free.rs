@@ -22,7 +22,7 @@ fn append(wal: &Wal, purpose: Purpose, number: u64, len: usize) -> alluvium_env:
     wal.append_for(purpose, &[record.record()])
 }
 
-/// Leaves so much free.
+/// Fills the disk until this many bytes are free.
 fn leave(disk: &MemFs, bytes: u64) {
     disk.set_capacity(disk.used_bytes() + bytes);
 }

@@ -21,7 +21,7 @@ fn three_groups() -> (Vec<u8>, Vec<Owned>) {
     (files(&*mem).remove(0).1, records)
 }
 
-/// Recovers a log whose third group is not whole, goes on, and recovers again.
+/// Recovers a log whose third group is incomplete, appends to it, and recovers again.
 fn check(bytes: Vec<u8>, records: &[Owned], at: usize) {
     let left = bytes.iter().rposition(|&b| b != 0).unwrap() + 1;
     let env = disk_with(&[(segment(1), bytes)]);

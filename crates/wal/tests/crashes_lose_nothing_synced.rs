@@ -38,7 +38,7 @@ struct Crash {
 struct Collector {
     truth: Truth,
     rng: fastrand::Rng,
-    /// One change in so many is a crash.
+    /// One of this many changes is a crash.
     rarity: u32,
     crashes: Vec<Crash>,
 }

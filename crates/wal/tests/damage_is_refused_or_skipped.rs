@@ -113,7 +113,8 @@ fn a_group_after_the_last_sync_is_a_torn_tail() {
     bytes[all[2].0 + 60] ^= 1;
     let (_, recovery, found) = recover(&disk_with(&[(segment(1), bytes.clone())]), options(BYTES)).unwrap();
     assert!(found == records[..2] && recovery.last_seq == 2);
-    // The whole group behind it was never acknowledged either, and goes too; also when skipping.
+    // The complete group after it was never acknowledged either, and is dropped, too; also when
+    // skipping.
     assert_eq!(recovery.dropped.unwrap().offset, all[2].0 as u64);
     let (lost, found) = skip(&disk_with(&[(segment(1), bytes)]));
     assert!(found == records[..2] && lost.is_empty());

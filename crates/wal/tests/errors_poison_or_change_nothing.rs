@@ -181,7 +181,7 @@ fn a_segment_that_cannot_be_removed_stays() {
 }
 
 /// Any single failure at any operation of a short life: an error or none, and what was
-/// confirmed is there afterwards, even if the power goes.
+/// confirmed exists afterwards, even after a power cut.
 #[test]
 fn any_operation_may_fail() {
     let seed = seed();

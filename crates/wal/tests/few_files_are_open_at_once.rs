@@ -1,4 +1,5 @@
-//! A log has any number of segments, and a process may have few files open: they are read one after the other.
+//! A log has any number of segments, and a process may have few files open: they are read one after
+//! the other.
 
 mod common;
 

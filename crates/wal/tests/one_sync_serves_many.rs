@@ -45,7 +45,7 @@ fn run(fail: bool) -> (u64, u64) {
                 let position = append(&wal, &[Owned { first: *next, last: *next, payload: vec![1; 100] }]).unwrap();
                 *next += 1;
                 drop(next);
-                // Appending goes on while the first sync is held at the gate.
+                // Appends continue while the first sync is held at the gate.
                 if appended.fetch_add(1, Ordering::SeqCst) + 1 == THREADS {
                     *gate.open.lock() = true;
                     gate.changed.notify_all();

@@ -126,7 +126,7 @@ fn records_must_be_numbered_on() {
     ];
     for group in wrong {
         let before = wal.end();
-        assert!(append(&wal, group).unwrap_err().to_string().contains("numbered on from 1"));
+        assert!(append(&wal, group).unwrap_err().to_string().contains("do not continue from 1"));
         assert_eq!(wal.end(), before);
     }
     append(&wal, &[record(1, 3), record(4, 4)]).unwrap();

@@ -1,5 +1,5 @@
-//! Committers under many schedules: nobody waits for ever, what is confirmed is durable, and
-//! a failed sync is told to all that it concerns. Run with `--features shuttle`.
+//! Committers under many schedules: there is no deadlock, confirmed records are durable, and
+//! a failed sync is reported to all threads that it concerns. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 mod common;

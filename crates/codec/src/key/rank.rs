@@ -1,7 +1,7 @@
-//! The first byte of each value's key: where its type stands in the order. The numbers are those of MongoDB's sources,
-//! moved above 0 where they were not.
+//! The first byte of each value's key: the position of its type in the order. The numbers are those
+//! of MongoDB's sources, moved above 0 where necessary.
 
-/// What comes before everything.
+/// Before every other value.
 pub const MIN_KEY: u8 = 1;
 /// The value *undefined*.
 pub const UNDEFINED: u8 = 3;
@@ -33,5 +33,5 @@ pub const DB_POINTER: u8 = 55;
 pub const CODE: u8 = 60;
 /// Code with a scope.
 pub const CODE_WITH_SCOPE: u8 = 65;
-/// What comes behind everything.
+/// After every other value.
 pub const MAX_KEY: u8 = 127;

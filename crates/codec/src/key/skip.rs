@@ -1,12 +1,14 @@
-//! Passing over keys without decoding them, also over inverted ones.
+//! Skipping keys, also inverted ones, without decoding them.
 
 use super::{GROUPS, MAX_DEPTH, rank};
 use crate::error::{DecodeError, Result};
 
-/// Takes one key from the front of `input`. With `inverted` all its bits are, as they are where an index descends.
+/// Takes one key from the front of `input`. With `inverted` all its bits are inverted, as in a
+/// descending index.
 ///
 /// # Errors
-/// [`DecodeError`] if the bytes do not begin with a key. What is passed over is not looked at more closely than it must be.
+/// [`DecodeError`] if the bytes do not begin with a key. Checks no more than the end of the key
+/// requires.
 pub fn skip(input: &mut &[u8], inverted: bool) -> Result<()> {
     let mut keys = Keys { input, flip: if inverted { 0xff } else { 0 } };
     let rank = keys.byte()?;
@@ -73,7 +75,8 @@ impl Keys<'_, '_> {
     }
 
     fn number(&mut self) -> Result<()> {
-        // The double's sign is the number's: the greatest double not above a negative number is negative.
+        // The double's sign is the number's: the greatest double not above a negative number is
+        // negative.
         let negative = self.byte()? & 0x80 == 0;
         self.pass(1)?;
         for _ in 0..GROUPS {
@@ -87,7 +90,7 @@ impl Keys<'_, '_> {
         Ok(())
     }
 
-    /// What [`super::put_bytes`] writes.
+    /// Skips bytes written by [`super::put_bytes`].
     fn text(&mut self) -> Result<()> {
         loop {
             let at = self.input.iter().position(|&byte| byte == self.flip).ok_or(DecodeError::Truncated)?;

@@ -40,13 +40,13 @@ proptest! {
         for key in 0..KEYS {
             for at in [0, 1, 7, 20, 33, 59, Seq::MAX] {
                 prop_assert_eq!(set.cover(&[key], at), cover(&plain, key, at));
-                prop_assert_eq!(newest(set.place(&[key]).seqs, at), cover(&plain, key, at));
+                prop_assert_eq!(newest(set.coverage(&[key]).seqs, at), cover(&plain, key, at));
             }
-            let place = set.place(&[key]);
+            let place = set.coverage(&[key]);
             prop_assert!(place.low.is_none_or(|low| low <= &[key][..]) && place.high.is_none_or(|high| &[key][..] < high));
             for other in 0..KEYS {
                 let inside = place.low.is_none_or(|low| low <= &[other][..]) && place.high.is_none_or(|high| &[other][..] < high);
-                prop_assert!(!inside || set.place(&[other]) == place, "all keys of a place have the same");
+                prop_assert!(!inside || set.coverage(&[other]) == place, "all keys of a place have the same");
                 let meets = |f: &Fragment| f.start() <= &[other.max(key)][..] && &[other.min(key)][..] < f.end();
                 let found = set.overlapping(&[other.min(key)], &[other.max(key)]);
                 prop_assert_eq!(found, set.fragments().iter().filter(|f| meets(f)).cloned().collect::<Vec<_>>());
@@ -68,7 +68,7 @@ proptest! {
             for at in snapshots.iter().copied().chain(last..62) {
                 prop_assert_eq!(thinned.cover(&[key], at), all.cover(&[key], at), "key {} at {}", key, at);
             }
-            let seqs = thinned.place(&[key]).seqs;
+            let seqs = thinned.coverage(&[key]).seqs;
             prop_assert!(seqs.iter().filter(|seq| **seq <= last).count() <= snapshots.len());
         }
     }
@@ -95,7 +95,7 @@ fn ranges_that_grow_with_each_delete_take_one_number_each() {
         check(&set);
         assert_eq!(set.len(), 1, "{set:?}");
     }
-    // A snapshot at 100 tells the older from the newer.
+    // A snapshot at 100 distinguishes the older from the newer.
     let mut set = RangeSet::one(b"", &100u64.to_be_bytes(), 100);
     for seq in 101..500u64 {
         set = set.join(&RangeSet::one(b"", &seq.to_be_bytes(), seq), &[100, seq]);
@@ -111,7 +111,7 @@ fn an_empty_range_is_none() {
 
 #[test]
 fn a_join_ends_at_its_limit() {
-    // Each lies within the one before: as one set they take a number for every two of them.
+    // Each is within the previous one: as one set they take a number for every two of them.
     let nested = |from: u16, to: u16| {
         let one = |n: u16| RangeSet::one(&n.to_be_bytes(), &(u16::MAX - n).to_be_bytes(), u64::from(n) + 1);
         (from..to).map(one).fold(RangeSet::default(), |set, one| set.join(&one, &[]))

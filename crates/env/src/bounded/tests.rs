@@ -7,7 +7,8 @@ use crate::{File, Fs, OpenMode};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file system that counts, under one that keeps three files open, with files that hold their numbers.
+/// A file system that counts, under one that keeps three files open, with files that hold their
+/// numbers.
 fn files(count: usize) -> (Arc<FaultFs>, BoundedFs, Vec<Arc<dyn File>>) {
     let below = Arc::new(FaultFs::over(Arc::new(MemFs::new())));
     let path = |n: usize| PathBuf::from(format!("{n}"));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_manual_clock_moves_when_told() {
+fn the_manual_clock_moves_only_by_advance() {
     let clock = ManualClock::new();
     assert_eq!((clock.now(), clock.unix_millis()), (Duration::ZERO, MANUAL_EPOCH_MS));
     clock.advance(Duration::from_micros(1500));
@@ -12,7 +12,7 @@ fn the_manual_clock_moves_when_told() {
 }
 
 #[test]
-fn the_machine_clock_goes_on() {
+fn the_machine_clock_advances() {
     let clock = OsClock::new();
     let (first, wall) = (clock.now(), clock.unix_millis());
     while clock.now() == first {}

@@ -8,7 +8,7 @@ use crate::sync::Mutex;
 /// A file in memory that takes only what the system would, and notes the bytes that went through.
 struct Strict {
     file: Arc<dyn File>,
-    /// Reads return at most so many bytes.
+    /// Reads return at most this many bytes.
     most: usize,
     written: Mutex<Vec<(u64, usize)>>,
 }
@@ -73,7 +73,7 @@ fn any_range_is_written_and_read_as_of_another_file() {
 }
 
 #[test]
-fn a_read_that_brings_less_goes_on() {
+fn a_short_read_continues() {
     let (strict, file) = strict(2 * DIRECT_BLOCK_BYTES);
     let bytes = pattern(50_000);
     strict.file.write_at(&bytes, 0).unwrap();

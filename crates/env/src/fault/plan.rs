@@ -1,4 +1,4 @@
-//! What fails, when, and how.
+//! Faults: which operation fails, when, and how.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -79,13 +79,13 @@ impl OpKind {
 /// One operation, as a hook sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Op<'a> {
-    /// Which one it is, counted from 1 over all kinds.
+    /// Its position among the operations of all kinds, from 1.
     pub number: u64,
-    /// Its kind.
+    /// Which operation it is.
     pub kind: OpKind,
     /// The file or directory; of a rename or link, the old name.
     pub path: &'a Path,
-    /// The bytes of a read or write: where they begin, and behind them. `None` for other operations.
+    /// The first byte of a read or write, and the first byte after it. `None` for other operations.
     pub bytes: Option<(u64, u64)>,
 }
 
@@ -95,7 +95,7 @@ const EIO: i32 = 5;
 /// An operation that is to fail, built step by step:
 /// `Fault::nth(3).of(OpKind::Sync).losing_pages()`.
 ///
-/// Without more said, any operation fails with an I/O error, once, and does nothing.
+/// By default any operation fails once, with an I/O error and without effect.
 #[derive(Debug, Clone)]
 pub struct Fault {
     left: u64,
@@ -108,14 +108,14 @@ pub struct Fault {
     effect: Effect,
 }
 
-/// The error that a fault gives.
+/// The error that a fault returns.
 #[derive(Debug, Clone, Copy)]
 enum Reason {
     Os(i32),
     Kind(ErrorKind),
 }
 
-/// What a failing operation does all the same.
+/// The effect that a failing operation has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     Nothing,
@@ -180,20 +180,20 @@ impl Fault {
         Self { effect: Effect::Prefix(bytes), ..self }
     }
 
-    /// A failing sync marks the unsynced pages as clean, as Linux does: they read as they
-    /// were written, no later sync writes them, and a crash loses them. A failing sync of a directory
-    /// does the same to its new entries. Needs [`super::FaultFs::over`]; over another
-    /// file system the sync just fails.
+    /// A failing sync marks the unsynced pages as clean, as Linux does: they read as they were
+    /// written, no later sync writes them, and a crash loses them. A failing sync of a directory
+    /// does the same to its new entries. Needs [`super::FaultFs::over`]; over another file system
+    /// the sync just fails.
     pub fn losing_pages(self) -> Self {
         Self { effect: Effect::LosePages, ..self }
     }
 
-    /// The operation happens, and then says that it failed. A read still fails.
+    /// The operation takes effect, and then returns an error. A read has no effect.
     pub fn though_done(self) -> Self {
         Self { effect: Effect::All, ..self }
     }
 
-    /// Counts `op`. If it is to fail: the error and what it does all the same.
+    /// Counts `op`. If it is to fail, returns the error and the effect.
     pub(super) fn strike(&mut self, op: &Op<'_>) -> Option<Failure> {
         let matches = self.kind.is_none_or(|kind| kind == op.kind)
             && (!self.changes_only || op.kind.changes())
@@ -216,7 +216,7 @@ impl Fault {
         Some(Failure { error, effect: self.effect })
     }
 
-    /// True once it has failed what it was to fail.
+    /// True once it can fail no more operations.
     pub(super) fn is_spent(&self) -> bool {
         self.left == 0
     }

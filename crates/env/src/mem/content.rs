@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Bytes per page.
 pub(super) const PAGE: u64 = 4096;
 
-/// What a disk writes wholly or not at all, in bytes.
+/// The bytes that a disk writes atomically.
 pub(super) const SECTOR: u64 = 512;
 
 /// The longest file, in bytes; keeps the list of leaves small.
@@ -26,7 +26,7 @@ struct Leaf {
 #[derive(Clone, Default)]
 pub(super) struct Content {
     len: u64,
-    /// How many pages take memory.
+    /// The number of pages that take memory.
     pages: u64,
     leaves: Vec<Option<Arc<Leaf>>>,
 }
@@ -47,12 +47,12 @@ impl Content {
         self.page(page).is_some()
     }
 
-    /// How many pages from `first` on take memory.
+    /// The number of pages from `first` on that take memory.
     pub(super) fn pages_from(&self, first: u64) -> u64 {
         if first == 0 { self.pages } else { self.pages_in(first..u64::MAX) }
     }
 
-    /// How many pages of `pages` take memory.
+    /// The number of pages in `pages` that take memory.
     pub(super) fn pages_in(&self, pages: Range<u64>) -> u64 {
         let end = pages.end.min((self.leaves.len() * LEAF_PAGES) as u64);
         (pages.start..end).filter(|page| self.has_page(*page)).count() as u64
@@ -76,8 +76,8 @@ impl Content {
         len
     }
 
-    /// Writes `buf` at `offset`, extending the file if it must. The caller has seen to it
-    /// that the end is not above [`MAX_LEN`].
+    /// Writes `buf` at `offset`, extending the file if it must. The caller ensures that the end is
+    /// not above [`MAX_LEN`].
     pub(super) fn write(&mut self, buf: &[u8], offset: u64) {
         let mut done = 0;
         while done < buf.len() {
@@ -107,7 +107,7 @@ impl Content {
         Arc::make_mut(leaf.pages[page % LEAF_PAGES].get_or_insert_with(zeros))
     }
 
-    /// Sets the length: what is cut off is gone, what is added reads as zeros.
+    /// Sets the length: bytes past it are lost, added bytes read as zeros.
     pub(super) fn set_len(&mut self, len: u64) {
         if len < self.len {
             let keep = len.div_ceil(PAGE) as usize;

@@ -1,4 +1,4 @@
-//! What a power cut leaves.
+//! The states that a power cut can leave.
 
 use super::Shared;
 use super::content::{Content, PAGE, SECTOR};
@@ -10,18 +10,18 @@ use crate::sync::atomic::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How much of what was not synced is found after a power cut.
+/// Which unsynced changes survive a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrashStyle {
-    /// Nothing of it.
+    /// None.
     AllLost,
-    /// All of it.
+    /// All.
     AllKept,
-    /// Anything that a disk may leave, by chance; see [`super::MemFs::crash_clone`].
+    /// A random selection, as a disk may leave it; see [`super::MemFs::crash_clone`].
     Any,
 }
 
-/// Chance, from a seed.
+/// Random decisions that follow from a seed.
 struct Dice {
     rng: SeededRng,
 }
@@ -78,7 +78,7 @@ impl Copier {
                 *node = self.file(node);
             }
         }
-        // Counted anew: the handles died with the process.
+        // Counted again: the handles ended with the process.
         for node in copy.dirs.iter().flat_map(|dir| dir.now.values()) {
             if let Node::File(node) = node {
                 node.add_link();
@@ -99,7 +99,7 @@ impl Copier {
         entries.iter().map(copy).collect()
     }
 
-    /// The entries that the crash leaves, and from them everything that can be reached.
+    /// The entries that the crash leaves, and everything reachable from them.
     fn crash_names(&mut self, names: &Names, style: CrashStyle) -> Names {
         let mut dirs: Vec<Arc<Entries>> = names.dirs.iter().map(|dir| Arc::clone(&dir.durable)).collect();
         let lose_of_8 = match style {
@@ -109,7 +109,8 @@ impl Copier {
         };
         let mut lost = Touched::default();
         for op in &names.pending {
-            // What stands on a lost operation is lost with it; other names may overtake.
+            // An operation that depends on a lost one is lost too; those on other names may survive
+            // it.
             if lost.touches(op) || self.dice.chance(lose_of_8, 8) {
                 lost.add(op);
                 continue;
@@ -146,7 +147,7 @@ impl Copier {
         copy.dirs[to] = Dir { now: Arc::clone(&entries), durable: entries, forgot: false };
     }
 
-    /// The copy of a file, made when it is first met.
+    /// The copy of a file, made at the first name that refers to it.
     fn file(&mut self, node: &Arc<FileNode>) -> Arc<FileNode> {
         let key = Arc::as_ptr(node);
         if let Some(copy) = self.files.get(&key) {
@@ -216,9 +217,9 @@ impl Copier {
         }
     }
 
-    /// The disk wrote any sectors, each as it was at some moment since the sync. The length
-    /// is one that the file had, or lies within a write that extended it. A change of the
-    /// length that did not reach the disk cut nothing off there.
+    /// The disk wrote any sectors, each in a state that it had since the sync. The length is one
+    /// that the file had, or one within a write that extended it. A truncation that did not reach
+    /// the disk removed nothing there.
     fn any_sectors(&self, durable: &Content, changes: &[Change]) -> Content {
         let moment = self.dice.below(changes.len() + 1);
         let mut content = durable.clone();
@@ -252,7 +253,7 @@ impl Copier {
         content
     }
 
-    /// The bytes of one sector as they were at some moment, `None` if that is as it stands.
+    /// One past state of a sector; `None` if that is the durable one.
     /// `group` names the sector and the writes that touch it, in order.
     fn any_moment(&self, from: &Choice<'_>, group: &[(u64, usize)]) -> Option<(u64, [u8; SECTOR as usize])> {
         let sector = group.first()?.0;
@@ -283,19 +284,19 @@ impl Copier {
     }
 }
 
-/// What the sectors of one file are chosen from.
+/// The possible states of the sectors of one file.
 struct Choice<'a> {
     durable: &'a Content,
     changes: &'a [Change],
-    /// The changes that cut the file short: their place in `changes`, and the new length.
+    /// The truncations: their index in `changes`, and the new length.
     cuts: &'a [(usize, u64)],
-    /// How many changes of the length reached the disk, counted in `changes`.
+    /// The number of entries of `changes` whose change of the length reached the disk.
     moment: usize,
-    /// How often of 8 times a sector has its newest bytes.
+    /// The chance, in eighths, that a sector has its newest bytes.
     kept_of_8: usize,
 }
 
-/// Every sector below `end` that a write touches, with the write's place; sorted.
+/// Every sector below `end` that a write touches, with the index of the write; sorted.
 fn dirty_sectors(changes: &[Change], end: u64) -> Vec<(u64, usize)> {
     let mut sectors = Vec::new();
     for (index, change) in changes.iter().enumerate() {
@@ -309,7 +310,7 @@ fn dirty_sectors(changes: &[Change], end: u64) -> Vec<(u64, usize)> {
     sectors
 }
 
-/// Does to the sector that starts at `start` what `change` does to the file.
+/// Applies `change` of the file to the sector that starts at `start`.
 fn overlay(sector: &mut [u8; SECTOR as usize], start: u64, change: &Change) {
     match change {
         Change::SetLen { len } => sector[len.saturating_sub(start).min(SECTOR) as usize..].fill(0),

@@ -21,7 +21,7 @@ impl Space {
         Self { capacity: AtomicU64::new(capacity), used: AtomicU64::new(0) }
     }
 
-    /// Takes as many of `pages` as there are and returns how many it took.
+    /// Takes up to `pages` free pages and returns the number taken.
     fn take_pages(&self, pages: u64) -> u64 {
         let mut used = self.used.load(Ordering::SeqCst);
         loop {
@@ -63,21 +63,21 @@ pub(super) enum Change {
 pub(super) struct FileState {
     /// What readers see.
     pub(super) now: Arc<Content>,
-    /// What the disk is sure to hold.
+    /// What the disk certainly holds.
     pub(super) durable: Arc<Content>,
     /// What was done since the last sync, in order.
     pub(super) unsynced: Vec<Change>,
-    /// True once a failed sync has thrown changes away: `now` has them, the disk never will.
+    /// True once a failed sync has discarded changes: `now` has them, the disk never will.
     pub(super) forgot: bool,
     /// Pages reserved from the start of the file, written or not.
     pub(super) reserved: u64,
     /// Pages taken from the disk's space: the reserved ones and the written ones past them.
     pub(super) charged: u64,
-    /// Names that lead here, as readers see them.
+    /// The number of names, as readers see them.
     pub(super) links: u32,
     /// Open files and held locks.
     pub(super) handles: u32,
-    /// True while somebody holds the file's lock.
+    /// True while the file is locked.
     pub(super) locked: bool,
 }
 
@@ -96,7 +96,7 @@ impl FileState {
         }
     }
 
-    /// What the disk would hold if it wrote everything that it still means to write.
+    /// What the disk would hold after writing all pending changes.
     pub(super) fn all_written(&self) -> Arc<Content> {
         if self.unsynced.is_empty() {
             return Arc::clone(&self.durable);
@@ -114,7 +114,7 @@ impl FileState {
         self.unsynced.clear();
     }
 
-    /// Gives the space back once nothing leads here.
+    /// Returns the space once no name and no handle is left.
     fn release_if_gone(&mut self, space: &Space) {
         if self.links == 0 && self.handles == 0 {
             space.give_pages(self.charged);
@@ -124,7 +124,7 @@ impl FileState {
     }
 }
 
-/// Does `changes` to `content`.
+/// Applies `changes` to `content`.
 pub(super) fn replay(content: &mut Content, changes: &[Change]) {
     for change in changes {
         match change {
@@ -134,7 +134,7 @@ pub(super) fn replay(content: &mut Content, changes: &[Change]) {
     }
 }
 
-/// A file, which names and open files share.
+/// A file, shared by its names and handles.
 pub(super) struct FileNode {
     pub(super) state: Mutex<FileState>,
 }
@@ -175,7 +175,7 @@ impl MemFile {
         Self { shared: Arc::clone(shared), node, path: path.to_owned(), writable }
     }
 
-    /// Runs `change` on the state, at one moment of the whole file system.
+    /// Runs `change` on the state, atomically for the whole file system.
     fn change<T>(&self, op: &'static str, change: impl FnOnce(&mut FileState) -> io::Result<T>) -> Result<T> {
         let at = |kind: ErrorKind| Error::io(op, &self.path, kind.into());
         if !self.writable {
@@ -185,8 +185,8 @@ impl MemFile {
         change(&mut self.node.state.lock()).map_err(|error| Error::io(op, &self.path, error))
     }
 
-    /// What a sync does that fails on a system which then marks the pages clean: reads go on
-    /// seeing them, no later sync writes them, and a crash loses them.
+    /// The effect of a failed sync on a system that then marks the pages as clean: reads still see
+    /// them, no later sync writes them, and a crash loses them.
     pub(crate) fn forget_unsynced(&self) {
         let _moment = self.shared.names.read();
         let mut state = self.node.state.lock();
@@ -286,7 +286,7 @@ impl File for MemFile {
     }
 }
 
-/// Takes the space that writing `offset..end` needs; returns how many bytes of it fit.
+/// Takes the space for writing `offset..end`; returns the number of bytes that fit.
 fn take_space(state: &mut FileState, space: &Space, offset: u64, end: u64) -> usize {
     let first = (offset / PAGE).max(state.reserved);
     for page in first..end.div_ceil(PAGE) {

@@ -13,7 +13,7 @@ pub(super) type DirId = usize;
 /// The root directory.
 pub(super) const ROOT: DirId = 0;
 
-/// What a name leads to.
+/// A file or a directory.
 #[derive(Clone)]
 pub(super) enum Node {
     File(Arc<FileNode>),
@@ -27,13 +27,13 @@ pub(super) type Entries = BTreeMap<Arc<str>, Node>;
 pub(super) struct Dir {
     /// What readers see.
     pub(super) now: Arc<Entries>,
-    /// What the disk is sure to hold.
+    /// What the disk certainly holds.
     pub(super) durable: Arc<Entries>,
-    /// True once a failed sync has thrown operations away: `now` has them, the disk never will.
+    /// True once a failed sync has discarded operations: `now` has them, the disk never will.
     pub(super) forgot: bool,
 }
 
-/// A name got a new meaning.
+/// A change of what a name refers to.
 #[derive(Clone)]
 pub(super) struct NameChange {
     pub(super) dir: DirId,
@@ -48,7 +48,7 @@ pub(super) type EntryOp = Vec<NameChange>;
 #[derive(Clone)]
 pub(super) struct Names {
     pub(super) dirs: Vec<Dir>,
-    /// What no `sync_dir` has covered yet, in order.
+    /// The operations that no `sync_dir` has covered yet, oldest first.
     pub(super) pending: Vec<EntryOp>,
 }
 
@@ -97,7 +97,7 @@ impl Names {
         }
     }
 
-    /// The directory that holds `path`, and the last part of `path`.
+    /// The directory that contains `path`, and the last part of `path`.
     pub(super) fn parent<'p>(&self, path: &'p Path) -> io::Result<(DirId, &'p str)> {
         let parts = parts(path)?;
         let (last, dirs) = parts.split_last().ok_or(ErrorKind::InvalidInput)?;
@@ -134,7 +134,7 @@ impl Names {
         self.pending.push(op);
     }
 
-    /// Gives `node`, which has no name in its count yet for this one, a name that is free.
+    /// Adds a free name for `node`, whose count of names does not include it yet.
     pub(super) fn add(&mut self, path: &Path, node: Node) -> io::Result<()> {
         let (dir, name) = self.parent(path)?;
         if self.dirs[dir].now.contains_key(name) {
@@ -210,7 +210,7 @@ impl Names {
     }
 
     /// Makes the entries of `dir` durable: the pending operations that touch it, and the
-    /// earlier ones that those stand on. A rename over two directories is one operation, so
+    /// earlier ones that those depend on. A rename between two directories is one operation, so
     /// syncing either makes it durable in both.
     pub(super) fn sync_dir(&mut self, dir: DirId) {
         let mut needed = Touched::default();
@@ -233,9 +233,9 @@ impl Names {
         }
     }
 
-    /// Throws the pending operations away that give a name and touch `dir`: readers go on seeing what
-    /// they did, the disk never will. What is done to the same names from now on is new, and counts as
-    /// ever. Removals stay pending.
+    /// Discards the pending operations that add a name and touch `dir`: readers still see their
+    /// effect, the disk never will. Later operations on the same names are not affected. Removals
+    /// stay pending.
     pub(super) fn forget_dir(&mut self, dir: DirId) {
         let touches = |op: &EntryOp| op.iter().any(|change| change.dir == dir);
         let names = |op: &EntryOp| op.iter().any(|change| change.node.is_some());
@@ -246,7 +246,7 @@ impl Names {
     }
 }
 
-/// Does `change` to the entries of its directory.
+/// Applies `change` to the entries of its directory.
 pub(super) fn set(entries: &mut Entries, change: &NameChange) {
     match &change.node {
         Some(node) => entries.insert(Arc::clone(&change.name), node.clone()),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What stands in for `fallocate` where a file system has none.
+/// The replacement for `fallocate` on file systems without it.
 #[test]
 fn written_zeros_extend_and_keep_what_is_there() {
     let dir = tempfile::tempdir().unwrap();

@@ -17,6 +17,6 @@ fn the_numbers_are_splitmix64() {
 }
 
 #[test]
-fn the_machine_seeds_each_generator_anew() {
+fn the_machine_seeds_each_generator_differently() {
     assert_ne!(OsRng::new().next_u64(), OsRng::new().next_u64());
 }

@@ -29,11 +29,11 @@ fn a_wait_ends_when_it_is_notified_or_its_time_is_over() {
         let pair = Arc::new((Mutex::new(false), Condvar::new()));
         let (other, waiting) = (clock.clone(), pair.clone());
         let waiter = spawn("waiter", move || {
-            let mut told = waiting.0.lock();
-            let in_vain = waiting.1.wait_for(&mut told, SECOND);
+            let mut notified = waiting.0.lock();
+            let in_vain = waiting.1.wait_for(&mut notified, SECOND);
             let first = other.now();
-            while !*told {
-                assert!(!waiting.1.wait_for(&mut told, 60 * SECOND));
+            while !*notified {
+                assert!(!waiting.1.wait_for(&mut notified, 60 * SECOND));
             }
             (in_vain, first, other.now())
         });
@@ -46,7 +46,7 @@ fn a_wait_ends_when_it_is_notified_or_its_time_is_over() {
 
 #[test]
 #[should_panic(expected = "all threads wait for each other")]
-fn threads_that_wait_for_each_other_are_told() {
+fn a_deadlock_panics() {
     run(3, || {
         let pair = (Mutex::new(()), Condvar::new());
         let mut held = pair.0.lock();

@@ -16,13 +16,13 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// A condition variable that nobody waits on.
+    /// A condition variable without waiters.
     pub const fn new() -> Self {
         Self { inner: parking_lot::Condvar::new() }
     }
 
-    /// Gives up the lock, waits to be notified, and takes the lock again. May wake without
-    /// a notification: call it in a loop around the condition.
+    /// Releases the lock, waits for a notification, and takes the lock again. May wake without a
+    /// notification: call it in a loop that checks the condition.
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         self.inner.wait(guard);
     }
@@ -43,7 +43,8 @@ impl Condvar {
     }
 }
 
-/// What all read and one replaces as a whole: readers take no lock, and keep what they have found.
+/// A shared value that is replaced as a whole: readers take no lock, and keep the value they
+/// loaded.
 pub struct ArcCell<T> {
     inner: ArcSwap<T>,
 }
@@ -54,30 +55,30 @@ impl<T> ArcCell<T> {
         Self { inner: ArcSwap::new(value) }
     }
 
-    /// What it holds, for a short while: mostly counts no owner.
+    /// The value, for a short use: mostly without counting a reference.
     #[inline]
     pub fn load(&self) -> impl Deref<Target = Arc<T>> + use<T> {
         self.inner.load()
     }
 
-    /// What it holds.
+    /// The value.
     #[inline]
     pub fn load_full(&self) -> Arc<T> {
         self.inner.load_full()
     }
 
-    /// Replaces what it holds.
+    /// Replaces the value.
     pub fn store(&self, value: Arc<T>) {
         self.inner.store(value);
     }
 }
 
-/// As [`ArcCell`], and may hold nothing.
+/// As [`ArcCell`], but may be empty.
 pub struct ArcSlot<T> {
     inner: ArcSwapOption<T>,
 }
 
-/// What an [`ArcSlot`] held.
+/// The value of an [`ArcSlot`] when it was loaded.
 pub type Pinned<T> = Guard<Option<Arc<T>>>;
 
 impl<T> Default for ArcSlot<T> {
@@ -87,19 +88,19 @@ impl<T> Default for ArcSlot<T> {
 }
 
 impl<T> ArcSlot<T> {
-    /// What it holds, for a short while: mostly counts no owner.
+    /// The value, for a short use: mostly without counting a reference.
     #[inline]
     pub fn load(&self) -> Pinned<T> {
         self.inner.load()
     }
 
-    /// What a slot that holds nothing gives.
+    /// The result of [`ArcSlot::load`] for an empty slot.
     #[inline]
     pub fn nothing() -> Pinned<T> {
         Guard::from_inner(None)
     }
 
-    /// Puts `value` into an empty slot; false if it was not empty, and nothing has changed.
+    /// Puts `value` into an empty slot. Returns false, and changes nothing, if it was not empty.
     pub fn fill(&self, value: &Arc<T>) -> bool {
         self.inner.compare_and_swap(&None::<Arc<T>>, Some(value.clone())).is_none()
     }
@@ -110,9 +111,10 @@ impl<T> ArcSlot<T> {
     }
 }
 
-/// Looks for a few microseconds whether another thread has made `done` true, then a few times more after giving the
-/// core to whoever else can run; false if not, and then the caller waits on a condition variable. Worth it where the
-/// wait is mostly shorter than going to sleep and being woken: some 10 µs of two cores.
+/// Checks for a few microseconds whether another thread has made `done` true, then a few times more
+/// after yielding the core. Returns false if not; the caller then waits on a condition variable.
+/// Worth it where waits are mostly shorter than sleeping and waking: about 10 µs on each of two
+/// cores.
 #[inline]
 pub fn spin_until(mut done: impl FnMut() -> bool) -> bool {
     for _ in 0..spins() {
@@ -130,10 +132,12 @@ pub fn spin_until(mut done: impl FnMut() -> bool) -> bool {
     done()
 }
 
-/// Turns of the loop, of some 40 to 140 cycles each: beyond that, sleeping is cheaper. None where there is a single core.
+/// Turns of the loop, of about 40 to 140 cycles each: beyond that, sleeping is cheaper. Zero on a
+/// single core.
 const SPINS: u32 = 150;
 
-/// Times that the core is given away: with more threads than cores, the one that is waited for may need this one.
+/// The number of times that the core is yielded: with more threads than cores, the awaited thread
+/// may need it.
 const YIELDS: u32 = 4;
 
 fn spins() -> u32 {

@@ -61,7 +61,7 @@ impl<T: ?Sized> Mutex<T> {
         Some(MutexGuard { inner: Some(guard), mutex: &self.inner })
     }
 
-    /// The value, which nobody else can see.
+    /// The value, to which there is no other reference.
     pub fn get_mut(&mut self) -> &mut T {
         self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,7 +139,7 @@ impl<T: ?Sized> RwLock<T> {
         free(self.inner.try_write())
     }
 
-    /// The value, which nobody else can see.
+    /// The value, to which there is no other reference.
     pub fn get_mut(&mut self) -> &mut T {
         self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -151,7 +151,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     }
 }
 
-/// What all read and one replaces as a whole. Here each access is a step of its own.
+/// A shared value that is replaced as a whole. Here each access is a step of its own.
 pub struct ArcCell<T> {
     inner: Mutex<Arc<T>>,
 }
@@ -162,19 +162,19 @@ impl<T> ArcCell<T> {
         Self { inner: Mutex::new(value) }
     }
 
-    /// What it holds, for a short while.
+    /// The value, for a short use.
     pub fn load(&self) -> impl Deref<Target = Arc<T>> + use<T> {
         Loaded(self.load_full())
     }
 
-    /// What it holds.
+    /// The value.
     pub fn load_full(&self) -> Arc<T> {
         self.inner.lock().clone()
     }
 
-    /// Replaces what it holds.
+    /// Replaces the value.
     pub fn store(&self, value: Arc<T>) {
-        // What it held is dropped when the lock is free again.
+        // The old value is dropped after the lock is released.
         let old = std::mem::replace(&mut *self.inner.lock(), value);
         drop(old);
     }
@@ -189,12 +189,12 @@ impl<T> Deref for Loaded<T> {
     }
 }
 
-/// As [`ArcCell`], and may hold nothing.
+/// As [`ArcCell`], but may be empty.
 pub struct ArcSlot<T> {
     inner: Mutex<Option<Arc<T>>>,
 }
 
-/// What an [`ArcSlot`] held.
+/// The value of an [`ArcSlot`] when it was loaded.
 pub struct Pinned<T>(Option<Arc<T>>);
 
 impl<T> Deref for Pinned<T> {
@@ -211,17 +211,17 @@ impl<T> Default for ArcSlot<T> {
 }
 
 impl<T> ArcSlot<T> {
-    /// What it holds, for a short while.
+    /// The value, for a short use.
     pub fn load(&self) -> Pinned<T> {
         Pinned(self.inner.lock().clone())
     }
 
-    /// What a slot that holds nothing gives.
+    /// The result of [`ArcSlot::load`] for an empty slot.
     pub fn nothing() -> Pinned<T> {
         Pinned(None)
     }
 
-    /// Puts `value` into an empty slot; false if it was not empty, and nothing has changed.
+    /// Puts `value` into an empty slot. Returns false, and changes nothing, if it was not empty.
     pub fn fill(&self, value: &Arc<T>) -> bool {
         let mut held = self.inner.lock();
         let empty = held.is_none();
@@ -237,7 +237,7 @@ impl<T> ArcSlot<T> {
     }
 }
 
-/// Looks once: here every wait is a step of its own.
+/// Checks once: here every wait is a step of its own.
 pub fn spin_until(mut done: impl FnMut() -> bool) -> bool {
     done()
 }

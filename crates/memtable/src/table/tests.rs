@@ -10,10 +10,10 @@ fn put<'a>(key: &'a [u8], seq: Seq, value: &'a [u8]) -> Entry<'a> {
 }
 
 fn get(table: &Memtable, key: &[u8], seq: Seq) -> Option<(Seq, Vec<u8>)> {
-    let mut value = b"left alone".to_vec();
+    let mut value = b"unchanged".to_vec();
     let found = table.get(key, seq, &mut value);
     if found.is_none() {
-        assert_eq!(value, b"left alone");
+        assert_eq!(value, b"unchanged");
     }
     found.map(|(seq, _)| (seq, value))
 }
@@ -85,7 +85,8 @@ fn entries_between_two_keys_are_counted() {
     for frozen in [false, true] {
         let table = Arc::new(Memtable::new(1));
         let mut seq = 0;
-        // In two parts, so that there are several sorted runs; each key three times, and the middle ones a fourth time.
+        // In two parts, so that there are several sorted runs; each key three times, and the middle
+        // ones a fourth time.
         for round in 0..4 {
             let of_round = keys.iter().rev().filter(|key| round < 3 || key.starts_with(b"b"));
             let entries: Vec<Entry<'_>> = of_round
@@ -177,17 +178,17 @@ fn waiting_ends_with_the_last_writer() {
             table.seal(2);
         }
         let waiting = Arc::clone(&table);
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let waiter = alluvium_env::thread::spawn("waiter", move || {
             waiting.wait_for_writers();
-            tell.send(waiting.len()).unwrap();
+            sender.send(waiting.len()).unwrap();
         });
         table.apply([put(b"a", 1, b"")].into_iter());
         table.finish_writer();
-        assert!(told.recv_timeout(Duration::from_millis(20)).is_err());
+        assert!(receiver.recv_timeout(Duration::from_millis(20)).is_err());
         table.apply([put(b"b", 2, b"")].into_iter());
         table.finish_writer();
-        assert_eq!(told.recv_timeout(Duration::from_secs(10)), Ok(2));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(10)), Ok(2));
         waiter.join().unwrap();
     }
 }

@@ -58,7 +58,7 @@ fn what_no_reader_takes_does_not_become_a_store() {
     if let Some(content) = &mut bad.content {
         content.data.entries = u64::MAX;
     }
-    let mut place = Place::take(&env, dir).unwrap();
+    let mut place = BuildDir::take(&env, dir).unwrap();
     place.finish(&bad).unwrap_err();
     assert!(!env.fs.exists(&dir.join(SUPERBLOCK)).unwrap());
     place.finish(&superblock()).unwrap();

@@ -12,7 +12,8 @@ fn all(bytes: &[u8]) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
 
 #[test]
 fn lengths_with_bytes_that_are_escaped() {
-    // As the seed writes them: 26 is 1b 1a 1a, 27 is 1b 1b 1a, 0x1b1a is 1b 1a 1b 1b 1a, 256 is 00 01 1a.
+    // As the seed writes them: 26 is 1b 1a 1a, 27 is 1b 1b 1a, 0x1b1a is 1b 1a 1b 1b 1a, 256 is 00
+    // 01 1a.
     for (len, head) in [
         (0, &b"\x1a"[..]),
         (1, b"\x01\x1a"),
@@ -51,7 +52,7 @@ fn any_pairs_and_cut_anywhere() {
                 Ok(found) => assert_eq!(ends[found.len()], cut),
                 Err(error) => {
                     assert!(!ends.contains(&cut), "{cut}");
-                    assert!(error.to_string().contains("is not whole"), "{error}");
+                    assert!(error.to_string().contains("is incomplete"), "{error}");
                 }
             }
         }
@@ -62,6 +63,6 @@ fn any_pairs_and_cut_anywhere() {
 fn lengths_beyond_all_measure_take_no_memory() {
     for bytes in [&b"\x00\x00\x00\xff\x1a"[..], b"\x01\x01\x01\x01\x01\x1a", b"text that is no pairs at all"] {
         let error = all(bytes).unwrap_err();
-        assert!(error.to_string().starts_with("pair 1 is not whole"), "{error}");
+        assert!(error.to_string().starts_with("pair 1 is incomplete"), "{error}");
     }
 }

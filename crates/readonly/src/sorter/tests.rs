@@ -46,20 +46,21 @@ fn a_sorter_that_is_given_up_leaves_no_files() {
     assert!(env.fs.list(Path::new("db")).unwrap().is_empty());
 }
 
-/// Sorts so many pairs in memory for a few, and gives up when asked for the n-th time whether to go on. How often it was.
-fn asked(pairs: u32, give_up_at: u32) -> (u32, Result<Sorted>) {
+/// Sorts `pairs` pairs in memory for a few, and fails in the `fail_at`-th call of `proceed`.
+/// Returns the number of calls.
+fn calls(pairs: u32, fail_at: u32) -> (u32, Result<Sorted>) {
     let env = Env::in_memory(1);
     env.fs.create_dir_all(Path::new("db")).unwrap();
-    let mut asked = 0;
-    let mut go_on = |needed| {
+    let mut calls = 0;
+    let mut proceed = |needed| {
         // Before a run is written too, and before a merge.
-        asked += u32::from(needed == 0);
-        if asked == give_up_at { Err(Error::NotReadOnly("given up".into())) } else { Ok(()) }
+        calls += u32::from(needed == 0);
+        if calls == fail_at { Err(Error::NotReadOnly("given up".into())) } else { Ok(()) }
     };
     let mut sorter = Sorter::new(&env, "db/sort-1".into(), 2000);
-    let added = (0..pairs).try_for_each(|n| sorter.add(&(n.wrapping_mul(7919)).to_be_bytes(), b"value", &mut go_on));
+    let added = (0..pairs).try_for_each(|n| sorter.add(&(n.wrapping_mul(7919)).to_be_bytes(), b"value", &mut proceed));
     let sorted = match added {
-        Ok(()) => sorter.finish(&mut go_on),
+        Ok(()) => sorter.finish(&mut proceed),
         Err(error) => {
             drop(sorter);
             Err(error)
@@ -68,13 +69,13 @@ fn asked(pairs: u32, give_up_at: u32) -> (u32, Result<Sorted>) {
     if sorted.is_err() {
         assert!(env.fs.list(Path::new("db")).unwrap().is_empty(), "no file is left");
     }
-    (asked, sorted)
+    (calls, sorted)
 }
 
 #[test]
 fn a_pair_is_merged_once_for_each_64_times_as_many() {
     // Some 700 runs are merged into ten or so, each pair once.
-    let (times, sorted) = asked(30_000, u32::MAX);
+    let (times, sorted) = calls(30_000, u32::MAX);
     assert!((60..=30_000 / 256).contains(&times), "{times}");
     let mut sorted = sorted.unwrap();
     let mut before = None;
@@ -99,24 +100,24 @@ fn it_says_what_it_is_about_to_write() {
             .sum()
     };
     let (mut promised, mut most) = (0, 0);
-    let mut go_on = |needed: u64| {
+    let mut proceed = |needed: u64| {
         if needed > 0 {
             promised = on_disk() + needed;
             most = most.max(needed);
         }
         // A run's headers and index are no pairs.
-        assert!(on_disk() <= promised + 1000, "{} on disk, {promised} were told", on_disk());
+        assert!(on_disk() <= promised + 1000, "{} on disk, {promised} were announced", on_disk());
         Result::Ok(())
     };
     let mut sorter = Sorter::new(&env, dir.to_owned(), 2000);
     for n in 0..10_000u32 {
-        sorter.add(&n.wrapping_mul(7919).to_be_bytes(), &n.to_le_bytes(), &mut go_on).unwrap();
+        sorter.add(&n.wrapping_mul(7919).to_be_bytes(), &n.to_le_bytes(), &mut proceed).unwrap();
     }
-    let _sorted = sorter.finish(&mut go_on).unwrap();
+    let _sorted = sorter.finish(&mut proceed).unwrap();
     assert!(most > 20_000, "{most} bytes for a merge of 64 runs");
 }
 
 #[test]
 fn a_merge_ends_when_it_is_told_to() {
-    assert!(matches!(asked(30_000, 3), (3, Err(Error::NotReadOnly(_)))));
+    assert!(matches!(calls(30_000, 3), (3, Err(Error::NotReadOnly(_)))));
 }

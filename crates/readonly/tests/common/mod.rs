@@ -48,7 +48,7 @@ pub fn names(env: &Env) -> Vec<String> {
     }
 }
 
-/// So many pairs with distinct keys, in no order, whose values compress.
+/// `count` pairs with distinct keys, in no order, whose values compress.
 pub fn some_pairs(count: u64) -> Pairs {
     let pair = |n: u64| {
         let key = alluvium_codec::hash64(&n.to_be_bytes()).to_be_bytes().to_vec();

@@ -74,7 +74,7 @@ fn a_missing_segment_is_named() {
     log_of(&env, 1, 30);
     let (_, path) = list_segments(&env, Path::new("wal")).unwrap().remove(1);
     env.fs.remove(&path).unwrap();
-    assert!(read(&env, 0).unwrap_err().to_string().contains("does not follow on"));
+    assert!(read(&env, 0).unwrap_err().to_string().contains("does not continue"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The pages, counted by the way and anew.
+/// The number of pages, as tracked and as counted again.
 fn counted(content: &Content) -> u64 {
     assert_eq!(content.pages_from(0), content.pages_in(0..u64::MAX));
     content.pages_from(0)

@@ -14,19 +14,20 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// A condition variable that nobody waits on.
+    /// A condition variable without waiters.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives up the lock, waits to be notified, and takes the lock again. May wake without
-    /// a notification: call it in a loop around the condition.
+    /// Releases the lock, waits for a notification, and takes the lock again. May wake without a
+    /// notification: call it in a loop that checks the condition.
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         let held = guard.inner.take().expect("the guard is not being waited on");
         guard.inner = Some(self.inner.wait(held).unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Gives up the lock, lets others run, and takes the lock again. The time always runs out: a model knows none.
+    /// Releases the lock, lets other threads run, and takes the lock again. The time always runs
+    /// out: the model has no clock.
     pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _timeout: Duration) -> bool {
         drop(guard.inner.take());
         loom::thread::yield_now();

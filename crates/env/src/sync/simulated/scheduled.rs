@@ -13,18 +13,19 @@ use std::time::Duration;
 #[derive(Default)]
 pub struct Condvar {
     inner: host::Condvar,
-    /// Who waits for at most some time, where time moves by itself. Nobody is interrupted while it is held.
+    /// The waiters with a timeout, in simulated time. No thread is interrupted while this is
+    /// locked.
     timed: parking_lot::Mutex<Vec<Arc<Bell>>>,
 }
 
 impl Condvar {
-    /// A condition variable that nobody waits on.
+    /// A condition variable without waiters.
     pub const fn new() -> Self {
         Self { inner: host::Condvar::new(), timed: parking_lot::Mutex::new(Vec::new()) }
     }
 
-    /// Gives up the lock, waits to be notified, and takes the lock again. May wake without
-    /// a notification: call it in a loop around the condition.
+    /// Releases the lock, waits for a notification, and takes the lock again. May wake without a
+    /// notification: call it in a loop that checks the condition.
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         let held = guard.inner.take().expect("the guard is not being waited on");
         guard.inner = Some(self.inner.wait(held).unwrap_or_else(PoisonError::into_inner));
@@ -32,10 +33,10 @@ impl Condvar {
 
     /// Like [`Condvar::wait`], for at most `timeout`. True if the time ran out.
     ///
-    /// Shuttle knows no time, and its own `wait_timeout` never ends by itself, which would
-    /// be a deadlock where only the timeout can wake. Here every call ends: where time is simulated
-    /// ([`crate::simulated::run`]), when it is over; else other threads get a turn, and whether the
-    /// time ran out is left to chance.
+    /// Shuttle has no clock, and its own `wait_timeout` never times out, which would be a deadlock
+    /// where only the timeout can wake. Here every call ends: in simulated time
+    /// ([`crate::simulated::run`]) at the timeout; otherwise after other threads had a turn, and
+    /// whether the time ran out is random.
     pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Duration) -> bool {
         if let Some((bell, alarm)) = timeline::alarm(timeout) {
             self.timed.lock().push(bell.clone());

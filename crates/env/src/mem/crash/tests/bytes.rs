@@ -182,5 +182,5 @@ fn what_a_failed_sync_forgot_reads_well_and_is_gone_after_a_crash() {
     }
     file.write_at(&[3; S], 0).unwrap();
     file.sync().unwrap();
-    assert_eq!(read(&fs.crash_clone(1, CrashStyle::AllLost), "f")[0], 3, "written anew, it counts");
+    assert_eq!(read(&fs.crash_clone(1, CrashStyle::AllLost), "f")[0], 3, "written again, it counts");
 }

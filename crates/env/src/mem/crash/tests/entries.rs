@@ -130,7 +130,7 @@ fn a_rename_over_directories_is_durable_in_both_or_neither() {
     }
 }
 
-/// The rename stands on the creation of what it moves, which is in another directory.
+/// The rename depends on the creation of what it moves, which is in another directory.
 #[test]
 fn a_sync_brings_what_its_operations_stand_on() {
     let fs = MemFs::new();

@@ -22,7 +22,7 @@ fn the_calm_styles_lose_all_or_nothing() {
     // The creation of `b` was covered when `c` was made durable, its bytes were not.
     assert_eq!(text(&fs.crash_clone(3, CrashStyle::AllLost)), "/a=old /b= /c=c");
     assert_eq!(text(&fs.crash_clone(3, CrashStyle::AllKept)), "/a=new! /b=b");
-    assert_eq!(text(&fs), "/a=new! /b=b", "the original goes on");
+    assert_eq!(text(&fs), "/a=new! /b=b", "the original is unchanged");
 }
 
 #[test]
