@@ -111,8 +111,8 @@ impl RangeSet {
         self.join_within(other, snapshots, usize::MAX).unwrap_or_default()
     }
 
-    /// As [`RangeSet::join`]; `None` if the result takes more than `most` bytes. Ranges that lie
-    /// within each other take memory by the square of their number, so a join of sets from files
+    /// As [`RangeSet::join`]; `None` if the result takes more than `most` bytes. Ranges that are
+    /// nested take memory by the square of their number, so a join of sets from files
     /// sets a limit.
     pub fn join_within(&self, other: &Self, snapshots: &[Seq], most: usize) -> Option<Self> {
         self.combine(other, most, |a, b, out| {

@@ -177,7 +177,7 @@ impl OsFile {
         };
         options.write(mode != OpenMode::Read).create_new(mode == OpenMode::CreateNew);
         let file = options.open(path).at(op, path)?;
-        // Reading needs no second look: opening a directory for writing fails by itself.
+        // Only for reading: opening a directory for writing fails anyway.
         if mode == OpenMode::Read && file.metadata().at(op, path)?.is_dir() {
             return Err(Error::io(op, path, ErrorKind::IsADirectory.into()));
         }

@@ -80,7 +80,7 @@ impl Build {
         })
     }
 
-    /// Adds a pair. Keys come in any order.
+    /// Adds a pair. Keys may arrive in any order.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};

@@ -1,4 +1,4 @@
-//! One file: what readers see, what the disk holds, and what lies between.
+//! One file: its contents as readers see them, the durable contents, and the changes between them.
 
 use super::Shared;
 use super::content::{Content, MAX_LEN, PAGE};

@@ -16,7 +16,7 @@ fn race() -> u64 {
     sum.load(Ordering::SeqCst)
 }
 
-/// What comes of the race under each schedule of a seed.
+/// The results of the race under each schedule of a seed.
 #[allow(clippy::disallowed_types)]
 fn outcomes(seed: u64) -> Vec<u64> {
     let found: Arc<Real<Vec<u64>>> = Arc::default();
