@@ -37,7 +37,7 @@ fn with_parents() {
 }
 
 #[test]
-fn that_somebody_else_has_made() {
+fn that_is_not_ours() {
     survives("db", |mem| alluvium_env::Fs::create_dir_all(&**mem, Path::new("db")).unwrap());
 }
 

@@ -100,7 +100,7 @@ fn a_scan_says_so() {
 
 /// The first partition is on its key when the tree goes, and the others have not looked.
 #[test]
-fn a_scan_of_a_tree_that_is_dropped_meanwhile_says_so_at_once() {
+fn a_scan_of_a_tree_that_is_dropped_concurrently_fails_at_once() {
     let keys: Vec<[u8; 1]> = (b'a'..=b'p').map(|key| [key]).collect();
     let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
     for reverse in [false, true] {
@@ -115,7 +115,7 @@ fn a_scan_of_a_tree_that_is_dropped_meanwhile_says_so_at_once() {
 }
 
 #[test]
-fn a_get_of_what_is_visible_begins_anew() {
+fn a_get_of_the_latest_state_starts_again() {
     let (store, ending, tree) = open();
     let mut value = Vec::new();
     *ending.store.lock() = Arc::downgrade(&store);

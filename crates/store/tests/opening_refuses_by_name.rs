@@ -22,7 +22,7 @@ fn error(env: &Env, path: &str, options: Options) -> Error {
 }
 
 #[test]
-fn a_second_opener_is_told_that_it_is_in_use() {
+fn a_second_opener_gets_in_use() {
     let env = Env::in_memory(1);
     let first = Store::open(env.clone(), Path::new("db"), options()).unwrap();
     assert!(matches!(error(&env, "db", options()), Error::InUse(_)));

@@ -56,7 +56,7 @@ fn read(store: &Store, tree: TreeId, seen: &mut [u32], steps: &AtomicU64) {
 }
 
 #[test]
-fn while_it_is_written_anew() {
+fn while_it_is_rewritten() {
     let options = Options {
         partitions: Some(2),
         memory_bytes: 8 << 20,

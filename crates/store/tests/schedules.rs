@@ -249,8 +249,8 @@ fn every_batch_of_the_queue_is_in_the_log_and_in_a_memtable() {
 /// The log fails once: writers in that group, and later ones, get an error; none waits for ever;
 /// what was acknowledged is there, for readers now and after opening again.
 #[test]
-fn a_failed_log_is_told_to_everybody_in_the_queue() {
-    check("a_failed_log_is_told_to_everybody_in_the_queue", 400, || {
+fn a_failed_log_is_reported_to_every_write_in_the_queue() {
+    check("a_failed_log_is_reported_to_every_write_in_the_queue", 400, || {
         let Opened { store, tree, mem, faults } = open();
         faults.inject(Fault::nth(2).of_changes().on("wal-"));
         let writers: Vec<_> = (0..3u8)

@@ -106,7 +106,7 @@ fn left_in(salvage: &Salvage, tree: TreeId) -> Vec<(Vec<u8>, bool)> {
 }
 
 #[test]
-fn nor_where_only_a_log_with_a_gap_tells_of_it() {
+fn nor_where_only_a_log_with_a_gap_has_it() {
     let kept = Kept::new();
     let trees = kept.store.create_trees(&[b"t", b"other"]).unwrap();
     let put = |store: &Store, keys: &[u8]| {

@@ -64,7 +64,7 @@ fn what_is_left_of_a_file_is_looked_for_once() {
 }
 
 #[test]
-fn reading_ends_when_it_is_told_to() {
+fn reading_ends_when_it_is_stopped() {
     let (mem, trees) = damaged();
     let failing = Arc::new(FaultFs::over(mem));
     let env: Env = disk::env_of(&(failing.clone() as Arc<dyn Fs>));

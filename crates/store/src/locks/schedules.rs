@@ -36,8 +36,8 @@ fn hold(inside: &[AtomicU32], held: &LockGuard, wanted: &[(usize, LockMode)]) {
 }
 
 #[test]
-fn locks_exclude_and_nobody_waits_for_ever() {
-    alluvium_env::schedules::check("-p alluvium-store --lib locks_exclude_and_nobody_waits_for_ever", 2000, || {
+fn locks_exclude_and_no_thread_waits_for_ever() {
+    alluvium_env::schedules::check("-p alluvium-store --lib locks_exclude_and_no_thread_waits_for_ever", 2000, || {
         let table = LockTable::new();
         let inside: Arc<[AtomicU32; 4]> = Arc::default();
         let threads = WANTED.map(|batches| {

@@ -62,7 +62,7 @@ fn a_snapshot_that_was_ended_reads_nothing_that_was_dropped() {
 }
 
 #[test]
-fn a_failure_wakes_whoever_waits() {
+fn a_failure_wakes_every_waiter() {
     alluvium_env::orders::check(|| {
         let visibility = new();
         // The first is never applied.

@@ -61,52 +61,56 @@ fn batches_become_visible_in_their_order_and_whole() {
 }
 
 #[test]
-fn whoever_drops_versions_knows_every_snapshot() {
-    alluvium_env::schedules::check("-p alluvium-store --lib whoever_drops_versions_knows_every_snapshot", 2000, || {
-        let visibility = new();
-        // What was dropped last: all versions but the newest at or below each of these numbers.
-        let kept: Arc<Mutex<Vec<Seq>>> = Arc::new(Mutex::new(visibility.live()));
-        let tickets = ENDS.map(|end| visibility.enter(end));
-        let mut threads = Vec::new();
-        let writing = visibility.clone();
-        threads.push(spawn("writer", move || {
-            tickets.into_iter().for_each(|ticket| writing.applied(ticket).unwrap());
-        }));
-        for _ in 0..2 {
-            let (visibility, kept) = (visibility.clone(), kept.clone());
-            threads.push(spawn("reader", move || {
-                for _ in 0..2 {
-                    let snapshot = visibility.snapshot();
-                    let again = snapshot.clone();
-                    drop(snapshot);
-                    alluvium_env::thread::yield_now();
-                    let kept = kept.lock();
-                    let newest = kept.last().copied().unwrap();
-                    let seen = kept.contains(&again.seq()) || again.seq() > newest;
-                    assert!(seen, "a snapshot at {} may read what {:?} has dropped", again.seq(), *kept);
-                    again.check().unwrap();
+fn a_thread_that_drops_versions_knows_every_snapshot() {
+    alluvium_env::schedules::check(
+        "-p alluvium-store --lib a_thread_that_drops_versions_knows_every_snapshot",
+        2000,
+        || {
+            let visibility = new();
+            // What was dropped last: all versions but the newest at or below each of these numbers.
+            let kept: Arc<Mutex<Vec<Seq>>> = Arc::new(Mutex::new(visibility.live()));
+            let tickets = ENDS.map(|end| visibility.enter(end));
+            let mut threads = Vec::new();
+            let writing = visibility.clone();
+            threads.push(spawn("writer", move || {
+                tickets.into_iter().for_each(|ticket| writing.applied(ticket).unwrap());
+            }));
+            for _ in 0..2 {
+                let (visibility, kept) = (visibility.clone(), kept.clone());
+                threads.push(spawn("reader", move || {
+                    for _ in 0..2 {
+                        let snapshot = visibility.snapshot();
+                        let again = snapshot.clone();
+                        drop(snapshot);
+                        alluvium_env::thread::yield_now();
+                        let kept = kept.lock();
+                        let newest = kept.last().copied().unwrap();
+                        let seen = kept.contains(&again.seq()) || again.seq() > newest;
+                        assert!(seen, "a snapshot at {} may read what {:?} has dropped", again.seq(), *kept);
+                        again.check().unwrap();
+                    }
+                }));
+            }
+            let (dropping, into) = (visibility.clone(), kept.clone());
+            threads.push(spawn("compaction", move || {
+                let mut before = 0;
+                for _ in 0..3 {
+                    // The list and what follows from it are one step here; in a partition, files of the
+                    // old list stay with the views that readers have pinned.
+                    let mut kept = into.lock();
+                    look(&dropping, &mut before);
+                    *kept = dropping.live();
                 }
             }));
-        }
-        let (dropping, into) = (visibility.clone(), kept.clone());
-        threads.push(spawn("compaction", move || {
-            let mut before = 0;
-            for _ in 0..3 {
-                // The list and what follows from it are one step here; in a partition, files of the
-                // old list stay with the views that readers have pinned.
-                let mut kept = into.lock();
-                look(&dropping, &mut before);
-                *kept = dropping.live();
-            }
-        }));
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!((visibility.live(), visibility.snapshot_count()), (vec![20], 0));
-    });
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            assert_eq!((visibility.live(), visibility.snapshot_count()), (vec![20], 0));
+        },
+    );
 }
 
 #[test]
-fn a_failure_wakes_everybody() {
-    alluvium_env::schedules::check("-p alluvium-store --lib a_failure_wakes_everybody", 2000, || {
+fn a_failure_wakes_every_writer() {
+    alluvium_env::schedules::check("-p alluvium-store --lib a_failure_wakes_every_writer", 2000, || {
         let visibility = new();
         // The second is never applied.
         let tickets = ENDS.map(|end| visibility.enter(end));

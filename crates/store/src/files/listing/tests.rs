@@ -55,7 +55,7 @@ fn a_newer_format_and_a_path_that_leads_out_are_refused() {
 }
 
 #[test]
-fn a_checksum_stands_as_it_was_written() {
+fn a_checksum_is_read_as_it_was_written() {
     let path = Path::new("CHECKPOINT");
     let whole = (0..100).map(|seq| Listing { seq, ..listing() }.encode());
     let text = whole.map(|bytes| String::from_utf8(bytes).unwrap()).find(|text| ends_in_a_letter(text)).unwrap();
